@@ -1,6 +1,6 @@
-//! Writes an interval log as a day of `kadenz hiccup` leaves it: 86,400 intervals of a second and 80
-//! million values. The values are made, the same in every run: a body with an exponential tail around
-//! 60 us, and now and then a stall of up to tens of milliseconds.
+//! Writes an interval log such as `kadenz hiccup` leaves after a day: 86,400 intervals of a second and 80 million
+//! values. The values are synthetic and the same in every run: a body with an exponential tail around 60 us, and
+//! now and then a stall of up to tens of milliseconds.
 //!
 //! `cargo run --release -p kadenz-record --example day_of_hiccups -- FILE [INTERVALS]`
 
@@ -45,7 +45,7 @@ fn hiccup_ns(chance: &mut Chance) -> u64 {
     (body + stall) as u64
 }
 
-/// Marsaglia's xorshift64: enough for a picture, and the same everywhere.
+/// Marsaglia's xorshift64: random enough for a picture, and the same on every machine.
 struct Chance(u64);
 
 impl Chance {

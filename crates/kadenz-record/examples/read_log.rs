@@ -1,6 +1,5 @@
-//! What reading the interval log of 24 h costs, 80 million values in intervals of 1 s:
-//! `cargo run --release -p kadenz-record --example read_log`. Prints medians over the rounds as
-//! JSON, in seconds.
+//! Measures the cost of reading the interval log of 24 h, 80 million values in intervals of 1 s: `cargo run
+//! --release -p kadenz-record --example read_log`. Prints medians over the rounds as JSON, in seconds.
 #![expect(clippy::print_stdout, reason = "the answer goes there")]
 
 use std::time::Instant;
@@ -53,7 +52,7 @@ fn main() {
     println!("{answer}");
 }
 
-/// Lateness as a busy machine gives it: around 50 us, now and then milliseconds.
+/// Lateness as on a busy machine: around 50 us, now and then milliseconds.
 fn write() -> Vec<u8> {
     let mut log = IntervalLogWriter::new(Vec::new(), 1.7e9).expect("a vector takes all");
     let mut interval = Histogram::new();

@@ -1,6 +1,6 @@
-//! What recording one value costs, beside a bare `hdrhistogram` record, in rounds that alternate:
-//! `cargo run --release -p kadenz-record --example record_cost`. Prints medians over the rounds as
-//! JSON, in nanoseconds a value.
+//! Measures the cost of recording one value, beside a bare `hdrhistogram` record, in rounds that alternate: `cargo
+//! run --release -p kadenz-record --example record_cost`. Prints medians over the rounds as JSON, in nanoseconds a
+//! value.
 #![expect(clippy::print_stdout, reason = "the answer goes there")]
 
 use std::{hint::black_box, time::Instant};
@@ -52,8 +52,8 @@ fn main() {
     println!("{answer}");
 }
 
-/// Values as an idle machine gives them: around 50 us with a long tail, none early, because the
-/// bare histogram takes no negative values.
+/// Values as on an idle machine: around 50 us with a long tail, none early, because the bare histogram takes no
+/// negative values.
 fn lateness() -> Vec<i64> {
     let mut state = 0x2545_f491_4f6c_dd1d_u64;
     let mut next = || {

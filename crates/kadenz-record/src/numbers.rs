@@ -1,6 +1,6 @@
-//! Numbers as people read them: thousands parted, units chosen, no digits that mean nothing.
+//! Numbers for human readers: thousands separated, a suitable unit, no meaningless digits.
 
-/// A count with its thousands parted by commas.
+/// A count with its thousands separated by commas.
 ///
 /// ```
 /// assert_eq!(kadenz_record::numbers::thousands(80_304_595), "80,304,595");
@@ -18,7 +18,7 @@ pub fn thousands(count: u64) -> String {
     parted
 }
 
-/// A count with what is counted: one of them, or several.
+/// A count with its noun in the singular or the plural.
 ///
 /// ```
 /// use kadenz_record::numbers::counted;
@@ -101,8 +101,8 @@ pub fn rate(interval_ns: u64) -> String {
     }
 }
 
-/// A small rate as "N in a million", rounded up to two digits so that a bound stays a bound; "all" where
-/// that is what it rounds to.
+/// A small rate as "N in a million", rounded up to two digits so that a bound stays a bound; "all" where it rounds
+/// to 1.
 ///
 /// ```
 /// assert_eq!(kadenz_record::numbers::in_a_million(4.99e-5), "50 in a million");
@@ -127,7 +127,7 @@ pub fn in_a_million(rate: f64) -> String {
     if number / group >= 1.0 {
         return "all".to_owned();
     }
-    // Rounding up may reach the group before: 999 in a million are 1 in a thousand.
+    // Rounding up may reach the next larger group: 999 in a million are 1 in a thousand.
     let before = at.checked_sub(1).map(|before| GROUPS[before]);
     let (number, name) = match before.filter(|(before, _)| number * before >= group) {
         Some((before, name)) => (number * before / group, name),

@@ -20,8 +20,8 @@ pub(crate) use loom::{
 #[cfg(loom)]
 pub(crate) use std::sync::PoisonError;
 
-/// Lets others run while something is waited for: spins `spins` times, then sleeps, because on a
-/// real-time thread a yield would never let a thread of lower priority finish.
+/// Lets other threads run during a wait: spins `spins` times, then sleeps, because on a real-time thread a yield
+/// would never let a thread of lower priority finish.
 #[cfg(not(loom))]
 pub(crate) fn wait_a_little(spins: &mut u32) {
     if *spins > 0 {

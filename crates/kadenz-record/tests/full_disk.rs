@@ -1,4 +1,4 @@
-//! A disk without room: measuring goes on, nothing is torn, and what is missing is said.
+//! A disk without room: the measurement continues, no line is torn, and missing data are reported.
 
 mod common;
 
@@ -12,7 +12,7 @@ use kadenz_record::run::disk::sim::SmallDisk;
 use kadenz_record::run::folder::{FinishRunError, RunReader, RunWriter, RunningRun};
 use kadenz_record::run::model::EndedBy;
 
-/// Waits until something is so; gives up after a time that no busy machine needs.
+/// Waits until a condition holds; gives up after a time that no busy machine needs.
 fn wait_until(what: &str, so: impl Fn() -> bool) {
     let begun = Instant::now();
     while !so() {
@@ -127,7 +127,7 @@ fn a_disk_that_stays_full_leaves_whole_lines_and_a_clear_word() {
     );
 }
 
-/// What the children below run: a run that needs more room than there is.
+/// The code of the children below: a run that needs more room than there is.
 #[test]
 fn child_that_fills_its_disk() {
     let Some(folder) = child_folder() else { return };
@@ -150,7 +150,8 @@ fn child_that_fills_its_disk() {
     );
 }
 
-/// Runs the child with `shell` before it, and looks at what it left; how many samples were dropped.
+/// Runs the child with `shell` before it, checks the folder that it left, and returns how many samples were
+/// dropped.
 fn measure_into_a_small_disk(shell: &str, dir: &Path) -> u64 {
     let own = std::env::current_exe().expect("own path");
     let mut command = Command::new("sh");
@@ -185,7 +186,7 @@ fn a_limit_on_file_sizes_is_borne() {
     // 2048 blocks are 1 or 2 MiB; the signal would end the process instead of failing the write.
     let dir = folder.path().join("run");
     let dropped = measure_into_a_small_disk("trap '' XFSZ; ulimit -f 2048", &dir);
-    // The disk still takes `run.json`, which then says what is missing.
+    // The disk still takes `run.json`, which then names the missing data.
     let reader = RunReader::open(&dir).expect("opens");
     assert_eq!(reader.run().series[0].counts.dropped, dropped);
 }

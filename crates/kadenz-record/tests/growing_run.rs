@@ -1,4 +1,4 @@
-//! A run that grows by whole runs: what it holds after each part, and after a crash.
+//! A run that grows by whole runs: its content after each part, and after a crash.
 
 mod common;
 
@@ -94,14 +94,14 @@ fn a_growing_run_is_readable_after_every_part_and_grows_on_after_a_crash() {
     let log = intervals(&reader, "cell");
     assert_eq!((log.recorded, log.truncated), (750, false));
 
-    // Also a run that was ended grows on.
+    // A run that was ended can grow, too.
     let mut whole = GrowingRun::reopen(&dir).expect("opens again");
     assert_eq!(whole.run().series[0].counts, run.series[0].counts);
     whole.add(&second, &[("lateness", "other")]).expect("grows");
     assert_eq!(whole.run().series.len(), 2);
 }
 
-/// The logs, and what `run.json` says.
+/// The logs, and the content of `run.json`.
 fn on_disk(dir: &Path) -> Vec<(String, Vec<u8>)> {
     let entries = std::fs::read_dir(dir).expect("lists");
     let mut files: Vec<_> = entries
@@ -137,7 +137,7 @@ fn wherever_a_process_is_killed_the_part_is_taken_as_a_whole_or_not_at_all() {
             let (old, new) = (length(&before, name), length(&after, name));
             [old, old + 1, (old + new) / 2, new - 1, new]
         });
-        // With the first log somewhere, the second is as it was; it is begun when the first has all.
+        // While the first log is at any length, the second is as it was; it is begun when the first is complete.
         let all = *cell.last().expect("a length");
         let moments = cell.map(|it| (it, other[0])).into_iter();
         for (cell, other) in moments.chain(other.map(|it| (all, it))) {
@@ -179,7 +179,7 @@ fn wherever_a_process_is_killed_the_part_is_taken_as_a_whole_or_not_at_all() {
     }
 }
 
-/// What was counted is exact, though a histogram has only three digits.
+/// The counts are exact, though a histogram has only three digits.
 #[test]
 fn counts_survive_a_crash_to_the_last_digit() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -233,14 +233,14 @@ fn a_run_that_names_a_log_elsewhere_does_not_grow() {
     assert!(matches!(error, Err(AddPartError::Name(_))), "{error:?}");
     drop(whole);
     let elsewhere = folder.path().join("b.hlog");
-    std::fs::write(&elsewhere, "somebody's").expect("writes");
+    std::fs::write(&elsewhere, "another file").expect("writes");
     let json = std::fs::read_to_string(dir.join("run.json")).expect("reads");
     let json = json.replace("\"name\": \"a\"", "\"name\": \"../b\"");
     std::fs::write(dir.join("run.json"), json).expect("writes");
     let error = GrowingRun::reopen(&dir).expect_err("a name that is none");
     assert!(matches!(error, OpenRunError::Malformed { .. }), "{error}");
     let kept = std::fs::read_to_string(&elsewhere).expect("reads");
-    assert_eq!(kept, "somebody's");
+    assert_eq!(kept, "another file");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! Our histograms beside those of the crate `hdrhistogram`: every answer is the same.
+//! Our histograms beside those of the crate `hdrhistogram`: every result is the same.
 
 use hdrhistogram::Histogram as Reference;
 use kadenz_record::histogram::{Histogram, Layout, NewLayoutError, SignedHistogram};
@@ -33,7 +33,7 @@ fn check_same(ours: &Histogram, theirs: &Reference<u64>) -> Result<(), TestCaseE
     prop_assert_eq!(ours.count(), theirs.len());
     prop_assert_eq!(ours.is_empty(), theirs.is_empty());
     prop_assert_eq!(ours.min(), theirs.min());
-    // Where zero shares its counter with larger values, the crate answers 0 if all were really zero.
+    // Where zero shares its counter with larger values, the crate returns 0 if all were really zero.
     if theirs.max() > 0 {
         prop_assert_eq!(ours.max(), theirs.max());
     }
@@ -61,8 +61,8 @@ fn check_same(ours: &Histogram, theirs: &Reference<u64>) -> Result<(), TestCaseE
     Ok(())
 }
 
-/// The crate has no guard against rounding up in `quantile * count`, as the Java original and ours
-/// have; given the next lower quantile it answers the same.
+/// The crate has no guard against rounding up in `quantile * count`, as the Java original and ours have; for the
+/// next lower quantile it returns the same.
 fn check_quantile(
     ours: &Histogram,
     theirs: &Reference<u64>,
@@ -117,7 +117,7 @@ proptest! {
 }
 
 proptest! {
-    // Large layouts are slow to walk over.
+    // Iterating over large layouts is slow.
     #![proptest_config(ProptestConfig::with_cases(24))]
 
     #[test]
@@ -148,7 +148,7 @@ proptest! {
         let mut theirs = (reference_of(&from), reference_of(&into));
         theirs.1.auto(false);
         for value in values {
-            // What the sum cannot hold, the crate refuses and we cut.
+            // The crate refuses a value that the sum cannot hold, and ours reduces it.
             let value = value.min(from.highest()).min(into.highest() / 2);
             ours.0.record(value);
             theirs.0.record(value).unwrap();

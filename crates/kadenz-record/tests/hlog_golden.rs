@@ -1,4 +1,4 @@
-//! Logs that software of others wrote, in `conformance/hlog`, against the totals told there.
+//! Logs of other programs, in `conformance/hlog`, against the totals stated there.
 
 use std::path::PathBuf;
 

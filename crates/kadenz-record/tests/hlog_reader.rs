@@ -1,4 +1,4 @@
-//! What logs look like after crashes, editors and other people's programs.
+//! Logs after crashes, editors and other programs.
 
 use std::io::{self, BufReader, Read};
 
@@ -115,7 +115,7 @@ fn a_log_cut_anywhere_opens_and_says_so() {
             "cut at {cut}"
         );
         let at_an_end = nearly || cut == 0 || ends.contains(&cut);
-        // A comment or a legend does not tell whether it is whole.
+        // A comment or a legend does not show whether it is complete.
         if complete >= 4 {
             assert_eq!(truncated, !at_an_end, "cut at {cut}");
         }

@@ -15,12 +15,12 @@ use kadenz_record::{
 
 const START_S: f64 = 1_441_812_279.474;
 
-/// Those of `Interop.java`.
+/// The percentiles of `Interop.java`.
 const PERCENTILES: [f64; 14] = [
     0.0, 0.1, 7.0, 25.0, 50.0, 55.0, 75.0, 90.0, 99.0, 99.9, 99.99, 99.999, 99.9999, 100.0,
 ];
 
-/// What a log holds under one tag.
+/// The content of a log under one tag.
 #[derive(Debug, PartialEq)]
 struct Told {
     intervals: u64,
@@ -34,7 +34,7 @@ struct Told {
 
 type ByTag = BTreeMap<String, Told>;
 
-/// Where the library is, or nothing when the test is to be skipped.
+/// The path of the library, or `None` when the test must be skipped.
 fn jar(test: &str) -> Option<PathBuf> {
     let missing = if Command::new("java").arg("-version").output().is_err() {
         "no java (apt-get install default-jdk-headless)"
@@ -69,7 +69,7 @@ fn java(jar: &Path, arguments: &[&str], log: &Path) -> String {
     String::from_utf8(output.stdout).expect("ASCII")
 }
 
-/// What `Interop.java` told: the start time and the tags.
+/// The output of `Interop.java`: the start time and the tags.
 fn interop(jar: &Path, mode: &str, log: &Path) -> (f64, ByTag) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Interop.java");
     let told = java(jar, &[source, mode], log);
@@ -135,7 +135,7 @@ fn assert_same(ours: &ByTag, theirs: &ByTag) {
     }
 }
 
-/// Writes a log of 30 intervals, with early values from every other one, and tells what is in it.
+/// Writes a log of 30 intervals, with early values from every other one, and returns its content.
 fn write_ours(path: &Path) -> ByTag {
     let mut log = IntervalLogWriter::create(path, START_S).expect("a log");
     let mut sums = BTreeMap::from(["-", "early"].map(|tag| (tag, (0, Histogram::new()))));
@@ -208,7 +208,7 @@ fn we_read_the_logs_of_java() {
     assert_same(&ours, &theirs);
 }
 
-/// The library's own program for logs, as people use it.
+/// The library's own program for logs, as users run it.
 #[test]
 fn the_log_processor_reads_our_logs() {
     let Some(jar) = jar("the_log_processor_reads_our_logs") else {

@@ -1,4 +1,4 @@
-//! A process that is killed or stopped: what was flushed stays, and a stall is shown.
+//! A process that is killed or stopped: flushed data stay, and a stall shows.
 
 #![cfg(unix)]
 
@@ -13,8 +13,8 @@ use common::{INTERVAL, assert_contiguous, child, child_folder, intervals, number
 use kadenz_record::run::folder::{RunReader, RunWriter};
 use kadenz_record::run::model::EndedBy;
 
-/// What the tests below run and kill: measures for ever, and tells each interval once it is
-/// written, with how much was recorded until then.
+/// The child of the tests below: measures for ever, and prints each interval once it is written, with how much was
+/// recorded until then.
 #[test]
 fn child_that_measures() {
     let Some(folder) = child_folder() else { return };
@@ -48,7 +48,7 @@ fn child_that_measures() {
     }
 }
 
-/// Reads what the child tells until it has told `enough` intervals; how much was recorded then.
+/// Reads the child's output until it has printed `enough` intervals, and returns how much was recorded then.
 fn told(child: &mut Child, enough: usize) -> u64 {
     let stdout = child.stdout.as_mut().expect("a pipe");
     let lines = BufReader::new(stdout).lines().map_while(Result::ok);

@@ -1,9 +1,8 @@
 //! Models of the phaser and of the recorder, under every interleaving that loom finds:
 //! `RUSTFLAGS="--cfg loom" cargo test -p kadenz-record --test loom --release`.
 //!
-//! The counters of the phaser's models are read and reset in two steps by the reader, and by a lone
-//! writer too: were anybody else at the same buffer in between, a count would be lost and the sum
-//! would tell.
+//! The reader of the phaser's models, and a lone writer too, read and write the counters in two steps: if another
+//! thread used the same buffer in between, a count would be lost and the sum would be wrong.
 #![cfg(loom)]
 
 use kadenz_record::{
@@ -17,8 +16,8 @@ use loom::{
     thread,
 };
 
-/// Checks `run` under all interleavings with up to three preemptions, which take seconds; more take
-/// hours. (`LOOM_MAX_PREEMPTIONS` asks for another number.)
+/// Checks `run` under all interleavings with up to three preemptions, which take seconds; more take hours.
+/// (`LOOM_MAX_PREEMPTIONS` sets another number.)
 fn model(run: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = builder.preemption_bound.or(Some(3));
@@ -125,7 +124,7 @@ fn a_flip_returns_everything_that_had_left() {
     });
 }
 
-/// What two values, one a miss and one early, must have been counted as in the end.
+/// The expected counts of two values, one a miss and one early.
 fn expected() -> Counts {
     Counts {
         recorded: 2,
@@ -138,7 +137,7 @@ fn expected() -> Counts {
     }
 }
 
-/// Two flips, the second after `join`; returns how many values they handed out.
+/// Two flips, the second after `join`; returns how many values they returned.
 fn two_flips(reader: &mut recorder::IntervalReader, join: impl FnOnce()) -> u64 {
     let mut interval = SignedHistogram::new();
     reader.flip_into(&mut interval);

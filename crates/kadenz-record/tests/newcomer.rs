@@ -1,4 +1,4 @@
-//! Series that join a run while it is measured.
+//! Series that are added to a run while it is measured.
 
 mod common;
 

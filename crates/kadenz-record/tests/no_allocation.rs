@@ -13,7 +13,7 @@ fn recording_allocates_nothing() {
     let mut raw = writer.series(spec("raw", true)).expect("a series");
     let mut counted = writer.series(spec("counted", false)).expect("a series");
     let running = writer.start(common::INTERVAL).expect("starts");
-    // Counts this thread alone. More samples than the ring holds: full rings do not allocate either.
+    // Counts this thread alone. More samples than the ring holds: a full ring does not allocate either.
     let allocations = allocation_counter::measure(|| {
         for n in 0..50_000 {
             raw.record(numbered(n));

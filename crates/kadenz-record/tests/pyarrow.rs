@@ -1,4 +1,4 @@
-//! Samples files are read by pyarrow, and pyarrow's by us.
+//! pyarrow reads our samples files, and we read pyarrow's.
 
 mod common;
 
@@ -14,7 +14,7 @@ use serde_json::Value;
 
 const COUNT: u64 = 40_000;
 
-/// Python with pyarrow, or `None` after the test was named as skipped.
+/// Python with pyarrow, or `None` after the test was reported as skipped.
 fn python(test: &str) -> Option<String> {
     let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let found = Command::new(&python)
@@ -47,7 +47,7 @@ fn read(python: &str, file: &Path) -> Value {
     serde_json::from_str(&script(python, "read", file)).expect("JSON")
 }
 
-/// A run with the samples `0..COUNT`, ended or given up.
+/// A run with the samples `0..COUNT`, ended or dropped.
 fn measure(dir: &Path, ended: bool) {
     let mut writer = RunWriter::create(dir, run()).expect("creates");
     let mut fast = spec("wakeup", true);

@@ -1,4 +1,4 @@
-//! After the start, neither recording nor fetching what was recorded allocates.
+//! After the start, neither recording nor fetching values allocates.
 
 use allocation_counter::{AllocationInfo, measure};
 use kadenz_record::{histogram::SignedHistogram, recorder};

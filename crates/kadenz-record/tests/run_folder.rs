@@ -1,4 +1,4 @@
-//! A run folder from its first byte to its last, and everything that must not be written into.
+//! A run folder from its first byte to its last, and folders that no run may be written into.
 
 mod common;
 
@@ -52,7 +52,7 @@ fn a_run_comes_back_as_it_was_measured() {
     assert_whole(&reader);
 }
 
-/// Asserts that the files hold what was measured above, and that nothing else was left there.
+/// Asserts that the files hold the values measured above, and that there is no other file.
 fn assert_whole(reader: &RunReader) {
     assert!(reader.complete());
     assert_eq!(reader.run().ended_by, Some(EndedBy::Finished));
@@ -137,7 +137,7 @@ fn values_above_the_ring_are_dropped_and_counted() {
     let folder = tempfile::tempdir().expect("a folder");
     let mut writer = RunWriter::create(folder.path(), run()).expect("creates");
     let mut recorder = writer.series(spec("wakeup", true)).expect("a series");
-    // Before the start nobody empties the ring.
+    // Before the start no thread empties the ring.
     (0..20_000).for_each(|n| recorder.record(numbered(n)));
     let running = writer.start(INTERVAL).expect("starts");
     let counts = running.finish(EndedBy::Finished).expect("finishes").series[0].counts;
@@ -187,7 +187,7 @@ fn a_folder_that_cannot_be_written_is_refused() {
 }
 
 #[test]
-fn of_many_who_want_a_folder_one_gets_it() {
+fn of_many_that_want_a_folder_one_gets_it() {
     let folder = tempfile::tempdir().expect("a folder");
     let barrier = Barrier::new(8);
     let dir = folder.path().join("run");

@@ -1,4 +1,4 @@
-//! `run.json`: the types, the schema in `docs/schema` and the files that runs leave say the same.
+//! `run.json`: the types, the schema in `docs/schema` and the files of runs agree.
 
 mod common;
 mod networks;
@@ -43,7 +43,7 @@ thread_local! {
     };
 }
 
-/// What a run can say of messages, in full.
+/// A camera with every field.
 fn camera() -> Camera {
     Camera {
         url: "rtsp://10.0.0.20/stream1".to_owned(),
@@ -88,7 +88,7 @@ fn host() -> Host {
     }
 }
 
-/// A run in which every field is there.
+/// A run with every field.
 fn full() -> Run {
     let text = || "x".to_owned();
     let tuning = TuningMeasure {
@@ -153,7 +153,7 @@ fn full() -> Run {
     }
 }
 
-/// Objects whose fields are not of the format.
+/// Objects whose fields the format does not define.
 const OPEN: [&str; 3] = ["/parameters", "/request", "/series/labels"];
 
 /// The field names of an object, and of every object below it, by their place.
@@ -211,7 +211,7 @@ fn schema_and_types_name_the_same_fields() {
 
 #[test]
 fn schema_requires_no_more_than_the_types_do() {
-    // The least that the types read is what the schema requires.
+    // The fields that the types require are those that the schema requires.
     let least = serde_json::json!({
         "version": 1, "kadenz": "", "experiment": "", "started_at": "", "start_monotonic_ns": 0,
         "complete": false, "command": [], "host": {"os": ""},

@@ -33,7 +33,7 @@ def read(path):
 
 
 def write(path):
-    """Writes a samples file as somebody would who has Python alone."""
+    """Writes a samples file as a user with only Python would."""
     kinds = [pa.uint64(), pa.int64(), pa.int64(), pa.int64()]
     fields = [pa.field(name, kind, nullable=False) for name, kind in zip(NAMES, kinds)]
     schema = pa.schema(fields, metadata={"kadenz.series": "python", "kadenz.unit": "ns"})

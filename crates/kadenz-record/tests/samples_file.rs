@@ -1,4 +1,4 @@
-//! Samples files: what is written comes back, whatever happens to the tail, and noise is refused.
+//! Samples files: written samples can be read back, whatever happens to the tail, and noise is refused.
 
 use std::io::Cursor;
 

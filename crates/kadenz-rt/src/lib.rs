@@ -1,14 +1,14 @@
-//! The floor of Kadenz: clocks, sleepers, the beat, tuning, the priority-inheriting mutex, host
-//! facts and the doctor.
+//! The foundation of Kadenz: clocks, sleepers, the beat, tuning, the priority-inheriting mutex, host facts and the
+//! doctor.
 //!
-//! A real-time loop takes its time from [`clock`], its wake-ups from [`sleep`] and its intended
-//! times from [`beat`]. [`tuning`] asks the kernel for what the loop needs and reports what was
-//! granted, [`net`] sends and receives with the kernel's stamps, and [`shield`] keeps everything else
-//! off its CPUs. None of the loops allocates, locks or logs once it has been created. [`host`] and
-//! [`doctor`] look at the machine around the loop.
+//! A real-time loop takes its time from [`clock`], its wake-ups from [`sleep`] and its intended times from
+//! [`beat`]. [`tuning`] requests the settings that the loop needs from the kernel and reports the granted ones,
+//! [`net`] sends and receives with the kernel's stamps, and [`shield`] keeps everything else off its CPUs. None of
+//! the loops allocates, locks or logs once it has been created. [`host`] and [`doctor`] examine the machine around
+//! the loop.
 //!
-//! This is the only crate of the workspace that holds `unsafe` code, and there it stands in few
-//! modules: `os` (system calls behind safe functions), `clock::tsc` and [`pi_mutex`].
+//! This is the only crate of the workspace that holds `unsafe` code, in a few modules: `os` (system calls behind
+//! safe functions), `clock::tsc` and [`pi_mutex`].
 
 pub mod beat;
 pub mod clock;
@@ -30,10 +30,10 @@ pub mod units;
 #[cfg(target_os = "linux")]
 pub mod video;
 
-/// How tests name what they leave out.
+/// How tests report what they skip.
 #[cfg(test)]
 mod testing {
-    /// Says that a test was skipped; with `KADENZ_SKIP_NOTHING=1` that is a failure.
+    /// Reports that a test was skipped; with `KADENZ_SKIP_NOTHING=1` that is a failure.
     pub(crate) fn skip(test: &str, missing: &str) {
         let message = format!("skipped: {test}: {missing}");
         assert!(

@@ -1,9 +1,9 @@
-//! Memory that stays where it is: locked, and touched before it is needed.
+//! Memory that stays resident: locked, and touched before it is needed.
 //!
-//! A page that is first touched, or was written to swap, costs a real-time loop a page fault: tens
-//! of microseconds at best, milliseconds when a disk takes part. [`lock`] keeps the pages of the
-//! process in memory; [`prefault_stack`] and [`prefault_heap`] touch what the loop will use.
-//! [`faults`] tells whether it worked.
+//! A page that is first touched, or was written to swap, costs a real-time loop a page fault: tens of microseconds
+//! at best, milliseconds when a disk takes part. [`lock`] keeps the pages of the process in memory;
+//! [`prefault_stack`] and [`prefault_heap`] touch the pages that the loop will use. [`faults`] shows whether it
+//! worked.
 
 #[cfg(target_os = "linux")]
 mod linux;
@@ -49,15 +49,14 @@ pub enum LockMemoryError {
     Unsupported,
 }
 
-/// Touches the next [`STACK_PREFAULT`] bytes of the calling thread's stack, so that the loop does
-/// not fault on them; less where the stack has less left, or where the system does not tell (outside
-/// Linux).
+/// Touches the next [`STACK_PREFAULT`] bytes of the calling thread's stack, so that the loop does not fault on
+/// them; less where the stack has less left, or where the system does not report it (outside Linux).
 pub fn prefault_stack() {
     let usable = stack_left().map_or(0, |left| left.saturating_sub(STACK_RESERVE));
     touch_stack(usable.min(STACK_PREFAULT));
 }
 
-/// Bytes of stack that are not touched: what the touching itself and a signal handler need.
+/// Bytes of stack that are not touched: this function itself and a signal handler need them.
 const STACK_RESERVE: usize = 64 * 1024;
 
 /// Bytes of stack that one call touches, a little more with its frame.
@@ -66,8 +65,7 @@ const STACK_CHUNK: usize = 16 * 1024;
 #[inline(never)]
 fn touch_stack(bytes: usize) {
     let mut chunk = [0_u8; STACK_CHUNK];
-    // The compiler may not leave out writes to what it cannot see the use of, nor end the frame
-    // before the deeper ones.
+    // The compiler may not leave out writes whose use it cannot see, nor end the frame before the deeper ones.
     std::hint::black_box(&mut chunk);
     if let Some(rest) = bytes.checked_sub(STACK_CHUNK) {
         touch_stack(rest);
@@ -75,11 +73,11 @@ fn touch_stack(bytes: usize) {
     std::hint::black_box(&mut chunk);
 }
 
-/// Takes `bytes` from the heap, touches them and gives them back, so that allocations of that many
-/// bytes in all need no new pages afterwards.
+/// Takes `bytes` from the heap, touches them and frees them, so that later allocations of that many bytes in all
+/// need no new pages.
 ///
-/// That holds for glibc with memory [`lock`]ed, which keeps what is given back; other allocators
-/// may return it to the kernel. A loop should not allocate at all; this is for what it calls.
+/// That holds for glibc with memory [`lock`]ed, which keeps freed memory; other allocators may return it to the
+/// kernel. A loop should not allocate at all; this is for the code that it calls.
 pub fn prefault_heap(bytes: usize) {
     let mut pages = vec![0_u8; bytes];
     // Zeroed memory comes untouched from the kernel: write to every page.
@@ -94,7 +92,7 @@ pub fn prefault_heap(bytes: usize) {
 mod refused {
     use super::{Faults, LockMemoryError};
 
-    /// Cannot be made on this operating system.
+    /// The guard of locked memory; it cannot be made on this operating system.
     #[derive(Debug)]
     pub enum LockedMemory {}
 

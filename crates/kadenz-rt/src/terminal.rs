@@ -7,8 +7,8 @@ use crate::os::linux::signals;
 #[cfg(unix)]
 use rustix::termios::{self, OptionalActions, SpecialCodeIndex, Termios};
 
-/// Standard input as a terminal that gives each key as it is pressed and shows none of them. Reading it gives no
-/// bytes where no key was pressed. Dropping this puts it back.
+/// Standard input as a terminal that returns each key as it is pressed and echoes none of them. A read returns no
+/// bytes where no key was pressed. Dropping this restores the terminal.
 #[derive(Debug)]
 pub struct RawMode {
     #[cfg(unix)]
@@ -16,7 +16,7 @@ pub struct RawMode {
 }
 
 impl RawMode {
-    /// Switches it.
+    /// Switches the terminal.
     ///
     /// # Errors
     /// Where standard input is not a terminal, and on systems other than Unix.
@@ -31,7 +31,7 @@ impl RawMode {
         Ok(Self { before })
     }
 
-    /// Fails: there is none here.
+    /// Fails: this system has no such terminal.
     ///
     /// # Errors
     /// Always.
@@ -48,9 +48,9 @@ impl Drop for RawMode {
     }
 }
 
-/// Lets this process go on in the background (`PROGRAM &`, or Ctrl-Z and `bg`) when it reads from its
-/// terminal: the read fails then ([`is_background`]), where otherwise the kernel stops the process
-/// (`SIGTTIN`), and with it everything that it does besides. Programs that it starts inherit that.
+/// Lets this process continue in the background (`PROGRAM &`, or Ctrl-Z and `bg`) when it reads from its terminal:
+/// the read then fails ([`is_background`]), where otherwise the kernel stops the process (`SIGTTIN`), and with it
+/// everything else that it does. Programs that it starts inherit that.
 ///
 /// ```
 /// kadenz_rt::terminal::read_without_stopping()?;
@@ -58,14 +58,14 @@ impl Drop for RawMode {
 /// ```
 ///
 /// # Errors
-/// When the kernel refuses, which it does not on Linux.
+/// When the kernel refuses, which Linux does not.
 #[cfg(target_os = "linux")]
 pub fn read_without_stopping() -> io::Result<()> {
     signals::ignore(libc::SIGTTIN)
 }
 
-/// Whether a read of a terminal failed because this process is in the background, as it may not be for
-/// ever: try again later.
+/// Whether a read of a terminal failed because this process is in the background. It may come to the foreground
+/// later: try again then.
 #[cfg(target_os = "linux")]
 #[must_use]
 pub fn is_background(error: &io::Error) -> bool {

@@ -1,8 +1,8 @@
 //! Numbers with units, as users write them: spans of time, sizes, speeds.
 //!
 //! A [`Kind`] of quantity is a table of units. Numbers are read as decimals, never as floating point, so that
-//! `0.1us` is exactly 100 ns. A number without a unit is refused: a deadline of `400` has cost somebody a robot
-//! before.
+//! `0.1us` is exactly 100 ns. A number without a unit is refused: a deadline of `400` could be microseconds or
+//! milliseconds.
 
 use std::fmt;
 use std::str::FromStr;
@@ -47,11 +47,11 @@ const SIZE: Kind = Kind {
 /// A kind of quantity: its units with their scale.
 #[derive(Clone, Copy, Debug)]
 pub struct Kind {
-    /// What it is, for the error: `link speed`.
+    /// Its name, for the error: `link speed`.
     pub what: &'static str,
-    /// One that is right, for the error: `100Mbit/s`.
+    /// A valid example, for the error: `100Mbit/s`.
     pub example: &'static str,
-    /// Its units, and how many of the smallest each is.
+    /// Its units, each with its multiple of the smallest unit.
     pub units: &'static [(&'static str, u64)],
 }
 
@@ -238,7 +238,7 @@ impl fmt::Display for Span {
 pub struct ByteSize(pub u64);
 
 impl ByteSize {
-    /// For what lies in memory; `option` is what was set, for the error.
+    /// Converts to a size in memory; `option` is the name of the option, for the error.
     ///
     /// # Errors
     /// [`ParseQuantityError`] from 1 TiB on, and where an address does not hold it.

@@ -1,4 +1,4 @@
-//! Cameras of Video4Linux2: what the driver of `/dev/video0` captures, in the driver's own memory.
+//! Cameras of Video4Linux2: frames that the driver of `/dev/video0` captures, in the driver's own memory.
 //!
 //! Only devices with single-planar capture and streaming are opened: USB cameras, capture cards, `vivid` and
 //! `v4l2loopback`. The documentation of the kernel is "Linux Media Infrastructure userspace API", part I.
@@ -33,7 +33,7 @@ const CAPTURES: u32 = 1;
 const STREAMS: u32 = 0x0400_0000;
 /// `V4L2_FIELD_NONE`: whole frames, no fields.
 const PROGRESSIVE: u32 = 1;
-/// More formats are not asked for.
+/// At most so many formats are listed.
 const MAX_FORMATS: u32 = 64;
 
 /// A format as the driver set it.
@@ -78,9 +78,9 @@ impl VideoFormat {
 /// A frame in the driver's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct VideoFrame<'a> {
-    /// What the driver filled.
+    /// The bytes that the driver filled.
     pub bytes: &'a [u8],
-    /// The driver's number, from 0 on; one that is left out is a frame that nobody got.
+    /// The driver's number, from 0 on; a missing number is a lost frame.
     pub sequence: u32,
     /// When it was taken, on the clock of [`now`](crate::clock::now), where the driver says so.
     pub captured: Option<MonotonicTime>,
@@ -149,15 +149,15 @@ impl VideoDevice {
     /// The format that is set. Calls the system.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn format(&self) -> io::Result<VideoFormat> {
         Ok(VideoFormat::of(&system::format(&self.file, None)?))
     }
 
-    /// Sets the nearest format that the device has, and says which. Calls the system.
+    /// Sets the nearest format that the device has, and returns it. Calls the system.
     ///
     /// # Errors
-    /// What the driver says; [`ResourceBusy`](io::ErrorKind::ResourceBusy) while somebody streams.
+    /// The driver's error; [`ResourceBusy`](io::ErrorKind::ResourceBusy) while a program streams.
     pub fn set_format(&mut self, code: FourCc, width: u32, height: u32) -> io::Result<VideoFormat> {
         let wanted = system::PixFormat {
             width,
@@ -169,28 +169,28 @@ impl VideoDevice {
         Ok(VideoFormat::of(&system::format(&self.file, Some(wanted))?))
     }
 
-    /// The time from frame to frame that is set; zero where the driver does not know. Calls the system.
+    /// The present time from frame to frame; zero where the driver does not know. Calls the system.
     ///
     /// # Errors
-    /// What the driver says.
+    /// The driver's error.
     pub fn interval(&self) -> io::Result<Duration> {
         Ok(duration(system::interval(&self.file, None)?))
     }
 
-    /// Sets the nearest time from frame to frame that the device has, and says which. Calls the system.
+    /// Sets the nearest time from frame to frame that the device has, and returns it. Calls the system.
     ///
     /// # Errors
-    /// What the driver says; many have no choice.
+    /// The driver's error; many devices have no choice.
     pub fn set_interval(&mut self, wanted: Duration) -> io::Result<Duration> {
         let microseconds = u32::try_from(wanted.as_micros()).unwrap_or(u32::MAX);
         let set = system::interval(&self.file, Some((microseconds, 1_000_000)))?;
         Ok(duration(set))
     }
 
-    /// Lets the device capture into so many buffers of the driver. Calls the system and allocates.
+    /// Makes the device capture into so many buffers of the driver. Calls the system and allocates.
     ///
     /// # Errors
-    /// What the driver says; [`ResourceBusy`](io::ErrorKind::ResourceBusy) where another program streams.
+    /// The driver's error; [`ResourceBusy`](io::ErrorKind::ResourceBusy) where another program streams.
     pub fn start(&mut self, buffers: u32) -> io::Result<()> {
         let count = system::request_buffers(&self.file, buffers)?;
         for index in 0..count {
@@ -201,18 +201,18 @@ impl VideoDevice {
         system::stream_on(&self.file)
     }
 
-    /// Waits until a frame is there, no longer than a span; whether one is, or [`take`](Self::take) has an error to
-    /// tell. One system call, which blocks.
+    /// Waits until a frame is there, for at most a span; returns whether one is, or [`take`](Self::take) would
+    /// return an error. One system call, which blocks.
     #[must_use]
     pub fn wait(&self, at_most: Duration) -> bool {
         system::wait(&self.file, at_most)
     }
 
-    /// The oldest frame that was not taken; the one that was taken before goes back to the driver. Two system
-    /// calls; neither blocks nor allocates.
+    /// Takes the oldest waiting frame; the frame that was taken before goes back to the driver. Two system calls;
+    /// neither blocks nor allocates.
     ///
     /// # Errors
-    /// What the driver says: a device that was pulled out, for one.
+    /// The driver's error: for example, the device was unplugged.
     pub fn take(&mut self) -> io::Result<Option<VideoFrame<'_>>> {
         /// `V4L2_BUF_FLAG_ERROR`.
         const ERROR: u32 = 0x40;

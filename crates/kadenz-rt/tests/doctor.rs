@@ -17,7 +17,7 @@ fn show(findings: &[&Finding]) -> String {
         .collect()
 }
 
-/// The worst finding of a check.
+/// The most severe finding of a check.
 fn worst<'a>(findings: &'a [Finding], id: &str) -> &'a Finding {
     let of_check = findings.iter().filter(|finding| finding.id == id);
     of_check
@@ -46,7 +46,7 @@ fn the_ideal_machine_is_fine_throughout() {
     }
 }
 
-/// What a laptop as it was installed pays for.
+/// The checks that find a cost on a laptop as installed.
 const LAPTOP_COSTS: [&str; 21] = [
     "memory-lock-rights",
     "rt-throttling",
@@ -71,7 +71,7 @@ const LAPTOP_COSTS: [&str; 21] = [
     "kernel-log",
 ];
 
-/// What is worth knowing of it.
+/// The checks that give a note on it.
 const LAPTOP_NOTES: [&str; 13] = [
     "cpu-boost",
     "timer-migration",
@@ -128,7 +128,7 @@ fn the_laptop_has_every_usual_defect() {
 }
 
 #[test]
-fn the_virtual_machine_is_told_as_such() {
+fn the_virtual_machine_is_reported_as_such() {
     let findings = examined(fake::virtual_machine);
     let spoiled = [
         "virtualisation",
@@ -242,7 +242,7 @@ fn this_machine_is_examined() {
     }
 }
 
-/// The same without rights: the test runs itself again as a user who has none.
+/// The same without rights: the test runs itself again as a user without rights.
 #[cfg(target_os = "linux")]
 #[test]
 fn this_machine_is_examined_without_rights() {
@@ -297,8 +297,7 @@ fn every_check_stands_in_the_book() {
     }
 }
 
-/// What a reader may rely on, whatever the machine: all fields are filled, and what costs says how
-/// to mend it.
+/// The properties that hold on any machine: all fields are filled, and a finding with a cost has a remedy.
 fn complete(findings: &[Finding]) {
     for finding in findings {
         for text in [&finding.title, &finding.cost, &finding.evidence] {
@@ -370,7 +369,7 @@ fn a_living_shield_is_no_leftover_and_an_earlier_boots_costs_nothing() {
     );
 }
 
-/// The worst that is found of a testbed's claim by process 4242, which started at 77 ticks.
+/// The most severe finding about a testbed's claim by process 4242, which started at 77 ticks.
 #[cfg(target_os = "linux")]
 fn with_claim(files: &[(&str, &str)]) -> Finding {
     let claim = r#"{"version":1,"pid":4242,"start":77,"boot":"this-boot","topology":"arm","ready":true,"hosts":[],"programs":[]}"#;

@@ -1,4 +1,4 @@
-//! The doctor on files that hold anything: it never panics.
+//! The doctor on files of any content: it never panics.
 
 use kadenz_rt::doctor::{examine_at, fake};
 use kadenz_rt::host;
@@ -22,7 +22,7 @@ fn paths() -> Vec<&'static str> {
     paths
 }
 
-/// Bytes that come near to what the kernel writes, and bytes that do not.
+/// Bytes that resemble what the kernel writes, and bytes that do not.
 fn wild() -> impl Strategy<Value = Vec<u8>> {
     prop_oneof![
         prop::collection::vec(any::<u8>(), 0..200),

@@ -1,5 +1,5 @@
-//! Networks of their own and the taps in them: what two hosts say to each other passes through this
-//! process, and nothing is left afterwards.
+//! Network namespaces and the taps in them: frames between two hosts pass through this process, and nothing is left
+//! afterwards.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -33,7 +33,7 @@ fn plan(host: usize) -> TapPlan {
     }
 }
 
-/// Two hosts, or the word why there are none.
+/// Two hosts, or a report why there are none.
 fn hosts(test: &str) -> Option<(Vec<Namespace>, Vec<Tap>)> {
     if !Path::new("/dev/net/tun").exists() {
         skip(test, "the driver of taps is missing: sudo modprobe tun");
@@ -91,7 +91,7 @@ fn what_one_host_sends_the_other_receives() {
     let mut watch = TapWatch::new(&taps);
     a.send_to(&[7; 200], (HOSTS[1].0, 6176)).unwrap();
     let frame = frame_of(0, &taps, &mut watch);
-    // Nobody was asked for an address: this is the datagram itself, and nothing else.
+    // The host sent no ARP request: this is the datagram itself, and nothing else.
     assert_eq!(frame.len(), 14 + 20 + 8 + 200);
     assert_eq!(
         (&frame[..6], &frame[6..12]),
@@ -128,7 +128,7 @@ fn a_network_can_be_entered_by_the_number_of_its_descriptor() {
     assert_eq!(again.inode().unwrap(), networks[0].inode().unwrap());
     let seen = again.run(|| std::fs::read_to_string("/proc/thread-self/net/dev").unwrap());
     assert!(seen.unwrap().contains("eth0"));
-    // A descriptor that is something else is refused, not entered.
+    // A descriptor of something else is refused, not entered.
     let error = Namespace::of_process(own, 0).unwrap_err();
     assert!(
         error

@@ -1,4 +1,4 @@
-//! Nothing that runs in a loop allocates once it has been made.
+//! No code that runs in a loop allocates once it has been made.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};
@@ -11,7 +11,7 @@ use kadenz_rt::clock::{self, ClockKind, WallBridge, now};
 use kadenz_rt::net::port::{Inbox, Outbox, PortOptions, Stamping, UdpPort, Wait};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
 
-/// The system's allocator, counting what each thread asks of it.
+/// The system's allocator, which counts the calls of each thread.
 struct Counting;
 
 thread_local! {
@@ -19,12 +19,12 @@ thread_local! {
 }
 
 fn count() {
-    // Threads that end may ask after their counter has gone.
+    // Ending threads may allocate after their counter has gone.
     let _ = CALLS.try_with(|calls| calls.set(calls.get() + 1));
 }
 
-// SAFETY: every call goes to the system's allocator as it came; counting touches a thread-local
-// cell that needs no allocation.
+// SAFETY: every call is forwarded unchanged to the system's allocator; counting touches a thread-local cell that
+// needs no allocation.
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         count();
@@ -141,7 +141,7 @@ fn a_udp_port_and_its_bridge_do_not_allocate() {
             std::hint::black_box(port.transmit_stamps().count());
             std::hint::black_box(port.network_errors().count());
             std::hint::black_box(device.dropped());
-            // Refused, woken, over time: the ways out that are seldom taken.
+            // Refused, woken, timed out: the rarely taken return paths.
             std::hint::black_box(port.send(&TOO_LONG).is_err());
             waker.wake();
             std::hint::black_box(device.receive_batch(&mut inbox, Wait::Forever).is_ok());

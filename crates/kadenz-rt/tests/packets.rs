@@ -1,4 +1,4 @@
-//! Raw frames over a cable in a network of its own, and what ports of them see and do not see.
+//! Raw frames over a cable in a network namespace of its own, and what ports receive and do not receive of them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -22,7 +22,7 @@ fn skip(test: &str, missing: &str) {
     eprintln!("skipped: {test}: {missing}");
 }
 
-/// Runs with a cable in a network of its own, or says why not.
+/// Runs with a cable in a network namespace of its own, or reports why it cannot.
 fn with_cable(test: &str, work: impl FnOnce(&Cable) + Send) {
     match Namespace::create() {
         Ok(network) => network
@@ -79,8 +79,8 @@ fn what_is_sent_at_one_end_comes_out_at_the_other_as_it_was() {
 fn foreign_frames_and_those_of_this_end_are_not_seen() {
     with_cable("foreign frames", |_| {
         let (mut near, mut far) = (open("near", ETHERTYPE, 64), open("far", ETHERTYPE, 64));
-        let stranger = open("near", OTHER, 64);
-        stranger.send(&frame(OTHER, 60, 1)).unwrap();
+        let other = open("near", OTHER, 64);
+        other.send(&frame(OTHER, 60, 1)).unwrap();
         near.send(&frame(ETHERTYPE, 60, 2)).unwrap();
         let mut got = [0; 100];
         assert!(far.wait(Duration::from_secs(10)).unwrap());
@@ -114,11 +114,11 @@ fn the_loopback_is_refused_with_what_to_take() {
 fn a_port_waits_for_another_too() {
     with_cable("a port waits for another too", |_| {
         let (mut near, far) = (open("near", ETHERTYPE, 64), open("far", ETHERTYPE, 64));
-        let mut stranger = open("near", OTHER, 64);
-        stranger.watch_too(&near);
+        let mut other = open("near", OTHER, 64);
+        other.watch_too(&near);
         far.send(&frame(ETHERTYPE, 60, 1)).unwrap();
-        assert!(stranger.wait(Duration::from_secs(10)).unwrap());
-        assert_eq!(stranger.receive(&mut [0; 100]), None);
+        assert!(other.wait(Duration::from_secs(10)).unwrap());
+        assert_eq!(other.receive(&mut [0; 100]), None);
         assert!(near.receive(&mut [0; 100]).is_some());
     });
 }
@@ -160,7 +160,7 @@ fn a_pulled_cable_is_an_error_and_works_again_when_it_is_back() {
         assert_eq!(error.kind(), io::ErrorKind::NetworkDown);
         cable.set_up(true).unwrap();
         let mut got = [0; 100];
-        // The link needs a moment; what is sent before is lost, as on a real cable.
+        // The link needs a moment; frames sent before are lost, as on a real cable.
         for _ in 0..200 {
             let _ = near.send(&frame(ETHERTYPE, 60, 2));
             if far.wait(Duration::from_millis(50)).unwrap_or(false)
@@ -173,7 +173,7 @@ fn a_pulled_cable_is_an_error_and_works_again_when_it_is_back() {
     });
 }
 
-/// What the calling thread has had of CPUs; `None` where the kernel does not count it.
+/// The CPU time of the calling thread; `None` where the kernel does not count it.
 fn on_cpu() -> Option<Duration> {
     let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
     let ns = told.split_whitespace().next()?.parse().ok()?;
@@ -203,7 +203,7 @@ fn at_an_interface_that_is_down_a_wait_is_one_and_takes_no_cpu() {
             cable.set_up(true).unwrap();
             let mut got = [0; 100];
             let came = (0..200).any(|_| {
-                // The first that is refused, if any is, is not refused for what was before.
+                // If the first frame is refused, then not with the error from before.
                 let sent = far.send(&frame(ETHERTYPE, 60, 2));
                 let down = |error: &io::Error| error.kind() == io::ErrorKind::NetworkDown;
                 assert!(!sent.as_ref().is_err_and(down), "{sent:?}");
@@ -229,7 +229,7 @@ fn the_first_frame_after_an_interface_was_down_is_sent() {
     });
 }
 
-/// Waits until a port says that it cannot; until then it may wait.
+/// Waits until a port reports an error; until then it may wait.
 fn until_gone(port: &mut PacketPort) -> io::Error {
     for _ in 0..500 {
         match port.wait(Duration::from_millis(20)) {
@@ -237,11 +237,11 @@ fn until_gone(port: &mut PacketPort) -> io::Error {
             Err(error) => return error,
         }
     }
-    panic!("nobody said that it is gone");
+    panic!("no error said that it is gone");
 }
 
 #[test]
-fn an_interface_that_is_gone_is_told() {
+fn an_interface_that_is_gone_is_reported() {
     with_cable("an interface that is gone", |_| {
         for at_once in [false, true] {
             let cable = Cable::create("one", "other").unwrap();

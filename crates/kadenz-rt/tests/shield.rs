@@ -1,4 +1,4 @@
-//! The shield on a kernel made of maps: what it changes, and that it puts everything back.
+//! The shield on a kernel made of maps: its changes, and that it undoes all of them.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -22,7 +22,7 @@ fn measure<'a>(shield: &'a Shield, name: &str) -> &'a Measure {
     named.unwrap_or_else(|| panic!("no {name} in {:#?}", shield.measures))
 }
 
-/// In memory where there is one, as `/run` is: each change waits for its journal.
+/// In a memory file system where there is one, as `/run` is: each change waits for its journal.
 fn folder() -> tempfile::TempDir {
     tempfile::tempdir_in("/dev/shm").unwrap_or_else(|_| tempfile::tempdir().unwrap())
 }
@@ -49,8 +49,8 @@ fn a_dropped_shield_leaves_no_trace() {
     }
 }
 
-/// Linux says that it moved a thread that ends, and leaves it in its control group, which cannot be
-/// removed before: memory of a gigabyte takes hundreds of milliseconds.
+/// Linux reports success for moving a thread that is ending, and leaves it in its control group, which cannot be
+/// removed before: freeing a gigabyte of memory takes hundreds of milliseconds.
 #[test]
 fn a_thread_that_ends_slowly_keeps_no_control_group() {
     let (kernel, folder) = (Arc::new(SimKernel::first()), folder());
@@ -84,7 +84,7 @@ fn the_first_version_moves_everything_but_what_is_bound() {
         "0"
     );
     assert_eq!(now[&format!("{FIRST}/docker/cpuset.cpus")], "0-1");
-    // What is in another cpuset stays there, and the cpuset gets other CPUs.
+    // The threads of another cpuset stay in it, and the cpuset gets other CPUs.
     assert_eq!(now["thread 501"], format!("{FIRST}/docker/box on 0-1"));
     assert!(measure(&shield, "shield").ok);
 }
@@ -221,7 +221,7 @@ fn a_thread_goes_in_and_comes_out_where_it_was() {
 }
 
 #[test]
-fn who_is_still_inside_at_the_end_is_sent_back() {
+fn threads_still_inside_at_the_end_are_sent_back() {
     for kernel in both() {
         let folder = folder();
         let before = kernel.snapshot();
@@ -279,11 +279,11 @@ fn without_a_controller_nothing_is_tried() {
     assert!(error.remedy().unwrap().contains("isolcpus"));
 }
 
-/// Raises a shield whose process dies after so many changes; what it left is in the journal.
+/// Raises a shield whose process dies after so many changes; its journal is left.
 fn killed_after(kernel: &Arc<SimKernel>, changes: usize, folder: &Path) {
     let done = kernel.changes();
     kernel.stop_after(Some(changes));
-    // Dead processes undo nothing: nor can this one, so that its journal stays.
+    // A dead process undoes nothing: nor may this one, so that its journal stays.
     let outcome = raise(kernel, "3", folder);
     let entered = outcome.as_ref().map(|shield| shield.entrance().enter());
     assert!(kernel.changes() - done <= changes);
@@ -422,7 +422,7 @@ fn a_program_that_ends_at_once_can_put_back_before() {
     let (kernel, folder) = (Arc::new(SimKernel::first()), folder());
     let before = kernel.snapshot();
     let shield = raise(&kernel, "3", folder.path()).unwrap();
-    // Other tests of this process have shields too; theirs are put back with it, without harm.
+    // Other tests of this process have shields too; theirs are undone with it, without harm.
     let _ = shield::lower_all();
     assert_eq!(kernel.snapshot(), before);
     drop(shield);

@@ -1,7 +1,7 @@
 //! One suite for every sleeper that exists on this operating system.
 //!
-//! Nothing here limits how late a sleeper may be: that is measured, not tested. Where a test asks
-//! that short timeouts be honoured, it takes the best of many.
+//! Nothing here limits how late a sleeper may be: that is measured, not tested. Where a test checks that short
+//! timeouts are kept, it takes the best of many.
 
 use std::thread;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What the suite of `sleepers.rs` cannot see from outside: signals and the scheduler's counts.
+//! Properties that the suite of `sleepers.rs` cannot see from outside: signals and the scheduler's counts.
 #![cfg(target_os = "linux")]
 #![allow(unsafe_code)]
 
@@ -60,7 +60,7 @@ fn signals_do_not_end_a_sleep() {
     }
 }
 
-/// How often the calling thread has gone to sleep of its own will.
+/// How often the calling thread has gone to sleep voluntarily.
 fn voluntary_switches() -> i64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
     // SAFETY: the usage is there to be written, and zeroed memory is a valid value.
@@ -80,7 +80,7 @@ fn the_spinning_sleeper_sleeps_even_when_it_is_late() {
         sleeper.sleep_until(MonotonicTime::default());
     }
     let slept = voluntary_switches() - before;
-    // On a stalled machine a timer of 5 us may expire before the thread has been put aside.
+    // On a stalled machine a timer of 5 us may expire before the kernel has descheduled the thread.
     assert!(
         slept >= CYCLES / 2,
         "slept {slept} times in {CYCLES} cycles"
@@ -98,8 +98,8 @@ fn cpu_time_ns() -> i64 {
     time.tv_sec * 1_000_000_000 + time.tv_nsec
 }
 
-/// Even when every cycle is too short for its work and margin, the thread leaves the 5 % that keep
-/// the RT throttle away.
+/// Even when every cycle is too short for its work and margin, the thread leaves the 5 % that keep the RT throttle
+/// from acting.
 #[test]
 fn the_spinning_sleeper_leaves_time_to_others_when_overloaded() {
     let mut sleeper = sleep::open(SleeperKind::Spin, SleeperOptions::default()).unwrap();

@@ -2,8 +2,8 @@
 //!
 //! `cargo run -p kadenz-udp --example echo_device -- 127.0.0.1:6176 "left knee"`
 //!
-//! Firmware does the same with its own socket and its own clock. A device that is to be measured well
-//! takes its times from the network driver and not, as here, after the operating system's queues.
+//! Firmware does the same with its own socket and its own clock. For an accurate measurement a device takes its
+//! times in the network driver and not, as here, after the operating system's queues.
 #![allow(clippy::print_stdout, reason = "an example talks to its user")]
 
 use std::error::Error;

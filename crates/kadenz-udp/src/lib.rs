@@ -1,15 +1,15 @@
-//! What a robot's controller and its devices say to each other over UDP to measure their network.
+//! The protocol by which a robot's controller and its devices measure their network over UDP.
 //!
-//! The crate takes bytes and times and returns bytes and times. It opens no socket, reads no clock,
-//! allocates nothing and needs no standard library, so that the program on a computer and the
-//! firmware of a device run the same code. `docs/udp-protocol.md` shows every byte of it to those
-//! who write the device's side in another language.
+//! The crate takes bytes and times and returns bytes and times. It opens no socket, reads no clock, allocates
+//! nothing and needs no standard library, so that the program on a computer and the firmware of a device run the
+//! same code. `docs/udp-protocol.md` shows every byte of the protocol, for implementations of the device's side in
+//! another language.
 //!
 //! - [`wire`]: the datagram, read from hostile bytes and written into a caller's buffer.
-//! - [`device`]: what answers, and never more than it was asked.
-//! - [`controller`]: what was sent, what came back of it, from whom and in which order.
+//! - [`device`]: the device's side, whose answer is never longer than the question.
+//! - [`controller`]: the probes sent, the answers received, the devices that sent them, and their order.
 //! - [`record`]: measurements on their way to a logging server.
-//! - [`clock_fit`]: how far a device's clock is from the controller's, with a bound on the error.
+//! - [`clock_fit`]: the offset of a device's clock from the controller's, with a bound on the error.
 //!
 //! Where memory is needed, the caller gives it ([`memory::Memory`]): an array in firmware, a vector on a
 //! computer. Real-time safety: everything here is bounded, waits for nothing and allocates nothing.

@@ -2,7 +2,7 @@
 
 /// A fixed number of slots: an array, a boxed slice, a vector, or a mutable slice.
 ///
-/// What is built over it uses as many slots as it finds at construction and never asks for more.
+/// A structure over it uses as many slots as it has at construction and never requests more.
 ///
 /// ```
 /// use kadenz_udp::controller::{Tracker, TrackWord};

@@ -1,4 +1,5 @@
-//! A claim that is true is never refuted, and never makes a way less known; one that a round trip refutes is.
+//! A true claim is never refuted, and never makes a way less precise; a claim that a round trip contradicts is
+//! refuted.
 
 use kadenz_udp::clock_fit::{Agreement, ClockFit, Exchange, FitSlot, OneWay, Options, Span};
 use kadenz_udp::wire::DeviceStamps;
@@ -27,7 +28,7 @@ fn claim(lowest: i64, highest: i64) -> Agreement {
     Agreement::new(offset, Options::default())
 }
 
-/// Whether both ways took what is said, as near as is said.
+/// Whether both ways are within the estimates' errors of these durations.
 fn is_true(ways: &OneWay, there: u64, back: u64) -> bool {
     let near = |value_ns: i64, truth: u64, error_ns: u64| {
         value_ns.abs_diff(i64::try_from(truth).unwrap_or(i64::MAX)) <= error_ns

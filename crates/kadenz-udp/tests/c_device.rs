@@ -33,7 +33,7 @@ fn compile() -> PathBuf {
     program
 }
 
-/// What the device in C answers; nothing if it is silent.
+/// The answer of the device in C; empty if it is silent.
 fn answer_in_c(program: &Path, datagram: &[u8]) -> Vec<u8> {
     let mut command = Command::new(program);
     command
@@ -64,7 +64,7 @@ fn answer_in_rust(datagram: &[u8]) -> Vec<u8> {
     }
 }
 
-/// Questions of all kinds, and what is none.
+/// Questions of all kinds, and datagrams that are no question.
 fn datagrams() -> Vec<Vec<u8>> {
     let token = Token::new(b"arm of robot 3").unwrap();
     let (run, sequence, stamp) = (RunId(7), Sequence(8), Stamp(9));

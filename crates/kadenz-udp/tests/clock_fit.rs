@@ -10,7 +10,7 @@ use proptest::prelude::*;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// A device's clock, and what is assumed of it.
+/// A device's clock, and the assumptions about it.
 #[derive(Clone, Debug)]
 struct World {
     start_ns: u64,
@@ -58,8 +58,8 @@ prop_compose! {
     }
 }
 
-/// Ways that take unlike times and queues of all lengths, on either way alone or on both; and ways
-/// that take no time at all, where each nanosecond of the bounds is needed.
+/// Ways of different durations with queues of all lengths, on either way alone or on both; and ways that take no
+/// time at all, where each nanosecond of the bounds is needed.
 fn trips() -> impl Strategy<Value = Vec<Trip>> {
     let queue = || prop_oneof![3 => Just(0_u64), 3 => 0..500_u64, 3 => 0..100_000_u64, 1 => 0..20_000_000_u64];
     let trip = (0..SECOND / 5, queue(), 0..300_000_u64, queue());

@@ -1,4 +1,4 @@
-//! Who answered what: outstanding questions, the table, and the order of a burst.
+//! Answers and their devices: outstanding questions, the table, and the order of a burst.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::collections::HashMap;
@@ -86,7 +86,7 @@ fn keys_tell_devices_apart_and_forms_together() {
 }
 
 #[test]
-fn a_full_table_says_so_and_keeps_who_is_in_it() {
+fn a_full_table_says_so_and_keeps_its_devices() {
     let mut table = DeviceTable::over([DeviceTableSlot::default(); 4]);
     let devices = ["10.0.0.1:1", "10.0.0.2:1", "10.0.0.3:1"].map(key);
     assert_eq!(table.add(devices[0]), Ok(DeviceId(0)));

@@ -1,4 +1,4 @@
-//! What a device answers, and what it does not.
+//! The datagrams that a device answers, and those that it does not.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::num::NonZeroU32;
@@ -125,7 +125,7 @@ fn each_silence_is_counted_under_its_reason() {
 }
 
 #[test]
-fn strangers_use_up_nobodys_rate() {
+fn probes_without_the_token_use_up_no_rate() {
     let mut echo = Echo::new(Policy {
         token: Some(token()),
         rate: Some(per_second(1, 1)),

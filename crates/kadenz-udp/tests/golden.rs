@@ -92,7 +92,7 @@ fn the_full_probe_and_its_reply() {
 }
 
 #[test]
-fn who_is_there_and_who_answers() {
+fn a_discovery_and_its_answers() {
     let question = Discover {
         run: RUN,
         sequence: Sequence(0),

@@ -31,7 +31,7 @@ fn a_whole_run_allocates_nothing() {
     assert_eq!((counted.count_total, counted.bytes_total), (0, 0));
 }
 
-/// All that a controller, a device and a logging server do, in one thread and in virtual time.
+/// All work of a controller, a device and a logging server, in one thread and in virtual time.
 fn whole_run(device: DeviceKey) {
     let token = Token::new(b"arm of robot 3").unwrap();
     let mut echo = Echo::new(Policy {

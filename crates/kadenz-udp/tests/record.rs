@@ -1,4 +1,4 @@
-//! Batches: what is packed is unpacked, and nothing that is broken is taken.
+//! Batches: packing and unpacking give the same measurements, and a broken batch is refused.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};

@@ -66,7 +66,7 @@ proptest! {
         let devices = orders[0].len();
         let slices: Vec<&[u16]> = orders.iter().map(Vec::as_slice).collect();
         let concordance = of(devices, &slices).concordance().unwrap();
-        // The other way to W: the mean of Spearman's rho over all pairs of orders.
+        // The other way to compute W: the mean of Spearman's rho over all pairs of orders.
         let rank = |order: &[u16], device: u16| order.iter().position(|it| *it == device).unwrap() as f64;
         let n = devices as f64;
         let mut rhos = Vec::new();

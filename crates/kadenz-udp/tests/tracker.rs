@@ -1,4 +1,4 @@
-//! The tracker and the tracker against oracles that keep everything and look through all of it.
+//! The trackers against oracles that keep every number and search through all of them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use kadenz_udp::controller::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};
@@ -64,7 +64,7 @@ impl Oracle {
         }
     }
 
-    /// What is lost if nothing more comes to the numbers up to `through`.
+    /// The counts if no more answers come to the numbers up to `through`.
     fn counts_through(&self, through: u64) -> Counts {
         let last = self.sent.last().copied().unwrap_or_default();
         let over = |number: u64| number <= through || number + self.window <= last;
@@ -125,7 +125,7 @@ proptest! {
             answered: Vec::new(),
             counts: Counts::default(),
         };
-        // So far from 0 that going back stays above it.
+        // Far enough from 0 that going back stays above it.
         let mut last = (1_u64 << 40) + u64::from(start);
         for event in events {
             match event {
@@ -153,13 +153,13 @@ proptest! {
         prop_assert_eq!(counts.waiting(), 0);
     }
 
-    /// A logger sees the same as one who knows what was sent, once it knows where the run ends.
+    /// A logger's counts equal the sender's once it knows where the run ends.
     #[test]
     fn a_ledger_counts_what_the_sender_lost(
         fates in prop::collection::vec((0_usize..3, 0_usize..90), 1..200),
     ) {
         let datagrams = batches(fates.len());
-        // Each batch comes so many times, after so many others.
+        // Each batch arrives so many times, after so many others.
         let mut arrivals = Vec::new();
         for (at, (copies, delay)) in fates.iter().enumerate() {
             let copies = if at + 1 == fates.len() { 1 } else { *copies };
@@ -292,7 +292,7 @@ fn a_gap_claims_no_more_than_its_bound() {
     for far in 1..200 {
         tracker.expect_through(Sequence(101 + (far << 20)), 100);
     }
-    // Each was sent itself; of those between nobody knows.
+    // These numbers were recorded one by one; the numbers between them are unknown.
     assert_eq!(tracker.counts().sent, 102 + 199);
     let last = Sequence(101 + (199 << 20));
     assert_eq!(tracker.last_sent(), Some(last));
@@ -324,9 +324,9 @@ fn a_last_batch_behind_another_does_not_end_the_run() {
 }
 
 proptest! {
-    /// Word by word or number by number, hearsay counts the same.
+    /// Recorded up to a number or one by one, the counts are the same.
     #[test]
-    fn hearsay_counts_as_if_each_had_been_told(
+    fn expectations_at_once_count_as_one_by_one(
         steps in prop::collection::vec((1_u32..300, any::<bool>()), 1..60),
     ) {
         let mut at_once = Tracker::over([TrackWord::default(); 3], TIMEOUT_NS);

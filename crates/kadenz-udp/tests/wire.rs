@@ -1,4 +1,4 @@
-//! The datagram: what is written is read again, and nothing else is taken.
+//! The datagram: what is written can be read back, and other bytes are refused.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use kadenz_udp::wire::{
@@ -191,7 +191,7 @@ proptest! {
             prop_assert!(packet.damaged_bytes() <= packet.body().len());
             let _ = packet.name();
         }
-        prop_assert!(Packet::open(&bytes, Some(&token)).is_err(), "nobody guesses a tag");
+        prop_assert!(Packet::open(&bytes, Some(&token)).is_err(), "no tag is guessed");
     }
 
     #[test]

@@ -1,4 +1,4 @@
-//! The counters: recording, adding, and walking over what was recorded.
+//! The counters: recording, adding, and iterating over the recorded values.
 
 use std::ops::RangeInclusive;
 
@@ -13,7 +13,7 @@ pub struct Histogram {
     layout: Layout,
     counts: Vec<u64>,
     total: u64,
-    /// Where the lowest and the highest non-zero counters are; `first > last` when empty.
+    /// The indices of the lowest and the highest non-zero counters; `first > last` when empty.
     first: usize,
     last: usize,
 }
@@ -84,9 +84,9 @@ impl Histogram {
         self.last = self.last.max(index);
     }
 
-    /// Adds a count that was made at `index` of a histogram of layout `from`, by HdrHistogram's
-    /// rule: where the layouts differ, the lowest value of the other's counter is recorded. Where nothing
-    /// was counted, `index` may be any.
+    /// Adds a count that was made at `index` of a histogram of layout `from`, by HdrHistogram's rule: where the
+    /// layouts differ, the lowest value of the other's counter is recorded. Where the count is zero, `index` may be
+    /// any.
     #[inline]
     pub(crate) fn add_from(&mut self, from: &Layout, index: usize, n: u64) {
         if n == 0 {
@@ -99,8 +99,8 @@ impl Histogram {
         }
     }
 
-    /// The counters, for counts made at `first..=last` of a histogram of layout `from` to be added,
-    /// which sum up to `total`; nothing if indices do not mean the same values here.
+    /// The counters to which the counts of a histogram of layout `from` at `first..=last`, with the sum `total`,
+    /// can be added; `None` if indices do not mean the same values here.
     pub(crate) fn counts_to_add(
         &mut self,
         from: &Layout,
@@ -117,9 +117,9 @@ impl Histogram {
         Some(&mut self.counts[..=last])
     }
 
-    /// Adds everything `other` recorded. Where the layouts differ, a value lands in the counter
-    /// of the lowest value it could have been, as HdrHistogram does it; so sum what was recorded
-    /// coarsely in its own layout, lest the sum look better than its parts.
+    /// Adds everything that `other` recorded. Where the layouts differ, a value lands in the counter of the lowest
+    /// value it could have been, as in HdrHistogram; so sum coarsely recorded values in their own layout, lest the
+    /// sum look more precise than its parts.
     pub fn add(&mut self, other: &Self) {
         for index in other.used() {
             self.add_from(&other.layout, index, other.counts[index]);
@@ -138,7 +138,7 @@ impl Histogram {
         self.total == 0
     }
 
-    /// Forgets everything recorded. Costs as much as the range of values that was used.
+    /// Resets all counters. Costs as much as the range of values that was used.
     pub fn reset(&mut self) {
         let used = self.used();
         self.counts[used].fill(0);

@@ -1,13 +1,12 @@
-//! Which values share a counter.
+//! The layout of the counters: which values share one.
 
 use thiserror::Error;
 
-/// Which values share a counter: HdrHistogram's layout, bit for bit.
+/// The layout of the counters, which values share one: HdrHistogram's, bit for bit.
 ///
-/// Values fall into buckets of which each spans twice the range of the one before; a bucket is cut
-/// into equal sub-buckets, as many as the significant digits ask for. Counter `i` therefore always
-/// stands for the same range of values as index `i` of HdrHistogram's array, which is what makes
-/// the encoded forms interchangeable.
+/// Values fall into buckets, each of which spans twice the range of the one before; a bucket is cut into equal
+/// sub-buckets, as many as the significant digits require. Counter `i` therefore always stands for the same range
+/// of values as index `i` of HdrHistogram's array, which makes the encoded forms interchangeable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Layout {
     lowest: u64,
@@ -17,7 +16,7 @@ pub struct Layout {
     unit_magnitude: u32,
     /// Log2 of half the sub-buckets of a bucket.
     half_magnitude: u32,
-    /// All ones up to the largest value of the first bucket.
+    /// All bits set up to the largest value of the first bucket.
     first_bucket_mask: u64,
     len: usize,
 }
@@ -25,7 +24,7 @@ pub struct Layout {
 /// Why a layout cannot be made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NewLayoutError {
-    /// More digits than HdrHistogram's format knows.
+    /// More digits than HdrHistogram's format supports.
     #[error("{0} significant digits: a histogram holds 0 to 5; ask for 3 if in doubt")]
     Digits(u8),
     /// A lowest value of zero.
@@ -36,9 +35,9 @@ pub enum NewLayoutError {
         "highest value {highest} is below twice the lowest, {lowest}: raise the highest or lower the lowest"
     )]
     RangeTooSmall {
-        /// The lowest value asked for.
+        /// The requested lowest value.
         lowest: u64,
-        /// The highest value asked for.
+        /// The requested highest value.
         highest: u64,
     },
     /// Beyond 63 bits, which the encoded form could not carry.
@@ -46,17 +45,17 @@ pub enum NewLayoutError {
         "values up to {highest} from {lowest} with {digits} digits need more than 63 bits: lower the highest value, the lowest value or the digits"
     )]
     TooWide {
-        /// The lowest value asked for.
+        /// The requested lowest value.
         lowest: u64,
-        /// The highest value asked for.
+        /// The requested highest value.
         highest: u64,
-        /// The digits asked for.
+        /// The requested digits.
         digits: u8,
     },
 }
 
 impl Layout {
-    /// What every series of a run is recorded in: 1 ns to 1 h at 3 significant digits.
+    /// The layout of every series of a run: 1 ns to 1 h at 3 significant digits.
     pub const STANDARD: Self = match Self::new(1, 3_600_000_000_000, 3) {
         Ok(layout) => layout,
         Err(_) => panic!("the standard layout is valid"),
@@ -105,13 +104,13 @@ impl Layout {
         })
     }
 
-    /// The lowest value told apart from zero.
+    /// The lowest value that is distinguished from zero.
     #[must_use]
     pub const fn lowest(&self) -> u64 {
         self.lowest
     }
 
-    /// The highest value asked for; larger ones are recorded as this one.
+    /// The requested highest value; larger ones are recorded as this one.
     #[must_use]
     pub const fn highest(&self) -> u64 {
         self.highest
@@ -130,8 +129,8 @@ impl Layout {
         self.len
     }
 
-    /// The counter of `value`; a value above [`Layout::highest`] has the counter of the highest.
-    /// A handful of instructions, never panics: fit for a real-time loop.
+    /// The counter of `value`; a value above [`Layout::highest`] has the counter of the highest. A few
+    /// instructions, never panics: usable in a real-time loop.
     #[must_use]
     #[inline]
     pub const fn index_of(&self, value: u64) -> usize {
@@ -143,8 +142,8 @@ impl Layout {
         self.unclamped_index(clamped)
     }
 
-    /// As [`Layout::index_of`], but counters beyond the highest value's own, which the last bucket
-    /// has, are told apart too. For counts that were recorded elsewhere.
+    /// As [`Layout::index_of`], but also distinguishes the counters beyond the highest value's own in the last
+    /// bucket. For counts that were recorded elsewhere.
     #[inline]
     pub(crate) const fn covered_index(&self, value: u64) -> usize {
         let index = self.unclamped_index(value);

@@ -1,9 +1,9 @@
 //! Counts of values at a fixed number of significant digits.
 //!
-//! The layout of the counters and the meaning of every answer are HdrHistogram's: a value answered
-//! is the *highest* value that cannot be told apart from a recorded one, so no latency is ever
-//! reported smaller than it was. Two things are our own: values below zero (early wake-ups) are
-//! counted too, by [`SignedHistogram`], and nothing here ever resizes or fails on a large value.
+//! The layout of the counters and the meaning of every result are HdrHistogram's: a returned value is the *highest*
+//! value that cannot be told apart from a recorded one, so no latency is ever reported smaller than it was. Two
+//! things are our own: values below zero (early wake-ups) are counted too, by [`SignedHistogram`], and no function
+//! here resizes or fails on a large value.
 //!
 //! ```
 //! use kadenz_record::histogram::Histogram;
@@ -31,7 +31,7 @@ pub use sparse::SparseHistogram;
 
 pub(crate) use sparse::Cell;
 
-// What a histogram answers.
+// The results of a histogram.
 
 impl Histogram {
     /// The lowest value that cannot be told apart from the smallest one recorded; 0 when empty.
@@ -91,20 +91,20 @@ impl Histogram {
             .sum()
     }
 
-    /// The value that a share `quantile` of all recorded values does not exceed: 0.999 for the
-    /// 99.9th percentile. It is the highest value of its range, but at `quantile` 0 the lowest;
-    /// 0 when empty. Outside 0 to 1 the nearer end is meant.
+    /// The value that a share `quantile` of all recorded values does not exceed: 0.999 for the 99.9th percentile.
+    /// It is the highest value of its range, except at `quantile` 0, where it is the lowest; 0 when empty. A
+    /// `quantile` outside 0 to 1 counts as the nearer end.
     ///
-    /// As the Java original does, the share is lowered by one unit in the last place, so that
-    /// rounding in `quantile * count` never reaches for one value more than was asked for.
+    /// As in the Java original, the share is lowered by one unit in the last place, so that rounding in `quantile *
+    /// count` never includes one value too many.
     #[must_use]
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let share = quantile.next_down().clamp(0.0, 1.0);
         self.value_at_rank((share * self.count() as f64).ceil(), quantile)
     }
 
-    /// As [`Histogram::value_at_quantile`] with a percentile from 0 to 100; to the bit what
-    /// `getValueAtPercentile` of the Java original answers.
+    /// As [`Histogram::value_at_quantile`] with a percentile from 0 to 100; equal to the bit to
+    /// `getValueAtPercentile` of the Java original.
     #[must_use]
     pub fn value_at_percentile(&self, percentile: f64) -> u64 {
         let share = percentile.next_down().clamp(0.0, 100.0);
@@ -125,7 +125,7 @@ impl Histogram {
                 };
             }
         }
-        // Only saturated counters, or none at all, come here.
+        // Only saturated counters, or an empty histogram, lead here.
         self.max()
     }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// Units of a billionth of a percent: as many as eleven nines can be told apart.
+/// Units of a billionth of a percent: enough to represent eleven nines.
 const UNITS_PER_PERCENT: u64 = 1_000_000_000;
 const WHOLE: u64 = 100 * UNITS_PER_PERCENT;
 
@@ -82,7 +82,7 @@ impl Percent {
         rank.max(1)
     }
 
-    /// How many of `count` samples rank above this percentile: what it rests on.
+    /// How many of `count` samples rank above this percentile: the samples it rests on.
     #[must_use]
     pub fn beyond(self, count: u64) -> u64 {
         count.saturating_sub(self.rank(count))

@@ -2,8 +2,8 @@
 
 use super::{Bucket, Histogram, Percent};
 
-/// Late and early values side by side: early ones are counted by their magnitude, so that both
-/// keep their significant digits. Zero is late.
+/// Late and early values in two histograms: early ones are counted by their magnitude, so that both keep their
+/// significant digits. Zero counts as late.
 ///
 /// ```
 /// use kadenz_record::histogram::{Percent, SignedHistogram};
@@ -63,7 +63,7 @@ impl SignedHistogram {
         self.early.add(&other.early);
     }
 
-    /// Forgets everything recorded.
+    /// Resets all counters.
     pub fn reset(&mut self) {
         self.late.reset();
         self.early.reset();
@@ -121,9 +121,9 @@ impl SignedHistogram {
         (squares / self.count() as f64).sqrt()
     }
 
-    /// The value that a share `quantile` (0 to 1) of all recorded values does not exceed, by the
-    /// rule of [`Histogram::value_at_quantile`]: the highest value of its range, but at `quantile`
-    /// 0 the lowest; 0 when empty.
+    /// The value that a share `quantile` (0 to 1) of all recorded values does not exceed, by the rule of
+    /// [`Histogram::value_at_quantile`]: the highest value of its range, except at `quantile` 0, where it is the
+    /// lowest; 0 when empty.
     #[must_use]
     pub fn value_at_quantile(&self, quantile: f64) -> i64 {
         if quantile <= 0.0 {

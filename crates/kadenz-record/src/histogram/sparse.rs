@@ -1,10 +1,9 @@
-//! What was recorded without the counters that are zero.
+//! Histograms without their zero counters.
 
 use super::{Bucket, Histogram, Layout};
 
-/// What an interval recorded, in as much memory as counters were used: for reading logs, where one
-/// interval after the other is looked at and most counters of each are zero. Nothing can be recorded
-/// into it.
+/// The counts of an interval, in memory for the used counters only: for reading logs interval by interval, as most
+/// counters of each are zero. It is read-only.
 ///
 /// ```
 /// use kadenz_record::histogram::SparseHistogram;
@@ -118,8 +117,8 @@ impl SparseHistogram {
         self.total = 0;
     }
 
-    /// Room for `most` counters of `layout`, to be filled from the front; then
-    /// [`SparseHistogram::keep`] tells how many were.
+    /// Makes room for `most` counters of `layout`, to be filled from the front; [`SparseHistogram::keep`] then sets
+    /// how many were.
     pub(crate) fn room(&mut self, layout: Layout, most: usize) -> &mut [Cell] {
         self.layout = layout;
         self.total = 0;

@@ -1,9 +1,9 @@
 //! Interval logs: one line an interval, each with a whole histogram in it.
 //!
-//! The format is HdrHistogram's interval log 1.3, as jHiccup writes it, so that the tools people
-//! have can open what Kadenz records, and Kadenz can open what they recorded.
+//! The format is HdrHistogram's interval log 1.3, as jHiccup writes it, so that existing tools can open the logs of
+//! Kadenz, and Kadenz can open theirs.
 //!
-//! - [`writer`] appends lines; what was appended survives the death of the process.
+//! - [`writer`] appends lines; appended lines survive the death of the process.
 //! - [`reader`] reads the logs of every version in the wild, whole or cut off.
 //! - [`codec`] is the binary form of one histogram.
 //!
@@ -28,7 +28,7 @@ use reader::MalformedLine;
 
 // Base64 as interval logs use it.
 
-/// Writes padding; does not insist on it, as Java does not.
+/// Writes padding; reads Base64 with or without it, as Java does.
 const BASE64: GeneralPurpose = GeneralPurpose::new(
     &STANDARD,
     GeneralPurposeConfig::new()
@@ -36,14 +36,14 @@ const BASE64: GeneralPurpose = GeneralPurpose::new(
         .with_decode_allow_trailing_bits(true),
 );
 
-/// Appends the bytes that `text` stands for.
+/// Appends the bytes that `text` encodes.
 fn decode(text: &[u8], bytes: &mut Vec<u8>) -> Result<(), MalformedLine> {
     BASE64
         .decode_vec(text, bytes)
         .map_err(|error| MalformedLine::Base64(error.to_string()))
 }
 
-/// How many bytes `text` stands for, which has no padding.
+/// How many bytes `text`, which has no padding, encodes.
 fn decoded_length(text: &[u8]) -> usize {
     text.len() / 4 * 3 + text.len() % 4 * 3 / 4
 }

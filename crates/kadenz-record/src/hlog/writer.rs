@@ -17,12 +17,9 @@ use crate::histogram::Histogram;
 /// Nanoseconds in the unit of the `Interval_Max` column, milliseconds. Readers ignore the column.
 const MAX_UNIT_NS: f64 = 1e6;
 
-/// The lines before the first interval: `start_s` is the wall time that the intervals count from,
-/// in seconds since 1970, and each of `comments` becomes a line `#[...]` of its own, in which line
-/// breaks become spaces.
-///
-/// The first line holds the word `jHiccup`, by which viewers such as HistogramLogAnalyzer know
-/// what they see.
+/// The lines before the first interval: `start_s` is the wall time to which the intervals are relative, in seconds
+/// since 1970, and each of `comments` becomes a line `#[...]` of its own, with its line breaks turned into spaces.
+/// The first line holds the word `jHiccup`, by which viewers such as HistogramLogAnalyzer recognise the format.
 #[must_use]
 pub fn header(start_s: f64, comments: &[&str]) -> String {
     let version = env!("CARGO_PKG_VERSION");
@@ -58,15 +55,15 @@ pub enum EncodeLineError {
     /// A time that is no number of seconds.
     #[error("start {start_s} s, length {length_s} s: both must be finite numbers of seconds")]
     Time {
-        /// The start given.
+        /// The given start.
         start_s: f64,
-        /// The length given.
+        /// The given length.
         length_s: f64,
     },
 }
 
-/// Makes the lines of an interval log. Keeps its buffers. For those who must know what exactly
-/// has reached the file; others use [`IntervalLogWriter`].
+/// Makes the lines of an interval log. Keeps its buffers. For callers that must know exactly what has reached the
+/// file; others use [`IntervalLogWriter`].
 #[derive(Debug, Default)]
 pub struct LineEncoder {
     encoder: Encoder,
@@ -136,8 +133,8 @@ pub enum AppendError {
     Write(#[from] io::Error),
 }
 
-/// Appends intervals to a log, one line each, and flushes every line: whatever kills the process,
-/// all lines but the one being written stay readable.
+/// Appends intervals to a log, one line each, and flushes every line: whatever kills the process, all lines except
+/// the one being written stay readable.
 ///
 /// ```
 /// use kadenz_record::{histogram::Histogram, hlog::writer::IntervalLogWriter};
@@ -199,9 +196,9 @@ impl<W: Write> IntervalLogWriter<W> {
         Ok(self.sink.flush()?)
     }
 
-    /// As [`IntervalLogWriter::append`], but of a histogram that another log holds and whose largest
-    /// value is `max_ns`. What stands there in the form that Kadenz writes, V2 and compressed, is
-    /// taken over as it is, which costs nothing; the rest is encoded anew.
+    /// As [`IntervalLogWriter::append`], but of a histogram that another log holds and whose largest value is
+    /// `max_ns`. A payload in the form that Kadenz writes, V2 and compressed, is copied as it is, which costs
+    /// nothing; other payloads are encoded anew.
     ///
     /// # Errors
     /// As [`IntervalLogWriter::append`], and when the histogram has to be decoded and cannot.
@@ -218,7 +215,7 @@ impl<W: Write> IntervalLogWriter<W> {
         };
         self.lines.begin(tag, start_s, length_s, max_ns)?;
         self.lines.line += payload;
-        // Reading takes the padding off, and not every library can do without.
+        // The reader removes the padding, and not every library can do without it.
         let padding = payload.len().wrapping_neg() % 4;
         self.lines.line.extend(std::iter::repeat_n('=', padding));
         self.lines.line.push('\n');
@@ -226,7 +223,7 @@ impl<W: Write> IntervalLogWriter<W> {
         Ok(self.sink.flush()?)
     }
 
-    /// The sink, with everything in it.
+    /// The sink, with the whole log in it.
     pub fn into_inner(self) -> W {
         self.sink
     }

@@ -1,18 +1,17 @@
 //! Double buffering in which writers never wait.
 //!
-//! [`WriterReaderPhaser`] follows the algorithm of Gil Tene's `WriterReaderPhaser` (HdrHistogram,
-//! public domain). There are two phases, and whatever is double-buffered has one buffer for each.
-//! A writer enters a section, writes to the buffer of the phase it was told, and leaves. A reader
-//! flips the phase and is back only when the last writer of the old phase has left: from then on,
-//! and until the next flip, the old phase's buffer is its own.
+//! [`WriterReaderPhaser`] follows the algorithm of Gil Tene's `WriterReaderPhaser` (HdrHistogram, public domain).
+//! There are two phases, and each double-buffered structure has one buffer for each. A writer enters a section,
+//! writes to the buffer of the section's phase, and leaves. A reader flips the phase, and the flip returns only
+//! when the last writer of the old phase has left: from then on, and until the next flip, only the reader uses the
+//! old phase's buffer.
 //!
 //! # How it works
-//! `entered` counts the entries into the current phase and carries the phase in its sign: the even
-//! phase counts up from 0, the odd one from `i64::MIN`. Each phase has a counter of exits that
-//! starts at the same value. A flip sets the next phase's exits to their start and swaps `entered`
-//! to that start in one atomic step. What the swap returns is the number of entries there will
-//! ever have been into the old phase; when its exits have reached that number, nobody is left in
-//! it.
+//! `entered` counts the entries into the current phase and carries the phase in its sign: the even phase counts up
+//! from 0, the odd one from `i64::MIN`. Each phase has a counter of exits that starts at the same value. A flip
+//! sets the next phase's exits to their start and swaps `entered` to that start in one atomic step. The swap
+//! returns the final number of entries into the old phase; when its exits have reached that number, no writer is
+//! left in it.
 //!
 //! # Assumptions
 //! 1. There is one buffer for each phase, and a writer writes only to the buffer of the phase that
@@ -26,7 +25,7 @@
 //! 5. Readers do not hold their turn for ever.
 //! 6. No phase is entered more than 2^63 times between two flips: 292 years at one a nanosecond.
 //!
-//! # What is guaranteed then
+//! # Guarantees
 //! 1. After [`ReaderTurn::flip`], no writer modifies the resting buffer, and everything written
 //!    to it is visible to the reader.
 //! 2. A writer that enters a phase sees everything the reader did to that phase's buffer while it
@@ -34,8 +33,8 @@
 //!
 //! # Progress
 //! 1. Entering and leaving are wait-free where an atomic fetch-and-add is (x86-64, ARMv8.1 with
-//!    LSE), and lock-free elsewhere. Neither allocates, calls the system, or can be held up by a
-//!    reader. `enter_alone` pays for one atomic read-modify-write, `enter` for two.
+//!    LSE), and lock-free elsewhere. Neither allocates, calls the system, or waits for a
+//!    reader. `enter_alone` costs one atomic read-modify-write, `enter` two.
 //! 2. A flip waits only for writers that had entered before it began and have not left yet;
 //!    writers that enter later cannot prolong it. It spins briefly and then sleeps 50 us at a time,
 //!    so that a writer of lower priority on the same CPU can finish.
@@ -57,7 +56,7 @@
 //! events[section.phase().index()].fetch_add(1, Ordering::Relaxed);
 //! drop(section);
 //!
-//! // A reader takes what was counted since the flip before:
+//! A reader takes the counts since the previous flip:
 //! let mut turn = phaser.read();
 //! turn.flip();
 //! assert_eq!(events[turn.resting().index()].swap(0, Ordering::Relaxed), 1);
@@ -75,7 +74,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// 0 or 1, to index a pair of buffers with.
+    /// 0 or 1, the index into a pair of buffers.
     #[must_use]
     #[inline]
     pub const fn index(self) -> usize {
@@ -97,7 +96,7 @@ impl Phase {
         }
     }
 
-    /// Where the counters of the phase start.
+    /// The start value of the counters of the phase.
     const fn start(self) -> i64 {
         match self {
             Self::Even => 0,
@@ -106,8 +105,8 @@ impl Phase {
     }
 }
 
-/// Lets writers proceed without waiting while readers take turns at the buffer that rests; see the
-/// [module documentation](self) for what it assumes and guarantees.
+/// Lets writers proceed without waiting while readers take turns at the resting buffer; see the [module
+/// documentation](self) for its assumptions and guarantees.
 #[derive(Debug)]
 #[repr(align(64))]
 pub struct WriterReaderPhaser {
@@ -126,7 +125,7 @@ impl Default for WriterReaderPhaser {
 }
 
 impl WriterReaderPhaser {
-    /// A phaser in its even phase, with nobody inside.
+    /// A phaser in its even phase, with no writer inside.
     #[must_use]
     pub fn new() -> Self {
         Self {
@@ -136,7 +135,7 @@ impl WriterReaderPhaser {
         }
     }
 
-    /// Enters a writer's section; any number of threads may be in one.
+    /// Enters a writer's section; any number of threads may be in one at a time.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -166,14 +165,14 @@ impl WriterReaderPhaser {
 
     #[inline]
     fn count_entry(&self) -> Phase {
-        // Acquire: synchronizes with the flip that began this phase (entries in between continue
-        // its release sequence), so what the reader did to the buffer is seen.
+        // Acquire: synchronizes with the flip that began this phase (entries in between continue its release
+        // sequence), so the reader's changes to the buffer are visible.
         Phase::of(self.entered.fetch_add(1, Ordering::Acquire))
     }
 
     /// Waits for other readers to finish their turns, then takes one. Not for real-time threads.
     pub fn read(&self) -> ReaderTurn<'_> {
-        // The lock guards no data of its own, so a reader that panicked left nothing half done.
+        // The lock guards no data of its own, so a reader that panicked left nothing inconsistent.
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
         // Only readers change the sign, and it is this reader's turn.
         let current = Phase::of(self.entered.load(Ordering::Relaxed));
@@ -185,7 +184,7 @@ impl WriterReaderPhaser {
     }
 }
 
-/// A writer is inside; dropping it leaves.
+/// A writer's stay in a section; dropping it leaves the section.
 #[derive(Debug)]
 #[must_use = "the section ends when this is dropped"]
 pub struct WriterSection<'a> {
@@ -207,9 +206,9 @@ impl Drop for WriterSection<'_> {
     #[inline]
     fn drop(&mut self) {
         let left = &self.phaser.left[self.phase.index()];
-        // Release: whoever sees this exit counted sees what was written inside.
+        // Release: a reader that sees this exit counted sees the writes of the section.
         if self.alone {
-            // Nobody else changes this counter: readers set it only while its phase rests.
+            // No other thread changes this counter: readers set it only while its phase rests.
             left.store(
                 left.load(Ordering::Relaxed).wrapping_add(1),
                 Ordering::Release,
@@ -220,7 +219,7 @@ impl Drop for WriterSection<'_> {
     }
 }
 
-/// A reader's turn; dropping it lets other readers in.
+/// A reader's turn; dropping it lets the next reader in.
 #[derive(Debug)]
 pub struct ReaderTurn<'a> {
     phaser: &'a WriterReaderPhaser,
@@ -235,16 +234,16 @@ impl ReaderTurn<'_> {
         self.resting
     }
 
-    /// Sends writers to the buffer that rests, and returns when the other one has come to rest.
-    /// Waits for writers that are inside now, and for nothing else. No writer needs to come by.
+    /// Sends writers to the resting buffer, and returns when the other one has come to rest. Waits only for writers
+    /// that are inside now; no further writer needs to enter.
     pub fn flip(&mut self) {
         let next = self.resting;
         let previous = next.other();
-        // Nobody is in the next phase, so its exits can be set; the swap publishes that.
+        // No writer is in the next phase, so its exits can be set; the swap publishes that.
         self.phaser.left[next.index()].store(next.start(), Ordering::Relaxed);
         let entries = self.phaser.entered.swap(next.start(), Ordering::AcqRel);
         let mut spins = 100;
-        // Acquire: pairs with the exits, so that what they wrote is seen.
+        // Acquire: pairs with the exits, so that the writes of the sections are visible.
         while self.phaser.left[previous.index()].load(Ordering::Acquire) != entries {
             wait_a_little(&mut spins);
         }

@@ -1,4 +1,4 @@
-//! Small enough for Miri; `tests/loom.rs` looks at every interleaving.
+//! Tests that are small enough for Miri; `tests/loom.rs` checks every interleaving.
 
 use std::{sync::Barrier, thread};
 
@@ -47,7 +47,7 @@ fn a_flip_waits_for_those_inside_only() {
                 "the flip came back before the writer had left"
             );
         });
-        // Writers that come later are sent to the other phase, and the flip does not wait for them.
+        // Later writers enter the other phase, and the flip does not wait for them.
         let late = loop {
             let section = phaser.enter();
             entered.fetch_add(1, Relaxed);

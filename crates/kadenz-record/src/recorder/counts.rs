@@ -1,6 +1,6 @@
 use serde::{Deserialize, Serialize};
 
-/// What was counted, exactly, while recording.
+/// The exact counts of a recording.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Counts {

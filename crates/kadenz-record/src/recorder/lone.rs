@@ -1,9 +1,9 @@
-//! One writing thread: counters that only ever go up, like an odometer's.
+//! One writing thread: counters that only increase, like an odometer's.
 //!
-//! The writer alone changes them, by plain loads and stores, and the reader remembers its last
-//! reading of each; the difference is what was recorded in between. There is nothing to switch over
-//! and nothing to reset, hence nobody to wait for, and a count can neither be lost nor be handed
-//! out twice. Decision 0201 tells what this costs beside a phaser.
+//! Only the writer changes them, by plain loads and stores, and the reader remembers its last reading of each; the
+//! difference is the count of values recorded in between. There is no buffer to switch and no counter to reset,
+//! hence no wait, and no count can be lost or returned twice. Decision 0201 compares the cost with that of a
+//! phaser.
 
 use crate::{
     histogram::SignedHistogram,
@@ -21,7 +21,7 @@ use super::{Counters, HIGHEST, LAYOUT, used};
 #[derive(Debug)]
 #[repr(align(64))]
 struct PublishedCounts {
-    /// How many values have been recorded, told last of all.
+    /// How many values have been recorded; the writer publishes it last of all.
     recorded: AtomicU64,
     min: AtomicI64,
     max: AtomicI64,
@@ -69,7 +69,7 @@ pub struct SingleWriter {
     recorded: u64,
     min: i64,
     max: i64,
-    /// Misses in a row up to now.
+    /// The present number of misses in a row.
     miss_run: u64,
 }
 
@@ -97,14 +97,13 @@ impl SingleWriter {
         } else {
             self.miss_run = 0;
         }
-        // Release: whoever sees the count sees what was told about the value above.
+        // Release: a reader that sees the count sees the writes above for this value.
         add(self.told.counters.of(value_ns), 1, Release);
         self.recorded += 1;
         self.told.recorded.store(self.recorded, Release);
     }
 
-    /// Records `values`, one after the other, in as many steps as they use counters, however many
-    /// they are.
+    /// Records `values`, one after the other, in as many steps as they use counters, however many values there are.
     ///
     /// # Real-time safety
     /// Real-time safe as [`Self::record`], but not short: some thousand steps.
@@ -135,7 +134,7 @@ impl SingleWriter {
         self.told.recorded.store(self.recorded, Release);
     }
 
-    /// The least value that has the same counter as this one, and is a miss if this one is.
+    /// The least value that has the same counter as this one, and is a miss exactly if this one is.
     fn alike(&self, value_ns: i64) -> i64 {
         let lowest = match u64::try_from(value_ns) {
             Ok(late) if late > HIGHEST => HIGHEST + 1,
@@ -159,17 +158,17 @@ impl SingleWriter {
     }
 }
 
-/// Counts so many, where nobody else writes.
+/// Adds to a counter that no other thread writes.
 #[inline]
 fn add(counter: &AtomicU64, count: u64, order: crate::sync::Ordering) {
     counter.store(counter.load(Relaxed).wrapping_add(count), order);
 }
 
-/// Values that fall evenly from the first to the last.
+/// Values that decrease evenly from the first to the last.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Falling {
     pub(crate) first_ns: i64,
-    /// At most the first.
+    /// The last value, at most the first.
     pub(crate) last_ns: i64,
     pub(crate) count: u64,
 }
@@ -183,7 +182,7 @@ impl Falling {
         i64::try_from(value).unwrap_or(self.last_ns)
     }
 
-    /// How many values stand before the first one that is below `limit_ns`.
+    /// How many values come before the first one below `limit_ns`.
     fn until_below(&self, limit_ns: i64) -> u64 {
         let room = i128::from(self.first_ns) - i128::from(limit_ns);
         if room < 0 {
@@ -192,7 +191,7 @@ impl Falling {
         if room >= self.fall() {
             return self.count;
         }
-        // The largest place with fall * place / gaps <= room, and those before it.
+        // The largest place with fall * place / gaps <= room, and the places before it.
         let gaps = i128::from(self.count.max(2) - 1);
         let places = ((room + 1) * gaps - 1) / self.fall() + 1;
         u64::try_from(places).unwrap_or(self.count).min(self.count)
@@ -213,13 +212,13 @@ pub(super) struct LoneReader {
 }
 
 impl LoneReader {
-    /// Adds what was recorded since the last time to `interval`, which must be empty.
+    /// Adds the values recorded since the last call to `interval`, which must be empty.
     pub(super) fn take(&mut self, interval: &mut SignedHistogram) {
         let told = &*self.told;
-        // Changes nothing, but a read-modify-write sees the latest value, which a load need not;
-        // and with it, everything told about the values recorded up to there.
+        // Changes nothing, but a read-modify-write reads the latest value, which a load need not; and with it,
+        // everything published about the values recorded up to there.
         told.recorded.fetch_add(0, Acquire);
-        // What is recorded meanwhile, and beyond these, is taken next time.
+        // Values recorded meanwhile, and values beyond these, are taken next time.
         let [late, early] = used(told.min.load(Relaxed), told.max.load(Relaxed));
         for index in late {
             let new = advance(&mut self.late[index], &told.counters.late[index]);
@@ -229,7 +228,7 @@ impl LoneReader {
             let new = advance(&mut self.early[index], &told.counters.early[index]);
             interval.early.add_at(index, new);
         }
-        // Pairs with the release of every count that was seen: the totals lag behind none.
+        // Pairs with the release of every count that was read: the totals lag behind none of them.
         fence(Acquire);
         self.totals.recorded += interval.count();
         self.totals.early += interval.early.count();
@@ -247,7 +246,7 @@ impl LoneReader {
     }
 }
 
-/// Brings a reading up to date, and returns by how much.
+/// Updates a reading, and returns the difference.
 #[inline]
 fn advance(reading: &mut u64, counter: &AtomicU64) -> u64 {
     let now = counter.load(Relaxed);

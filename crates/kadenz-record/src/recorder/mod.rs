@@ -1,21 +1,21 @@
-//! Where a real-time thread leaves its values, and where another thread fetches them.
+//! Recorders: a real-time thread records values, and another thread fetches them.
 //!
-//! There are two kinds. [`pair`] has one writing thread, and costs it no more than a histogram of
-//! its own would: its counters only go up, and the reader takes differences. [`shared`] has any
-//! number of writing threads: they count in one of two sets of counters while the reader empties
-//! the other, and a [`WriterReaderPhaser`](crate::phaser::WriterReaderPhaser) sees to it that they
-//! never meet. Either way no value is lost and none is handed out twice, however calls fall.
+//! There are two kinds. [`pair`] has one writing thread, and costs it no more than a histogram of its own would:
+//! its counters only increase, and the reader takes differences. [`shared`] has any number of writing threads: they
+//! count in one of two sets of counters while the reader empties the other, and a
+//! [`WriterReaderPhaser`](crate::phaser::WriterReaderPhaser) ensures that they never use the same set. Either way
+//! no value is lost and none is returned twice, in whatever order calls come.
 //!
 //! # Assumptions
 //! 1. Values are nanoseconds; negative ones are early.
 //! 2. A thread does not stop for good in the middle of [`Recorder::record`].
 //!
 //! # Guarantees
-//! 1. Each value is handed out by exactly one call to [`IntervalReader::flip_into`].
+//! 1. Exactly one call to [`IntervalReader::flip_into`] returns each value.
 //! 2. That call is the first one to begin after the value's `record` call has returned, or one
-//!    that the two overlap. What several threads recorded is cut at one instant, the flip; what one
-//!    thread recorded while it was being read may be taken in part.
-//! 3. [`IntervalReader::counts`] lags behind nothing that was handed out, and is exact when nobody
+//!    that overlaps it. The values of several threads are cut at one instant, the flip; of the values that a
+//!    single thread records during a read, the read may take a part.
+//! 3. [`IntervalReader::counts`] includes every returned value, and is exact when no thread
 //!    records meanwhile.
 //! 4. Everything is allocated and its pages are touched before the first value: `record` neither
 //!    allocates, nor locks, nor calls the system, nor faults a page of the recorder in.
@@ -107,7 +107,7 @@ pub struct IntervalReader {
     source: RecorderReader,
 }
 
-/// The reading end of a recorder of one writer, or of one that threads share.
+/// The reading end for one writer, or for several that share a recorder.
 #[derive(Debug)]
 enum RecorderReader {
     Lone(LoneReader),
@@ -115,9 +115,8 @@ enum RecorderReader {
 }
 
 impl IntervalReader {
-    /// Makes `interval` hold the values recorded since the last call, whatever it held before.
-    /// Allocates only if `interval` is not of the standard layout. For the writer thread, not for a
-    /// real-time one: it may sleep.
+    /// Replaces the content of `interval` with the values recorded since the last call. Allocates only if
+    /// `interval` is not of the standard layout. For the writer thread, not for a real-time one: it may sleep.
     pub fn flip_into(&mut self, interval: &mut SignedHistogram) {
         interval.late.reset_to(LAYOUT);
         interval.early.reset_to(LAYOUT);
@@ -127,8 +126,8 @@ impl IntervalReader {
         }
     }
 
-    /// What has been counted from the start up to the last call of [`IntervalReader::flip_into`];
-    /// exact after one that follows the last value. `dropped` stays 0: a recorder drops nothing.
+    /// The counts from the start up to the last call of [`IntervalReader::flip_into`]; exact after one that follows
+    /// the last value. `dropped` stays 0: a recorder drops nothing.
     #[must_use]
     pub fn counts(&self) -> Counts {
         match &self.source {
@@ -141,7 +140,7 @@ impl IntervalReader {
 const ROUNDS: u64 = 9;
 const VALUES: u64 = 10_000;
 
-/// What recording one value costs on this machine, in nanoseconds: the median over nine rounds of ten
+/// Measures the cost of recording one value on this machine, in nanoseconds: the median over nine rounds of ten
 /// thousand values, which take about a millisecond.
 ///
 /// # Real-time safety
@@ -162,7 +161,7 @@ pub fn cost_ns() -> f64 {
     costs[costs.len() / 2]
 }
 
-// Counters that several threads see.
+// Counters that several threads share.
 
 /// The layout of every recorder. Loom can follow only a few counters, and Miri is slow.
 const LAYOUT: Layout = if cfg!(loom) {
@@ -180,7 +179,7 @@ const fn small(highest: u64, digits: u8) -> Layout {
     }
 }
 
-/// What is beyond this magnitude is saturated.
+/// Values beyond this magnitude are saturated.
 const HIGHEST: u64 = LAYOUT.highest();
 
 /// One counter for each range of values, of either sign.
@@ -191,7 +190,7 @@ struct Counters {
 }
 
 impl Counters {
-    /// Counters at zero, whose pages are all mapped, so that counting never faults one in.
+    /// Makes counters at zero, whose pages are all mapped, so that counting never faults one in.
     fn new() -> Self {
         Self {
             late: touched(),
@@ -230,7 +229,7 @@ fn used(min: i64, max: i64) -> [std::ops::Range<usize>; 2] {
 /// Zeroed counters on pages that were written to once.
 fn touched() -> Box<[AtomicU64]> {
     let counters: Box<[AtomicU64]> = (0..LAYOUT.len()).map(|_| AtomicU64::new(0)).collect();
-    // Zeroed memory may be a promise of the kernel only; a write to each page redeems it.
+    // The kernel may map zeroed memory only on the first write; a write to each page forces it.
     for counter in std::hint::black_box(&counters).iter().step_by(64) {
         counter.store(1, Relaxed);
         std::hint::black_box(counter).store(0, Relaxed);

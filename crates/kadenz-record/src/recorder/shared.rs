@@ -28,7 +28,7 @@ struct Core {
     phaser: WriterReaderPhaser,
     buffers: [Buffer; 2],
     deadline: i64,
-    /// Misses in a row up to now.
+    /// The present number of misses in a row.
     miss_run: AtomicU64,
 }
 
@@ -39,8 +39,8 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Records a value in nanoseconds. Misses in a row are counted in the order in which the
-    /// threads get to this call.
+    /// Records a value in nanoseconds. Misses in a row are counted in the order in which the threads reach this
+    /// call.
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, no system call, and never waits for the reader.
@@ -60,7 +60,7 @@ impl Recorder {
     }
 }
 
-/// What was recorded in one phase. Everything is relaxed: the phaser orders writers and reader.
+/// The values recorded in one phase. Every access is relaxed: the phaser orders writers and reader.
 #[derive(Debug)]
 #[repr(align(64))]
 struct Buffer {
@@ -87,7 +87,7 @@ impl Buffer {
     #[inline]
     fn record(&self, value: i64) {
         self.counters.of(value).fetch_add(1, Relaxed);
-        // Looking first spares the read-modify-write that hardly any value needs.
+        // Reading first saves the read-modify-write, which hardly any value needs.
         if value < self.min.load(Relaxed) {
             self.min.fetch_min(value, Relaxed);
         }
@@ -121,7 +121,7 @@ impl Buffer {
     }
 }
 
-/// Takes what is counted, without writing to counters that were never used.
+/// Takes a count, without writing to counters that were never used.
 fn drained(counter: &AtomicU64) -> u64 {
     let count = counter.load(Relaxed);
     if count != 0 {
@@ -137,7 +137,7 @@ pub(super) struct SharedReader {
 }
 
 impl SharedReader {
-    /// Adds what was recorded since the last time to `interval`, which must be empty.
+    /// Adds the values recorded since the last call to `interval`, which must be empty.
     pub(super) fn take(&mut self, interval: &mut SignedHistogram) {
         let mut turn = self.core.phaser.read();
         turn.flip();

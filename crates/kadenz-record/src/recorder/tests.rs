@@ -1,4 +1,4 @@
-//! Small enough for Miri; `tests/loom.rs` looks at every interleaving.
+//! Tests that are small enough for Miri; `tests/loom.rs` checks every interleaving.
 
 use std::thread;
 
@@ -114,7 +114,7 @@ fn a_lone_writer_loses_nothing_over_flips() {
         sum.add(&interval);
         thread::yield_now();
     }
-    // Only `join` orders what the writer did before what is read now; `is_finished` does not.
+    // Only `join` orders the writer's stores before the reads below; `is_finished` does not.
     writing.join().expect("the writer does not panic");
     reader.flip_into(&mut interval);
     sum.add(&interval);

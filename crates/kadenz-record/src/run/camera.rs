@@ -1,9 +1,9 @@
-//! What a run says of a camera: where a frame's age comes from, and what became of every frame.
+//! A run's facts about a camera: the age of its frames, and the counts of all frames.
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the series: how old a frame is when it stands in the reader's memory. It begins when the frame was taken
-/// or, where nobody says when that was, with its first byte.
+/// Name of the series: the age of a frame when it is in the reader's memory. The age counts from the capture of the
+/// frame or, where the capture time is unknown, from its first byte.
 pub const AGE: &str = "age";
 /// Name of the series: as [`AGE`], from the time that the simulator painted into the picture.
 pub const END_TO_END: &str = "end-to-end";
@@ -13,34 +13,34 @@ pub const FRAME_INTERVAL: &str = "frame-interval";
 pub const NETWORK: &str = "network";
 /// Name of the series: from the first byte until the frame was whole.
 pub const ASSEMBLY: &str = "assembly";
-/// Name of the series: from there until the decoder took it.
+/// Name of the series: from the whole frame until the decoder took it.
 pub const DECODER_QUEUE: &str = "decoder-queue";
 /// Name of the series: decoding.
 pub const FRAME_DECODE: &str = "frame-decode";
-/// Name of the series: conversion into the layouts that are wanted, and publication.
+/// Name of the series: conversion into the requested layouts, and publication.
 pub const CONVERT: &str = "convert";
 /// Name of the series: from publication until the reader saw the frame.
 pub const PICK_UP: &str = "pick-up";
 /// Name of the series: copying the frame into the reader's memory.
 pub const HAND_OVER: &str = "hand-over";
-/// Name of the series: how long frames were away where some were missed.
+/// Name of the series: durations without frames where frames were missed.
 pub const GAP: &str = "gap";
-/// Name of the series: how far the frames of a set lie apart, where more than one camera was read.
+/// Name of the series: the time between the frames of a set, where more than one camera was read.
 pub const SKEW: &str = "skew";
 
-/// What a measurement of a camera counted, beside the times that stand in its series.
+/// The counts of a measurement of a camera, beside the times in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Camera {
     /// Where the frames came from, without credentials.
     pub url: String,
-    /// What came: `H.264 1920x1080 by RTSP over TCP`.
+    /// The received stream: `H.264 1920x1080 by RTSP over TCP`.
     #[serde(default)]
     pub description: String,
     /// The decoder; absent where none was needed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub decoder: Option<String>,
-    /// The layout that the reader asked for.
+    /// The layout that the reader requested.
     #[serde(default)]
     pub layout: String,
     /// Frames that the reader received.

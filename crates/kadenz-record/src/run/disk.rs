@@ -1,4 +1,4 @@
-//! What the run folder asks of a disk, so that a disk that fails can be put in its place.
+//! The disk operations of a run folder, so that a test can substitute a failing disk.
 
 use std::fs::File;
 use std::io::{self, Seek, SeekFrom, Write};
@@ -6,40 +6,40 @@ use std::path::Path;
 
 pub mod sim;
 
-/// A file that only grows, but can be cut back to where it was good.
+/// A file that only grows, but can be cut back to its last good length.
 pub trait AppendOnly: Send {
-    /// Appends bytes. After an error some of them may stand in the file.
+    /// Appends bytes. After an error some of them may be in the file.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     fn append(&mut self, bytes: &[u8]) -> io::Result<()>;
 
     /// Cuts the file back to `len` bytes.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     fn truncate(&mut self, len: u64) -> io::Result<()>;
 
     /// Waits until everything is on the disk.
     ///
     /// # Errors
-    /// What the operating system says.
+    /// The operating system's error.
     fn sync(&mut self) -> io::Result<()>;
 }
 
-/// Where a run folder is written.
+/// The disk on which a run folder is written.
 pub trait Disk: Send + Sync {
     /// Creates a file that must not exist yet.
     ///
     /// # Errors
-    /// What the operating system says; [`io::ErrorKind::AlreadyExists`] if it is there.
+    /// The operating system's error; [`io::ErrorKind::AlreadyExists`] if the file exists.
     fn create(&self, path: &Path) -> io::Result<Box<dyn AppendOnly>>;
 
-    /// Replaces a file at one stroke: whoever reads it, also after a crash, finds the old or the
-    /// new content. With `durable` it waits until the disk has it.
+    /// Replaces a file atomically: a reader, also after a crash, finds the old or the new content. With `durable`
+    /// it waits until the disk has it.
     ///
     /// # Errors
-    /// What the operating system says; the old content then stands.
+    /// The operating system's error; the file then keeps its old content.
     fn replace(&self, path: &Path, content: &[u8], durable: bool) -> io::Result<()>;
 }
 
@@ -61,7 +61,7 @@ impl Disk for LocalDisk {
         let written =
             write_whole(&new, content, durable).and_then(|()| std::fs::rename(&new, path));
         if let Err(error) = written {
-            // The part that was written takes room on a full disk and says nothing.
+            // The incomplete new file takes room on a full disk and is of no use.
             let _ = std::fs::remove_file(&new);
             return Err(error);
         }
@@ -74,7 +74,7 @@ impl Disk for LocalDisk {
 }
 
 fn write_whole(path: &Path, content: &[u8], durable: bool) -> io::Result<()> {
-    // A file that a killed process left, or a link to somewhere else.
+    // A file that a killed process left, or a link to another place.
     let _ = std::fs::remove_file(path);
     let mut file = File::create_new(path)?;
     file.write_all(content)?;
@@ -92,7 +92,7 @@ fn sync_directory(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }
 
-/// Elsewhere a folder cannot be opened like a file; the rename is as durable as the system makes it.
+/// On other systems a folder cannot be opened like a file; the rename is as durable as the system makes it.
 #[cfg(not(unix))]
 fn sync_directory(_path: &Path) -> io::Result<()> {
     Ok(())

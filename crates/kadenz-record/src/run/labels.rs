@@ -1,4 +1,4 @@
-//! The labels of a series: what it measures and of what, so that no reader takes its name apart.
+//! The labels of a series: its quantity and its object, so that no reader parses its name.
 
 use std::collections::BTreeMap;
 
@@ -8,19 +8,19 @@ use super::model::{Run, Series};
 /// The labels of a series, by name.
 pub type Labels = BTreeMap<String, String>;
 
-/// Label: what is measured, such as `rtt`, `one-way` or `lateness`, whatever it is measured of.
+/// Label: the measured quantity, such as `rtt`, `one-way` or `lateness`, for any measured object.
 pub const VALUE: &str = "value";
 /// Label: the device that answered.
 pub const DEVICE: &str = "device";
 /// Label: the subscriber that received.
 pub const SUBSCRIBER: &str = "subscriber";
-/// Label: how the thread slept.
+/// Label: the sleeper of the thread.
 pub const SLEEPER: &str = "sleeper";
-/// Label: the CPU on which was measured, a number.
+/// Label: the CPU of the measuring thread, a number.
 pub const CPU: &str = "cpu";
-/// Label: what else the machine had to do, a [`Load`](super::matrix::Load).
+/// Label: the background load of the machine, a [`Load`](super::matrix::Load).
 pub const LOAD: &str = "load";
-/// Label: the measures that were asked for, a [`Combination`](super::matrix::Combination).
+/// Label: the requested measures, a [`Combination`](super::matrix::Combination).
 pub const TUNING: &str = "tuning";
 
 /// Most labels of a series.
@@ -30,7 +30,7 @@ pub const MAX_LABEL_NAME: usize = 64;
 /// Longest text of a label, in bytes.
 pub const MAX_LABEL_TEXT: usize = 128;
 
-/// These labels.
+/// Makes labels from these pairs.
 ///
 /// ```
 /// use kadenz_record::run::labels::{DEVICE, VALUE, labels};
@@ -49,7 +49,7 @@ impl Series {
         self.labels.get(name).map(String::as_str)
     }
 
-    /// What is measured: the label [`VALUE`], or the name of a series without labels.
+    /// The measured quantity: the label [`VALUE`], or the name of a series without labels.
     ///
     /// ```
     /// use kadenz_record::run::{labels::{DEVICE, VALUE, labels}, model::Series};
@@ -66,7 +66,7 @@ impl Series {
     }
 }
 
-/// Whether a reader takes so many labels of this length.
+/// Whether readers accept so many labels of this length.
 pub(super) fn fit(labels: &Labels) -> bool {
     let short = |(name, text): (&String, &String)| {
         name.len() <= MAX_LABEL_NAME && text.len() <= MAX_LABEL_TEXT
@@ -74,8 +74,8 @@ pub(super) fn fit(labels: &Labels) -> bool {
     labels.len() <= MAX_LABELS && labels.iter().all(short)
 }
 
-/// Labels the series of a run that has none: before there were labels, names said what they say now.
-/// The one place that takes names apart.
+/// Labels the series of a run that has none: in runs from before labels, names carried this information. The only
+/// code that parses names.
 pub fn label_by_names(run: &mut Run) {
     let flows = run.network.iter().flat_map(|it| &it.flows);
     let devices = flows.map(|it| (DEVICE, it.device.as_str()));
@@ -100,7 +100,7 @@ pub fn label_by_names(run: &mut Run) {
         };
         let found = matrix::labels_of_name(name)
             .or_else(|| {
-                // Of `left` and `left.foot`, the longer one.
+                // Of `left` and `left.foot`, the longer one fits.
                 let fitting = owners.iter().filter_map(owned);
                 fitting.min_by_key(|it| it.get(VALUE).map_or(0, String::len))
             })

@@ -1,5 +1,5 @@
-//! The words of a matrix of tunings, which is measured in one room and understood in another: the
-//! five measures, their combinations, the loads, and how a series is named and labelled after them.
+//! The terms of a matrix of tunings, which one crate measures and another reports: the five measures, their
+//! combinations, the loads, and the names and labels of its series.
 
 use std::fmt;
 use std::str::FromStr;
@@ -52,7 +52,7 @@ impl Measure {
         }
     }
 
-    /// What it is, in a few words.
+    /// The measure in a few words.
     #[must_use]
     pub fn words(self) -> &'static str {
         match self {
@@ -64,9 +64,9 @@ impl Measure {
         }
     }
 
-    /// What it costs, as a weight that no sum of cheaper ones reaches: locked memory is only
-    /// memory, a priority is a right, idle states held off are power and leave every CPU to all
-    /// others, a shielded CPU is taken from them, and one that spins is also never idle.
+    /// Its cost, as a weight that no sum of cheaper ones reaches: locked memory is only memory, a priority needs a
+    /// right, idle states held off cost power and leave every CPU to all threads, a shielded CPU is taken from
+    /// them, and a spinning one is also never idle.
     #[must_use]
     pub const fn weight(self) -> u8 {
         match self {
@@ -123,7 +123,7 @@ impl Combination {
     /// No tuning.
     pub const NONE: Self = Self(0);
 
-    /// Those of Yoon, in the order of its columns.
+    /// Yoon's combinations, in the order of its columns.
     pub const PAPER: [Self; 9] = [
         Self::NONE,
         Self::of(&[Measure::Memory]),
@@ -141,9 +141,8 @@ impl Combination {
         ]),
     ];
 
-    /// What is measured beside those of Yoon where idle states can be held off: I alone, and
-    /// with the best combinations of Yoon that run without a spinning sleep. Each has its
-    /// partner without I in Yoon's nine.
+    /// The combinations measured beside Yoon's where idle states can be held off: I alone, and with the best
+    /// combinations of Yoon that run without a spinning sleep. Each has its partner without I in Yoon's nine.
     pub const IDLE: [Self; 3] = [
         Self::of(&[Measure::Idle]),
         Self::of(&[Measure::Priority, Measure::Memory, Measure::Idle]),
@@ -166,7 +165,7 @@ impl Combination {
         Self(bits)
     }
 
-    /// Every one there is: those of Yoon first, in its order, the others after by their cost.
+    /// All combinations: those of Yoon first, in its order, the others after by their cost.
     pub fn all() -> impl Iterator<Item = Self> {
         let others = (0..32).map(Self).filter(|c| !Self::PAPER.contains(c));
         Self::PAPER.into_iter().chain(others)
@@ -195,13 +194,13 @@ impl Combination {
         Measure::ALL.into_iter().filter(move |&m| self.has(m))
     }
 
-    /// The sum of what its measures cost; no two combinations cost the same.
+    /// The sum of its measures' costs; no two combinations cost the same.
     #[must_use]
     pub fn cost(self) -> u8 {
         self.0
     }
 
-    /// "real-time priority, locked memory and a shielded CPU", "no tuning".
+    /// Its measures in words: "real-time priority, locked memory and a shielded CPU", "no tuning".
     #[must_use]
     pub fn words(self) -> String {
         let words: Vec<&str> = self.measures().map(Measure::words).collect();
@@ -262,7 +261,7 @@ impl Load {
     /// Both, in the order of Yoon's figures.
     pub const ALL: [Self; 2] = [Self::Unloaded, Self::Heavy];
 
-    /// How the names of its series begin, and what their label and the parameter `loads` call it.
+    /// The beginning of the names of its series; also its name in their label and in the parameter `loads`.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -285,7 +284,7 @@ impl Load {
     }
 }
 
-/// What a series of the matrix holds.
+/// The content of a series of the matrix.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// Wake-ups against the beat.
@@ -298,7 +297,7 @@ impl Content {
     /// Both, lateness first.
     pub const ALL: [Self; 2] = [Self::Lateness, Self::Jitter];
 
-    /// What the label `value` of its series says.
+    /// The label `value` of its series.
     #[must_use]
     pub fn name(self) -> &'static str {
         match self {
@@ -360,7 +359,7 @@ pub fn of_series(series: &Series) -> Option<(Load, Combination, Content)> {
     Some((load, combination, content))
 }
 
-/// The labels of a series that has only its name. Absent for one that is not of a matrix.
+/// The labels of a series of a matrix from its name. Absent for a series that is not of a matrix.
 pub(super) fn labels_of_name(name: &str) -> Option<Labels> {
     let (load, rest) = name.split_once('-')?;
     let (combination, content) = match rest.strip_suffix(JITTER) {
@@ -414,7 +413,7 @@ mod tests {
         }
     }
 
-    /// A pair of cells that differ in I alone is what its contribution is taken from.
+    /// The contribution of I is computed from a pair of cells that differ in I alone.
     #[test]
     fn each_default_combination_with_idle_states_held_off_has_its_partner() {
         let names = Combination::IDLE.map(|it| it.to_string());

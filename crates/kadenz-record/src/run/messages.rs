@@ -1,23 +1,23 @@
-//! What a run says of messages: who received what, and what became of every message.
+//! A run's facts about messages: the subscribers, and the counts of all messages.
 
 use serde::{Deserialize, Serialize};
 
-/// Name of the series: a message was there, decoded, less its beat.
+/// Name of the series: the time from a message's beat until it was received and decoded.
 pub const ONE_WAY: &str = "one-way";
-/// Name of the series: a message was there, decoded, less its publishing.
+/// Name of the series: the time from a message's publishing until it was received and decoded.
 pub const ONE_WAY_FROM_SEND: &str = "one-way-from-send";
-/// Name of the series: a message was published, less its beat.
+/// Name of the series: the time from a message's beat until it was published.
 pub const PUBLISH_LATENESS: &str = "publish-lateness";
-/// Name of the series: how long the call that published took.
+/// Name of the series: the duration of the call that published.
 pub const PUBLISH: &str = "publish";
 /// Name of the series: from the kernel's stamp until the inlet held the message whole.
 pub const KERNEL_TO_INLET: &str = "kernel-to-inlet";
-/// Name of the series: from there until the thread took it out of its queue.
+/// Name of the series: from then until the thread took the message out of its queue.
 pub const QUEUE: &str = "queue";
 /// Name of the series: decoding.
 pub const DECODE: &str = "decode";
 
-/// What a measurement of messages counted, beside the times that stand in its series.
+/// The counts of a measurement of messages, beside the times in its series.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Messages {
@@ -35,10 +35,10 @@ pub struct Messages {
     pub subscribers: Vec<Subscriber>,
 }
 
-/// What became of the messages to one subscriber.
+/// The counts of the messages to one subscriber.
 ///
-/// `published = received + lost` when the run is complete; what was lost here is told in part by
-/// `dropped`, `overrun` and `incomplete`, the rest was lost on the way. Duplicates change neither.
+/// `published = received + lost` when the run is complete; `dropped`, `overrun` and `incomplete` count a part of
+/// the messages lost here, the rest was lost on the way. Duplicates change neither.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Subscriber {
@@ -60,7 +60,7 @@ pub struct Subscriber {
     /// Messages for which its queue had no room.
     #[serde(default)]
     pub dropped: u64,
-    /// What the kernel or the transport threw away because nobody fetched it, as far as it tells.
+    /// What the kernel or the transport dropped because the subscriber did not fetch it, as far as it reports that.
     #[serde(default)]
     pub overrun: u64,
     /// Messages of which parts came and others did not.
@@ -69,7 +69,7 @@ pub struct Subscriber {
     /// Messages that came and held something else than was published.
     #[serde(default)]
     pub damaged: u64,
-    /// What came on the channel and was not of this measurement.
+    /// Messages that came on the channel and did not belong to this measurement.
     #[serde(default)]
     pub foreign: u64,
 }

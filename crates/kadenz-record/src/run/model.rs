@@ -1,5 +1,5 @@
-//! What `run.json` says, as types, from which its JSON schema `docs/schema/run.schema.json` is made. Every
-//! duration is in nanoseconds and says so in its name.
+//! The content of `run.json` as types, from which its JSON schema `docs/schema/run.schema.json` is made. Every
+//! duration is in nanoseconds, as its name says.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -25,7 +25,7 @@ pub struct Run {
     pub version: u32,
     /// Version of the program that wrote the run.
     pub kadenz: String,
-    /// What was measured: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
+    /// The kind of measurement: `check`, `hiccup`, `timer-cyclic`, `timer-oneshot`, `import`, ...
     pub experiment: String,
     /// Wall time of the start, RFC 3339 with fractions of a second, UTC.
     #[cfg_attr(
@@ -47,9 +47,9 @@ pub struct Run {
     pub ended_by: Option<EndedBy>,
     /// The command line that repeats the run.
     pub command: Vec<String>,
-    /// The options of that command line by their names, defaults included: what was asked for, while
-    /// parameters say what it came to. An option is true or false, a number of times, a text as typed, or a
-    /// list of those. Empty in a run that no command line asked for.
+    /// The options of that command line by their names, defaults included: the requested values, whereas the
+    /// parameters are those in force. An option is true or false, a number of times, a text as typed, or a list of
+    /// those. Empty in a run without a command line.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub request: BTreeMap<String, Value>,
     /// The parameters in force, defaults included.
@@ -63,16 +63,16 @@ pub struct Run {
     #[serde(default)]
     #[cfg_attr(feature = "schema", schemars(length(max = 2048)))]
     pub series: Vec<Series>,
-    /// What became of packets, in a run that measured a network.
+    /// The counts of packets, in a run that measured a network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<Network>,
-    /// What became of messages, in a run that measured a bus.
+    /// The counts of messages, in a run that measured a bus.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub messages: Option<Messages>,
-    /// What became of frames, in a run that measured a camera.
+    /// The counts of frames, in a run that measured a camera.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub camera: Option<Camera>,
-    /// What a matrix of tunings was asked for, in a run of `tune`.
+    /// The requested matrix of tunings, in a run of `tune`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tune: Option<Tune>,
     /// What a reader must know before believing the numbers.
@@ -85,7 +85,7 @@ pub struct Run {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum EndedBy {
-    /// It lasted as long as was asked for.
+    /// It lasted as long as requested.
     Finished,
     /// Ctrl-C or a termination signal; the data up to there is kept.
     Interrupted,
@@ -153,7 +153,7 @@ pub struct Clock {
     pub record_cost_ns: Option<f64>,
 }
 
-/// JSON knows no infinity, and a reader would stumble over what stands there instead.
+/// JSON has no infinity, and a reader would fail on a substitute.
 #[allow(
     clippy::trivially_copy_pass_by_ref,
     reason = "the form that serde calls"
@@ -162,7 +162,7 @@ fn finite<S: serde::Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::
     serializer.serialize_f64(if value.is_finite() { *value } else { 0.0 })
 }
 
-/// What a reader takes of labels.
+/// The limits of labels that readers accept.
 #[cfg(feature = "schema")]
 fn limit_labels(schema: &mut schemars::Schema) {
     schema.insert("maxProperties".into(), 8.into());
@@ -187,10 +187,10 @@ pub struct Series {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     #[cfg_attr(feature = "schema", schemars(transform = limit_labels))]
     pub labels: Labels,
-    /// What the values are, in words.
+    /// A description of the values, in words.
     #[serde(default)]
     pub description: String,
-    /// What kind of value it is.
+    /// The kind of its values.
     pub kind: Kind,
     /// Always `ns`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = "ns")))]
@@ -207,12 +207,12 @@ pub struct Series {
     /// File names inside the run folder.
     #[serde(default)]
     pub files: SeriesFiles,
-    /// What was counted. In an incomplete run these are zero, and readers count the files.
+    /// The counts. In an incomplete run these are zero, and readers count the values in the files.
     #[serde(default)]
     pub counts: Counts,
 }
 
-/// What kind of value a series holds.
+/// The kind of the values of a series.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -226,7 +226,7 @@ pub enum Kind {
     Jitter,
     /// Time from a cause to its effect: a round trip, a transmission.
     Latency,
-    /// What the machine takes from a thread that only reads the clock.
+    /// The time that the machine takes from a thread that only reads the clock.
     Floor,
 }
 
@@ -236,9 +236,9 @@ pub enum Kind {
 pub struct TuningMeasure {
     /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency`, `timer_slack`, `sleeper`, ...
     pub name: String,
-    /// What was asked for, for example `SCHED_FIFO 80`.
+    /// The requested value, for example `SCHED_FIFO 80`.
     pub requested: String,
-    /// What is in force, as read back.
+    /// The value in force, as read back.
     pub granted: String,
     /// Whether the two agree.
     pub ok: bool,
@@ -250,17 +250,17 @@ pub struct TuningMeasure {
     pub remedy: Option<String>,
 }
 
-/// How a thread is scheduled, as its measure `policy` says.
+/// The scheduling of a thread, from its measure `policy`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scheduling<'a> {
-    /// As every process that asks for nothing: `SCHED_OTHER`.
+    /// As every process without a request: `SCHED_OTHER`.
     Ordinary,
     /// By another policy, with its name and numbers: `SCHED_FIFO 80`.
     By(&'a str),
 }
 
 impl TuningMeasure {
-    /// How a thread is scheduled that has this; absent where this is no policy.
+    /// The scheduling of a thread with this measure; absent where the measure is no policy.
     #[must_use]
     pub fn scheduling(&self) -> Option<Scheduling<'_>> {
         let name = self.granted.split_whitespace().next();
@@ -270,7 +270,7 @@ impl TuningMeasure {
         })
     }
 
-    /// The warning that a run carries where this was refused; none where it was granted.
+    /// The warning of a run where this was refused; `None` where it was granted.
     #[must_use]
     pub fn refusal(&self) -> Option<Warning> {
         if self.ok {
@@ -314,7 +314,7 @@ pub struct SeriesFiles {
     pub samples: Option<String>,
 }
 
-/// The id of the warning that a loop gave up: the deadlines of beats that were never run are not kept.
+/// The id of the warning that a loop gave up: the deadlines of the remaining beats were missed.
 pub const BEATS_NOT_RUN: &str = "beats_not_run";
 
 /// What a reader must know before believing the numbers.
@@ -333,8 +333,8 @@ pub struct Warning {
     pub tuning: Option<String>,
 }
 
-/// Marks the refusals of tuning in a run from before warnings named their measure: then only the id told it. The one
-/// place that takes ids apart.
+/// Marks the refusals of tuning in a run from before warnings named their measure: there only the id held it. The
+/// only code that parses ids.
 pub(crate) fn tuning_by_ids(run: &mut Run) {
     let measures = run.series.iter().flat_map(|it| &it.tuning);
     let refused: BTreeSet<&str> = measures

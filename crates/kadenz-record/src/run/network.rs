@@ -1,32 +1,32 @@
-//! What a run says of packets: who answered whom, and what became of every packet.
+//! A run's facts about packets: the devices that answered, and the counts of all packets.
 
 use serde::{Deserialize, Serialize};
 
 use super::testbed::Testbed;
 
-/// Name of the series: a packet was handed to the system, less its beat.
+/// Name of the series: the time from a packet's beat until it was handed to the system.
 pub const LATENESS: &str = "lateness";
-/// Name of the series: a packet's answer was there, less the packet's beat.
+/// Name of the series: the time from a packet's beat until its answer was received.
 pub const RESPONSE: &str = "response";
-/// Name of the series: a packet's answer was there, less the packet's handing over.
+/// Name of the series: the time from handing a packet over until its answer was received.
 pub const RTT: &str = "rtt";
-/// Name of the series: from a packet's handing over until the driver had it.
+/// Name of the series: from handing a packet over until the driver had it.
 pub const SEND_STACK: &str = "send-stack";
-/// Name of the series: from there until the kernel, or the card, had the answer.
+/// Name of the series: from then until the kernel, or the card, had the answer.
 pub const WIRE_AND_DEVICE: &str = "wire-and-device";
-/// Name of the series: from there until the program had the answer.
+/// Name of the series: from then until the program had the answer.
 pub const RECEIVE_STACK: &str = "receive-stack";
-/// Name of the series: the first device's answer to a broadcast was there, less the handing over.
+/// Name of the series: the time from handing a broadcast over until the first device's answer was received.
 pub const FIRST_REPLY: &str = "first-reply";
-/// Name of the series: the last device's answer to a broadcast was there, less the handing over.
+/// Name of the series: the time from handing a broadcast over until the last device's answer was received.
 pub const LAST_REPLY: &str = "last-reply";
 /// Name of the series: from the first device's answer to a broadcast to the last one's.
 pub const REPLY_SPREAD: &str = "reply-spread";
-/// Name of the series: the shortest time in which half of the answers to a broadcast came; how many
-/// that are says [`half_of`].
+/// Name of the series: the shortest time in which half of the answers to a broadcast came; [`half_of`] gives their
+/// number.
 pub const DENSEST_HALF: &str = "densest-half";
 
-/// How many answers are half of those of so many devices: at least two, for between them lies a time.
+/// How many answers are half of those of so many devices: at least two, since a time lies between two.
 ///
 /// ```
 /// use kadenz_record::run::network::half_of;
@@ -37,7 +37,7 @@ pub fn half_of(devices: usize) -> usize {
     devices.div_ceil(2).max(2)
 }
 
-/// What a network measurement counted, beside the times that stand in its series.
+/// The counts of a network measurement, beside the times in its series.
 ///
 /// Everything here is counted or a name; times are series of the run, one set a flow.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -60,10 +60,10 @@ pub struct Network {
     /// The testbed in which the run was taken, in place of a real network.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub testbed: Option<Testbed>,
-    /// Packets that came and belonged to no flow: from strangers, malformed, of other runs.
+    /// Packets that came and belonged to no flow: from unknown senders, malformed, of other runs.
     #[serde(default)]
     pub foreign: u64,
-    /// How the devices answered together, where they were asked by broadcasts.
+    /// How the devices answered together, where the packets were broadcasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broadcasts: Option<Broadcasts>,
 }
@@ -123,7 +123,7 @@ impl Places {
     }
 }
 
-/// What became of the packets between this machine and one device.
+/// The counts of the packets between this machine and one device.
 ///
 /// `sent = answered + lost`, when the run is complete: a duplicate or an answer after the timeout
 /// changes neither.
@@ -198,21 +198,21 @@ pub struct Interface {
 
 /// The links that packets go over, and how much of a round trip they take.
 ///
-/// The time is written down where it was computed: who reads a run need not know Ethernet.
+/// The time is stored where it was computed, so that a reader of a run need not know Ethernet.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WirePath {
-    /// What each link carries in bits a second, from this machine on, with a store-and-forward switch
-    /// between each two; none over the loopback.
+    /// The rate of each link in bits a second, from this machine on, with a store-and-forward switch between each
+    /// two; none over the loopback.
     pub links_bit_s: Vec<u64>,
-    /// Who says so.
+    /// The source of this information.
     pub told_by: ToldBy,
     /// How long one packet and its answer are on the wire, in nanoseconds: preamble to check sequence
     /// on every link, there and back. Queues, switches and cables are not in it.
     pub round_trip_ns: u64,
 }
 
-/// Who says which links there are.
+/// The source of the information on the links.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -222,7 +222,7 @@ pub enum ToldBy {
     User,
     /// The testbed in which the run was taken.
     Testbed,
-    /// The interface told its speed, and nobody more: one link of that speed is assumed.
+    /// The interface reported its speed, and nothing more is known: one link of that speed is assumed.
     Interface,
     /// The packets went over the loopback.
     Loopback,

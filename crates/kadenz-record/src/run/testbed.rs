@@ -1,10 +1,9 @@
-//! What a run says of the testbed that it was taken in: what was built, and what a network of ideal
-//! hosts would have done.
+//! A run's facts about the testbed that it was measured in: its topology, and the computed results of a network of
+//! ideal hosts.
 
 use serde::{Deserialize, Serialize};
 
-/// Series of a testbed's own run: how much later than its topology says frames were handed to their
-/// receivers.
+/// Series of a testbed's own run: how much later than its topology requires frames were handed to their receivers.
 pub const WIRE_ERROR: &str = "wire-error";
 
 /// The testbed around a run: networks of one machine, joined by switches that are a program.
@@ -29,7 +28,7 @@ pub struct Testbed {
     /// The links.
     #[serde(default)]
     pub links: Vec<TestbedLink>,
-    /// What the model of the testbed says of the same questions; absent where it cannot be asked.
+    /// The model's results for the same round trips; absent where the model cannot compute them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub model: Option<Modelled>,
 }
@@ -48,9 +47,9 @@ pub struct TestbedSwitch {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedLink {
-    /// What it joins: hosts and switches by their names.
+    /// The two ends: hosts and switches by their names.
     pub between: [String; 2],
-    /// What it carries in bits a second.
+    /// Its rate in bits a second.
     pub bit_s: u64,
 }
 

@@ -1,4 +1,4 @@
-//! What a run of `kadenz tune` was asked for: a matrix of combinations under loads.
+//! The request of a run of `kadenz tune`: a matrix of combinations under loads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,12 +9,12 @@ use super::matrix::{Combination, Load, Measure};
 use super::model::Run;
 use crate::histogram::Percent;
 
-/// What `run.json` calls the experiment.
+/// The experiment's name in `run.json`.
 pub const EXPERIMENT: &str = "tune";
-/// P: the priority where nothing else was asked for.
+/// P: the default priority.
 pub const DEFAULT_PRIORITY: u8 = 80;
 
-/// What a matrix was asked for, and what of it this machine does not grant.
+/// The request of a matrix, and the measures of it that this machine does not grant.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Tune {
@@ -22,30 +22,30 @@ pub struct Tune {
     pub claim_percent: Percent,
     /// The loads, in turn.
     pub loads: Vec<Load>,
-    /// The combinations that were asked for, also those that the machine does not grant.
+    /// The requested combinations, also those that the machine does not grant.
     pub cells: Vec<Combination>,
     /// P: the `SCHED_FIFO` priority.
     pub priority: u8,
     /// C: the shielded CPUs; empty where there is none to give away.
     #[serde(default)]
     pub shield: BTreeSet<u32>,
-    /// The measures that cannot be had.
+    /// The unavailable measures.
     #[serde(default)]
     pub not_granted: Vec<NotGranted>,
 }
 
-/// A measure that cannot be had.
+/// An unavailable measure.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotGranted {
-    /// Which one.
+    /// The measure.
     pub measure: Measure,
-    /// Why, and what mends it, in a sentence.
+    /// The reason and the remedy, in a sentence.
     pub sentence: String,
 }
 
 impl Default for Tune {
-    /// What was asked for before there was I, where a run does not say.
+    /// The request of a run that states none, from before there was I.
     fn default() -> Self {
         Self {
             claim_percent: Percent::P99_99,
@@ -58,8 +58,8 @@ impl Default for Tune {
     }
 }
 
-/// Fills in the request of a matrix from before runs kept it: then it stood in texts among the parameters. The one
-/// place that takes them apart.
+/// Fills in the request of a matrix from before runs stored it: there it stood in texts among the parameters. The
+/// only code that parses them.
 pub(crate) fn tune_by_parameters(run: &mut Run) {
     if run.experiment == EXPERIMENT && run.tune.is_none() {
         run.tune = Some(of_parameters(&run.parameters));

@@ -1,11 +1,11 @@
 //! Raw samples: from the real-time thread through a bounded ring into an Arrow file, and back.
 //!
-//! * [`ring`] hands [`Sample`]s from one thread to another; what does not fit is counted, never
-//!   waited for.
+//! * [`ring`] passes [`Sample`]s from one thread to another; samples that do not fit are counted,
+//!   never waited for.
 //! * [`writer`] appends them to an Arrow IPC stream, a record batch a flush, which pyarrow, polars
 //!   and DuckDB read as it is.
 //! * [`reader`] reads such a file in constant memory, also one that was cut off, and as fast as
-//!   the disk gives it when only the values are wanted.
+//!   the disk when only the values are needed.
 
 pub mod reader;
 mod ring;
@@ -21,7 +21,7 @@ pub use writer::SamplesHeader;
 /// ([`Run::start_monotonic_ns`](crate::run::model::Run::start_monotonic_ns)).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sample {
-    /// Number of the sample in its series; a gap is a sample that was dropped.
+    /// Number of the sample in its series; a gap is a dropped sample.
     pub sequence: u64,
     /// When the event should have been, in ns since the run's start.
     pub intended_ns: i64,

@@ -2,20 +2,20 @@
 //!
 //! # Assumptions
 //!
-//! 1. At most one thread pushes at a time and at most one takes at a time. The types hold that:
-//!    each end is owned, is not `Clone`, and asks for `&mut self`.
+//! 1. At most one thread pushes at a time and at most one takes at a time. The types ensure that:
+//!    each end is owned, is not `Clone`, and requires `&mut self`.
 //! 2. Loads and stores of 64 bits are atomic on the target.
 //!
 //! # Guarantees
 //!
 //! 1. `push` and `pop` are wait-free: a bounded number of loads and stores, no loop, no
 //!    read-modify-write, no allocation, no lock, no system call.
-//! 2. What was pushed is taken once, whole, and in order.
+//! 2. Every pushed sample is taken once, whole, and in order.
 //! 3. A push into a full ring changes nothing but the count of dropped samples.
 //!
-//! The slots are atomics and not cells, so that no `unsafe` is needed: the words of a slot are
-//! stored relaxed and published by the release of `tail`; they are given back by the release of
-//! `head`. The tests at the end run under loom with `RUSTFLAGS="--cfg loom"`.
+//! The slots are atomics and not cells, so that no `unsafe` is needed: the words of a slot are stored relaxed and
+//! published by the release of `tail`; the release of `head` returns them. The tests at the end run under loom with
+//! `RUSTFLAGS="--cfg loom"`.
 
 #[cfg(loom)]
 use loom::sync::Arc;
@@ -31,7 +31,7 @@ use super::Sample;
 /// The most samples a ring holds: 32 MiB of slots.
 pub const MAX_CAPACITY: usize = 1 << 20;
 
-/// Keeps what the two ends write on separate cache lines (two, as x86 fetches them in pairs).
+/// Puts the words that the two ends write on separate cache lines (two, as x86 fetches them in pairs).
 #[repr(align(128))]
 struct Padded<T>(T);
 
@@ -66,7 +66,7 @@ impl Slot {
     }
 }
 
-/// The ring that both ends see. `head` and `tail` count samples and wrap; their difference is the length.
+/// The ring that both ends share. `head` and `tail` count samples and wrap; their difference is the length.
 struct RingBuffer {
     slots: Box<[Slot]>,
     /// Samples taken; written by the consumer.
@@ -119,16 +119,16 @@ pub fn ring(capacity: usize) -> (SampleProducer, SampleConsumer) {
 #[derive(Debug)]
 pub struct SampleProducer {
     shared: Arc<RingBuffer>,
-    /// Own copy of `tail`: nobody else writes it.
+    /// Own copy of `tail`: no other thread writes it.
     tail: usize,
-    /// `head` as last seen; it only grows, so a stale copy errs on the side of full.
+    /// `head` as last read; it only grows, so a stale copy errs on the side of full.
     head_seen: usize,
     /// Own copy of `dropped`.
     dropped: u64,
 }
 
 impl SampleProducer {
-    /// Puts a sample into the ring, or counts it as dropped if there is no room; true if it went in.
+    /// Puts a sample into the ring, or counts it as dropped if there is no room; returns true if it went in.
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, and allocates nothing.
@@ -147,7 +147,7 @@ impl SampleProducer {
         true
     }
 
-    /// Counts samples that are not even tried to put in.
+    /// Counts samples as dropped without trying to put them in.
     pub(crate) fn drop_more(&mut self, count: u64) {
         self.dropped = self.dropped.wrapping_add(count);
         self.shared.dropped.0.store(self.dropped, Ordering::Relaxed);
@@ -170,7 +170,7 @@ impl SampleProducer {
 #[derive(Debug)]
 pub struct SampleConsumer {
     shared: Arc<RingBuffer>,
-    /// Own copy of `head`: nobody else writes it.
+    /// Own copy of `head`: no other thread writes it.
     head: usize,
 }
 
@@ -187,7 +187,7 @@ impl SampleConsumer {
         Some(sample)
     }
 
-    /// Moves what is in the ring now, up to `most` samples, to the end of `out`; how many it was.
+    /// Moves the samples that are in the ring now, up to `most`, to the end of `out`, and returns how many.
     pub fn drain_into(&mut self, out: &mut Vec<Sample>, most: usize) -> usize {
         let count = self.len().min(most);
         out.extend((0..count).map(|i| self.shared.slot(self.head.wrapping_add(i)).load()));

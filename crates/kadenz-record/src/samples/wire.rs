@@ -1,14 +1,14 @@
-//! The Arrow IPC stream as bytes: framing of messages, and what a record batch says about where
-//! its columns stand. Source: Apache Arrow, *Arrow Columnar Format*, "IPC Streaming Format".
+//! The Arrow IPC stream as bytes: framing of messages, and the places of a record batch's columns. Source: Apache
+//! Arrow, *Arrow Columnar Format*, "IPC Streaming Format".
 //!
-//! Nothing here trusts the bytes: flatbuffers are verified before they are read, and every offset
-//! is checked against the message it stands in.
+//! Nothing here trusts the bytes: flatbuffers are verified before they are read, and every offset is checked
+//! against its message.
 
 use arrow_ipc::{MessageHeader, MetadataVersion, RecordBatch, Type};
 
 use super::SamplesHeader;
 
-/// Stands before the length of a message's metadata.
+/// Precedes the length of a message's metadata.
 pub(super) const CONTINUATION: u32 = 0xFFFF_FFFF;
 /// Metadata of four columns is below 1 KiB; a schema with long comments may be larger.
 pub(super) const MAX_METADATA: u64 = 1 << 20;
@@ -32,16 +32,16 @@ pub(super) mod keys {
     pub(crate) const START_MONOTONIC: &str = "kadenz.start_monotonic_ns";
 }
 
-/// A message of the Arrow IPC stream, by what its metadata say.
+/// A message of the Arrow IPC stream, by its metadata.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ArrowMessage {
-    /// The schema; the file is one of ours.
+    /// The schema of a samples file of Kadenz.
     Schema(SamplesHeader),
     /// A record batch: its rows, and where each column starts inside the body.
     Batch { rows: u64, columns: [u64; 4] },
 }
 
-/// Reads a message's metadata; the length of its body and what it is.
+/// Reads a message's metadata, and returns the length of its body and the message.
 pub(super) fn parse(metadata: &[u8]) -> Result<(u64, ArrowMessage), String> {
     let message = arrow_ipc::root_as_message(metadata)
         .map_err(|error| format!("its metadata is not a valid Arrow message ({error})"))?;
@@ -72,7 +72,7 @@ pub(super) fn parse(metadata: &[u8]) -> Result<(u64, ArrowMessage), String> {
     Ok((body, content))
 }
 
-/// Checks that the schema is that of a samples file, and reads what it says about itself.
+/// Checks that the schema is that of a samples file, and reads its header.
 fn header(schema: &arrow_ipc::Schema<'_>) -> Result<SamplesHeader, String> {
     if schema.endianness() != arrow_ipc::Endianness::Little {
         return Err("its numbers are big-endian".to_owned());
@@ -110,7 +110,7 @@ fn word_column(field: &arrow_ipc::Field<'_>) -> Option<bool> {
     (int.bitWidth() == 64).then(|| int.is_signed())
 }
 
-/// Where the columns of a record batch stand in its body of `body` bytes.
+/// The offsets of the columns of a record batch in its body of `body` bytes.
 fn columns(batch: &RecordBatch<'_>, body: u64) -> Result<ArrowMessage, String> {
     if batch.compression().is_some() {
         return Err("it is compressed; write it without compression".to_owned());

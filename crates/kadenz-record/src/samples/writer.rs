@@ -21,23 +21,22 @@ pub enum WriteSamplesError {
     /// The file or stream behind the writer refused the bytes.
     #[error("cannot write samples: {source}; make room on the disk or choose another folder")]
     Io {
-        /// What the operating system said.
+        /// The operating system's error.
         #[from]
         source: io::Error,
     },
     /// Arrow could not form a record batch; a defect of Kadenz.
     #[error("cannot form a record batch: {source}; please report this")]
     Encode {
-        /// What Arrow said.
+        /// Arrow's error.
         #[from]
         source: ArrowError,
     },
 }
 
-/// Turns samples into the bytes of an Arrow IPC stream, for whoever appends them to a file itself.
+/// Turns samples into the bytes of an Arrow IPC stream, for a caller that appends them to a file itself.
 ///
-/// The bytes of each call are whole messages: a file that is cut back to the end of one stays
-/// readable.
+/// The bytes of each call are whole messages: a file that is cut back to the end of one stays readable.
 pub struct SampleEncoder {
     schema: SchemaRef,
     stream: StreamWriter<Vec<u8>>,
@@ -65,7 +64,7 @@ impl SampleEncoder {
         Ok(Self { schema, stream })
     }
 
-    /// Encodes samples as record batches; none become none.
+    /// Encodes samples as record batches; no samples make no batch.
     ///
     /// # Errors
     /// [`WriteSamplesError::Encode`] if Arrow refuses the batch.
@@ -95,7 +94,7 @@ impl SampleEncoder {
         Ok(self.stream.finish()?)
     }
 
-    /// Hands over what was encoded since the last call.
+    /// Returns the bytes encoded since the last call.
     pub fn take(&mut self) -> Vec<u8> {
         std::mem::take(self.stream.get_mut())
     }
@@ -109,8 +108,8 @@ impl std::fmt::Debug for SampleEncoder {
     }
 }
 
-/// Writes samples into anything that takes bytes, for importers and tools; a run in progress
-/// writes through [`run::folder`](crate::run::folder).
+/// Writes samples into any sink of bytes, for importers and tools; a run in progress writes through
+/// [`run::folder`](crate::run::folder).
 ///
 /// ```
 /// use kadenz_record::samples::reader::SamplesFile;
@@ -161,7 +160,7 @@ impl<W: Write> SamplesWriter<W> {
         Ok(())
     }
 
-    /// Ends the stream and gives back what it was written into.
+    /// Ends the stream and returns the sink.
     ///
     /// # Errors
     /// [`WriteSamplesError`] if the end cannot be written.
@@ -181,9 +180,9 @@ impl<W: Write> SamplesWriter<W> {
     }
 }
 
-// What a samples file says about itself, as metadata of its Arrow schema.
+// The header of a samples file, as metadata of its Arrow schema.
 
-/// What a samples file says about itself, so that it can be understood without its run folder.
+/// The header of a samples file, which makes it readable without its run folder.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SamplesHeader {
     /// Name of the series.
@@ -211,7 +210,7 @@ impl SamplesHeader {
         ])
     }
 
-    /// Takes one entry of a schema's metadata; entries of others are passed over.
+    /// Takes one entry of a schema's metadata; unknown entries are ignored.
     pub(super) fn take(&mut self, key: &str, value: &str) {
         match key {
             keys::SERIES => value.clone_into(&mut self.series),

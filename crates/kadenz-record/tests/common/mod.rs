@@ -1,4 +1,4 @@
-//! What the tests of run folders share.
+//! Helpers that the tests of run folders share.
 
 #![allow(dead_code, reason = "every test binary uses a part")]
 
@@ -10,8 +10,8 @@ use kadenz_record::run::folder::{EARLY_TAG, RunReader, SeriesSpec};
 use kadenz_record::run::model::{Kind, Run, Series};
 use kadenz_record::samples::Sample;
 
-/// Says by name that a test is skipped, or fails where nothing may be.
-#[allow(clippy::print_stderr, reason = "who runs the tests must see it")]
+/// Reports by name that a test is skipped, or fails where no test may be.
+#[allow(clippy::print_stderr, reason = "the user must see it")]
 pub(crate) fn skip(test: &str, missing: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none(),
@@ -52,7 +52,7 @@ pub(crate) fn numbered(n: u64) -> Sample {
     }
 }
 
-/// What the interval log of a series holds.
+/// The content of a series' interval log.
 #[derive(Debug, Default)]
 pub(crate) struct Intervals {
     pub(crate) recorded: u64,
@@ -112,7 +112,7 @@ pub(crate) fn child(name: &str, folder: &Path) -> Command {
     command
 }
 
-/// Adds to a command what makes the binary it runs such a child.
+/// Adds the arguments and variables to a command that make its binary such a child.
 pub(crate) fn as_child(command: &mut Command, name: &str, folder: &Path) {
     command
         .args(["--exact", name, "--nocapture", "--test-threads=1"])

@@ -1,4 +1,4 @@
-//! What a run can say of a network and a testbed: one with every field, and any.
+//! Records of a network and a testbed: one with every field, and arbitrary ones.
 
 use kadenz_record::run::network::{
     Broadcasts, Flow, Interface, LostHere, Network, Places, ToldBy, WirePath,
@@ -9,7 +9,7 @@ use proptest::prelude::*;
 
 use crate::text;
 
-/// A network of which every field is there.
+/// A network with every field.
 pub(crate) fn network() -> Network {
     let text = || "x".to_owned();
     Network {
@@ -57,7 +57,7 @@ pub(crate) fn network() -> Network {
     }
 }
 
-/// Any network.
+/// Arbitrary networks.
 pub(crate) fn networks() -> impl Strategy<Value = Network> {
     let places = any::<(u64, u64, u32)>().prop_map(|(answers, sum, lowest)| Places {
         answers,
@@ -170,6 +170,6 @@ fn testbeds() -> impl Strategy<Value = Testbed> {
     )
 }
 
-/// What a matrix was asked for, every field of it.
+/// The request of a matrix, with every field.
 pub(crate) const TUNE: &str = r#"{"claim_percent": 99.9, "loads": ["heavy"], "cells": ["PM"], "priority": 80,
     "shield": [1], "not_granted": [{"measure": "I", "sentence": "no right"}]}"#;

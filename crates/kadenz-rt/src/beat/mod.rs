@@ -1,4 +1,4 @@
-//! The beat: the ideal signal that a loop is held against, `start + n * interval`.
+//! The beat: the ideal release times of a periodic loop, `start + n * interval`.
 //!
 //! Intervals are exact fractions of a nanosecond, so a rate that does not divide a second (30 Hz,
 //! 48 kHz, 30000/1001 Hz) keeps its average for ever: no rounding adds up.
@@ -146,7 +146,7 @@ pub struct Interval {
     denominator: u64,
 }
 
-/// A span that is no interval.
+/// Why a span is no valid interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IntervalError {
     /// Zero.
@@ -266,7 +266,7 @@ pub struct Rate {
     interval: Interval,
 }
 
-/// Why a word is no rate.
+/// Why a text is no valid rate.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParseRateError {
     /// Not a number, or a unit other than Hz, kHz and MHz.
@@ -275,15 +275,15 @@ pub enum ParseRateError {
     /// A number, but none that a loop can keep.
     #[error("`{rate}` is not a rate that a loop can keep: {source}")]
     OutOfRange {
-        /// What was written.
+        /// The text as the user wrote it.
         rate: String,
-        /// What is wrong with it.
+        /// The reason why no loop can keep it.
         source: IntervalError,
     },
 }
 
 impl Rate {
-    /// The rate whose interval is given.
+    /// The rate with the given interval.
     #[must_use]
     pub const fn of_interval(interval: Interval) -> Self {
         Self { interval }

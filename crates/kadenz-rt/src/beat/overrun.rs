@@ -1,4 +1,4 @@
-//! What a loop does with the beats that it missed.
+//! The policy of a loop for the beats that it missed.
 
 use std::fmt;
 use std::str::FromStr;
@@ -6,14 +6,14 @@ use std::str::FromStr;
 use super::Beat;
 use crate::clock::MonotonicTime;
 
-/// What a loop does when it was not back in time for a beat.
+/// The policy of a loop that was not ready in time for a beat.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Overrun {
-    /// Serves every beat, the late ones at once, until it is on the beat again: what Sticha's timers do. The rate is
-    /// kept, and after a stall periods are next to nothing.
+    /// Serves every beat, the late ones at once, until the loop is on the beat again, as Sticha's timers do. This
+    /// keeps the rate; after a stall the periods are almost zero.
     CatchUp,
-    /// Leaves out the beats that have passed and goes on with the next one: no command is sent twice within a cycle's
-    /// time.
+    /// Leaves out the beats that have passed and continues with the next one: no command is sent twice within one
+    /// cycle.
     #[default]
     Skip,
     /// Counts each period from the last wake-up: the loop of H. Yoon, J. Song and J. Lee, "Real-Time Performance
@@ -25,9 +25,9 @@ pub enum Overrun {
 }
 
 impl Overrun {
-    /// All of them.
+    /// All policies.
     pub const ALL: [Self; 4] = [Self::CatchUp, Self::Skip, Self::Relative, Self::Stop];
-    /// Those under which a loop goes on: what a measurement of lateness can use.
+    /// The policies under which a loop continues: those that a measurement of lateness can use.
     pub const GOING_ON: [Self; 3] = [Self::CatchUp, Self::Skip, Self::Relative];
 }
 
@@ -42,7 +42,7 @@ impl fmt::Display for Overrun {
     }
 }
 
-/// A word that names no such policy.
+/// Why a text names no such policy.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a valid overrun policy; write catch-up, skip, relative or stop")]
 pub struct ParseOverrunError(String);
@@ -69,9 +69,9 @@ pub struct Step {
 }
 
 impl Beat {
-    /// Moves on to what a loop serves next that is back at `now` and began its last cycle at `woken`, which only
-    /// [`Overrun::Relative`] asks for; without one that counts from the start. `None` where a beat was missed
-    /// and that ends the loop.
+    /// Moves on to the beat that a loop serves next when it is back at `now` and began its last cycle at `woken`.
+    /// Only [`Overrun::Relative`] uses `woken`; `None` counts from the start. Returns `None` where the loop missed
+    /// a beat and the policy ends it.
     ///
     /// A beat that is due at `now` itself is on time: it is neither late nor left out.
     ///
@@ -128,7 +128,7 @@ mod tests {
         MonotonicTime::from_ns(ns)
     }
 
-    /// What a loop serves next that served beat 1, at 10 ns, and is back at `now`.
+    /// The beat that a loop serves next after it served beat 1, at 10 ns, and is back at `now`.
     fn back(policy: Overrun, woken: u64, now: u64) -> Option<(u64, bool, u64)> {
         let mut beat = Beat::new(at(0), Duration::from_nanos(10));
         beat.next();
@@ -160,7 +160,7 @@ mod tests {
         }
         assert_eq!(back(Overrun::Relative, 12, 22), Some((22, false, 0)));
         assert_eq!(back(Overrun::Stop, 12, 21), None);
-        // Nor is one left out that falls on the end of a stall.
+        // Nor does it leave out a beat that falls on the end of a stall.
         assert_eq!(back(Overrun::Skip, 12, 40), Some((40, true, 2)));
         assert_eq!(back(Overrun::Skip, 12, 41), Some((50, true, 3)));
     }

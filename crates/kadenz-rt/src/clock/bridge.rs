@@ -4,23 +4,23 @@
 //! wall clock is stepped (`settimeofday`, `ADJ_SETOFFSET`, a leap second), since NTP's slewing is
 //! applied to both (`timekeeping.c`, `wall_to_monotonic`). Each [`ClockPair`] bounds that lead.
 //!
-//! Guarantee: between two pairs that allow a common lead, the true lead lies in the hull of what both
-//! allow, also if the clock stepped once between them by less than what they are wide. Between two
-//! that do not, the clock stepped, and nothing is said of stamps from between.
+//! Guarantee: between two pairs that allow a common lead, the true lead lies in the hull of the leads that both
+//! allow, even if the clock stepped once between them by less than the widths of the pairs. Between two pairs
+//! without a common lead the clock stepped, and the bridge translates no stamp from between them.
 
 use super::{ClockPair, MonotonicTime, WallTime};
 
 /// How many pairs are remembered: how far back a stamp may lie.
 const REMEMBERED: usize = 64;
-/// Pairs closer than this need not all be remembered: in less time nobody steps a clock twice.
+/// Pairs closer than this need not all be remembered: no clock is stepped twice in less time.
 const CLOSE_NS: i64 = 1_000_000;
 /// Readings tried a pair. The tightest of five was seldom cut by an interrupt.
 const TRIES: u32 = 5;
 
 /// Translates wall time, which the kernel stamps datagrams with, to the sleep clock.
 ///
-/// The loop observes both clocks again and again, before the first stamp and about once a beat; the bridge remembers
-/// the last 64 observations, and of those within a millisecond but two.
+/// The loop observes both clocks repeatedly: before the first stamp, and then about once a beat. The bridge
+/// remembers the last 64 observations; of those within one millisecond it keeps only two.
 ///
 /// ```
 /// use kadenz_rt::clock::{self, WallBridge, WallTime};
@@ -29,7 +29,7 @@ const TRIES: u32 = 5;
 /// let before = clock::now();
 /// let stamp = WallTime::now();
 /// let after = clock::now();
-/// let bridged = bridge.translate(stamp).expect("nobody sets the clock meanwhile");
+/// let bridged = bridge.translate(stamp).expect("the wall clock was not stepped");
 /// let error_ns = bridged.error_ns as i64;
 /// assert!(bridged.at.since(before) >= -error_ns && after.since(bridged.at) >= -error_ns);
 /// ```
@@ -41,7 +41,7 @@ pub struct WallBridge {
     pairs: [Option<Observed>; REMEMBERED],
     newest: usize,
     steps: u64,
-    /// Pairs remembered since the last step, or since the start, also those forgotten again.
+    /// Number of pairs taken since the last step or the start, forgotten ones included.
     steady_for: usize,
 }
 
@@ -55,16 +55,16 @@ struct Observed {
 /// A stamp on the sleep clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Bridged {
-    /// When it was.
+    /// The time of the stamp.
     pub at: MonotonicTime,
-    /// How far from that it may have been, either way, in nanoseconds.
+    /// The most by which `at` may be off, either way, in nanoseconds.
     pub error_ns: u64,
 }
 
-/// What an observation showed.
+/// The result of an observation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Observation {
-    /// Both clocks went on alike.
+    /// Neither clock stepped.
     Steady,
     /// The wall clock was stepped by about this much since the last observation, in nanoseconds.
     Stepped {
@@ -104,7 +104,7 @@ impl WallBridge {
         self.observe_pair(ClockPair::read(TRIES))
     }
 
-    /// Takes a pair that was read elsewhere. One that is not later than the last is ignored.
+    /// Takes a pair that was read elsewhere, and ignores a pair that is not later than the last one.
     pub(crate) fn observe_pair(&mut self, pair: ClockPair) -> Observation {
         let Some(last) = self.pairs[self.newest] else {
             return Observation::Steady;
@@ -128,7 +128,7 @@ impl WallBridge {
         observation
     }
 
-    /// Whether nothing is lost if the newest pair gives way to this one.
+    /// Returns whether this pair may replace the newest one without loss.
     fn may_replace_newest(&self, newest: &Observed, pair: &ClockPair) -> bool {
         let Some(before) = self.seen(1) else {
             return false;
@@ -145,11 +145,11 @@ impl WallBridge {
         self.steps
     }
 
-    /// The stamp on the sleep clock. Where it is newer than the last observation, the clocks are
-    /// observed first, so that a step before it is noticed.
+    /// Translates a stamp to the sleep clock. If the stamp is newer than the last observation, the bridge observes
+    /// the clocks first, so that it notices a step before the stamp.
     ///
-    /// `None` where the wall clock was stepped around the stamp, or so that two moments bore it; and
-    /// where it is older than what is remembered.
+    /// Returns `None` where the wall clock was stepped around the stamp, where a step gave two moments the same
+    /// wall time, and where the stamp is older than the remembered pairs.
     pub fn translate(&mut self, stamp: WallTime) -> Option<Bridged> {
         let newest = self.pairs[self.newest].map(|seen| seen.pair.wall());
         if newest.is_none_or(|wall| stamp >= wall) {
@@ -158,11 +158,11 @@ impl WallBridge {
         self.look_up(stamp)
     }
 
-    /// As [`WallBridge::translate`], out of what was observed until now: `None` also for a stamp that
-    /// is newer than the last observation.
+    /// As [`WallBridge::translate`], but only from the observations so far: returns `None` also for a stamp that is
+    /// newer than the last observation.
     #[must_use]
     pub fn look_up(&self, stamp: WallTime) -> Option<Bridged> {
-        // Without a step, only neighbours can hold it.
+        // Without a step, only neighbouring pairs can enclose the stamp.
         let one_epoch = self.steps == 0 || self.steady_for >= REMEMBERED;
         let mut found: Option<(u64, Moments)> = None;
         for back in 0..REMEMBERED - 1 {
@@ -173,13 +173,13 @@ impl WallBridge {
                 (StampPosition::Elsewhere, Some(_)) if one_epoch => break,
                 (StampPosition::Elsewhere, _) => {}
                 (StampPosition::Within(moments), None) => found = Some((earlier.steps, moments)),
-                // At the edge of two observations it may lie on either side.
+                // At the border of two intervals the stamp may lie in either of them.
                 (StampPosition::Within(moments), Some((steps, others)))
                     if steps == earlier.steps =>
                 {
                     found = Some((steps, others.and(moments)));
                 }
-                // Two moments bore this time, or none can be told from the other.
+                // Two moments had this wall time, or the stamp lies around a step.
                 (StampPosition::Within(_), Some(_)) | (StampPosition::AroundStep, _) => {
                     return None;
                 }
@@ -200,7 +200,7 @@ enum StampPosition {
     Elsewhere,
 }
 
-/// The first and the last moment at which something may have been, on the sleep clock.
+/// An interval of the sleep clock: the first and the last moment at which an event may have been.
 #[derive(Debug, Clone, Copy)]
 struct Moments {
     first: i128,
@@ -215,7 +215,7 @@ impl Moments {
         }
     }
 
-    /// Those of them that are also among others; `None` when there are none.
+    /// Returns the moments that are also in `other`; `None` when there are none.
     fn among(self, other: Self) -> Option<Self> {
         let both = Self {
             first: self.first.max(other.first),
@@ -245,12 +245,12 @@ fn compare(earlier: &ClockPair, later: &ClockPair) -> Observation {
 }
 
 fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> StampPosition {
-    // To the outer edges: a step may come right after the wall clock was read.
+    // The interval extends to the outer edges: a step may come right after the wall clock was read.
     let meanwhile = Moments {
         first: earlier.pair.edges().0.as_ns().into(),
         last: later.pair.edges().1.as_ns().into(),
     };
-    // When a clock, with any lead of a range, may have shown this time.
+    // The moments at which a clock with any lead of the range may have shown this time.
     let wall = i128::from(stamp.as_unix_ns());
     let shown = |(low, high): (i128, i128)| {
         let moments = Moments {

@@ -58,7 +58,7 @@ pub enum OpenClockError {
     /// The operating system or processor has no such clock.
     #[error("{clock} cannot be used: {reason}; use `monotonic` instead")]
     Unavailable {
-        /// The clock asked for.
+        /// The requested clock.
         clock: ClockKind,
         /// What is missing.
         reason: String,
@@ -194,9 +194,9 @@ fn open_raw() -> Result<Box<dyn Clock>, OpenClockError> {
     })
 }
 
-// What a clock costs and how fine it is, measured rather than believed.
+// The cost and the resolution of a clock, as measured.
 
-/// What was measured of a clock.
+/// The measured properties of a clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockFacts {
     /// Smallest step seen between two readings.
@@ -239,7 +239,7 @@ pub fn measure(clock: &dyn Clock) -> ClockFacts {
     }
 }
 
-/// Waits for a coarse clock to move, and says by how much it did.
+/// Waits for a coarse clock to move, and returns by how much it moved.
 fn next_step_ns(clock: &dyn Clock) -> u64 {
     let start = clock.now();
     loop {
@@ -251,25 +251,25 @@ fn next_step_ns(clock: &dyn Clock) -> u64 {
     }
 }
 
-// Whether somebody keeps the wall clock true.
+// Whether a daemon synchronises the wall clock.
 
-/// What the system says of its wall clock.
+/// What the system says of the synchronisation of its wall clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Synchronisation {
-    /// Somebody keeps it: a PTP or NTP daemon.
+    /// A PTP or NTP daemon keeps it.
     Kept {
         /// How far it may be from true time, in nanoseconds, as that daemon set it, and 500 us more for
         /// each second since. linuxptp's `phc2sys` sets it to 0 at each update: then it is a
         /// saw-tooth, and only says that the clock is kept.
         within_ns: u64,
     },
-    /// Nobody does: it runs as its oscillator does.
+    /// No daemon keeps it: it runs at the rate of its oscillator.
     Free,
     /// The system does not say.
     Unknown,
 }
 
-/// What the system says of its wall clock now: `adjtimex(2)` on Linux, nothing elsewhere.
+/// Returns what the system says of its wall clock now: `adjtimex(2)` on Linux, nothing elsewhere.
 ///
 /// One system call that changes nothing and needs no right.
 ///
@@ -278,7 +278,7 @@ pub enum Synchronisation {
 ///
 /// match clock::synchronisation() {
 ///     Synchronisation::Kept { within_ns } => println!("true within {within_ns} ns"),
-///     Synchronisation::Free => println!("nobody keeps it; see `chronyc tracking` or ptp4l's log"),
+///     Synchronisation::Free => println!("no daemon keeps it; see `chronyc tracking` or ptp4l's log"),
 ///     Synchronisation::Unknown => println!("the system does not say"),
 /// }
 /// ```

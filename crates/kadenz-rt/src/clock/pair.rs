@@ -1,4 +1,4 @@
-//! Two clocks read at one moment, as nearly as that can be done.
+//! Two clocks read at one moment, as nearly as possible.
 
 use super::{MonotonicTime, WallTime, now};
 
@@ -58,8 +58,8 @@ impl ClockPair {
         }
     }
 
-    /// The middle of the two readings of the sleep clock, which is nobody's fault more than half the
-    /// time between them away from the moment of [`ClockPair::wall`].
+    /// The middle of the two readings of the sleep clock. It lies at most half the time between them away from the
+    /// moment of [`ClockPair::wall`].
     #[must_use]
     pub const fn monotonic(&self) -> MonotonicTime {
         MonotonicTime::from_ns(self.before.as_ns() + self.width_ns() / 2)

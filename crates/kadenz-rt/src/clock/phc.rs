@@ -2,8 +2,8 @@
 
 use super::WallTime;
 
-/// A point on a network card's own clock, in nanoseconds since that clock's epoch: TAI where PTP sets
-/// it, else whatever the card began with. It is comparable with stamps of the same card only.
+/// A point on a network card's own clock, in nanoseconds since that clock's epoch: TAI where PTP sets it, else the
+/// clock's value at power-on. It is comparable with stamps of the same card only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PhcTime(i64);
 
@@ -42,7 +42,7 @@ pub struct PhcPair {
 /// Why a card's clock cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenPhcError {
-    /// The system offers none.
+    /// The system offers no such clock.
     #[error("only Linux offers the clocks of network cards; use software stamps")]
     Unsupported,
     /// The device cannot be opened, or does not answer.
@@ -50,9 +50,9 @@ pub enum OpenPhcError {
     Refused {
         /// The device file.
         device: String,
-        /// What the system said.
+        /// The system's error.
         reason: String,
-        /// What mends it.
+        /// The remedy.
         remedy: &'static str,
     },
 }
@@ -69,7 +69,7 @@ impl PhcClock {
     /// gives the index.
     ///
     /// # Errors
-    /// Where there is none, or this user may not read it.
+    /// Where there is no such device, or this user may not read it.
     #[cfg(target_os = "linux")]
     pub fn open(index: u32) -> Result<Self, OpenPhcError> {
         let path = format!("/dev/ptp{index}");

@@ -25,7 +25,7 @@ pub(super) struct Tsc {
 }
 
 impl Tsc {
-    /// Checks that the counter can be trusted and takes its scale.
+    /// Checks that the counter can be trusted and measures its scale.
     pub(super) fn calibrate() -> Result<Self, String> {
         check_invariant()?;
         check_kernel_trust(&available_clock_sources())?;
@@ -104,7 +104,8 @@ fn available_clock_sources() -> String {
     std::fs::read_to_string(path).unwrap_or_default()
 }
 
-/// Reads ticks between two readings of the system's clock; keeps the pair with the least between.
+/// Reads ticks between two readings of the system's clock; returns the pair with the shortest span between the
+/// readings.
 fn closest_pair() -> (u64, u64) {
     let mut best = (0, 0);
     let mut best_gap = u64::MAX;

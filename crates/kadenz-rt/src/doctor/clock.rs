@@ -1,4 +1,4 @@
-//! What the kernel reads when a program asks for the time, and when its timers fire.
+//! The clock source that the kernel reads when a program asks for the time, and the resolution of its timers.
 
 use crate::host::{self, CLOCK_SOURCE};
 

@@ -66,7 +66,7 @@ pub(super) fn boost(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .remedy(finding::sysfs(path, off)))
 }
 
-/// Base and highest frequency of the first CPU, where the driver tells both.
+/// Base and highest frequency of the first CPU, where the driver reports both.
 fn frequency_range(machine: &Machine<'_>) -> Option<String> {
     let megahertz = |file: &str| {
         let kilohertz = machine.root.read_number(&format!("{FREQUENCY}/{file}"));
@@ -76,9 +76,9 @@ fn frequency_range(machine: &Machine<'_>) -> Option<String> {
     Some(format!("; base {base} MHz, highest {highest} MHz"))
 }
 
-/// Waking from here is not told apart from the rest of a wake-up.
+/// A wake-up from an idle state of this latency cannot be told from any other.
 const SHALLOW_US: i64 = 2;
-/// From here on it is felt in a loop of a kilohertz.
+/// From this latency on, a loop at 1 kHz suffers.
 const DEEP_US: i64 = 20;
 
 pub(super) fn idle_states(machine: &Machine<'_>) -> Result<Finding, Unknown> {
@@ -111,7 +111,7 @@ pub(super) fn idle_states(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .remedy(wake_sooner(machine, &idle)))
 }
 
-/// A virtual machine, whose own idle states tell nothing of what the host does with its CPUs.
+/// A virtual machine, whose own idle states do not show how the host treats its CPUs.
 fn host_decides(evidence: impl Into<String>) -> Finding {
     note("the host decides how deep idle CPUs sleep")
         .cost(
@@ -201,7 +201,7 @@ struct Interrupt {
 /// Where device interrupts are served.
 pub(super) fn interrupts(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     const PATH: &str = "/proc/interrupts";
-    /// So many are named.
+    /// At most so many interrupts are named.
     const NAMED: usize = 5;
     let mut lines = interrupt_lines(machine, &machine.root.read(PATH)?);
     lines.sort_by_key(|line| std::cmp::Reverse(line.count));

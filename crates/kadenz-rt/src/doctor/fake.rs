@@ -1,6 +1,6 @@
-//! Machines made of files, for tests: whoever shows findings can try it on each of them.
+//! Machines made of files, for tests: code that shows findings can be tried on each of them.
 //!
-//! Each function writes the files of one machine into a folder and gives the [`Root`] there.
+//! Each function writes the files of one machine into a folder and returns the [`Root`] there.
 //!
 //! ```
 //! use kadenz_rt::doctor::{Severity, examine_at, fake};
@@ -23,7 +23,7 @@ pub type FakeFile = (&'static str, &'static [u8]);
 /// Writes files below a folder.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn write(folder: &Path, files: &[FakeFile]) -> io::Result<Root> {
     std::fs::create_dir_all(folder)?;
     for (path, bytes) in files {
@@ -43,7 +43,7 @@ pub fn write(folder: &Path, files: &[FakeFile]) -> io::Result<Root> {
 /// A tuned machine with PREEMPT_RT: every finding is Fine.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn ideal(folder: &Path) -> io::Result<Root> {
     write(folder, IDEAL)
 }
@@ -51,7 +51,7 @@ pub fn ideal(folder: &Path) -> io::Result<Root> {
 /// A laptop on battery with a desktop, as it was installed.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn laptop(folder: &Path) -> io::Result<Root> {
     write(folder, LAPTOP)
 }
@@ -59,7 +59,7 @@ pub fn laptop(folder: &Path) -> io::Result<Root> {
 /// A virtual machine on a busy host.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn virtual_machine(folder: &Path) -> io::Result<Root> {
     write(folder, VIRTUAL_MACHINE)
 }
@@ -67,7 +67,7 @@ pub fn virtual_machine(folder: &Path) -> io::Result<Root> {
 /// A container with a CPU quota and without rights.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn container(folder: &Path) -> io::Result<Root> {
     write(folder, CONTAINER)
 }
@@ -75,7 +75,7 @@ pub fn container(folder: &Path) -> io::Result<Root> {
 /// A container in which nothing can be read.
 ///
 /// # Errors
-/// What the file system refused.
+/// When the file system refuses.
 pub fn closed_container(folder: &Path) -> io::Result<Root> {
     write(folder, &[])
 }

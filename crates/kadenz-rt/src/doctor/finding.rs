@@ -1,4 +1,4 @@
-//! What a check found.
+//! The result of a check.
 
 use std::fmt;
 
@@ -23,7 +23,7 @@ pub enum Severity {
 }
 
 impl Severity {
-    /// [`Severity::Costs`] where that is so, else [`Severity::Note`].
+    /// [`Severity::Costs`] if `so`, else [`Severity::Note`].
     pub(super) fn costs_if(so: bool) -> Self {
         if so { Self::Costs } else { Self::Note }
     }
@@ -46,11 +46,11 @@ impl fmt::Display for Severity {
 pub struct Finding {
     /// The check's stable name, for example `cpu-governor`.
     pub id: &'static str,
-    /// What is so, in one line.
+    /// The state found, in one line.
     pub title: String,
     /// How much it matters.
     pub severity: Severity,
-    /// What it costs, in words, with where that comes from.
+    /// The cost, in words, with its source.
     pub cost: String,
     /// How it was seen: file and value. Begins with `not known here:` when it could not be seen.
     pub evidence: String,
@@ -73,7 +73,7 @@ impl Finding {
         }
     }
 
-    /// All is as it should be.
+    /// Makes a finding of severity [`Severity::Fine`].
     #[must_use]
     pub fn fine(id: &'static str, title: impl Into<String>, evidence: impl Into<String>) -> Self {
         Self::new(id, Severity::Fine, title)
@@ -81,28 +81,28 @@ impl Finding {
             .evidence(evidence)
     }
 
-    /// Says what it costs.
+    /// Adds the cost.
     #[must_use]
     pub fn cost(mut self, cost: impl Into<String>) -> Self {
         self.cost = one_line(&cost.into());
         self
     }
 
-    /// Says how it was seen.
+    /// Adds the evidence.
     #[must_use]
     pub fn evidence(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = one_line(&evidence.into());
         self
     }
 
-    /// Says what mends it.
+    /// Adds the remedy.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
         self
     }
 
-    /// What is so, what it costs and how it was seen, in a sentence.
+    /// The title, the cost and the evidence in one sentence.
     #[must_use]
     pub fn sentence(&self) -> String {
         let Self {
@@ -114,7 +114,7 @@ impl Finding {
         format!("{title}: {cost} (seen: {evidence})")
     }
 
-    /// False when the check could not see what it looks for.
+    /// False when the check could not read the state it looks for.
     #[must_use]
     pub fn is_known(&self) -> bool {
         !self.evidence.starts_with("not known here:")
@@ -142,7 +142,7 @@ pub(super) fn spoils(title: impl Into<String>) -> Finding {
     found(Severity::Spoils, title)
 }
 
-/// The findings, or where there are none the one that says so.
+/// The findings, or the given one where there are none.
 pub(super) fn or_else(
     findings: impl Iterator<Item = Finding>,
     none: impl FnOnce() -> Finding,
@@ -154,7 +154,7 @@ pub(super) fn or_else(
     findings
 }
 
-/// Why a check cannot see what it looks for; `?` makes one of a file that cannot be read.
+/// Why a check cannot read the state it looks for; `?` makes one of a file that cannot be read.
 #[derive(Clone, Debug)]
 pub(super) struct Unknown(String);
 
@@ -185,8 +185,8 @@ impl From<ReadFactError> for Unknown {
     }
 }
 
-/// Names of processes and messages of the kernel may hold anything, also what a terminal obeys:
-/// white space becomes one blank, other control characters a question mark.
+/// Names of processes and messages of the kernel may hold anything, also control sequences of a terminal: white
+/// space becomes one blank, other control characters a question mark.
 fn one_line(text: &str) -> String {
     let words: Vec<String> = text
         .split_whitespace()
@@ -197,7 +197,7 @@ fn one_line(text: &str) -> String {
 
 // The usual forms of a remedy: now, and for good.
 
-/// Two lines: what mends it until the next boot, and what mends it for good.
+/// Two lines: the remedy until the next boot, and the permanent remedy.
 pub(super) fn now_and_for_good(now: &str, for_good: &str) -> String {
     format!("now: {now}\nfor good: {for_good}")
 }
@@ -218,7 +218,7 @@ pub(super) fn sysfs(path: &str, value: &str) -> String {
     )
 }
 
-/// A parameter on the kernel's command line, in the way of this machine's boot loader.
+/// A parameter on the kernel's command line, in the form of this machine's boot loader.
 pub(super) fn kernel_parameter(machine: &Machine<'_>, parameter: &str) -> String {
     let root = machine.root;
     let any = |paths: &[&'static str]| paths.iter().copied().find(|path| root.has(path));
@@ -263,7 +263,7 @@ pub(super) fn at_boot(name: &str, command: &str) -> String {
     )
 }
 
-/// A name from the machine as one word of a shell: groups and interfaces may be called anything.
+/// A name from the machine as one word of a shell: groups and interfaces may have any name.
 pub(super) fn shell_word(text: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "/._-,:@".contains(c);
     if !text.is_empty() && text.chars().all(plain) {

@@ -1,4 +1,4 @@
-//! What can be said on systems other than Linux.
+//! Findings on systems other than Linux.
 
 use super::{Finding, Severity, checks};
 
@@ -9,7 +9,7 @@ pub(super) fn examine() -> Vec<Finding> {
     findings
 }
 
-/// The first finding: no desktop system promises anything.
+/// The first finding: no desktop system guarantees a latency.
 fn no_guarantee() -> Finding {
     let os = std::env::consts::OS;
     Finding::new(

@@ -1,4 +1,4 @@
-//! Heat, power, the interrupts that the firmware keeps to itself, and what a hypervisor takes.
+//! Heat, power, the interrupts that only the firmware sees, and the CPU time that a hypervisor takes.
 
 use super::finding::{Unknown, costs, fine, found, note, spoils};
 use super::{Finding, Machine, Severity};
@@ -40,7 +40,7 @@ fn highest_throttle_count(machine: &Machine<'_>) -> Option<(i64, String)> {
     counts.max_by_key(|(count, _)| *count)
 }
 
-/// What the firmware of a Raspberry Pi says.
+/// The throttling that the firmware of a Raspberry Pi reports.
 fn firmware(machine: &Machine<'_>) -> Option<Finding> {
     const PATH: &str = "/sys/devices/platform/soc/soc:firmware/get_throttled";
     let text = machine.root.read(PATH).ok()?;
@@ -83,7 +83,7 @@ pub(super) fn power_supply(machine: &Machine<'_>) -> Result<Finding, Unknown> {
 
 /// `MSR_SMI_COUNT` of Intel's Software Developer's Manual, volume 4: SMIs since reset, low 32 bits.
 const SMI_COUNT: u64 = 0x34;
-/// As many in an hour are one a minute.
+/// This many in an hour are one a minute.
 const MANY_AN_HOUR: f64 = 60.0;
 
 /// System management interrupts: the firmware takes the CPU and the kernel does not see it.
@@ -138,7 +138,7 @@ fn hours_since_boot(machine: &Machine<'_>) -> Option<f64> {
     (seconds > 0.0).then_some(seconds / 3600.0)
 }
 
-// Hypervisor and container, and what the hypervisor takes.
+// Hypervisor and container, and the CPU time that the hypervisor takes.
 
 pub(super) fn layers(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
     let seen = virtualisation::read(machine.root);
@@ -207,7 +207,7 @@ pub(super) fn steal_time(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         "the hypervisor took {percent:.2} % of the CPU time"
     ))
     .cost(
-        "while the hypervisor runs somebody else this machine stands still (proc_stat(5), \
+        "while the hypervisor runs another guest this machine stands still (proc_stat(5), \
              steal); a small shared virtual machine showed gaps of 2 to 8 ms",
     )
     .evidence(evidence)

@@ -231,7 +231,7 @@ pub(super) fn serial_console(machine: &Machine<'_>) -> Result<Finding, Unknown> 
     let severity = Severity::costs_if(level.is_none_or(|level| level > WARNINGS));
     Ok(found(severity, "kernel messages are written to a serial line")
         .cost(
-            "whoever writes a kernel message may wait until it is out: 10 bits a character, so 0.09 \
+            "a thread that writes a kernel message may wait until it is out: 10 bits a character, so 0.09 \
              ms at 115200 baud and 1 ms at 9600 for each character of the line, with preemption \
              off on kernels that print at once",
         )
@@ -256,7 +256,7 @@ const MESSAGES: [(&str, Severity, &str); 12] = [
     ("Out of memory: Killed", Severity::Costs, "memory ran out and a process was ended"),
 ];
 
-/// What the kernel has already said about its own latencies.
+/// The kernel's own messages about its latencies.
 pub(super) fn log(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
     const PATH: &str = "/dev/kmsg";
     // Where the log itself is closed to this user, some systems keep a readable copy.

@@ -34,7 +34,7 @@ fn shield_journal(machine: &Machine<'_>) -> Option<Finding> {
     Some(finding)
 }
 
-/// A file in the folder where measurements write down what they change.
+/// The path of a file in the folder where measurements journal their changes.
 fn in_folder(root: &Root, file: &str) -> String {
     if root.is_live() {
         let folder = shield::journal_folder();
@@ -43,7 +43,7 @@ fn in_folder(root: &Root, file: &str) -> String {
     format!("{FOLDER}/{file}")
 }
 
-/// Cables of a killed `kadenz ethercat sim`, in this program's own network.
+/// Cables that a killed `kadenz ethercat sim` left in this program's network namespace.
 #[cfg(target_os = "linux")]
 fn cables(machine: &Machine<'_>) -> Option<Finding> {
     let left = machine
@@ -67,7 +67,7 @@ fn cables(machine: &Machine<'_>) -> Option<Finding> {
     Some(costs(title).cost(cost).evidence(evidence).remedy(REMEDY))
 }
 
-/// A testbed goes with its process; what its programs have started does not.
+/// A testbed ends with its process; processes that its programs have started do not.
 #[cfg(target_os = "linux")]
 fn testbed(machine: &Machine<'_>) -> Option<Finding> {
     use crate::net::claim::{FILE_NAME, Record};
@@ -111,17 +111,17 @@ fn judge(root: &Root, path: &str, journal: &Journal) -> Finding {
             .evidence(evidence)
             .remedy(REMEDY);
     }
-    let who = format!("process {}, which shielded CPUs {}", owner.pid, owner.cpus);
-    left(path, changes, &who)
+    let maker = format!("process {}, which shielded CPUs {}", owner.pid, owner.cpus);
+    left(path, changes, &maker)
 }
 
-fn left(path: &str, changes: usize, who: &str) -> Finding {
+fn left(path: &str, changes: usize, maker: &str) -> Finding {
     costs("a killed measurement left the machine changed")
     .cost(
         "threads, interrupts and kernel workers stay off the CPUs that it shielded, so everything \
              else has fewer, and whatever is measured now meets another machine",
     )
-    .evidence(format!("{path}: {changes} changes by {who}"))
+    .evidence(format!("{path}: {changes} changes by {maker}"))
     .remedy(REMEDY)
 }
 
@@ -129,7 +129,7 @@ fn boot(root: &Root) -> Option<String> {
     root.read("/proc/sys/kernel/random/boot_id").ok()
 }
 
-/// The process of that number started when the owner did: numbers are used again.
+/// Returns whether the process with that number started when the owner did: the kernel uses numbers again.
 fn lives(root: &Root, owner: &ShieldOwner) -> bool {
     lives_since(root, owner.pid, owner.start)
 }

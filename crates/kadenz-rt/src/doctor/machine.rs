@@ -7,9 +7,9 @@ use crate::host::{self, HostFacts, Root, cpu_list};
 
 use super::processes::{self, Process};
 
-/// A root and what was read from it once for all checks.
+/// A root, and the facts that were read from it once for all checks.
 pub struct Machine<'a> {
-    /// Where files are read.
+    /// The root under which files are read.
     pub root: &'a Root,
     /// The host facts.
     pub facts: HostFacts,
@@ -20,7 +20,7 @@ pub struct Machine<'a> {
 }
 
 impl<'a> Machine<'a> {
-    /// Reads what several checks need.
+    /// Reads the facts that several checks need.
     #[must_use]
     pub fn read(root: &'a Root) -> Self {
         Self {
@@ -81,9 +81,8 @@ impl<'a> Machine<'a> {
         cpus
     }
 
-    /// The CPUs of the real-time loop as a list: those set apart, else the last one online, as the
-    /// first ones serve most interrupts. `None` on a machine with one CPU, or where that is not
-    /// known.
+    /// The CPUs of the real-time loop as a list: the isolated ones, else the last one online, as the first ones
+    /// serve most interrupts. `None` on a machine with one CPU, or where that is not known.
     #[must_use]
     pub fn loop_cpus(&self) -> Option<String> {
         let isolated = self.isolated_cpus();

@@ -39,7 +39,7 @@ pub struct Check {
     looks: &'static [Look],
 }
 
-/// A part of a check. What cannot be seen is not known under the name that stands with it.
+/// A part of a check. If a part cannot read its file, its finding says so under the name beside it.
 enum Look {
     /// Judges the value in one file.
     At(&'static Setting),
@@ -50,7 +50,7 @@ enum Look {
         &'static str,
         fn(&Machine<'_>) -> Result<Vec<Finding>, Unknown>,
     ),
-    /// Speaks only where there is something to say.
+    /// Gives a finding only where one applies.
     Maybe(fn(&Machine<'_>) -> Option<Finding>),
 }
 

@@ -1,4 +1,4 @@
-//! Network cards: how long they hold frames and interrupts back, and whether they sleep.
+//! Network cards: how long they delay frames and interrupts, and whether they sleep.
 
 use super::finding::{Unknown, costs, fine, found, note, or_else};
 use super::{Finding, Machine, Severity, finding};
@@ -22,7 +22,7 @@ fn up(machine: &Machine<'_>) -> Result<Vec<Nic>, Unknown> {
     let nics = names.into_iter().filter_map(|name| {
         let has = |file: &str| machine.root.has(&format!("{FOLDER}/{name}/{file}"));
         let state = machine.root.read(&format!("{FOLDER}/{name}/operstate"));
-        // Some drivers do not tell; then the interface counts as up.
+        // Some drivers do not report it; then the interface counts as up.
         let up = state.is_ok_and(|state| state == "up" || state == "unknown");
         let wireless = has("wireless") || has("phy80211");
         let driver = format!("{FOLDER}/{name}/device/driver");
@@ -51,7 +51,7 @@ fn no_wired() -> Finding {
 }
 
 impl Nic {
-    /// What the driver answers; nothing outside of a living Linux.
+    /// The driver's settings; all absent except on a live Linux.
     fn settings(&self, machine: &Machine<'_>) -> Settings {
         if machine.root.is_live() {
             ask(&self.name)
@@ -66,7 +66,7 @@ impl Nic {
             .evidence(format!("not known here: {why}"))
     }
 
-    /// What mends a setting of the program `ethtool`, now and for good.
+    /// The remedy for a setting of the program `ethtool`, now and for good.
     fn remedy(&self, what: &str, option: &str, values: &str) -> String {
         let arguments = format!("{option} {}{values}", finding::shell_word(&self.name));
         let command = format!("ethtool {arguments}");
@@ -75,7 +75,7 @@ impl Nic {
     }
 }
 
-/// What a driver answered; absent where it does not support the question.
+/// The driver's settings; absent where it does not support the request.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Settings {
     coalesce: Option<Coalesce>,
@@ -106,7 +106,7 @@ fn ask(_: &str) -> Settings {
     Settings::default()
 }
 
-/// Asks the driver of one interface everything. Needs no rights.
+/// Queries all settings from the driver of one interface. Needs no rights.
 #[cfg(target_os = "linux")]
 fn ask(interface: &str) -> Settings {
     use crate::os::linux::ethtool::{Interface, command};
@@ -193,7 +193,7 @@ fn judge_coalescing(nic: &Nic, coalesce: Option<Coalesce>) -> Finding {
     } else {
         format!("a frame that comes alone waits up to {rx_us} us before the card interrupts")
     };
-    // Only what is to change: many drivers refuse a whole command for one setting they lack.
+    // Only the settings to change: many drivers refuse a whole command for one setting they lack.
     let adaptive = if adaptive_rx { " adaptive-rx off" } else { "" };
     let tx = if tx_us > 0 { " tx-usecs 0" } else { "" };
     costs(format!("{name} gathers interrupts"))
@@ -235,7 +235,7 @@ fn judge_energy(nic: &Nic, setting: Option<EnergyEfficient>) -> Finding {
     .remedy(nic.remedy("eee", "--set-eee", " eee off"))
 }
 
-/// Offloads that hold frames back to hand them over together.
+/// Offloads that delay frames to deliver them together.
 pub(super) fn offloads(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
     let nics = wired(machine)?;
     let merging = nics
@@ -270,7 +270,7 @@ fn judge_merging(nic: &Nic, settings: Settings) -> Finding {
         .remedy(nic.remedy("offloads", "-K", " gro off lro off"))
 }
 
-/// Interrupts held off by software, `Documentation/networking/napi.rst`.
+/// Interrupts deferred by software, `Documentation/networking/napi.rst`.
 fn deferring(machine: &Machine<'_>, nic: &Nic) -> Option<Finding> {
     let path = format!("{FOLDER}/{}/gro_flush_timeout", nic.name);
     let ns = machine.root.read_number(&path).ok().filter(|ns| *ns > 0)?;

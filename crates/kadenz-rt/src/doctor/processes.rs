@@ -1,4 +1,4 @@
-//! The processes of the machine, as far as this user can see them, and those that disturb.
+//! The processes of the machine, as far as this user can see them, and those that disturb a loop.
 
 use std::cmp::Reverse;
 
@@ -7,7 +7,7 @@ use crate::host::{ReadFactError, Root};
 use super::finding::{Unknown, costs, fine, found, note, or_else};
 use super::{Finding, Machine, Severity};
 
-/// More are not looked at: a machine with more has other troubles.
+/// At most so many processes are read: a machine with more has other problems.
 const MAX_PROCESSES: usize = 20_000;
 /// `PF_KTHREAD` of the kernel's `include/linux/sched.h`.
 const KERNEL_THREAD: u64 = 0x0020_0000;
@@ -68,7 +68,7 @@ fn parse(pid: u32, line: &str) -> Option<Process> {
     })
 }
 
-/// The processes, of which there is always one where they can be seen.
+/// The processes; where they can be seen there is always at least one.
 pub(super) fn seen<'a>(machine: &'a Machine<'_>) -> Result<&'a [Process], Unknown> {
     match machine.processes() {
         [] => Err(Unknown::absent("/proc/<pid>/stat")),
@@ -76,12 +76,12 @@ pub(super) fn seen<'a>(machine: &'a Machine<'_>) -> Result<&'a [Process], Unknow
     }
 }
 
-/// From this priority on a neighbour stands beside or above a usual control loop.
+/// From this priority on a task competes with a usual control loop.
 const HIGH: u32 = 80;
 
 /// Other real-time tasks of user programs.
 pub(super) fn realtime_neighbours(machine: &Machine<'_>) -> Result<Finding, Unknown> {
-    /// So many are named.
+    /// At most so many tasks are named.
     const NAMED: usize = 8;
     let own = machine.root.is_live().then(std::process::id);
     let others = seen(machine)?.iter();
@@ -132,7 +132,7 @@ pub(super) fn load(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .remedy("top -o %CPU, and end what is not needed; or measure so on purpose, and say so"))
 }
 
-/// Folders of what starts on its own at some hour.
+/// Folders of programs that start by themselves at some hour.
 const JOBS: [&str; 7] = [
     "/etc/cron.d",
     "/etc/cron.hourly",
@@ -144,7 +144,7 @@ const JOBS: [&str; 7] = [
 ];
 
 pub(super) fn scheduled_jobs(machine: &Machine<'_>) -> Result<Finding, Unknown> {
-    /// So many are named.
+    /// At most so many jobs are named.
     const NAMED: usize = 12;
     const STARTERS: [&str; 5] = ["cron", "crond", "anacron", "atd", "systemd"];
     let folders = JOBS
@@ -186,8 +186,8 @@ pub(super) fn scheduled_jobs(machine: &Machine<'_>) -> Result<Finding, Unknown> 
         ))
 }
 
-/// A kind of daemon, how its processes are called (words, cut to 15 characters by the kernel), what
-/// they do, and what stops them.
+/// A kind of daemon: the names of its processes (words, cut to 15 characters by the kernel), their work, and the
+/// command that stops them.
 struct DaemonKind {
     title: &'static str,
     names: &'static str,

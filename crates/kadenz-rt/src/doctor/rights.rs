@@ -1,4 +1,4 @@
-//! What this process is allowed: the right to real-time priority and to lock memory.
+//! The rights of this process: to real-time priority and to lock memory.
 
 use crate::host::{ReadFactError, Root};
 
@@ -10,7 +10,7 @@ const LIMITS: &str = "/proc/self/limits";
 const CAP_SYS_NICE: u32 = 23;
 /// Number of `CAP_IPC_LOCK`, `capability.h`.
 const CAP_IPC_LOCK: u32 = 14;
-/// Less than this does not hold a program with its libraries, stacks and buffers.
+/// Less memory than this does not hold a program with its libraries, stacks and buffers.
 const ENOUGH_BYTES: u64 = 256 << 20;
 
 /// The right to run at a real-time priority.
@@ -148,8 +148,8 @@ fn capability(root: &Root, number: u32, name: &str) -> Option<String> {
     (bits & (1 << number) != 0).then(|| format!("{path}: CapEff {mask} holds {name}"))
 }
 
-/// What the files of pam_limits say of `item`, as an addition to an evidence: settings that are
-/// there but not in force mean a new login is due.
+/// What the files of pam_limits set for `item`, as an addition to the evidence: settings that exist but are not in
+/// force mean that the user must log in again.
 fn configured(root: &Root, item: &str) -> String {
     let folder = "/etc/security/limits.d";
     let mut paths = vec!["/etc/security/limits.conf".to_owned()];
@@ -178,7 +178,7 @@ fn configured(root: &Root, item: &str) -> String {
     )
 }
 
-/// How a user gets a limit of pam_limits.
+/// How to raise a limit of pam_limits.
 fn raise(item: &str, value: &str) -> String {
     finding::now_and_for_good(
         "sudo setcap cap_sys_nice,cap_ipc_lock+ep <program>, or run it as root",

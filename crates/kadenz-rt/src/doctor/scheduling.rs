@@ -1,4 +1,4 @@
-//! How much of the CPU the scheduler leaves to this process: real-time groups, throttle and quota.
+//! The share of the CPU that the scheduler grants this process: real-time groups, throttle and quota.
 
 use crate::host::Root;
 
@@ -7,7 +7,7 @@ use super::{Finding, Machine, finding};
 
 const GROUP_OPTION: &str = "CONFIG_RT_GROUP_SCHED=y";
 
-/// How it was seen that the kernel schedules real-time groups; `None` where nothing says so.
+/// The evidence that the kernel schedules real-time groups; `None` where there is none.
 fn seen_rt_groups(machine: &Machine<'_>) -> Option<String> {
     let folders = Groups::read(machine.root).cpu.into_iter();
     let mut files = folders.map(|folder| format!("{folder}/cpu.rt_runtime_us"));
@@ -74,7 +74,7 @@ fn has_fair_server(machine: &Machine<'_>) -> bool {
     version.is_some_and(|version| version >= (6, 12)) || machine.root.has(FAIR_SERVER)
 }
 
-/// The share of the CPU that is kept from real-time tasks.
+/// The share of the CPU that the kernel withholds from real-time tasks.
 pub(super) fn throttle(machine: &Machine<'_>) -> Option<Finding> {
     if has_fair_server(machine) && seen_rt_groups(machine).is_none() {
         return None;
@@ -104,8 +104,8 @@ fn judge_throttle(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .remedy(finding::sysctl("kernel.sched_rt_runtime_us", "-1")))
 }
 
-/// Since Linux 6.12 ordinary tasks are served by a deadline server when real-time tasks starve
-/// them, with the same defaults that the throttle had.
+/// Since Linux 6.12 a deadline server runs ordinary tasks when real-time tasks starve them, with the same defaults
+/// as the throttle had.
 pub(super) fn fair_server(machine: &Machine<'_>) -> Option<Finding> {
     if !has_fair_server(machine) {
         return None;
@@ -137,7 +137,7 @@ pub(super) fn fair_server(machine: &Machine<'_>) -> Option<Finding> {
             "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 | sudo tee $f; done",
             &finding::at_boot(
                 "fair-server",
-                // systemd makes one dollar sign of two.
+                // systemd turns two dollar signs into one.
                 "for f in /sys/kernel/debug/sched/fair_server/cpu*/runtime; do echo 0 > $$f; done",
             ),
         ));
@@ -158,7 +158,7 @@ fn longest_server(machine: &Machine<'_>) -> Option<(i64, i64, String)> {
     servers.max_by_key(|(runtime, ..)| *runtime)
 }
 
-/// So much CPU time in each period, both in microseconds.
+/// CPU time in each period, both in microseconds.
 struct Quota {
     quota: i64,
     period: i64,
@@ -218,14 +218,14 @@ fn version_1(machine: &Machine<'_>, folder: &str) -> Option<Quota> {
 }
 
 impl Quota {
-    /// `None` when the quota cannot be used up by the CPUs that there are.
+    /// `None` when the existing CPUs cannot use up the quota.
     fn judge(&self, machine: &Machine<'_>) -> Option<Finding> {
         let (quota, period) = (self.quota, self.period);
         let cpus = i64::try_from(machine.cpus.len().max(1)).unwrap_or(1);
         if quota < 0 || period <= 0 || quota >= period.saturating_mul(cpus) {
             return None;
         }
-        // Used up soonest when every CPU runs: then it lasts quota / CPUs.
+        // The quota is used up soonest when every CPU runs: then it lasts quota / CPUs.
         let stall_ms = (period - quota / cpus) / 1000;
         let (folder, name) = self.file.rsplit_once('/').unwrap_or_default();
         let free = if name == "cpu.max" { "max" } else { "-1" };
@@ -303,7 +303,7 @@ impl Groups {
 }
 
 fn levels(mount: &str, path: &str) -> Vec<String> {
-    // A container may see `/..`: what lies above its own root cannot be followed.
+    // A container may see `/..`: groups above its own root cannot be followed.
     let path = if path.split('/').any(|part| part == "..") {
         ""
     } else {

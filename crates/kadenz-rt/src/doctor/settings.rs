@@ -3,9 +3,9 @@
 use super::finding::{Unknown, costs, fine, found, note};
 use super::{Finding, Machine, Severity, finding};
 
-/// One file of the kernel, which value of it is good, and what the others mean.
+/// One file of the kernel, its good value, and the meaning of the other values.
 pub(super) struct Setting {
-    /// What is not known where the file cannot be read.
+    /// The name of the setting, for the finding that its file cannot be read.
     pub(super) what: &'static str,
     path: &'static str,
     good: Good,
@@ -294,7 +294,7 @@ pub(super) static SPLIT_LOCK: Setting = Setting {
             .cost(
                 "a thread whose atomic operation crosses a cache line is made to sleep 10 ms (kernel \
                  arch/x86 split_lock_warn; sysctl/kernel, split_lock_mitigate); code with packed \
-                 structures may do so, Rust's atomics do not; the kernel log names who did",
+                 structures may do so, Rust's atomics do not; the kernel log names the program",
             )
             .remedy(finding::sysctl("kernel.split_lock_mitigate", "0"))
     },

@@ -1,9 +1,9 @@
 //! The kernel's way of writing sets of CPUs: `0-3,8,10-11`, and masks: `ff,00000001`.
 
-/// No kernel is built for more CPUs (the limit of `CONFIG_NR_CPUS`); what lies beyond is ignored.
+/// No kernel is built for more CPUs (the limit of `CONFIG_NR_CPUS`); larger numbers are ignored.
 const MAX_CPUS: u32 = 8192;
 
-/// Reads `0-3,8`; what cannot be read is left out, as the kernel itself writes no such thing.
+/// Reads `0-3,8`; parts that cannot be read are left out, as the kernel itself writes no such parts.
 ///
 /// ```
 /// assert_eq!(kadenz_rt::host::cpu_list::parse_list("0-2,5"), [0, 1, 2, 5]);

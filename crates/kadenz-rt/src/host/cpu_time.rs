@@ -7,7 +7,7 @@ const PATH: &str = "/proc/stat";
 /// CPU time since boot, in ticks of all CPUs together. Source: `proc_stat(5)`.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CpuTime {
-    /// Ticks in which the hypervisor ran somebody else although there was work here.
+    /// Ticks in which the hypervisor ran another guest although this machine had work to do.
     pub stolen: u64,
     /// All ticks, idle ones included.
     pub all: u64,
@@ -17,7 +17,7 @@ impl CpuTime {
     /// CPU time of the machine under `root`.
     ///
     /// # Errors
-    /// When the system does not tell, or tells something unknown.
+    /// When the system does not report it, or reports something unknown.
     pub fn read(root: &Root) -> Result<Self, ReadFactError> {
         let text = root.read(PATH)?;
         let line = text.lines().next().unwrap_or("");
@@ -33,7 +33,7 @@ impl CpuTime {
         })
     }
 
-    /// What has passed since `earlier`.
+    /// The ticks that have passed since `earlier`.
     #[must_use]
     pub fn since(self, earlier: Self) -> Self {
         Self {
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_stolen_meanwhile_is_told() {
+    fn stolen_time_is_reported() {
         let at = |stolen, all| CpuTime { stolen, all };
         let meanwhile = at(30_913, 3_600_000).since(at(28_904, 3_500_000));
         assert_eq!(meanwhile, at(2009, 100_000));

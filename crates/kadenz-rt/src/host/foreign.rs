@@ -1,4 +1,4 @@
-//! Facts on systems other than Linux: what the standard library and simple calls give.
+//! Facts on systems other than Linux, from the standard library and simple calls.
 
 use super::HostFacts;
 

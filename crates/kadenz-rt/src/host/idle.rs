@@ -1,12 +1,12 @@
-//! The idle states of the CPUs, and whether there are any that can be held off.
+//! The idle states of the CPUs, and whether any of them can be held off.
 //!
 //! Sources: kernel documentation `admin-guide/pm/cpuidle` (states, exit latency, driver, governor)
 //! and `power/pm_qos_interface` (`/dev/cpu_dma_latency`).
 
 use super::{Root, kernel, online_cpus, virtualisation};
 
-/// Held open with a number of microseconds, it keeps CPUs out of the idle states that take longer
-/// than that to leave.
+/// While a program holds it open with a number of microseconds written to it, CPUs stay out of the idle states that
+/// take longer than that to leave.
 pub const LIMIT: &str = "/dev/cpu_dma_latency";
 
 const CPUS: &str = "/sys/devices/system/cpu";
@@ -20,7 +20,7 @@ pub struct IdleState {
     pub number: u32,
     /// As the driver calls it: `POLL`, `C1E`, `WFI`.
     pub name: String,
-    /// How long it takes to leave, by the driver's table, in microseconds.
+    /// The exit latency, by the driver's table, in microseconds.
     pub latency_us: i64,
     /// Whether sysfs allows it, on at least one CPU.
     pub enabled: bool,
@@ -28,14 +28,14 @@ pub struct IdleState {
     pub path: String,
 }
 
-/// The idle states of a machine; none on one without a cpuidle driver.
+/// The idle states of a machine; none on a machine without a cpuidle driver.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct IdleStates {
     /// `intel_idle`, `acpi_idle`, `psci_idle`, `haltpoll`; absent where none is loaded.
     pub driver: Option<String>,
     /// `menu`, `teo`, `ladder`, `haltpoll`.
     pub governor: Option<String>,
-    /// The states, shallowest first; one that many CPUs have stands here once.
+    /// The states, shallowest first; a state that many CPUs have appears once.
     pub states: Vec<IdleState>,
 }
 
@@ -71,7 +71,7 @@ impl IdleStates {
         }
     }
 
-    /// The enabled state that takes longest to leave.
+    /// The enabled state with the longest exit latency.
     #[must_use]
     pub fn deepest(&self) -> Option<&IdleState> {
         self.states.iter().rfind(|state| state.enabled)
@@ -108,15 +108,15 @@ fn state(root: &Root, cpu: u32, number: u32) -> Option<IdleState> {
     })
 }
 
-/// The limit in force, over all programs that hold one, in microseconds; absent where this user
-/// may not read it. Reading it asks for no limit.
+/// The limit in force, over all programs that hold one, in microseconds; absent where this user may not read it.
+/// Reading it requests no limit.
 #[must_use]
 pub fn limit_us(root: &Root) -> Option<i64> {
     let bytes = root.read_at::<4>(LIMIT, 0).ok()?;
     Some(i64::from(i32::from_ne_bytes(bytes)))
 }
 
-/// Why holding idle states off would change nothing on this machine; absent where it may. Whether
+/// Why holding idle states off would change nothing on this machine; absent where it may change something. Whether
 /// this user may hold them off is another question.
 #[must_use]
 pub fn nothing_to_hold_off(root: &Root) -> Option<String> {

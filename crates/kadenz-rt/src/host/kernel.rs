@@ -1,4 +1,4 @@
-//! The kernel: its command line, how it was built, and how willing it is to be interrupted.
+//! The kernel: its command line, its build configuration, and its preemption model.
 
 use std::fmt;
 
@@ -33,7 +33,7 @@ impl BuildConfig {
     #[must_use]
     pub fn read(root: &Root) -> Option<Self> {
         let release = root.read("/proc/sys/kernel/osrelease").ok()?;
-        // The release comes from the kernel; a strange one must not lead out of the folder.
+        // The release comes from the kernel; an unexpected one must not lead out of the folder.
         if release.contains('/') {
             return None;
         }
@@ -78,7 +78,7 @@ pub enum Preemption {
     NoneOrVoluntary,
 }
 
-/// What a `PREEMPT_DYNAMIC` kernel was told to be.
+/// The mode of a `PREEMPT_DYNAMIC` kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum DynamicMode {
     /// Kernel code runs until it returns or sleeps.
@@ -147,7 +147,7 @@ pub fn preemption(root: &Root) -> Option<SeenPreemption> {
     Some(SeenPreemption { model, evidence })
 }
 
-/// What the words of `uname -v` say.
+/// The preemption model according to the words of `uname -v`.
 fn from_version(version: &str) -> Preemption {
     let words: Vec<&str> = version.split_whitespace().collect();
     let has = |word: &str| words.contains(&word);
@@ -164,8 +164,8 @@ fn from_version(version: &str) -> Preemption {
     }
 }
 
-/// A dynamic kernel says its mode in debugfs, which root alone may read; else the command line or
-/// the build's configuration tell.
+/// A dynamic kernel shows its mode in debugfs, which only root may read; otherwise the command line or the build
+/// configuration shows it.
 fn dynamic(root: &Root, version: &str) -> SeenPreemption {
     let readings = [
         from_debugfs(root),

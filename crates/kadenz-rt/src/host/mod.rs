@@ -12,7 +12,7 @@ pub mod virtualisation;
 
 pub use root::{ReadFactError, Root};
 
-/// The machine that the program runs on. What could not be read is absent.
+/// The machine that the program runs on. Facts that could not be read are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct HostFacts {
     /// `linux`, `macos`, `windows`.
@@ -84,7 +84,7 @@ pub fn facts_at(root: &Root) -> HostFacts {
 pub(crate) const CLOCK_SOURCE: &str =
     "/sys/devices/system/clocksource/clocksource0/current_clocksource";
 
-/// The CPUs that are online, by number; empty when neither sysfs nor `/proc/cpuinfo` tells.
+/// The CPUs that are online, by number; empty when neither sysfs nor `/proc/cpuinfo` lists them.
 #[must_use]
 pub fn online_cpus(root: &Root) -> Vec<u32> {
     if let Ok(list) = root.read("/sys/devices/system/cpu/online") {
@@ -99,7 +99,7 @@ pub fn online_cpus(root: &Root) -> Vec<u32> {
         .collect()
 }
 
-/// What stands behind the colon of `key : value`.
+/// The text behind the colon of `key : value`.
 pub(crate) fn value_of(line: &str) -> Option<&str> {
     line.split_once(':').map(|(_, value)| value.trim())
 }
@@ -148,7 +148,7 @@ pub(crate) fn meminfo(root: &Root, key: &str) -> Result<u64, ReadFactError> {
 /// Memory that programs may still take without pushing others out, in bytes.
 ///
 /// # Errors
-/// When the system does not tell.
+/// When the system does not report it.
 pub fn available_memory_bytes(root: &Root) -> Result<u64, ReadFactError> {
     meminfo(root, "MemAvailable")
 }
@@ -171,8 +171,8 @@ pub(crate) fn governor_path(cpu: u32) -> String {
     format!("/sys/devices/system/cpu/cpu{cpu}/cpufreq/scaling_governor")
 }
 
-/// The control group of this process: the unified one if it is in use, else that of the `cpu`
-/// controller, as it is the one that can take the CPU away.
+/// The control group of this process: the unified one if it is in use, else that of the `cpu` controller, which is
+/// the one that can throttle the process.
 fn cgroup(root: &Root) -> Option<String> {
     let text = root.read("/proc/self/cgroup").ok()?;
     let groups: Vec<(&str, &str)> = text

@@ -1,4 +1,4 @@
-//! Where the machine's files are read from.
+//! The root folder under which the machine's files are read.
 
 use std::fs::{File, OpenOptions};
 use std::io::{ErrorKind, Read, Seek, SeekFrom};
@@ -6,12 +6,11 @@ use std::path::{Path, PathBuf};
 
 use thiserror::Error;
 
-/// No file that is asked for here is longer; what is longer is cut, so that a wild file costs
-/// bounded memory.
+/// No file that Kadenz reads here is longer. A longer one is cut, so that a wild file costs bounded memory.
 const MAX_FILE: usize = 4 << 20;
-/// One read takes this much: a record of `/dev/kmsg` must fit into one read.
+/// Bytes of one read: a record of `/dev/kmsg` must fit into it.
 const READ_SIZE: usize = 16 << 10;
-/// A directory is listed up to this many names (`/proc` is the largest that is asked for).
+/// A directory is listed up to this many names (`/proc` is the largest that Kadenz reads).
 const MAX_NAMES: usize = 65_536;
 
 /// Why a fact about the machine is not known. Nothing is guessed in its place.
@@ -34,7 +33,7 @@ pub enum ReadFactError {
     Failed {
         /// The file, as seen from the root.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: std::io::Error,
     },
     /// The file holds something else than was expected.
@@ -42,9 +41,9 @@ pub enum ReadFactError {
     Strange {
         /// The file, as seen from the root.
         path: String,
-        /// The beginning of what it holds.
+        /// The beginning of its text.
         found: String,
-        /// What was expected.
+        /// The expected form.
         expected: &'static str,
     },
 }
@@ -72,7 +71,7 @@ impl ReadFactError {
 /// The root under which the machine's files are read: `/`, or in a test a folder that looks like
 /// it.
 ///
-/// Only a [`Root::system`] may be asked what no file tells (CPUID, network card settings).
+/// Facts that no file holds (CPUID, network card settings) are read through [`Root::system`] only.
 ///
 /// ```
 /// let folder = std::env::temp_dir().join("kadenz-root-example");
@@ -157,7 +156,7 @@ impl Root {
     ) -> Result<[u8; N], ReadFactError> {
         let failed = |e| ReadFactError::from_io(path, e);
         let mut file = self.open(path)?;
-        // Not every device can seek, and at the start none needs to.
+        // Not every device can seek, and a read from the start needs no seek.
         if offset > 0 {
             file.seek(SeekFrom::Start(offset)).map_err(failed)?;
         }
@@ -195,7 +194,7 @@ impl Root {
         #[cfg(unix)]
         {
             use std::os::unix::fs::OpenOptionsExt;
-            // A pipe or the end of /dev/kmsg must not hold the examination up.
+            // A pipe or the end of /dev/kmsg must not block the examination.
             options.custom_flags(libc::O_NONBLOCK);
         }
         options
@@ -204,7 +203,7 @@ impl Root {
     }
 }
 
-/// Reads until the end, until nothing more is there at once, or until the bound.
+/// Reads until the end, until no more data is available at once, or until the bound.
 fn read_bounded(file: &mut File) -> Result<Vec<u8>, std::io::Error> {
     let mut bytes = Vec::new();
     let mut chunk = vec![0; READ_SIZE];
@@ -213,7 +212,7 @@ fn read_bounded(file: &mut File) -> Result<Vec<u8>, std::io::Error> {
             Ok(0) => break,
             Ok(n) => bytes.extend_from_slice(&chunk[..n]),
             Err(e) if e.kind() == ErrorKind::WouldBlock => break,
-            // /dev/kmsg says so when records were overwritten meanwhile.
+            // /dev/kmsg gives this error when records were overwritten meanwhile.
             Err(e) if matches!(e.kind(), ErrorKind::Interrupted | ErrorKind::BrokenPipe) => {}
             Err(e) => return Err(e),
         }

@@ -1,16 +1,16 @@
-//! Where files lie: the file system below a folder, and what it has left.
+//! The file system below a folder, and the space that is free on it.
 
 use std::io;
 use std::path::Path;
 
 use super::Root;
 
-/// A mounted file system, as `/proc/self/mountinfo` tells it (`proc_pid_mountinfo(5)`).
+/// A mounted file system, as `/proc/self/mountinfo` lists it (`proc_pid_mountinfo(5)`).
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileSystem {
     /// `ext4`, `btrfs`, `tmpfs`, `overlay`, ...
     pub kind: String,
-    /// Number of the device that it lies on, as in `/sys/dev/block`: `8:1`. What lies on no single
+    /// Number of the device that it lies on, as in `/sys/dev/block`: `8:1`. A file system that lies on no single
     /// device has a number, too, but no such entry.
     pub device: String,
 }
@@ -23,7 +23,7 @@ impl FileSystem {
     }
 }
 
-/// The file system that `path` lies on; `None` where the system does not tell.
+/// The file system that `path` lies on; `None` where the system does not report it.
 ///
 /// `path` must be absolute and free of symbolic links, as `Path::canonicalize` gives it.
 #[must_use]
@@ -31,7 +31,7 @@ pub fn file_system_of(root: &Root, path: &Path) -> Option<FileSystem> {
     let text = root.read("/proc/self/mountinfo").ok()?;
     let mounts = text.lines().filter_map(mount);
     let above = mounts.filter(|(point, _)| path.starts_with(point));
-    // Of two at the same point, the later one lies on top.
+    // Of two at the same mount point, the later one hides the earlier one.
     let nearest = above.max_by_key(|(point, _)| point.len());
     nearest.map(|(_, file_system)| file_system)
 }
@@ -48,7 +48,7 @@ fn mount(line: &str) -> Option<(String, FileSystem)> {
     Some((unescaped(point), file_system))
 }
 
-/// The kernel writes these four as octal numbers.
+/// The kernel writes these four characters as octal numbers.
 fn unescaped(point: &str) -> String {
     point
         .replace("\\040", " ")
@@ -60,7 +60,7 @@ fn unescaped(point: &str) -> String {
 /// Bytes that an ordinary user may still write below `path`.
 ///
 /// # Errors
-/// When the system does not tell, as outside of Linux.
+/// When the system does not report it, as on systems other than Linux.
 pub fn free_bytes(path: &Path) -> io::Result<u64> {
     #[cfg(target_os = "linux")]
     {

@@ -1,4 +1,4 @@
-//! What stands between this program and the machine: a hypervisor, a container, nothing.
+//! The layers between this program and the machine: a hypervisor, a container, or none.
 
 use super::Root;
 
@@ -11,7 +11,7 @@ pub struct Layer {
     pub evidence: String,
 }
 
-/// What was found; both absent on bare metal.
+/// The detected layers; both absent on bare metal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Virtualisation {
     /// The hypervisor beneath the kernel.
@@ -40,7 +40,7 @@ impl Virtualisation {
     }
 }
 
-/// Looks for both.
+/// Looks for a hypervisor and a container.
 #[must_use]
 pub fn read(root: &Root) -> Virtualisation {
     let readable = root.read("/proc/cpuinfo").is_ok() || root.read(DMI_VENDOR).is_ok();
@@ -71,8 +71,8 @@ const DMI_WORDS: [(&str, &str); 12] = [
 
 fn hypervisor(root: &Root) -> Option<Layer> {
     let flag = cpu_flag(root);
-    // Cloud makers rent bare machines under the same vendor name: there the flag is absent, and
-    // on x86, where the flag exists, it decides.
+    // Cloud providers rent bare machines under the same vendor name: there the flag is absent, and on x86, where
+    // the flag exists, it decides.
     if root
         .read("/proc/cpuinfo")
         .is_ok_and(|text| text.contains("vendor_id"))
@@ -132,13 +132,12 @@ fn from_dmi(root: &Root) -> Option<Layer> {
     readings.into_iter().next()
 }
 
-/// The name that the hypervisor gives at CPUID leaf 0x4000_0000; a fake root is not asked.
+/// The name that the hypervisor reports at CPUID leaf 0x4000_0000; `None` for a fake root.
 fn cpuid_name(root: &Root) -> Option<Layer> {
     if root.is_live() { cpuid() } else { None }
 }
 
-/// The hypervisor beneath, as the processor tells it; always `None` on other processors than
-/// x86_64.
+/// The hypervisor beneath, as the processor reports it; always `None` on processors other than x86_64.
 pub(super) fn cpuid() -> Option<Layer> {
     #[cfg(target_arch = "x86_64")]
     let signature = crate::os::x86_64::hypervisor_signature()?;

@@ -14,11 +14,11 @@ use crate::os::linux::{launch, sched};
 use crate::tuning::linux::{dma_latency, kernel_says};
 use crate::tuning::{CpuSet, Measure, Note};
 
-/// Keeps CPUs from idling until it is dropped: a wake-up then finds a processor that runs, and has
-/// no idle state to leave nor, in a virtual machine, a halted processor to be scheduled again.
+/// Keeps CPUs from idling until it is dropped. A wake-up then finds a running processor: the CPU has no idle state
+/// to leave and, in a virtual machine, the hypervisor need not schedule a halted processor again.
 ///
-/// It is the nearest thing to a spinning sleep that can be had from outside, and not the same: the
-/// program still sleeps, is woken by an interrupt, and takes the CPU from the spinning thread.
+/// From outside a program this is the nearest equivalent of a spinning sleep, but not the same: the program still
+/// sleeps, an interrupt wakes it, and it takes the CPU from the spinning thread.
 #[derive(Debug)]
 pub struct Awake {
     stop: Arc<AtomicBool>,
@@ -30,11 +30,11 @@ pub struct Awake {
 const SPINS: u32 = 1000;
 
 impl Awake {
-    /// Holds `/dev/cpu_dma_latency` at so many microseconds for the whole machine: no CPU enters an
-    /// idle state that takes longer to leave. The kernel lifts the limit when this is dropped, and
-    /// whatever ends the process.
+    /// Holds `/dev/cpu_dma_latency` at so many microseconds for the whole machine: no CPU enters an idle state that
+    /// takes longer to leave. The kernel lifts the limit when this is dropped, and also when the process ends in
+    /// any other way.
     ///
-    /// Returns what was granted.
+    /// Returns the granted measure.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -49,13 +49,13 @@ impl Awake {
         (awake, latency)
     }
 
-    /// [`limit`](Self::limit) at 0 and, for each of `cpus`, starts a
-    /// `SCHED_IDLE` thread that spins on it: whatever else wants the CPU gets it at once.
+    /// Applies [`limit`](Self::limit) with 0 and, for each of `cpus`, starts a `SCHED_IDLE` thread that spins on
+    /// it: any other thread that wants the CPU preempts it at once.
     ///
     /// With `enter`, a cgroup's `cgroup.procs` or `tasks`, the threads enter that group first. That
     /// takes a list of `tasks`, which the second version of cgroups does not have.
     ///
-    /// Returns what was granted.
+    /// Returns the granted measures.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -90,7 +90,7 @@ impl Awake {
         Measure::noted("idle_spinner", requested, granted, note.is_none(), note)
     }
 
-    /// Starts one thread and waits until it spins, or says why not.
+    /// Starts one thread and waits until it spins, or returns why it does not.
     fn start(&mut self, cpu: usize, tasks: Option<PathBuf>) -> io::Result<()> {
         let (told, ready) = mpsc::sync_channel(1);
         let stop = Arc::clone(&self.stop);
@@ -99,7 +99,7 @@ impl Awake {
             .spawn(move || {
                 let placed = place(cpu, tasks.as_deref());
                 let good = placed.is_ok();
-                // Whoever waits for it is there.
+                // The receiver is `start`, which waits for this message.
                 let _ = told.send(placed);
                 if good {
                     spin(&stop);
@@ -119,13 +119,13 @@ impl Drop for Awake {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
         for spinner in self.spinners.drain(..) {
-            // It cannot panic, and there would be nothing to do about it.
+            // The thread cannot panic, and there would be no remedy if it did.
             let _ = spinner.join();
         }
     }
 }
 
-/// Puts the calling thread where it is to spin, behind everything else.
+/// Moves the calling thread to its CPU and group, at the lowest priority.
 fn place(cpu: usize, tasks: Option<&Path>) -> Result<(), i32> {
     // Signals are for the thread that waits for the program.
     set_mask(&Mask::all_but(libc::SIGTRAP))?;
@@ -150,7 +150,7 @@ fn spin(stop: &AtomicBool) {
     }
 }
 
-/// One thread alone enters a group by its list of tasks, beside that of its processes.
+/// A single thread enters a group by the group's list of tasks, which lies beside its list of processes.
 fn tasks_of(list: &Path) -> PathBuf {
     list.with_file_name("tasks")
 }

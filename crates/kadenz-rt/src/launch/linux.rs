@@ -17,8 +17,8 @@ use crate::tuning::Measure;
 use crate::tuning::linux::rights::Rights;
 use crate::tuning::linux::scheduling;
 
-/// A program that was started. Dropping it leaves the program alone and gives the calling thread
-/// its signals back.
+/// A program that was started. Dropping it leaves the program alone and restores the signal mask of the calling
+/// thread.
 #[derive(Debug)]
 pub struct Program {
     child: Child,
@@ -27,7 +27,7 @@ pub struct Program {
     leads_a_group: bool,
 }
 
-/// What [`Program::wait`] hands on, and what tells it of the program's end.
+/// The signals that [`Program::wait`] forwards, and the signal that reports the program's end.
 const HELD: [i32; 7] = [
     libc::SIGHUP,
     libc::SIGINT,
@@ -38,7 +38,7 @@ const HELD: [i32; 7] = [
     libc::SIGCHLD,
 ];
 
-/// A signal wakes the wait; this only bounds what a lost one would cost.
+/// A signal ends the wait; this only bounds the cost of a lost one.
 const MAX_WAIT: Duration = Duration::from_secs(1);
 
 impl Program {
@@ -48,37 +48,37 @@ impl Program {
         self.child.id()
     }
 
-    /// What was asked for, and what the program had when it began.
+    /// The requested tuning, and the tuning that the program had when it began.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         &self.measures
     }
 
-    /// Kills the program and what it started, where it leads a process group of its own
-    /// ([`Launch::with_this_thread`]); nothing else.
+    /// Kills the program and its process group, where it leads one of its own ([`Launch::with_this_thread`]);
+    /// otherwise does nothing.
     pub fn kill(&self) {
         if self.leads_a_group {
-            // Refused only where all of it has ended.
+            // The kernel refuses only when the whole group has ended.
             let _ = signals::send_to_group(self.child.id(), libc::SIGKILL);
         }
     }
 
-    /// How the program has ended; `None` while it runs. Hands on no signals.
+    /// Returns how the program has ended; `None` while it runs. Forwards no signals.
     ///
     /// # Errors
-    /// When the system cannot tell.
+    /// When the system cannot report it.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         self.child.try_wait()
     }
 
     /// Waits until the program ends, on the thread that started it.
     ///
-    /// Meanwhile SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to this process are handed on to the program;
-    /// SIGINT and SIGQUIT only if a process sent them: those of a terminal the program, which is in
-    /// the same group, gets by itself.
+    /// Meanwhile it forwards SIGTERM, SIGHUP, SIGUSR1 and SIGUSR2 to the program. SIGINT and SIGQUIT it forwards
+    /// only if a process sent them: those from a terminal reach the program directly, which is in the same process
+    /// group.
     ///
     /// # Errors
-    /// When the system cannot tell how the program ended.
+    /// When the system cannot report how the program ended.
     ///
     /// # Real-time safety
     /// Blocks; not real-time safe.
@@ -90,7 +90,7 @@ impl Program {
             if let Some(arrived) = self.signals.next()
                 && is_for_the_program(arrived)
             {
-                // Refused only when it has ended meanwhile, which the next look tells.
+                // Refused only when the program has ended meanwhile, which the next look finds.
                 let _ = signals::send(self.child.id(), arrived.signal);
             }
         }
@@ -163,7 +163,7 @@ pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, La
         let (measure, held) = lock::lock(child.id(), lockable, report, signals.before, &rights);
         measures.insert(measures.len().min(1), measure);
         if launch.require && measures.iter().any(|measure| !measure.ok) {
-            // Held until here, so nothing of it has run.
+            // The program was held until here, so none of it has run.
             child.kill().and_then(|()| child.wait()).ok();
             return Err(LaunchError::NotGranted { measures });
         }
@@ -177,7 +177,7 @@ pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, La
     })
 }
 
-/// What the program's process is to do with itself.
+/// The settings that the program's process applies to itself.
 fn orders(launch: &Launch, mask: Mask, stop_at_exec: bool) -> io::Result<Orders> {
     Ok(Orders {
         enter: launch.enter.as_deref().map(c_path).transpose()?,

@@ -23,16 +23,16 @@ const REQUESTED: &str = "all current and future pages";
 /// Set-user-ID and set-group-ID.
 const SET_ID: u32 = 0o6000;
 
-/// Why a program is not to be held.
+/// Why a program must not be stopped at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NotToBeHeld {
     /// It gains rights at its start, but not when it is traced; then it would fail.
     GainsRights,
-    /// It is a script that `env` starts: the interpreter comes by a second `exec`, without locks.
+    /// It is a script that `env` starts: a second `exec` starts the interpreter, without locks.
     StartedByEnv,
 }
 
-/// Whether the program may be held at its start, and whether that is of use.
+/// Whether the program may be stopped at its start, and whether that is useful.
 pub(super) fn may_be_held(command: &Command) -> Result<(), NotToBeHeld> {
     match find(command) {
         Some(file) if gains_rights(&file) => Err(NotToBeHeld::GainsRights),
@@ -43,7 +43,7 @@ pub(super) fn may_be_held(command: &Command) -> Result<(), NotToBeHeld> {
     }
 }
 
-/// What executes a script: the first word after `#!`, which execve(2) reads up to 255 bytes.
+/// The program that executes a script: the first word after `#!`, of which execve(2) reads up to 255 bytes.
 fn interpreter(file: &Path) -> Option<String> {
     let mut start = Vec::new();
     let file = File::open(file).ok()?;
@@ -60,7 +60,7 @@ fn gains_rights(file: &Path) -> bool {
     set_id || c_path(file).is_ok_and(|path| has_file_capabilities(&path))
 }
 
-/// The file that `execvp` takes: as named where there is a slash, else the first in `PATH`.
+/// The file that `execvp` executes: as named where there is a slash, else the first in `PATH`.
 fn find(command: &Command) -> Option<PathBuf> {
     let name = Path::new(command.get_program());
     if name.components().count() > 1 || name.is_absolute() {
@@ -75,8 +75,8 @@ fn find(command: &Command) -> Option<PathBuf> {
         .find(|file| file.is_file())
 }
 
-/// Locks the memory of a program that has just been executed, and says what came of it. The
-/// program stays held until what is returned beside is dropped.
+/// Locks the memory of a program that has just been executed, and returns the measure. The program stays stopped
+/// until the second returned value is dropped.
 pub(super) fn lock(
     pid: u32,
     may_be_held: Result<(), NotToBeHeld>,

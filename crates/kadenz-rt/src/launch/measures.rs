@@ -1,4 +1,4 @@
-//! What was asked for against what the program's process found itself with.
+//! The requested tuning against the tuning that the program's process reads back of itself.
 
 use super::Launch;
 use crate::os::linux::launch::LaunchReport;
@@ -7,7 +7,7 @@ use crate::tuning::linux::scheduling;
 use crate::tuning::linux::{affinity, kernel_says};
 use crate::tuning::{CpuSet, Measure, Note, Policy};
 
-/// One for each thing asked for, except for locked memory.
+/// One measure for each requested setting, except for locked memory.
 pub(super) fn of(launch: &Launch, report: &LaunchReport, rights: &Rights) -> Vec<Measure> {
     let measures = [
         launch.policy.map(|wanted| policy(wanted, report, rights)),

@@ -1,12 +1,12 @@
-//! Starting any program under a chosen tuning: what `chrt`, `taskset`, `cset` and `ulimit` do by
-//! hand, in one step, with what was granted read back.
+//! Starting any program under a chosen tuning: one step for what `chrt`, `taskset`, `cset` and `ulimit` do by hand,
+//! with the granted settings read back.
 //!
-//! [`start`] starts the program and says what it has; [`Program::wait`] waits for it and hands
-//! termination signals on. [`Awake`] keeps the program's CPUs from idling meanwhile.
+//! [`start`] starts the program and reports its settings; [`Program::wait`] waits for it and forwards termination
+//! signals. [`Awake`] keeps the program's CPUs from idling meanwhile.
 //!
-//! Unlike [`tuning::apply`](crate::tuning::apply), which tunes one thread, this is inherited: by the
-//! program across `exec`, and by the threads and processes it starts. Only `SCHED_DEADLINE` is not:
-//! the kernel lets such a thread start none that has it too, so what the program starts is ordinary.
+//! Unlike [`tuning::apply`](crate::tuning::apply), which tunes one thread, these settings are inherited: by the
+//! program across `exec`, and by the threads and processes that it starts. The exception is `SCHED_DEADLINE`: the
+//! kernel lets such a thread start no thread with the same policy, so the threads of the program are ordinary ones.
 //!
 //! Linux only; elsewhere [`start`] refuses.
 //!
@@ -61,15 +61,14 @@ use refused as system;
 
 use crate::tuning::{CpuSet, Measure, Policy};
 
-/// What a program is to be started with. The default asks for nothing: the program gets what this
-/// process has.
+/// The tuning that a program is started with. The default requests nothing: the program gets the settings of this
+/// process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Launch {
     /// P: scheduling policy and priority.
     pub policy: Option<Policy>,
-    /// M: lock all memory of the program, also what it maps later. `mlockall(2)` is not inherited
-    /// through `exec`, so the program is held before its first instruction and the call is made in
-    /// its name; see decision 0120.
+    /// M: lock all memory of the program, also what it maps later. `mlockall(2)` is not inherited through `exec`,
+    /// so the program is stopped before its first instruction and the call is made in its name; see decision 0120.
     pub lock_memory: bool,
     /// C: the CPUs the program may run on.
     pub cpus: Option<CpuSet>,
@@ -77,42 +76,42 @@ pub struct Launch {
     pub nice: Option<i8>,
     /// By how much the kernel may delay the program's timers, in nanoseconds.
     pub timer_slack_ns: Option<u64>,
-    /// C: a cgroup's `cgroup.procs` or `tasks`, into which the program's process writes itself
-    /// before everything else: a shield.
+    /// C: a cgroup's `cgroup.procs` or `tasks`, into which the program's process writes itself before everything
+    /// else: a shield.
     pub enter: Option<PathBuf>,
-    /// Start nothing unless everything is granted.
+    /// Start the program only if everything is granted.
     pub require: bool,
-    /// The program leads a process group of its own, so that Ctrl-C at the terminal is not for it, and
-    /// is killed when the thread that starts it ends, however that ends.
+    /// The program leads a process group of its own, so that Ctrl-C at the terminal does not reach it, and the
+    /// kernel kills it when the thread that started it ends in any way.
     pub with_this_thread: bool,
 }
 
 /// Why a program does not run.
 #[derive(Debug, thiserror::Error)]
 pub enum LaunchError {
-    /// The system could not execute it. The kind of the source tells whether it was not found.
+    /// The system could not execute it. The kind of the source says whether it was not found.
     #[error("cannot start `{program}`: {source}")]
     Program {
         /// As it was named.
         program: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
     /// Not everything was granted, and [`Launch::require`] was set. Nothing of the program has run.
     #[error("not started: {}", refusals(.measures))]
     NotGranted {
-        /// What was asked for and what would have been in force.
+        /// The requested settings and those that would have been in force.
         measures: Vec<Measure>,
     },
-    /// What starting needs could not be had.
+    /// The system refused something that the start needs.
     #[error("cannot prepare the start of `{program}`: {source}")]
     Prepare {
         /// As it was named.
         program: String,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// The operating system has none of the calls for it.
+    /// The operating system lacks the calls for it.
     #[error(
         "only Linux lets a program be started under a tuning (sched_setattr(2), sched_setaffinity(2), mlockall(2) are \
          missing here); start the program by itself, or run it on Linux"
@@ -133,10 +132,10 @@ fn refusals(measures: &[Measure]) -> String {
 
 /// Starts a program as `launch` says, as far as the kernel grants it.
 ///
-/// From here on until the [`Program`] is dropped, the calling thread holds back the signals that
-/// [`Program::wait`] hands on (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2): call this before
-/// other threads are started, as those do not hold them back. With [`Launch::lock_memory`] the
-/// calling thread traces the program until it has been locked.
+/// From here on until the [`Program`] is dropped, the calling thread holds back the signals that [`Program::wait`]
+/// forwards (SIGHUP, SIGINT, SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2): call this before other threads are started, as
+/// those do not hold them back. With [`Launch::lock_memory`] the calling thread traces the program until its memory
+/// is locked.
 ///
 /// # Errors
 /// [`LaunchError`]; nothing of the program has run then.
@@ -147,7 +146,7 @@ pub fn start(command: Command, launch: &Launch) -> Result<Program, LaunchError> 
     system::start(command, launch)
 }
 
-/// Lets a pipe hold so many bytes before its writer waits; gives how many it holds then. Where the system has no
+/// Lets a pipe hold so many bytes before its writer waits; returns how many it holds then. Where the system has no
 /// such call, the pipe stays as it is.
 ///
 /// # Errors

@@ -19,7 +19,7 @@ impl Program {
         match self.0 {}
     }
 
-    /// What was asked for, and what the program has.
+    /// The requested tuning, and the tuning that the program has.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         match self.0 {}
@@ -33,7 +33,7 @@ impl Program {
     /// How the program has ended; `None` while it runs.
     ///
     /// # Errors
-    /// When the system cannot tell.
+    /// When the system cannot report it.
     pub fn try_wait(&mut self) -> io::Result<Option<ExitStatus>> {
         match self.0 {}
     }
@@ -41,13 +41,13 @@ impl Program {
     /// Waits until the program ends.
     ///
     /// # Errors
-    /// When the system cannot tell.
+    /// When the system cannot report it.
     pub fn wait(&mut self) -> io::Result<ExitStatus> {
         match self.0 {}
     }
 }
 
-/// Keeps CPUs awake; not on this system.
+/// Keeps CPUs awake; unavailable on this system.
 #[derive(Debug)]
 pub struct Awake(());
 

@@ -1,4 +1,4 @@
-//! Linux: `mlockall`, and glibc's allocator told to keep what it has.
+//! Linux: `mlockall`, and glibc's allocator set to keep freed memory.
 
 use std::sync::{Mutex, PoisonError};
 
@@ -23,9 +23,9 @@ static HOLDERS: Mutex<Holders> = Mutex::new(Holders {
 
 /// Locks all pages the process has mapped and, with `future`, those it will map.
 ///
-/// Locking belongs to the process: the guards of several threads are counted, and the last one to
-/// go unlocks, unless memory had been locked before the first. With glibc the allocator is told
-/// meanwhile to keep freed memory (`M_TRIM_THRESHOLD` -1, `M_MMAP_MAX` 0; see mallopt(3)).
+/// Locking belongs to the process: the guards of several threads are counted, and the last one to go unlocks,
+/// unless memory had been locked before the first. While they live, glibc's allocator keeps freed memory
+/// (`M_TRIM_THRESHOLD` -1, `M_MMAP_MAX` 0; see mallopt(3)).
 ///
 /// Under a finite RLIMIT_MEMLOCK and without CAP_IPC_LOCK, `future` makes every later allocation
 /// beyond the limit fail, also the stack of a new thread.

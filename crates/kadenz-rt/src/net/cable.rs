@@ -1,9 +1,10 @@
-//! A cable between two interfaces of this host, `veth`: what is sent into one end comes out of the other.
+//! A `veth` pair: a virtual cable between two interfaces of this host. Frames sent into one end come out of the
+//! other.
 //!
-//! An interface that outlives its process would be found by the next one that wants its name. So one end
-//! says in its alias which process made it (`ip link` shows that): whoever makes the next cable, and
-//! `kadenz doctor --restore`, take away those whose process has ended. It is kept by the kernel with the
-//! interface itself, so that nothing else has to be put right, and goes with its network namespace.
+//! An interface that outlives its process would block the next process that wants its name. So one end carries an
+//! alias that names the process which made it (`ip link` shows it). The next process to make a cable, and `kadenz
+//! doctor --restore`, remove the cables whose process has ended. The kernel keeps the alias with the interface, so
+//! that nothing else has to be restored, and removes it with its network namespace.
 
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
@@ -15,9 +16,9 @@ use crate::shield::start_of;
 /// Begins the alias of a cable.
 const MARK: &str = "kadenz";
 
-/// A cable in use. Both ends go when this is dropped, also those that were given other names meanwhile; after
-/// `kill -9` they stay until the next cable is made, [`restore`] is called, or their network namespace ends.
-/// Who takes the cable away and makes an interface of the same name keeps that.
+/// A cable in use. Dropping it removes both ends, also ends that were renamed meanwhile; after `kill -9` they stay
+/// until the next cable is made, [`restore`] is called, or their network namespace ends. If another program removes
+/// the cable and makes an interface of the same name, dropping leaves that interface alone.
 #[derive(Debug)]
 pub struct Cable {
     near: String,
@@ -48,8 +49,8 @@ fn remedy(error: &io::Error) -> &'static str {
 }
 
 impl Cable {
-    /// Makes a cable with ends of these names in the calling thread's network and brings both up.
-    /// Version 6 of the Internet protocol is switched off on them, so that nothing but its users speaks.
+    /// Makes a cable with ends of these names in the calling thread's network namespace and brings both up. IPv6 is
+    /// switched off on them, so that only its users send frames.
     ///
     /// ```no_run
     /// # fn main() -> Result<(), Box<dyn std::error::Error>> {
@@ -59,7 +60,7 @@ impl Cable {
     /// # }
     /// ```
     ///
-    /// Cables in this network whose process has ended are taken away first.
+    /// It first removes cables in this network namespace whose process has ended.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or where a name is taken.
@@ -67,7 +68,7 @@ impl Cable {
     /// # Real-time safety
     /// Not real-time safe.
     pub fn create(near: &str, far: &str) -> Result<Self, CableError> {
-        // Where that is refused, so is what follows, with the remedy.
+        // Where that is refused, the calls below are refused too and name the remedy.
         let _ = restore();
         let failed = |what| {
             let near = near.to_owned();
@@ -79,7 +80,7 @@ impl Cable {
         let number = link::number_of(near).ok_or_else(gone);
         let number = number.map_err(failed("set up"))?;
         if let Err(error) = link::set_alias(number, &maker.mark()) {
-            // Nobody would know whose it is.
+            // Without its mark the cable would have no owner.
             let _ = link::delete(number);
             return Err(failed("set up")(error));
         }
@@ -90,7 +91,7 @@ impl Cable {
         };
         let changer = Changer::open().map_err(failed("set up"))?;
         for end in [near, far] {
-            // Absent where the kernel is built without it, which is as good.
+            // The file is absent where the kernel is built without IPv6, which is as good.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{end}/disable_ipv6"), "1");
             changer.bring_up(end).map_err(failed("set up"))?;
         }
@@ -100,7 +101,7 @@ impl Cable {
     /// Pulls the cable or plugs it in again: takes one end down, or up.
     ///
     /// # Errors
-    /// Without `CAP_NET_ADMIN`, or where somebody took the cable away.
+    /// Without `CAP_NET_ADMIN`, or where another program removed the cable.
     pub fn set_up(&self, up: bool) -> Result<(), CableError> {
         let failed = |source| CableError {
             what: "switch",
@@ -118,7 +119,7 @@ impl Cable {
         change.map_err(failed)
     }
 
-    /// What its near end is called by now; `None` where it is gone.
+    /// The present name of its near end; `None` where the end is gone.
     fn name(&self) -> Option<String> {
         let ends = all().unwrap_or_default().into_iter();
         let mut own = ends.filter(|it| (it.number, it.maker) == (self.number, self.maker));
@@ -134,11 +135,11 @@ impl Drop for Cable {
     }
 }
 
-/// Which process made a cable.
+/// The process that made a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct MakerProcess {
     pid: u32,
-    /// When it started, in clock ticks since boot: numbers are used again.
+    /// When it started, in clock ticks since boot: the kernel uses process numbers again.
     start: u64,
     /// The kernel's number of the PID namespace in which it has that number.
     namespace: u64,
@@ -179,7 +180,7 @@ impl MakerProcess {
         self.lives_by(stat.ok().as_deref(), || signals::is_there(self.pid))
     }
 
-    /// Where `/proc` hides the processes of others (`hidepid`), one that is there may be the maker.
+    /// Where `/proc` hides the processes of other users (`hidepid`), an existing process may be the maker.
     fn lives_by(&self, stat: Option<&str>, is_there: impl FnOnce() -> bool) -> bool {
         match stat {
             Some(stat) => start_of(stat) == Some(self.start),
@@ -188,7 +189,7 @@ impl MakerProcess {
     }
 }
 
-/// A cable whose process has ended without taking it away.
+/// A cable whose process has ended without removing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Abandoned {
     /// One of its ends.
@@ -197,14 +198,14 @@ pub struct Abandoned {
     pub pid: u32,
 }
 
-/// The end of a cable that says who made it.
+/// The end of a cable that carries its maker's mark.
 struct End {
     number: u32,
     name: String,
     maker: MakerProcess,
 }
 
-/// Every cable of the calling thread's network.
+/// Every cable of the calling thread's network namespace.
 fn all() -> io::Result<Vec<End>> {
     let end = |it: link::Aliased| {
         Some(End {
@@ -216,18 +217,18 @@ fn all() -> io::Result<Vec<End>> {
     Ok(link::aliases()?.into_iter().filter_map(end).collect())
 }
 
-/// Those whose process has ended.
+/// The cables whose process has ended.
 fn left() -> io::Result<Vec<End>> {
     let here = MakerProcess::this()?.namespace;
     let is_left = |it: &End| it.maker.namespace == here && !it.maker.lives();
     Ok(all()?.into_iter().filter(is_left).collect())
 }
 
-/// Cables in the calling thread's network whose process has ended. Those of another PID namespace are
+/// Cables in the calling thread's network namespace whose process has ended. Cables of another PID namespace are
 /// left out: whether their processes live cannot be known here. Needs no rights.
 ///
 /// # Errors
-/// When the kernel does not tell.
+/// When the kernel does not list them.
 pub(crate) fn abandoned() -> io::Result<Vec<Abandoned>> {
     let told = |it: End| Abandoned {
         interface: it.name,
@@ -236,10 +237,10 @@ pub(crate) fn abandoned() -> io::Result<Vec<Abandoned>> {
     Ok(left()?.into_iter().map(told).collect())
 }
 
-/// Takes away the cables of processes that have ended, and says which those were.
+/// Removes the cables of processes that have ended, and returns which they were.
 ///
 /// # Errors
-/// [`CableError`]: there are some, and the right to take them away is missing.
+/// [`CableError`]: such cables exist, and the right to remove them is missing.
 pub fn restore() -> Result<Vec<String>, CableError> {
     let failed = |what, near: &str| {
         let near = near.to_owned();
@@ -260,8 +261,8 @@ pub fn restore() -> Result<Vec<String>, CableError> {
     Ok(done)
 }
 
-/// Takes away every cable that this process made in the calling thread's network, for a program that is
-/// about to end without dropping them. What it does not find is gone.
+/// Removes every cable that this process made in the calling thread's network namespace, for a program that is
+/// about to end without dropping them. It ignores cables that are already gone.
 pub fn remove_own() {
     let Ok(this) = MakerProcess::this() else {
         return;
@@ -278,7 +279,7 @@ mod tests {
     use super::*;
     use crate::net::namespace::Namespace;
 
-    /// Runs in a network of its own, or says why not.
+    /// Runs in a network namespace of its own, or reports why it cannot.
     fn alone(test: &str, work: impl FnOnce() + Send) {
         match Namespace::create() {
             Ok(network) => network.run(work).unwrap(),
@@ -319,7 +320,7 @@ mod tests {
             !later.lives_by(Some(&stat), || true),
             "its number is another's"
         );
-        // No system gives such a number.
+        // No system assigns such a number.
         let never = MakerProcess {
             pid: 4_000_000_000,
             ..this
@@ -335,7 +336,7 @@ mod tests {
             assert!(cable.set_up(false).is_err(), "it is gone");
             link::create_veth("near", "others").unwrap();
             let others = link::number_of("near").unwrap();
-            // Whatever its alias: that it was made by this process says that another `Cable` has it.
+            // Whatever its alias says: this process made it, so another `Cable` owns it.
             link::set_alias(others, &cable.maker.mark()).unwrap();
             drop(cable);
             assert_eq!(link::number_of("near"), Some(others));

@@ -1,5 +1,5 @@
-//! What a server of many connections needs of the system beyond a listening socket. On systems other
-//! than Linux nothing is changed.
+//! Socket and process settings that a server of many connections needs beyond a listening socket. On systems other
+//! than Linux they change nothing.
 
 use std::io;
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -8,9 +8,9 @@ use std::sync::{Arc, Weak};
 
 use super::watch::Watched;
 
-/// Lets so many connections wait to be accepted, as far as the system allows (on Linux
-/// `net.core.somaxconn`), so that a burst of strangers keeps nobody from connecting. The standard
-/// library asks for 128.
+/// Lets so many connections wait to be accepted, as far as the system allows (on Linux `net.core.somaxconn`), so
+/// that a burst of connections from unknown peers keeps no client from connecting. The standard library requests
+/// 128.
 ///
 /// # Errors
 /// Where the system refuses.
@@ -28,10 +28,10 @@ pub fn set_backlog(listener: &TcpListener, connections: u16) -> io::Result<()> {
     }
 }
 
-/// Lets the kernel take no more than so many bytes that it cannot send yet: on a connection, or on each that a
-/// listener accepts from now on (on Linux `TCP_NOTSENT_LOWAT`). What waits for a peer that does not read is then
-/// in the program, where it is bounded and held once for many. Without it the kernel takes megabytes for
-/// each. What is on its way to a peer that reads does not count.
+/// Limits the bytes that the kernel holds unsent, on a connection or on each connection that a listener accepts
+/// from now on (on Linux `TCP_NOTSENT_LOWAT`). Data for a peer that does not read then waits in the program, which
+/// bounds it and holds it once for many peers. Without the limit the kernel takes megabytes for each. Data in
+/// flight to a peer that reads does not count.
 ///
 /// # Errors
 /// Where the system refuses.
@@ -48,8 +48,8 @@ pub fn limit_unsent(socket: &impl Watched, bytes: u32) -> io::Result<()> {
     }
 }
 
-/// The user that connected, or that made the other end of a pair, as the kernel noted it then (`SO_PEERCRED`): the
-/// peer cannot change it. One system call.
+/// Returns the user that connected, or that made the other end of a pair, as the kernel noted it then
+/// (`SO_PEERCRED`): the peer cannot change it. One system call.
 ///
 /// ```
 /// use std::os::unix::fs::MetadataExt;
@@ -62,16 +62,16 @@ pub fn limit_unsent(socket: &impl Watched, bytes: u32) -> io::Result<()> {
 /// ```
 ///
 /// # Errors
-/// What the kernel says, for one of a socket that is not connected.
+/// The kernel's error, for example on a socket that is not connected.
 #[cfg(target_os = "linux")]
 pub fn user_of_peer(stream: &std::os::unix::net::UnixStream) -> io::Result<u32> {
     use std::os::fd::AsFd as _;
     Ok(crate::os::linux::listener::of_peer(stream.as_fd())?.uid)
 }
 
-/// Raises the number of files, with sockets, that this process may have open (`ulimit -n`) to the most
-/// that needs no privilege: how many those are, or `None` where the system does not tell. Programs that
-/// it starts inherit it.
+/// Raises the number of files, sockets included, that this process may have open (`ulimit -n`) to the most that
+/// needs no privilege, and returns that number, or `None` where the system does not report it. Programs that this
+/// process starts inherit it.
 ///
 /// # Errors
 /// Where the system refuses.
@@ -85,10 +85,10 @@ pub fn raise_open_files() -> io::Result<Option<u64>> {
     Ok(None)
 }
 
-/// Whether accepting a connection failed because this process or the system has no descriptor or memory left
-/// (on Linux `EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`). The connection then goes on waiting, and the socket stays
-/// readable: whoever accepts again at once spins. On systems other than Linux any error counts as that but a
-/// connection that was given up by its peer.
+/// Returns whether accepting a connection failed because this process or the system has no descriptor or memory
+/// left (on Linux `EMFILE`, `ENFILE`, `ENOBUFS`, `ENOMEM`). The connection then goes on waiting and the socket
+/// stays readable: a loop that accepts again at once spins. On systems other than Linux any error counts as such,
+/// except for a connection that its peer gave up.
 #[must_use]
 pub fn is_exhausted(error: &io::Error) -> bool {
     #[cfg(target_os = "linux")]
@@ -106,8 +106,9 @@ pub fn is_exhausted(error: &io::Error) -> bool {
     }
 }
 
-/// The connections of a listener that serves each by a thread of its own: so many at most. A newcomer for whom there is
-/// no room gets that of the oldest one that has asked for nothing yet, so that who says nothing keeps nobody out.
+/// The connections of a listener that serves each on a thread of its own, up to a limit. When the limit is reached,
+/// a new connection takes the place of the oldest one that has sent no request yet, so that silent peers keep no
+/// client out.
 #[derive(Debug)]
 pub struct Connections {
     limit: usize,
@@ -125,14 +126,14 @@ struct HeldConnection {
 pub struct Connected(Arc<HeldConnection>);
 
 impl Connected {
-    /// It has asked for what the server is there for, and keeps its place from now on.
+    /// Marks that the peer has sent a request; the connection keeps its place from now on.
     pub fn has_asked(&self) {
         self.0.has_asked.store(true, Ordering::Relaxed);
     }
 }
 
 impl Connections {
-    /// None yet.
+    /// Starts without connections.
     #[must_use]
     pub fn new(limit: usize) -> Self {
         Self {
@@ -141,8 +142,8 @@ impl Connections {
         }
     }
 
-    /// Gives a newcomer its place; `None` where all others have asked, or the system has no descriptor left. Who makes
-    /// room for it is shut down, so that its thread ends.
+    /// Gives a new connection its place; returns `None` where all others have sent requests, or the system has no
+    /// descriptor left. It shuts down the connection that makes room, so that the thread of that connection ends.
     pub fn admit(&mut self, stream: &TcpStream) -> Option<Connected> {
         self.held.retain(|it| it.strong_count() > 0);
         if self.held.len() >= self.limit {
@@ -169,7 +170,7 @@ impl Connections {
 
 fn shut_down(held: &Weak<HeldConnection>) {
     if let Some(held) = held.upgrade() {
-        // Where it fails, the peer has gone.
+        // Where this fails, the peer has gone.
         let _ = held.stream.shutdown(Shutdown::Both);
     }
 }
@@ -209,7 +210,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_asked_for_nothing_makes_room_and_who_has_does_not() {
+    fn a_silent_connection_makes_room_and_one_with_a_request_does_not() {
         use std::io::Read as _;
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut connections = Connections::new(2);
@@ -220,7 +221,7 @@ mod tests {
             (peer, stream, connected)
         };
         let (asking, silent, next) = (come(), come(), come());
-        // The oldest of those that are silent.
+        // The oldest of the silent connections.
         assert_eq!((&asking.0).read(&mut [0]).unwrap(), 0);
         silent.2.as_ref().unwrap().has_asked();
         let after = come();

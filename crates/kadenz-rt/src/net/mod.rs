@@ -1,6 +1,6 @@
-//! The network as a real-time loop meets it: a UDP port whose datagrams carry the kernel's time
-//! stamps, a port of raw Ethernet frames, the interface behind an address, and the kernel's counters of
-//! what was lost; and the namespaces, taps and cables of which testbeds are made.
+//! The network of a real-time loop: a UDP port whose datagrams carry the kernel's time stamps, a port of raw
+//! Ethernet frames, the interface behind an address, and the kernel's counters of losses; and the namespaces, taps
+//! and cables of which testbeds are made.
 
 #[cfg(target_os = "linux")]
 pub mod cable;

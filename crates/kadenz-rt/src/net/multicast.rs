@@ -1,31 +1,31 @@
-//! What stands between this host and a multicast group, as far as the system tells.
+//! The route, interface and filters between this host and a multicast group, as far as the system shows them.
 
 use std::net::{IpAddr, Ipv4Addr};
 
 use super::interface::{InterfaceKind, Route, RouteError, facts_at, route_to};
 use crate::host::Root;
 
-/// What is known of the way to a group. What could not be read is absent.
+/// The known facts about the way to a group. Facts that could not be read are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Situation {
     /// The group.
     pub group: IpAddr,
-    /// Where the routes lead that goes to the group.
+    /// The route to the group.
     pub route: Result<Route, RouteError>,
-    /// The interface in question: the one asked for, or the route's.
+    /// The interface in question: the requested one, or the route's.
     pub interface: Option<String>,
     /// Its state; `None` where there is no such interface.
     pub state: Option<LinkState>,
     /// Other interfaces that are up and no loopback.
     pub others: Vec<String>,
-    /// The interfaces on which somebody on this host has joined the group.
+    /// The interfaces on which a socket of this host has joined the group.
     pub members: Vec<String>,
     /// The largest receive buffer that a socket gets without rights, in bytes.
     pub largest_receive_buffer: Option<u64>,
-    /// Whether what comes by another interface than the way back is thrown away: 0 no, 1 yes, 2 only
-    /// where there is no way back at all.
+    /// Whether packets that come by another interface than the way back are dropped: 0 no, 1 yes, 2 only where
+    /// there is no way back at all.
     pub reverse_path_filter: Option<u8>,
-    /// What packet filters are loaded, in words; `None` where none is seen.
+    /// The loaded packet filters, in words; `None` where none is seen.
     pub firewall: Option<String>,
 }
 
@@ -34,16 +34,16 @@ pub struct Situation {
 pub struct LinkState {
     /// Whether it is up.
     pub up: bool,
-    /// Whether it says of itself that it takes multicast.
+    /// Whether it reports that it takes multicast.
     pub multicast: bool,
     /// Whether it is the loopback.
     pub loopback: bool,
-    /// What it is made of, where that is known.
+    /// Its kind, where that is known.
     pub kind: Option<InterfaceKind>,
 }
 
-/// What stands between this host and a group, by an interface or by the routes. Reads files and asks
-/// the kernel; needs no rights.
+/// Reads the facts about the way to a group, by an interface or by the routes. Reads files and queries the kernel;
+/// needs no rights.
 ///
 /// ```
 /// # #[cfg(target_os = "linux")] {
@@ -64,7 +64,7 @@ pub fn situation(group: IpAddr, interface: Option<&str>) -> Situation {
     situation_at(&Root::system(), group, interface, route_to(group))
 }
 
-/// As [`situation`], of the Linux machine under `root` where the routes lead so.
+/// As [`situation`], of the Linux machine under `root` with the given route.
 #[must_use]
 pub(crate) fn situation_at(
     root: &Root,
@@ -96,7 +96,7 @@ pub(crate) fn situation_at(
 }
 
 fn names(root: &Root) -> Vec<String> {
-    // Each line after the two heads begins with a name and a colon.
+    // Each line after the two headings begins with a name and a colon.
     let devices = root.read("/proc/thread-self/net/dev").unwrap_or_default();
     let lines = devices.lines().skip(2);
     lines
@@ -145,8 +145,8 @@ fn members(root: &Root, group: IpAddr) -> Vec<String> {
     found.unwrap_or_default()
 }
 
-/// Of `/proc/net/igmp`: the line of an interface, then one for each of its groups, whose address is
-/// printed as a number of this machine's order.
+/// Parses `/proc/net/igmp`: the line of an interface, then one for each of its groups, whose address stands there
+/// as a number of this machine's byte order.
 fn members_v4(text: &str, group: Ipv4Addr) -> Vec<String> {
     let wanted = u32::from_ne_bytes(group.octets());
     let (mut interface, mut found) = ("", Vec::new());
@@ -162,7 +162,7 @@ fn members_v4(text: &str, group: Ipv4Addr) -> Vec<String> {
     found
 }
 
-/// Of `/proc/net/igmp6`: number and name of an interface, and one of its groups, in each line.
+/// Parses `/proc/net/igmp6`: number and name of an interface, and one of its groups, in each line.
 fn members_v6(text: &str, group: &str) -> Vec<String> {
     let of_line = |line: &str| {
         let mut words = line.split_whitespace().skip(1);
@@ -172,7 +172,7 @@ fn members_v6(text: &str, group: &str) -> Vec<String> {
     text.lines().filter_map(of_line).collect()
 }
 
-/// The stricter of what holds for all and for the interface (ip-sysctl.rst).
+/// Returns the stricter of the settings for all interfaces and for this one (ip-sysctl.rst).
 fn filter(root: &Root, interface: &str) -> Option<u8> {
     let of = |name: &str| {
         let path = format!("/proc/sys/net/ipv4/conf/{name}/rp_filter");

@@ -1,7 +1,7 @@
-//! A network of its own for a thread, and for the programs that it starts.
+//! A network namespace for a thread, and for the programs that it starts.
 //!
-//! A [`Namespace`] has no name anywhere: it lives as long as a descriptor of it is open or a process
-//! is in it, so it goes with the process that made it, whatever ends that.
+//! A [`Namespace`] has no name anywhere: it lives as long as a descriptor of it is open or a process is in it, so
+//! it ends with the process that made it, whatever ends that process.
 
 use std::fs::File;
 use std::io;
@@ -10,11 +10,11 @@ use std::process::Command;
 
 use crate::os::linux::namespace::{die_with_thread, enter_network, leave_network, own_network};
 
-/// A network namespace. Dropping it ends it, once no process is in it.
+/// A network namespace. After it is dropped, the kernel ends it once no process is in it.
 #[derive(Debug)]
 pub struct Namespace(File);
 
-/// Why a network namespace cannot be had.
+/// Why a network namespace is unavailable.
 #[derive(Debug, thiserror::Error)]
 #[error("cannot {what}: {source}{}", remedy(.source))]
 pub struct NamespaceError {
@@ -43,14 +43,14 @@ fn remedy(error: &io::Error) -> &'static str {
 }
 
 impl Namespace {
-    /// Makes a network with nothing in it but a loopback that is down.
+    /// Makes a network namespace that holds nothing but a loopback interface, which is down.
     ///
     /// ```
     /// use kadenz_rt::net::namespace::Namespace;
     ///
     /// match Namespace::create() {
     ///     Ok(network) => {
-    ///         // Nobody else is there, so any address is free.
+    /// Nothing else is there, so any address is free.
     ///         let names = network.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))??;
     ///         assert!(names.contains("lo:") && !names.contains("eth0:"));
     ///     }
@@ -68,10 +68,10 @@ impl Namespace {
             .map_err(NamespaceError::when("make a network namespace"))
     }
 
-    /// A namespace that another process holds open, by that process and its descriptor's number.
+    /// Opens a namespace that another process holds open, by that process and its descriptor's number.
     ///
     /// # Errors
-    /// The process has ended, holds something else there, or belongs to another user.
+    /// The process has ended, has another file at that number, or belongs to another user.
     pub fn of_process(pid: u32, descriptor: i32) -> Result<Self, NamespaceError> {
         let path = format!("/proc/{pid}/fd/{descriptor}");
         let refused = || NamespaceError::when("open the testbed's network");
@@ -89,19 +89,19 @@ impl Namespace {
         self.0.as_raw_fd()
     }
 
-    /// The kernel's number of it, as in `/proc/PID/ns/net`.
+    /// The kernel's number of the namespace, as in `/proc/PID/ns/net`.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report it.
     pub fn inode(&self) -> io::Result<u64> {
         use std::os::unix::fs::MetadataExt as _;
         Ok(self.0.metadata()?.ino())
     }
 
-    /// Does something in this network, on a thread that ends with it.
+    /// Runs `work` in this namespace, on a thread that ends with it.
     ///
     /// # Errors
-    /// When the thread cannot be had, or may not go there.
+    /// When the thread cannot be started, or may not enter the namespace.
     pub fn run<R: Send>(&self, work: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
         on_a_thread(|| {
             self.enter()?;
@@ -109,8 +109,8 @@ impl Namespace {
         })?
     }
 
-    /// Brings the calling thread into this network for good, and the programs and threads that it
-    /// starts from now on.
+    /// Moves the calling thread into this namespace for good, and with it the programs and threads that it starts
+    /// from now on.
     ///
     /// # Errors
     /// Without `CAP_SYS_ADMIN`.
@@ -119,13 +119,13 @@ impl Namespace {
     }
 }
 
-/// Lets the program of `command` be killed when the calling thread, which is to start it, ends, so
-/// also when its process is killed. The programs that it starts itself are not.
+/// Makes the kernel kill the program of `command` when the calling thread, which must start it, ends, so also when
+/// its process is killed. Programs that the program starts itself are not killed.
 pub fn kill_with_this_thread(command: &mut Command) {
     die_with_thread(command);
 }
 
-/// What a thread does to its network goes with it.
+/// A change of the thread's namespace ends with the thread.
 fn on_a_thread<R: Send>(work: impl FnOnce() -> R + Send) -> Result<R, NamespaceError> {
     let refused = || NamespaceError::when("start a thread");
     std::thread::scope(|scope| {

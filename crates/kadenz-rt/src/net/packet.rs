@@ -1,4 +1,4 @@
-//! A port of raw Ethernet frames on an interface, for protocols that are no Internet protocol.
+//! A port of raw Ethernet frames on an interface, for protocols outside the Internet protocols.
 
 use std::io;
 use std::time::Duration;
@@ -8,12 +8,12 @@ use crate::os::linux::link;
 use crate::os::linux::packet::{self, PacketSocket};
 use crate::os::linux::tap::PollSet;
 
-/// What a port receives, and how much of it may wait.
+/// What a port receives, and how many frames may wait.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PacketPlan {
     /// The interface's name.
     pub interface: String,
-    /// The Ethernet type; frames of others are not seen.
+    /// The Ethernet type; the port does not receive frames of other types.
     pub ethertype: u16,
     /// Frames that may wait to be read; the kernel drops more, and counts them.
     pub frames: usize,
@@ -21,16 +21,16 @@ pub struct PacketPlan {
 
 /// Sends and receives whole Ethernet frames, from the header on and without check sequence.
 ///
-/// Received frames lie in memory that is shared with the kernel: looking for one is no system call.
+/// Received frames lie in memory that is shared with the kernel: checking for a frame is no system call.
 /// Frames that this host sends on the interface are not received.
 ///
 /// # Real-time safety
-/// After it was opened nothing here allocates or locks; what makes a system call says so.
+/// After opening, nothing here allocates or locks; methods that make a system call say so.
 #[derive(Debug)]
 pub struct PacketPort {
     socket: PacketSocket,
     watched: PollSet,
-    /// Whether an interface was down when it was last heard of: it may be gone by now.
+    /// Whether an interface was down at its last event: it may be gone by now.
     was_down: bool,
     dropped: u64,
 }
@@ -38,9 +38,9 @@ pub struct PacketPort {
 /// A frame that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Received {
-    /// Bytes of it that are in the caller's buffer.
+    /// Bytes of the frame in the caller's buffer.
     pub length: usize,
-    /// When the kernel took it from the interface.
+    /// When the kernel took the frame from the interface.
     pub at: WallTime,
 }
 
@@ -52,18 +52,18 @@ pub enum PacketError {
     NoInterface {
         /// The name.
         interface: String,
-        /// Those that there are.
+        /// The interfaces of this host.
         known: String,
     },
-    /// The host's loopback: nothing is plugged into it, and it gives every frame back to whoever sent it.
+    /// The host's loopback: nothing is plugged into it, and it returns every frame to its sender.
     #[error(
-        "`{interface}` is this host's loopback, which gives frames back to whoever sends them; take another \
+        "`{interface}` is this host's loopback, which gives every frame back to its sender; take another \
          of {known}, or make a cable: sudo ip link add veth0 type veth peer name veth1"
     )]
     Loopback {
         /// The name.
         interface: String,
-        /// Those that there are.
+        /// The other interfaces of this host.
         known: String,
     },
     /// The kernel refused.
@@ -123,13 +123,13 @@ impl PacketPort {
     #[inline]
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         match self.socket.send(frame) {
-            // The kernel tells once that it was down, also where it is up by now.
+            // The kernel reports once that the interface was down, even if it is up by now.
             Err(error) if error.kind() == io::ErrorKind::NetworkDown => self.socket.send(frame),
             sent => sent,
         }
     }
 
-    /// The next frame, copied into `frame`; `None` when there is none now. What does not fit is cut. No
+    /// Copies the next frame into `frame`; returns `None` when there is none now. What does not fit is cut. No
     /// system call.
     #[inline]
     pub fn receive(&mut self, frame: &mut [u8]) -> Option<Received> {
@@ -145,8 +145,9 @@ impl PacketPort {
         self.socket.ring.is_ready()
     }
 
-    /// Waits until there is a frame, or so long; whether there is one. At an interface that is down none comes
-    /// until it is up again. A signal ends the wait. One system call, some more while an interface is down.
+    /// Waits until there is a frame, for at most `longest`, and returns whether there is one. From an interface
+    /// that is down no frame comes until it is up again. A signal ends the wait. One system call, some more while
+    /// an interface is down.
     ///
     /// # Errors
     /// When the interface is gone for good (`ENODEV`: deleted, or moved to another network), or the kernel has
@@ -155,7 +156,8 @@ impl PacketPort {
         let end = clock::now() + longest;
         let mut left = longest;
         loop {
-            // An interface goes down first, which the kernel tells, and then it is gone, which it does not.
+            // An interface first goes down, which the kernel reports, and is then gone, which the kernel does not
+            // report.
             if self.was_down && self.watched.numbers().all(packet::is_unbound) {
                 return Err(packet::gone());
             }
@@ -173,8 +175,8 @@ impl PacketPort {
         }
     }
 
-    /// From now on [`wait`](Self::wait) ends when another port has a frame, too; of the two interfaces, one may
-    /// be gone. Allocates.
+    /// Makes [`wait`](Self::wait) end also when another port has a frame; from now on, one of the two interfaces
+    /// may be gone. Allocates.
     pub fn watch_too(&mut self, other: &Self) {
         let both = [self.socket.number(), other.socket.number()];
         self.watched = PollSet::new(both.into_iter());
@@ -183,14 +185,14 @@ impl PacketPort {
     /// Frames that found no room since the port was opened. One system call.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report it.
     pub fn dropped(&mut self) -> io::Result<u64> {
         self.dropped += u64::from(self.socket.take_dropped()?);
         Ok(self.dropped)
     }
 }
 
-/// All but the one that cannot be had.
+/// The names of all interfaces except for the unusable one.
 fn known_interfaces(but: &str) -> String {
     let mut names: Vec<String> = link::names();
     names.retain(|it| it != but);

@@ -1,5 +1,5 @@
-//! Network interfaces whose other end is this process: what a host sends is read here, and what is
-//! written here the host receives.
+//! Network interfaces whose other end is this process: it reads the frames that a host sends, and the host receives
+//! the frames that it writes.
 
 use std::fs::File;
 use std::io::{self, Read as _, Write as _};
@@ -9,20 +9,20 @@ use std::time::Duration;
 
 use crate::os::linux::tap::{self, Changer, PollSet};
 
-/// What an interface is to be.
+/// The properties of an interface to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TapPlan {
-    /// Its name in its network, at most 15 bytes.
+    /// Its name in its network namespace, at most 15 bytes.
     pub name: String,
     /// Its Ethernet address.
     pub hardware_address: [u8; 6],
     /// Its Internet address; its network is that of the first 24 bits.
     pub address: Ipv4Addr,
-    /// Whom it knows without asking (static ARP entries).
+    /// The neighbours that it knows without ARP requests (static ARP entries).
     pub neighbours: Vec<(Ipv4Addr, [u8; 6])>,
 }
 
-/// A tap in use. It goes when this is dropped, also with a killed process.
+/// A tap in use. The interface goes when this is dropped, also with a killed process.
 #[derive(Debug)]
 pub struct Tap(File);
 
@@ -44,8 +44,8 @@ fn remedy(error: &io::Error) -> &'static str {
 }
 
 impl Tap {
-    /// Makes an interface in the calling thread's network and brings it and the loopback up. Version 6
-    /// of the protocol is switched off there: forty hosts that look for each other are a storm.
+    /// Makes an interface in the calling thread's network namespace and brings it and the loopback up. IPv6 is
+    /// switched off there: forty hosts that look for each other flood the network.
     ///
     /// # Errors
     /// Without `CAP_NET_ADMIN`, or where the kernel has no taps.
@@ -57,7 +57,7 @@ impl Tap {
             let name = plan.name.clone();
             move |source| TapError { what, name, source }
         };
-        // Absent where the kernel is built without it, which is as good.
+        // The file is absent where the kernel is built without IPv6, which is as good.
         for which in ["all", "default"] {
             let path = format!("/proc/sys/net/ipv6/conf/{which}/disable_ipv6");
             let _ = std::fs::write(path, "1");
@@ -97,8 +97,8 @@ impl Tap {
     }
 }
 
-/// Frames that may wait to be read: what a host says in a second at 10 kHz and more, for its reader may
-/// not run for that long on a machine that others share. The kernel's own 500 would be lost silently.
+/// Frames that may wait to be read: more than a host sends in a second at 10 kHz, since the reader may not run for
+/// that long on a shared machine. The kernel's default of 500 would lose frames silently.
 const QUEUE_FRAMES: u16 = 16_384;
 
 fn configure(changer: &Changer, plan: &TapPlan) -> io::Result<()> {
@@ -125,7 +125,7 @@ pub struct TapWatch<'a> {
 }
 
 impl<'a> TapWatch<'a> {
-    /// Watches these, in their order.
+    /// Watches these taps, in their order.
     #[must_use]
     pub fn new(taps: &'a [Tap]) -> Self {
         Self {
@@ -134,7 +134,8 @@ impl<'a> TapWatch<'a> {
         }
     }
 
-    /// Waits until one has a frame, or so long; false when none has. A signal ends the wait.
+    /// Waits until a tap has a frame, for at most the given span; returns false when none has. A signal ends the
+    /// wait.
     ///
     /// One system call; neither allocates nor locks.
     ///
@@ -146,7 +147,7 @@ impl<'a> TapWatch<'a> {
         Ok(self.watched.wait(longest_ns)? > 0)
     }
 
-    /// Those that had a frame when the wait ended, with their places.
+    /// The taps that had a frame when the wait ended, with their places.
     pub fn readable(&self) -> impl Iterator<Item = (usize, &'a Tap)> {
         let taps = self.taps.iter().enumerate();
         taps.filter(|(place, _)| self.watched.is_readable(*place))

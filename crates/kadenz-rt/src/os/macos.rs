@@ -1,5 +1,4 @@
-//! macOS: Mach's absolute time, the time-constraint scheduling class, and facts by name
-//! (`sysctlbyname(3)`).
+//! macOS: Mach's absolute time, the time-constraint scheduling class, and facts by name (`sysctlbyname(3)`).
 
 use std::ffi::CString;
 use std::mem::MaybeUninit;
@@ -8,7 +7,7 @@ use std::sync::OnceLock;
 
 use libc::{c_int, kern_return_t, mach_port_t};
 
-// Declared here because the `libc` crate lacks the first and wants to be rid of the others.
+// Declared here because the `libc` crate lacks the first and has deprecated the others.
 unsafe extern "C" {
     fn mach_wait_until(deadline: u64) -> kern_return_t;
     fn mach_absolute_time() -> u64;
@@ -46,19 +45,19 @@ fn ticks_of_ns(ns: u64) -> u64 {
     u64::try_from(ticks).unwrap_or(u64::MAX)
 }
 
-/// Makes later calls free of first-time work.
+/// Does the first-time work of later calls now.
 pub(crate) fn prepare() {
     timebase();
 }
 
-/// Waits for a span. False when something else ended the wait.
+/// Waits for a span. Returns false when something else ended the wait.
 #[inline]
 pub(crate) fn wait_for(span_ns: u64) -> bool {
     // SAFETY: neither call takes pointers.
     unsafe { mach_wait_until(mach_absolute_time().saturating_add(ticks_of_ns(span_ns))) == 0 }
 }
 
-/// Sleeps for a span. False when a signal ended the sleep.
+/// Sleeps for a span. Returns false when a signal ended the sleep.
 #[inline]
 pub(crate) fn nanosleep_for(span_ns: u64) -> bool {
     let span = libc::timespec {

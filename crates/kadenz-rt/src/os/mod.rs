@@ -1,6 +1,6 @@
-//! What the operating system offers, behind safe functions; a file each system.
+//! The calls of the operating systems, behind safe functions; a file for each system.
 //!
-//! `unsafe` stands here so that it need not stand elsewhere. Nothing here decides anything.
+//! `unsafe` stands here so that it need not stand elsewhere. This module makes no decisions.
 #![allow(unsafe_code)]
 
 #[cfg(target_os = "linux")]
@@ -37,7 +37,7 @@ pub(crate) const MONOTONIC_NAME: &str = "QueryPerformanceCounter";
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 pub(crate) const MONOTONIC_NAME: &str = "std::time::Instant";
 
-/// Nanoseconds since this process first asked, by the clock behind [`std::time::Instant`].
+/// Nanoseconds since the first call in this process, by the clock behind [`std::time::Instant`].
 #[cfg(not(target_os = "linux"))]
 #[inline]
 pub(crate) fn monotonic_ns() -> u64 {

@@ -1,5 +1,5 @@
-//! Windows: waitable timers, the timer resolution, thread priority, facts of the machine. What
-//! `windows-sys` lacks is declared as Microsoft documents it.
+//! Windows: waitable timers, the timer resolution, thread priority, facts of the machine. Items that `windows-sys`
+//! lacks are declared as Microsoft documents them.
 
 use std::io;
 use std::ptr;
@@ -14,7 +14,7 @@ use windows_sys::Win32::System::Threading::{
     TIMER_ALL_ACCESS, WaitForSingleObject,
 };
 
-/// Asks Windows for timer interrupts every millisecond, for as long as it lives.
+/// Makes Windows raise timer interrupts every millisecond, for as long as it lives.
 #[derive(Debug)]
 pub(crate) struct TimerResolution(());
 
@@ -31,7 +31,7 @@ impl TimerResolution {
 
 impl Drop for TimerResolution {
     fn drop(&mut self) {
-        // SAFETY: `begin` asked for this period, and it is given back once.
+        // SAFETY: `begin` requested this period, and it is given back once.
         unsafe { timeEndPeriod(Self::PERIOD_MS) };
     }
 }
@@ -73,7 +73,7 @@ impl WaitableTimer {
         unsafe { CreateWaitableTimerExW(ptr::null(), ptr::null(), flags, TIMER_ALL_ACCESS) }
     }
 
-    /// Waits for a span. False when the wait could not be made.
+    /// Waits for a span. Returns false when the wait failed.
     #[inline]
     pub(crate) fn wait_for(&self, span_ns: u64) -> bool {
         // Negative means relative, in units of 100 ns; rounded up so that no wait ends early.
@@ -111,7 +111,7 @@ pub(crate) fn set_thread_priority(priority: i32) -> io::Result<()> {
     }
 }
 
-/// Sets the processors of the calling thread; the mask that was there before.
+/// Sets the processors of the calling thread, and returns the previous mask.
 pub(crate) fn set_affinity(mask: usize) -> io::Result<usize> {
     // SAFETY: as above.
     let before = unsafe { SetThreadAffinityMask(GetCurrentThread(), mask) };

@@ -1,4 +1,4 @@
-//! What the instruction CPUID tells.
+//! Facts from the instruction CPUID.
 
 #![allow(
     unused_unsafe,
@@ -9,7 +9,7 @@ use std::arch::x86_64::{__cpuid, CpuidResult};
 
 /// The twelve letters with which a hypervisor names itself; `None` on bare metal.
 pub(crate) fn hypervisor_signature() -> Option<String> {
-    // Bit 31 of leaf 1's ecx says that a hypervisor answers the leaf that names it.
+    // Bit 31 of leaf 1's ecx means that a hypervisor answers the leaf with its name.
     if leaf(1).ecx & (1 << 31) == 0 {
         return None;
     }
@@ -35,7 +35,7 @@ pub(crate) fn brand() -> Option<String> {
 }
 
 fn leaf(number: u32) -> CpuidResult {
-    // SAFETY: every x86_64 processor has CPUID, and answers leaves it does not know with numbers.
+    // SAFETY: every x86_64 processor has CPUID, and answers unknown leaves with numbers.
     unsafe { __cpuid(number) }
 }
 

@@ -1,13 +1,13 @@
-//! Files of our own under names that everybody can guess, in folders that others can write.
+//! Files of our own under predictable names, in folders that other users can write.
 //!
-//! In `/dev/shm`, `/tmp` and `/run` another user may have made a file of the wanted name before: a FIFO
-//! on which open(2) waits for ever, a link into a foreign folder, a file whose content we would believe,
-//! or one that others can change while we read it. So everything here opens without waiting and without
-//! following a link, looks at what was opened rather than at its name, and takes only a regular file of
-//! one name that its trusted owner alone may write. What is made is made anew, for its owner alone.
+//! In `/dev/shm`, `/tmp` and `/run` another user may have made a file of the wanted name before: a FIFO on which
+//! open(2) waits for ever, a link into a foreign folder, a file whose content this process would trust, or a file
+//! that the other user can change while this process reads it. So every function here opens without waiting and
+//! without following a link, checks the opened file rather than its name, and accepts only a regular file with one
+//! name that only its trusted owner may write. New files are created exclusively, for their owner alone.
 //!
-//! All of it allocates and calls the system; nothing is for a real-time path. Elsewhere than on Unix,
-//! where files have no owner and mode, the file is opened as it is.
+//! All of it allocates and calls the system; nothing is for a real-time path. On systems other than Unix, where
+//! files have no owner and mode, the file is opened as it is.
 //!
 //! ```
 //! use kadenz_rt::own_file::{self, Access, OwnFileError, Trusted};
@@ -30,7 +30,7 @@ use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-/// What a file is opened for.
+/// The access that a file is opened for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Access {
     /// To be read.
@@ -39,7 +39,7 @@ pub enum Access {
     ReadWrite,
 }
 
-/// Whose file is believed.
+/// The owners whose files are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Trusted {
     /// The effective user of this process.
@@ -51,16 +51,16 @@ pub enum Trusted {
 /// Why a file or folder is not used.
 #[derive(Debug)]
 pub enum OwnFileError {
-    /// Something else stands under that name.
+    /// The name belongs to something other than a file or folder of the wanted kind.
     Kind {
         /// Its path.
         path: PathBuf,
-        /// What it is.
+        /// The kind that was found.
         found: &'static str,
-        /// What it should be.
+        /// The wanted kind.
         wanted: &'static str,
     },
-    /// Another user made it.
+    /// The file belongs to another user.
     Owner {
         /// Its path.
         path: PathBuf,
@@ -69,7 +69,7 @@ pub enum OwnFileError {
         /// The effective user of this process.
         ours: u32,
     },
-    /// Others may write it.
+    /// Other users may write it.
     Writable {
         /// Its path.
         path: PathBuf,
@@ -83,7 +83,7 @@ pub enum OwnFileError {
     },
     /// The operating system refused.
     Refused {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
         /// Its path.
         path: PathBuf,
@@ -93,13 +93,13 @@ pub enum OwnFileError {
 }
 
 impl OwnFileError {
-    /// What mends it, where one step does.
+    /// The remedy, where one step is enough.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         let remedy = match self {
             Self::Kind { path, .. } | Self::Linked { path } => {
                 let path = path.display();
-                format!("look who put it there, and remove it (rm -r {path})")
+                format!("look which user put it there, and remove it (rm -r {path})")
             }
             Self::Owner { theirs: 0, .. } => "run as root (sudo)".to_owned(),
             Self::Owner { path, .. } => format!(
@@ -111,9 +111,7 @@ impl OwnFileError {
                 format!("make sure of its content, then chmod go-w {path}")
             }
             Self::Refused { source, .. } => match source.kind() {
-                ErrorKind::PermissionDenied => {
-                    "run as the user whose it is, or as root (sudo)".to_owned()
-                }
+                ErrorKind::PermissionDenied => "run as its owner, or as root (sudo)".to_owned(),
                 ErrorKind::StorageFull => "make room there".to_owned(),
                 _ => return None,
             },
@@ -164,26 +162,27 @@ impl std::error::Error for OwnFileError {
 #[cfg(unix)]
 pub use crate::os::user;
 
-/// Says what was tried with which path when the system refuses it.
+/// Returns a function that turns the system's error into an [`OwnFileError`] with the attempted operation and the
+/// path.
 pub fn refused(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> OwnFileError {
     let path = path.to_owned();
     move |source| OwnFileError::Refused { what, path, source }
 }
 
-/// A lock that was asked for.
+/// The result of a try to lock a file.
 #[derive(Debug)]
 pub enum Locked {
-    /// It is this process's as long as the file is open.
+    /// This process holds it as long as the file is open.
     Ours(File),
-    /// Another process has it; the file can be read.
+    /// Another process holds it; the file can be read.
     Held(File),
 }
 
-/// Opens a file that is there; `None` where there is nothing.
+/// Opens an existing file; returns `None` where there is none.
 ///
 /// # Errors
-/// [`OwnFileError`] for what is no regular file of one name, belongs to somebody who is not trusted, or
-/// may be written by others.
+/// [`OwnFileError`] for anything other than a regular file with one name, for a file of an untrusted user, and for
+/// a file that other users may write.
 pub fn open(path: &Path, access: Access, trusted: Trusted) -> Result<Option<File>, OwnFileError> {
     let mut options = options();
     options.read(true).write(access == Access::ReadWrite);
@@ -195,7 +194,7 @@ pub fn open(path: &Path, access: Access, trusted: Trusted) -> Result<Option<File
         }
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
         Err(error) => {
-            // What stands there says more than that it cannot be opened.
+            // The kind of the file says more than that it cannot be opened.
             if let Ok(about) = fs::symlink_metadata(path) {
                 check_file(path, &about, trusted)?;
             }
@@ -204,7 +203,7 @@ pub fn open(path: &Path, access: Access, trusted: Trusted) -> Result<Option<File
     }
 }
 
-/// Makes a file for reading and writing with at most this mode, where there is nothing yet.
+/// Creates a file for reading and writing with at most this mode, where there is none yet.
 ///
 /// # Errors
 /// [`OwnFileError::Refused`], as [`ErrorKind::AlreadyExists`] when anything has that name, also a link.
@@ -218,7 +217,7 @@ pub fn create(path: &Path, mode: u32) -> Result<File, OwnFileError> {
     options.open(path).map_err(refused("make", path))
 }
 
-/// Opens a file of this user for reading and writing; makes it, for this user alone, where there is none.
+/// Opens a file of this user for reading and writing; creates it, for this user alone, where there is none.
 ///
 /// # Errors
 /// As [`open`] and [`create`].
@@ -230,14 +229,14 @@ pub fn open_or_create(path: &Path) -> Result<File, OwnFileError> {
         match create(path, 0o600) {
             Err(OwnFileError::Refused { source, .. })
                 if source.kind() == ErrorKind::AlreadyExists => {}
-            // One that cannot be opened, so one of somebody else, or one of our own made just now.
+            // The file cannot be opened: it belongs to another user, or this user created it just now.
             other => return other,
         }
     }
 }
 
-/// Opens a file as [`open_or_create`] and locks it for this process. The lock goes with the file that is
-/// returned, so also with a killed process.
+/// Opens a file as [`open_or_create`] and locks it for this process. Closing the returned file releases the lock,
+/// so a killed process releases it too.
 ///
 /// # Errors
 /// As [`open_or_create`].
@@ -247,17 +246,17 @@ pub fn lock(path: &Path) -> Result<Locked, OwnFileError> {
         if !try_lock(&file).map_err(refused("lock", path))? {
             return Ok(Locked::Held(file));
         }
-        // Who held it before may have removed it between our opening and locking it.
+        // Its previous holder may have removed the file between our open and our lock.
         if is_at(&file, path) {
             return Ok(Locked::Ours(file));
         }
     }
 }
 
-/// Locks a file for its open descriptor; false when another has it.
+/// Locks a file for its open descriptor; returns false when another descriptor has the lock.
 ///
 /// # Errors
-/// What the operating system says.
+/// The operating system's error.
 pub fn try_lock(file: &File) -> io::Result<bool> {
     match file.try_lock() {
         Ok(()) => Ok(true),
@@ -266,11 +265,12 @@ pub fn try_lock(file: &File) -> io::Result<bool> {
     }
 }
 
-/// Makes a folder that this user alone may enter, and those above it that are missing. One that is there
-/// must be this user's or root's, with no right to write for others.
+/// Makes a folder that only this user may enter, and the missing folders above it. An existing folder must be this
+/// user's or root's, with no right to write for others.
 ///
 /// # Errors
-/// [`OwnFileError`] for what is no folder, belongs to somebody else, or may be written by others.
+/// [`OwnFileError`] for anything other than a folder, for a folder of another user, and for one that others may
+/// write.
 pub fn folder(path: &Path) -> Result<(), OwnFileError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true);
@@ -307,8 +307,8 @@ fn is_same(_one: &Metadata, _other: &Metadata) -> bool {
     true
 }
 
-/// Options by which open(2) neither waits nor follows a link. What is opened is closed in programs that
-/// are started: the standard library always asks for that.
+/// Options by which open(2) neither waits nor follows a link. Programs that are started do not inherit the file:
+/// the standard library always sets close-on-exec.
 fn options() -> OpenOptions {
     #[allow(unused_mut, reason = "elsewhere than on Unix there is nothing to add")]
     let mut options = OpenOptions::new();

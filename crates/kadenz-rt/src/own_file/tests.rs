@@ -4,7 +4,7 @@ use std::process::Command;
 
 use super::*;
 
-/// Names that another may have taken, in a folder that goes with it.
+/// Names that another process may have taken, in a folder that is removed with it.
 struct Place(tempfile::TempDir);
 
 impl Place {
@@ -39,7 +39,7 @@ fn mode(path: &Path) -> u32 {
     fs::symlink_metadata(path).unwrap().permissions().mode() & 0o7777
 }
 
-/// What both ways to open say of a path.
+/// The errors of both ways to open a path.
 fn refusals(path: &Path) -> [OwnFileError; 3] {
     [
         open(path, Access::Read, Trusted::User).unwrap_err(),
@@ -48,7 +48,7 @@ fn refusals(path: &Path) -> [OwnFileError; 3] {
     ]
 }
 
-/// A file that root alone can make: one of another user. Says why where it cannot be.
+/// Makes a file of another user, which only root can; reports why where it cannot.
 fn foreign(path: &Path, test: &str) -> bool {
     match std::os::unix::fs::chown(path, Some(65534), Some(65534)) {
         Ok(()) => true,
@@ -158,7 +158,7 @@ fn a_lock_has_one_holder_and_moves_with_the_file() {
     let place = Place::new();
     let path = place.at("lock");
     let Locked::Ours(first) = lock(&path).unwrap() else {
-        panic!("nobody else has it");
+        panic!("no other process has it");
     };
     assert!(matches!(lock(&path).unwrap(), Locked::Held(_)));
     assert!(is_at(&first, &path));

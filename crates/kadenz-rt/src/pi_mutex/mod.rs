@@ -1,7 +1,7 @@
-//! A mutex that lends its owner the priority of whoever waits for it.
+//! A mutex whose owner inherits the priority of its highest waiter.
 //!
-//! With an ordinary mutex a thread of high priority can wait for one of low priority that a third,
-//! in between, keeps from running: priority inversion, unbounded. Here the owner runs at the
+//! With an ordinary mutex a thread of high priority can wait for a thread of low priority while a third thread, of
+//! a priority in between, keeps that one from running: unbounded priority inversion. Here the owner runs at the
 //! priority of its highest waiter until it unlocks (`PTHREAD_PRIO_INHERIT`).
 //!
 //! ```
@@ -49,10 +49,8 @@ pub enum CreatePiMutexError {
 ///
 /// There is no poisoning: a panic while the mutex is locked unlocks it.
 ///
-/// # Real-time safety
-/// Locking and unlocking allocate nothing and take no system call while nobody else wants the
-/// mutex; a waiter waits for the owner's critical section, and the owner for nobody of lower
-/// priority than the waiter.
+/// Locking and unlocking allocate nothing and take no system call while no other thread wants the mutex. A waiter
+/// waits for the owner's critical section; no thread of lower priority than the waiter delays the owner.
 pub struct PiMutex<T: ?Sized> {
     raw: RawMutex,
     value: UnsafeCell<T>,
@@ -75,8 +73,8 @@ impl<T> PiMutex<T> {
         })
     }
 
-    /// As [`PiMutex::new`], and gives the value back where there is no such mutex, for those who can
-    /// do with an ordinary one.
+    /// As [`PiMutex::new`], but returns the value where there is no such mutex, for callers that can use an
+    /// ordinary one.
     ///
     /// # Errors
     /// As [`PiMutex::new`], with the value.
@@ -119,7 +117,7 @@ impl<T: ?Sized> PiMutex<T> {
         })
     }
 
-    /// The value, without locking: the borrow proves that nobody else has it.
+    /// The value, without locking: the borrow proves that no other thread has it.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -166,7 +164,7 @@ impl<T: ?Sized> DerefMut for PiMutexGuard<'_, T> {
 impl<T: ?Sized> Drop for PiMutexGuard<'_, T> {
     #[inline]
     fn drop(&mut self) {
-        // SAFETY: this guard's thread locked the mutex, and a guard is dropped but once.
+        // SAFETY: this guard's thread locked the mutex, and a guard is dropped only once.
         unsafe { self.mutex.raw.unlock() };
     }
 }
@@ -180,7 +178,7 @@ impl<T: ?Sized + fmt::Debug> fmt::Debug for PiMutexGuard<'_, T> {
 #[cfg(all(test, target_os = "linux"))]
 mod tests;
 
-/// Stands where the operating system has no priority inheritance; it cannot be made.
+/// Stands where the operating system has no priority inheritance; no value of it can be made.
 #[cfg(not(any(target_os = "linux", target_os = "macos")))]
 mod refused {
     use super::CreatePiMutexError;

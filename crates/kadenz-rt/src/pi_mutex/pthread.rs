@@ -8,7 +8,7 @@ use libc::pthread_mutexattr_setprotocol;
 
 use super::CreatePiMutexError;
 
-// The `libc` crate lacks it for macOS.
+// The `libc` crate lacks this function for macOS.
 #[cfg(target_os = "macos")]
 unsafe extern "C" {
     fn pthread_mutexattr_setprotocol(
@@ -60,7 +60,7 @@ impl RawMutex {
         debug_assert_eq!(outcome, 0);
     }
 
-    /// The protocol a new mutex gets, as the C library holds it.
+    /// The protocol of a new mutex, as the C library reports it.
     #[cfg(all(test, target_os = "linux"))]
     pub(super) fn protocol() -> libc::c_int {
         let attributes = Attributes::create().expect("this system has priority inheritance");
@@ -79,7 +79,7 @@ impl Drop for RawMutex {
         // A guard that was forgotten leaves the mutex locked, and destroying a locked mutex is
         // undefined: then its memory is leaked instead.
         if self.try_lock() {
-            // SAFETY: this thread has just locked it; nobody else can reach it any more.
+            // SAFETY: this thread has just locked it; no other thread can reach it any more.
             unsafe {
                 self.unlock();
                 libc::pthread_mutex_destroy(self.0.get());
@@ -94,7 +94,7 @@ impl Drop for RawMutex {
     }
 }
 
-/// Priority inheritance, and an error instead of waiting for oneself.
+/// Mutex attributes: priority inheritance, and an error instead of a self-deadlock.
 struct Attributes(libc::pthread_mutexattr_t);
 
 impl Attributes {

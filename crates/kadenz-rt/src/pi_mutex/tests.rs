@@ -104,7 +104,7 @@ fn own_thread() -> i32 {
 
 const WAITER_PRIORITY: u8 = 50;
 
-/// Runs `lock` on a new thread at SCHED_FIFO; false when that was refused.
+/// Runs `lock` on a new thread at SCHED_FIFO; returns false when the kernel refused that.
 fn spawn_waiter(
     thread_id: &Arc<AtomicI32>,
     lock: impl FnOnce() + Send + 'static,
@@ -165,7 +165,7 @@ fn a_waiter_of_high_priority_lifts_the_owner() {
     );
 }
 
-/// Shows that the test above can fail: an ordinary mutex lends nothing.
+/// Shows that the test above can fail: an ordinary mutex raises no priority.
 #[test]
 fn an_ordinary_mutex_does_not_lift_its_owner() {
     let mutex = Arc::new(Mutex::new(()));

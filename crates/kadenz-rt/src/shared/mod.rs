@@ -1,9 +1,9 @@
 //! Words of memory that one process writes and any number of others read.
 //!
-//! The memory is a file of `/dev/shm`. Its owner writes it without a system call; a viewer maps it for
-//! reading alone, so that it can neither change nor lock anything: killing one in the middle of a read
-//! leaves nothing behind. How words become values that belong together is the user's protocol, for
-//! example a sequence that is checked before and after.
+//! The memory is a file of `/dev/shm`. Its owner writes it without a system call; a viewer maps it for reading
+//! alone, so that it can neither change nor lock anything: a viewer that is killed in the middle of a read leaves
+//! nothing behind. How words become values that belong together is up to the caller's protocol, for example a
+//! sequence number that a viewer checks before and after.
 //!
 //! ```
 //! use std::sync::atomic::Ordering;
@@ -31,7 +31,7 @@ use crate::own_file::{self, Access, OwnFileError, Trusted, try_lock};
 
 /// Where shared memory is on Linux.
 const FOLDER: &str = "/dev/shm";
-/// More than this is a mistake: 1 GiB.
+/// More words than this are a mistake: 1 GiB.
 const MAX_WORDS: usize = 1 << 27;
 
 /// Why memory cannot be shared.
@@ -40,22 +40,22 @@ pub enum SharedError {
     /// The name is no file name.
     #[error("`{0}` names no shared memory; take letters, digits, `-`, `_` and `.`")]
     Name(String),
-    /// None or too many words.
+    /// No words, or too many.
     #[error("shared memory has 1 to {MAX_WORDS} words, not {0}")]
     Size(usize),
-    /// Another process has it.
+    /// Another process has the memory.
     #[error("the shared memory `{0}` is in use by another process; end it, or take another name")]
     InUse(String),
-    /// There is none of that name.
+    /// There is no memory of that name.
     #[error("there is no shared memory `{0}`; its owner is not running, or has another name")]
     Absent(String),
-    /// What has the name is not to be used.
+    /// The file of that name is not to be used.
     #[error(transparent)]
     File(#[from] OwnFileError),
     /// The operating system refused.
     #[error("cannot {what} the shared memory `{name}`: {source}")]
     Refused {
-        /// What was tried.
+        /// The attempted operation.
         what: &'static str,
         /// Its name.
         name: String,
@@ -64,22 +64,22 @@ pub enum SharedError {
     },
 }
 
-/// The one process that writes. The memory's name goes when this is dropped; after `kill -9` the next
-/// owner of the name takes it over.
+/// The one process that writes. Dropping it removes the memory's name; after `kill -9` the next owner of the name
+/// takes it over.
 #[derive(Debug)]
 pub struct Owner {
     mapping: Mapping,
     path: PathBuf,
-    /// Holds the lock that says that the owner lives.
+    /// Holds the lock that shows that the owner lives.
     file: File,
 }
 
 impl Owner {
-    /// Makes memory of so many words, all zero, that this user's processes and others may read. Its pages
-    /// are in memory from then on.
+    /// Makes memory of so many words, all zero, which processes of this user and of others may read. Its pages are
+    /// in memory from then on.
     ///
     /// # Errors
-    /// [`SharedError`], for one when another process that lives has the name.
+    /// [`SharedError`], for example when another live process has the name.
     ///
     /// # Real-time safety
     /// Allocates and calls the system; not for a real-time path.
@@ -101,7 +101,7 @@ impl Owner {
             }
             error => SharedError::File(error),
         })?;
-        // Another that found it without a lock, just now, has taken it for abandoned.
+        // Another process found it without a lock, just now, and took it for abandoned.
         if !lock_soon(&file).map_err(refused("lock"))? || !own_file::is_at(&file, &path) {
             return Err(SharedError::InUse(name.to_owned()));
         }
@@ -114,13 +114,13 @@ impl Owner {
         })
     }
 
-    /// The words. Neither allocates, locks nor calls the system.
+    /// The words. This neither allocates, locks nor calls the system.
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         self.mapping.words()
     }
 
-    /// Bytes of the memory, for more than words. Neither allocates, locks nor calls the system.
+    /// Bytes of the memory, for data other than words. This neither allocates, locks nor calls the system.
     ///
     /// # Panics
     /// Beyond the memory.
@@ -128,7 +128,7 @@ impl Owner {
         self.mapping.bytes_mut(range)
     }
 
-    /// Wakes all who [wait](Viewer::wait) for a word. One system call, which does not block.
+    /// Wakes all viewers that [wait](Viewer::wait) for a word. One system call, which does not block.
     ///
     /// # Panics
     /// Beyond the memory.
@@ -139,14 +139,14 @@ impl Owner {
 
 impl Drop for Owner {
     fn drop(&mut self) {
-        // Somebody may have removed it and made another: that one is not ours to take away.
+        // Another program may have removed the file and made another: then this process must not remove that one.
         if own_file::is_at(&self.file, &self.path) {
             let _ = std::fs::remove_file(&self.path);
         }
     }
 }
 
-/// One that reads.
+/// A process that reads the memory.
 #[derive(Debug)]
 pub struct Viewer {
     mapping: Mapping,
@@ -154,11 +154,10 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Maps the memory of that name for reading, which this user or root has made. Allocates and calls the
-    /// system.
+    /// Maps the memory of that name for reading, if this user or root has made it. Allocates and calls the system.
     ///
     /// # Errors
-    /// [`SharedError`], for one when there is none, or it is somebody else's.
+    /// [`SharedError`], for example when there is none, or it belongs to another user.
     pub fn open(name: &str) -> Result<Self, SharedError> {
         let path = path_of(name)?;
         let refused = |what| {
@@ -182,7 +181,7 @@ impl Viewer {
         self.mapping.count()
     }
 
-    /// A word's value. Neither allocates, locks nor calls the system.
+    /// A word's value. This neither allocates, locks nor calls the system.
     ///
     /// # Panics
     /// Beyond [`count`](Self::count).
@@ -192,8 +191,8 @@ impl Viewer {
         self.mapping.load(place, order)
     }
 
-    /// Copies bytes into memory of the caller. Where the owner writes meanwhile they are a mixture: a protocol of
-    /// words says whether it did. Neither allocates, locks nor calls the system.
+    /// Copies bytes into memory of the caller. If the owner writes meanwhile, they are a mixture: a protocol of
+    /// words must show whether it did. This neither allocates, locks nor calls the system.
     ///
     /// # Panics
     /// Beyond the memory.
@@ -201,7 +200,7 @@ impl Viewer {
         self.mapping.copy_to(from, into);
     }
 
-    /// Bytes where they lie, each of which the owner may change at any time. Neither allocates, locks nor calls
+    /// The bytes in place, each of which the owner may change at any time. This neither allocates, locks nor calls
     /// the system.
     ///
     /// # Panics
@@ -211,8 +210,9 @@ impl Viewer {
         self.mapping.atomic_bytes(range)
     }
 
-    /// Waits until the low 32 bits of a word are no longer `expected`, the owner [wakes](Owner::wake), or the span is
-    /// over; also for no reason, now and then: look at the word again. One system call, which blocks.
+    /// Waits until the low 32 bits of a word are no longer `expected`, the owner [wakes](Owner::wake) its waiters,
+    /// or the span is over. It may also return early without a reason: the caller must read the word again. One
+    /// system call, which blocks.
     ///
     /// # Panics
     /// Beyond the memory.
@@ -220,10 +220,11 @@ impl Viewer {
         self.mapping.wait(place, expected, span);
     }
 
-    /// Whether the owner's process is there. One or two system calls.
+    /// Whether the owner's process lives. One or two system calls.
     #[must_use]
     pub fn owner_lives(&self) -> bool {
-        // The lock that is got here goes with this viewer's descriptor, so a new one is asked.
+        // A lock belongs to its descriptor: this check opens one of its own, and closing it releases the lock that
+        // the check may have taken.
         File::open(format!("/proc/self/fd/{}", number(&self.file)))
             .and_then(|file| try_lock(&file))
             .is_ok_and(|free| !free)
@@ -243,8 +244,8 @@ fn path_of(name: &str) -> Result<PathBuf, SharedError> {
         .ok_or_else(|| SharedError::Name(name.to_owned()))
 }
 
-/// Takes the lock that an owner holds, unless another owner has it. A viewer that looks whether the owner lives holds
-/// it for a moment.
+/// Takes the lock that an owner holds, unless another owner has it. A viewer that checks whether the owner lives
+/// holds it for a moment.
 fn lock_soon(file: &File) -> io::Result<bool> {
     const TRIES: u32 = 20;
     for _ in 1..TRIES {
@@ -256,7 +257,7 @@ fn lock_soon(file: &File) -> io::Result<bool> {
     try_lock(file)
 }
 
-/// What a killed owner left behind is removed, not used again: a viewer may still look at it.
+/// Removes what a killed owner left behind, instead of using it again: a viewer may still read it.
 fn remove_abandoned(
     path: &Path,
     name: &str,
@@ -274,11 +275,11 @@ fn remove_abandoned(
     }
 }
 
-/// Younger than that may be about to be locked by its owner.
+/// The owner of a younger file may be about to lock it.
 const YOUNG: Duration = Duration::from_secs(10);
 
-/// Removes memory of names that begin so, which killed owners left behind some time ago; how many there
-/// were. What others own stays.
+/// Removes memory whose name has this prefix and which killed owners left behind some time ago, and returns how
+/// many there were. Memory of other users stays.
 ///
 /// # Real-time safety
 /// Calls the system; not for a real-time path.
@@ -301,7 +302,7 @@ pub fn sweep(prefix: &str) -> usize {
     left.count()
 }
 
-/// Says that this process wants what has the name, until it is dropped or its process ends.
+/// States that this process wants the memory of a name, until it is dropped or its process ends.
 #[derive(Debug)]
 pub struct Wanted {
     /// Holds the lock.
@@ -310,7 +311,7 @@ pub struct Wanted {
 }
 
 impl Wanted {
-    /// Says so to whoever asks [`wanted`].
+    /// States it; [`wanted`] then lists the name.
     ///
     /// # Errors
     /// [`SharedError`] where the name cannot be used.
@@ -326,7 +327,7 @@ impl Wanted {
                 name: name.to_owned(),
                 source,
             })?;
-            // Nobody wanted it, so the one who was asked may have removed the file just now.
+            // The owner may have removed the file just now, as no process had wanted the name.
             if own_file::is_at(&file, &path) {
                 let name = name.to_owned();
                 return Ok(Self { file, name });
@@ -339,12 +340,13 @@ impl Drop for Wanted {
     fn drop(&mut self) {
         // A child process that was just forked holds the descriptor, and so the lock, until it starts its program.
         let _ = self.file.unlock();
-        // Removes the file where nobody else wants it.
+        // Removes the file where no other process wants the name.
         let _ = is_wanted(&self.name);
     }
 }
 
-/// The names beginning so that a process of this user wants now, in no order. Removes what killed processes left.
+/// The names with this prefix that a process of this user wants now, in no order. Removes what killed processes
+/// left.
 ///
 /// # Real-time safety
 /// Calls the system; not for a real-time path.
@@ -355,7 +357,7 @@ pub fn wanted(prefix: &str) -> Vec<String> {
     names.filter(|name| is_wanted(name)).collect()
 }
 
-/// What the file ends in whose lock says that a name is wanted.
+/// The suffix of the file whose lock says that a name is wanted.
 const WANTED: &str = ".wanted";
 
 fn is_wanted(name: &str) -> bool {
@@ -375,7 +377,7 @@ fn is_wanted(name: &str) -> bool {
     }
 }
 
-/// The names of shared memory that begin so, in no order, whoever made them. Calls the system.
+/// The names of shared memory with this prefix, in no order, of any user. Calls the system.
 #[must_use]
 pub fn names(prefix: &str) -> Vec<String> {
     let entries = std::fs::read_dir(FOLDER).into_iter().flatten().flatten();

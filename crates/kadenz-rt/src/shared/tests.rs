@@ -165,11 +165,11 @@ fn bytes_are_copied_and_seen_where_they_lie() {
 }
 
 #[test]
-fn who_waits_for_a_word_is_woken() {
+fn a_viewer_that_waits_for_a_word_is_woken() {
     let name = name("waits");
     let owner = Owner::create(&name, 2).unwrap();
     let viewer = Viewer::open(&name).unwrap();
-    // Nobody wakes: the wait ends by its span.
+    // No owner wakes the viewer: the wait ends by its span.
     viewer.wait(1, 0, Duration::from_millis(1));
     let waiting = std::thread::spawn(move || {
         while viewer.load(1, Ordering::Acquire) == 0 {
@@ -182,7 +182,7 @@ fn who_waits_for_a_word_is_woken() {
 }
 
 #[test]
-fn what_is_wanted_is_told_until_nobody_wants_it() {
+fn a_wanted_name_is_listed_until_no_process_wants_it() {
     let name = name("wanted");
     let prefix = name.clone();
     assert_eq!(wanted(&prefix), Vec::<String>::new());

@@ -1,4 +1,4 @@
-//! How threads and processes get into a shield, and out again.
+//! How threads and processes enter a shield and leave it.
 
 use std::io;
 use std::marker::PhantomData;
@@ -20,15 +20,15 @@ pub struct Entrance {
     raised: Arc<Raised>,
 }
 
-/// The calling thread is in the shield, if the measure says so. Dropping it takes the thread back
-/// to where it came from.
+/// The calling thread is in the shield, if the measure says so. Dropping this moves the thread back to its earlier
+/// control group.
 #[derive(Debug)]
 #[must_use = "dropping this takes the thread out again"]
 pub struct Inside {
     /// Whether the thread got in.
     pub measure: Measure,
     way_back: Option<(Change, Arc<Raised>)>,
-    /// A thread can only go in and out by itself.
+    /// A thread can only enter and leave by itself.
     _not_send: PhantomData<*const ()>,
 }
 
@@ -41,8 +41,8 @@ impl Entrance {
         }
     }
 
-    /// Takes the calling thread into the shield; under the second version of control groups its
-    /// whole process, for there an isolated partition takes nothing less.
+    /// Moves the calling thread into the shield; under cgroup v2 its whole process, because an isolated partition
+    /// there takes only whole processes.
     ///
     /// # Real-time safety
     /// Not real-time safe: call it before the loop.
@@ -62,8 +62,8 @@ impl Entrance {
         }
     }
 
-    /// The file into which a parent writes the number of a child process, to put it into the
-    /// shield. What is in there when the shield is put back goes where this process came from.
+    /// The file into which a parent writes the number of a child process, to move the child into the shield. When
+    /// the shield is dropped, its members move to the control group that this process came from.
     #[must_use]
     pub fn procs_path(&self) -> PathBuf {
         PathBuf::from(Members::Processes.of(&self.place.folder))
@@ -119,7 +119,7 @@ impl Entrance {
     }
 }
 
-/// The CPUs that a thread chose for itself, if it has others than its control group gives it.
+/// The CPUs that a thread chose itself, if they differ from those of its control group.
 fn chosen(kernel: &dyn Kernel, thread: u32, group: &str) -> Option<String> {
     let files = [
         "cpuset.effective_cpus",
@@ -138,7 +138,7 @@ impl Drop for Inside {
         let Some((change, raised)) = self.way_back.take() else {
             return;
         };
-        // Once the shield is put back, so is the thread.
+        // Undoing the shield has already moved the thread back.
         if let Some(log) = raised.lock().as_ref() {
             undo::leave(log.kernel.as_ref(), &change);
         }

@@ -5,10 +5,10 @@ use std::io;
 use super::undo::Unrestored;
 use crate::own_file::OwnFileError;
 
-/// Why a shield was not raised. Nothing has been changed then, or it is as it was again.
+/// Why a shield was not raised. Then nothing has been changed, or every change has been undone.
 #[derive(Debug, thiserror::Error)]
 pub enum RaiseShieldError {
-    /// Only Linux can keep others off a CPU.
+    /// Only Linux can keep other threads off a CPU.
     #[error("a shield can be raised on Linux only")]
     Unsupported,
     /// The set is empty.
@@ -17,25 +17,25 @@ pub enum RaiseShieldError {
     /// The machine has one CPU only.
     #[error("this machine has one CPU, and everything else needs it; a shield needs two or more")]
     OneCpu,
-    /// Nothing would be left for everything else.
+    /// No CPU would be left for everything else.
     #[error("all CPUs ({online}) are named; leave one at least to everything else")]
     AllCpus {
-        /// Those that are online.
+        /// The CPUs that are online.
         online: String,
     },
-    /// Some are not there.
+    /// Some of the named CPUs do not exist.
     #[error(
         "of the CPUs {cpus}, {absent} are not there, switched off or withheld; choose among {online}"
     )]
     Offline {
-        /// Those that were named.
+        /// The named CPUs.
         cpus: String,
-        /// Those that are absent.
+        /// The absent CPUs.
         absent: String,
-        /// Those that are online.
+        /// The CPUs that are online.
         online: String,
     },
-    /// Another process has raised one.
+    /// Another process has raised a shield.
     #[error(
         "process {pid} shields CPUs {cpus} already, and a machine has one shield; wait for it or end it (kill {pid})"
     )]
@@ -45,25 +45,25 @@ pub enum RaiseShieldError {
         /// The CPUs it shields.
         cpus: String,
     },
-    /// What a process that died left behind could not be put back.
+    /// The changes of an earlier shield, whose process has died, could not be undone.
     #[error("an earlier shield, whose process has died, could not be put back: {0}")]
     Leftover(Unrestored),
-    /// A control group of the shield's name is there, and no journal tells whose it is.
+    /// A control group of the shield's name exists, and no journal names its owner.
     #[error(
-        "{path} is there already, and no journal tells whose it is; end what runs in it, then sudo rmdir {path}"
+        "{path} is there already, and no journal names its owner; end what runs in it, then sudo rmdir {path}"
     )]
     Taken {
         /// That control group.
         path: String,
     },
-    /// This user may not.
+    /// This user lacks the right.
     #[error(
         "this user may not write {path} ({source}); run as root, in a container with --privileged"
     )]
     Denied {
-        /// What was to be written.
+        /// The file to be written.
         path: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
     /// The kernel has no cpusets, or hides them.
@@ -72,20 +72,20 @@ pub enum RaiseShieldError {
          /sys/fs/cgroup), or boot with isolcpus="
     )]
     NoController,
-    /// The journal could not be written or is not to be believed, and without it nothing is changed.
+    /// The journal could not be written or cannot be trusted, and without it nothing is changed.
     #[error("no journal, so no shield: {0}")]
     Journal(OwnFileError),
-    /// The kernel refused what a shield cannot do without.
+    /// The kernel refused a change that a shield cannot do without.
     #[error("the kernel refuses {path} the value {wanted:?}: {source}")]
     Refused {
-        /// What was to be written.
+        /// The file to be written.
         path: String,
         /// The value.
         wanted: String,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
-    /// The partition of the second version did not become valid.
+    /// The partition of cgroup v2 did not become valid.
     #[error("{path} is not a valid partition: {reason}")]
     NotIsolated {
         /// That control group.
@@ -96,7 +96,7 @@ pub enum RaiseShieldError {
 }
 
 impl RaiseShieldError {
-    /// What mends it, where one command or step does.
+    /// The remedy, where one command or step is enough.
     #[must_use]
     pub fn remedy(&self) -> Option<String> {
         let remedy = match self {
@@ -139,7 +139,7 @@ fn is_refusal(source: &io::Error) -> bool {
     )
 }
 
-/// The kernel's refusal of something a shield needs, by its cause.
+/// Maps the kernel's refusal of a change that a shield needs to an error, by its cause.
 pub(super) fn refused(path: &str, wanted: &str, source: io::Error) -> RaiseShieldError {
     let path = path.to_owned();
     match source.kind() {

@@ -1,8 +1,7 @@
-//! The journal: what a shield is about to change, written down before it does.
+//! The journal: the changes that a shield is about to make, written down before it makes them.
 //!
-//! One JSON object a line, the owner first. A line is on the disk before the change is made, so
-//! whatever ends the program, the journal names everything that is to be put back, and perhaps one
-//! thing that never was changed.
+//! One JSON object a line, the owner first. A line is on the disk before the change is made, so whatever ends the
+//! program, the journal names every change that must be undone, and perhaps one that was never made.
 
 use std::fs::File;
 use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
@@ -21,7 +20,7 @@ pub(crate) const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
 /// Version of the journal's format.
 pub const VERSION: u32 = 1;
 
-/// Whose shield it is.
+/// The owner of a shield.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ShieldOwner {
     /// Version of the format.
@@ -58,7 +57,7 @@ impl Members {
     }
 }
 
-/// One thing that is about to be changed, with all that is needed to put it back.
+/// A change that is about to be made, with all that is needed to undo it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "change", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Change {
@@ -66,16 +65,16 @@ pub enum Change {
     File {
         /// Its path.
         path: String,
-        /// What it held.
+        /// Its previous text.
         before: String,
     },
-    /// A control group is made; what is in it at the end goes to `home`.
+    /// A control group is made; at the end its members move to `home`.
     Folder {
         /// Its path.
         path: String,
-        /// The control group to go back to.
+        /// The control group that the members move back to.
         home: String,
-        /// Which file takes members.
+        /// The file that takes members.
         members: Members,
     },
     /// The controller `cpuset` is switched on for a control group's children.
@@ -100,28 +99,28 @@ pub enum Change {
         start: u64,
         /// The shield's control group.
         shield: String,
-        /// Where it came from.
+        /// The control group it came from.
         from: String,
-        /// Which file takes members.
+        /// The file that takes members.
         members: Members,
         /// The CPUs it had chosen itself.
         cpus: Option<String>,
     },
 }
 
-/// A journal as it was found.
+/// A journal as found on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Journal {
     /// Absent when its line is damaged; then nothing had been changed yet.
     pub owner: Option<ShieldOwner>,
     /// In the order in which they were made.
     pub changes: Vec<Change>,
-    /// Lines that could not be understood: the last one when its writer died, or more.
+    /// Lines that could not be parsed: the last one when its writer died, or more.
     pub damaged: usize,
 }
 
 impl Journal {
-    /// Understands a journal line by line; what is damaged is counted and left out.
+    /// Parses a journal line by line; damaged lines are counted and left out.
     ///
     /// ```
     /// use kadenz_rt::shield::journal::Journal;
@@ -175,16 +174,16 @@ pub(super) struct Writer {
     path: PathBuf,
 }
 
-/// Whether the journal could be had.
+/// The result of opening the journal.
 pub(super) enum Opened {
-    /// It is ours; what an owner before left in it.
+    /// This process owns it; with the lines that an earlier owner left in it.
     Ours(Writer, Journal),
     /// Its owner lives.
     Held(Journal),
 }
 
 impl Writer {
-    /// Takes the journal in `folder`, making both if they are not there.
+    /// Opens and locks the journal in `folder`, making both if they do not exist.
     pub(super) fn open(folder: &Path) -> Result<Opened, OwnFileError> {
         own_file::folder(folder)?;
         let path = folder.join(FILE_NAME);
@@ -197,7 +196,7 @@ impl Writer {
         }
     }
 
-    /// The journal that is there, without making one.
+    /// Opens the existing journal, without making one.
     pub(super) fn find(folder: &Path) -> Result<Option<Opened>, OwnFileError> {
         let path = folder.join(FILE_NAME);
         match std::fs::symlink_metadata(&path) {
@@ -231,7 +230,7 @@ impl Writer {
         self.file.sync_data()
     }
 
-    /// Everything is put back: the journal goes.
+    /// Removes the journal, once everything is undone.
     pub(super) fn close(self) -> io::Result<()> {
         std::fs::remove_file(&self.path)
     }

@@ -1,4 +1,5 @@
-//! What a shield reads and changes, so that the same logic runs on the machine and on a fake.
+//! The kernel's files and calls that a shield reads and changes, so that the same logic runs on the machine and on
+//! a fake.
 
 use std::io;
 
@@ -12,43 +13,43 @@ pub trait Kernel: Send + Sync {
     /// The file's text.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn read(&self, path: &str) -> io::Result<String>;
 
-    /// Hands the kernel a value, in one piece.
+    /// Writes a value to a file of the kernel, in one piece.
     ///
     /// # Errors
-    /// What the system says; the value is as it was then.
+    /// The system's error; the value is then as it was.
     fn write(&self, path: &str, text: &str) -> io::Result<()>;
 
     /// Makes a control group.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn make_folder(&self, path: &str) -> io::Result<()>;
 
     /// Removes a control group, which must be empty.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn remove_folder(&self, path: &str) -> io::Result<()>;
 
     /// The names of the folders in a folder, sorted.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn folders(&self, path: &str) -> io::Result<Vec<String>>;
 
     /// The CPUs on which a thread may run.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn affinity(&self, thread: u32) -> io::Result<CpuSet>;
 
     /// Sets the CPUs on which a thread may run, within its control group.
     ///
     /// # Errors
-    /// What the system says.
+    /// The system's error.
     fn set_affinity(&self, thread: u32, cpus: &CpuSet) -> io::Result<()>;
 
     /// The number of the calling thread.
@@ -79,7 +80,7 @@ pub(super) fn numbers(kernel: &dyn Kernel, path: &str) -> io::Result<Vec<u32>> {
     Ok(text.lines().filter_map(|line| line.parse().ok()).collect())
 }
 
-/// What `proc_pid_stat(5)` tells of a thread.
+/// The facts about a thread in `proc_pid_stat(5)`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct ThreadFacts {
     flags: u64,
@@ -92,7 +93,7 @@ impl ThreadFacts {
         Self::parse(&kernel.read(&format!("/proc/{thread}/stat")).ok()?)
     }
 
-    /// Understands such a line; none for a thread that has ended.
+    /// Parses such a line; returns `None` for a thread that has ended.
     pub(super) fn parse(line: &str) -> Option<Self> {
         let after_name = line.get(line.rfind(')')? + 1..)?;
         let mut fields = after_name.split_whitespace();
@@ -116,7 +117,7 @@ impl ThreadFacts {
     }
 }
 
-// Which hierarchy of control groups owns the controller `cpuset`, and where a thread is in it.
+// The hierarchy of control groups that owns the controller `cpuset`, and a thread's group in it.
 
 /// The hierarchy that owns the controller.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -136,7 +137,7 @@ pub(super) struct ShieldCgroup {
 }
 
 impl Hierarchy {
-    /// Looks through the mounts; none when the controller is nowhere to be had.
+    /// Looks through the mounts; returns `None` when no hierarchy has the controller.
     pub(super) fn find(kernel: &dyn Kernel) -> Option<Self> {
         let mounts = kernel.read("/proc/mounts").ok()?;
         let mounts: Vec<(&str, &str, &str)> = mounts.lines().filter_map(fields).collect();
@@ -161,8 +162,8 @@ fn fields(line: &str) -> Option<(&str, &str, &str)> {
     Some((fields.next()?, fields.next()?, fields.next()?))
 }
 
-/// The control group in which a thread is, in the hierarchy of a controller (`""` for the second
-/// version); the mount point when that cannot be told.
+/// The control group of a thread in the hierarchy of a controller (`""` for the second version); the mount point
+/// when it cannot be found.
 pub(super) fn place_of(kernel: &dyn Kernel, mount: &str, thread: u32, controller: &str) -> String {
     let groups = kernel
         .read(&format!("/proc/{thread}/cgroup"))

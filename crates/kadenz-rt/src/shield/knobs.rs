@@ -1,7 +1,7 @@
-//! What else runs on a CPU by the kernel's own choice: interrupts, workers, timers, statistics.
+//! Kernel work on a CPU that the kernel places itself: interrupts, workers, timers, statistics.
 //!
-//! `docs/shield.md` says for each file where the kernel documents it. Each is optional: what is not
-//! there is not named, and what is refused is a measure that says so.
+//! `docs/shield.md` names the kernel's documentation of each file. Each is optional: the shield leaves out files
+//! that do not exist, and reports a refused change as a measure.
 
 use std::io;
 
@@ -11,7 +11,7 @@ use super::plan::{Plan, cpus_of, mask_of};
 use super::undo::RollbackLog;
 use crate::tuning::{CpuSet, Measure};
 
-/// Turns every knob that this kernel has.
+/// Sets every knob that this kernel has.
 pub(super) fn turn(log: &mut RollbackLog, plan: &mut Plan) {
     let measures = [
         kernel_threads(log, plan),
@@ -24,8 +24,8 @@ pub(super) fn turn(log: &mut RollbackLog, plan: &mut Plan) {
         ),
         workqueues(log, plan),
         watchdog(log, plan),
-        // Timers stay with who set them: a shielded CPU serves neither those of the others, nor
-        // has its own served by one that must wake it first.
+        // Timers stay on the CPU that set them: a shielded CPU serves no timers of others, and no other CPU, which
+        // would have to wake it first, serves its timers.
         number(
             log,
             "shield_timer_migration",
@@ -45,11 +45,12 @@ pub(super) fn turn(log: &mut RollbackLog, plan: &mut Plan) {
     plan.measures.extend(measures.into_iter().flatten());
 }
 
-/// What the running kernel refuses it may take at the boot.
+/// The boot options for changes that the running kernel refuses.
 const FOR_GOOD: &str = "boot with isolcpus=domain,managed_irq,CPUS nohz_full=CPUS rcu_nocbs=CPUS \
                         irqaffinity=OTHERS (docs/shield.md)";
 
-/// Nothing is measured for ten minutes at a stretch by who looks at `vmstat`.
+/// Interval of the kernel's statistics update, in seconds. Programs that read `vmstat` see values of up to ten
+/// minutes ago.
 const SELDOM_S: u32 = 600;
 
 fn vm_statistics(log: &mut RollbackLog) -> Option<Measure> {
@@ -112,19 +113,19 @@ fn measure(
     }
 }
 
-/// The workers of unbound queues, and each queue that may be told apart (writeback).
+/// The workers of unbound queues, and those of each queue that has a mask of its own (writeback).
 fn workqueues(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     let all = format!("{WORKQUEUES}/cpumask");
     let measure = mask(log, plan, "shield_workqueues", &all)?;
     for queue in log.kernel.folders(WORKQUEUES).unwrap_or_default() {
         let path = format!("{WORKQUEUES}/{queue}/cpumask");
-        // Bounded by the mask of all even where it cannot be set.
+        // The mask of all queues bounds it even where its own cannot be set.
         let _ = mask(log, plan, "shield_workqueues", &path);
     }
     Some(measure)
 }
 
-/// Interrupts go to the other CPUs, but those that the kernel itself binds.
+/// Moves interrupts to the other CPUs, except for those that the kernel itself binds.
 fn interrupts(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     let names = log.kernel.folders("/proc/irq").ok()?;
     let (mut moved, mut refused) = (0, Vec::new());
@@ -157,7 +158,7 @@ fn interrupts(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     })
 }
 
-/// Threads of the kernel that no control group moved and that are bound to no CPU.
+/// Moves threads of the kernel that no control group moved and that are bound to no CPU.
 fn kernel_threads(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
     let names = log.kernel.folders("/proc").ok()?;
     let threads = names.iter().filter_map(|name| name.parse::<u32>().ok());
@@ -172,7 +173,7 @@ fn kernel_threads(log: &mut RollbackLog, plan: &Plan) -> Option<Measure> {
         if !free || !plan.concerns(&cpus) {
             continue;
         }
-        // Its present CPUs are the ones to go back to, whatever its group gives it.
+        // Its present CPUs are the ones to restore, whatever its group gives it.
         let change = log.own_affinity(thread, &CpuSet::default());
         let noted = log.note(change.into_iter().collect());
         let set = || log.kernel.set_affinity(thread, &plan.outside(&cpus));

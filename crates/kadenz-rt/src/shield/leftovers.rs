@@ -1,4 +1,4 @@
-//! What a shield left whose process was killed.
+//! The changes that a shield left when its process was killed.
 
 use std::path::Path;
 
@@ -9,21 +9,21 @@ use super::{boot, journal_folder};
 use crate::own_file::OwnFileError;
 use crate::tuning::Measure;
 
-/// A journal that is there.
+/// A journal that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Leftovers {
-    /// Whose it is, where that can be read.
+    /// The owner, where the journal names it.
     pub owner: Option<ShieldOwner>,
-    /// Whether that process lives; then nothing is left over yet.
+    /// Whether that process lives; then its changes are not left over yet.
     pub alive: bool,
     /// How many changes it names.
     pub changes: usize,
 }
 
-/// Why nothing was put back.
+/// Why nothing was restored.
 #[derive(Debug, thiserror::Error)]
 pub enum RestoreShieldError {
-    /// Its owner lives and will put everything back itself.
+    /// Its owner lives and will undo everything itself.
     #[error(
         "process {pid} lives and has raised the shield; end it (kill {pid}), and it puts everything back itself"
     )]
@@ -31,12 +31,12 @@ pub enum RestoreShieldError {
         /// That process; 0 while it is just beginning.
         pid: u32,
     },
-    /// The journal cannot be read, or is not to be believed.
+    /// The journal cannot be read, or cannot be trusted.
     #[error(transparent)]
     Journal(#[from] OwnFileError),
 }
 
-/// The journal of a shield on this machine; none when there is none.
+/// The journal of a shield on this machine; `None` when there is none.
 ///
 /// # Errors
 /// The journal is there and this user may not read it.
@@ -63,10 +63,10 @@ pub fn leftovers_in(folder: &Path) -> Result<Option<Leftovers>, RestoreShieldErr
     }))
 }
 
-/// Puts back what a shield left whose process has died. Nothing to do is no error.
+/// Undoes the changes of a shield whose process has died. Nothing to undo is no error.
 ///
 /// # Errors
-/// [`RestoreShieldError`]: nothing was touched. What could not be put back is in [`Restored`].
+/// [`RestoreShieldError`]: nothing was touched. [`Restored`] lists changes that could not be undone.
 pub fn restore() -> Result<Restored, RestoreShieldError> {
     #[cfg(target_os = "linux")]
     return restore_in(&super::LiveKernel, &journal_folder());
@@ -92,7 +92,7 @@ pub fn restore_in(kernel: &dyn Kernel, folder: &Path) -> Result<Restored, Restor
     }
 }
 
-/// Undoes a dead owner's changes. Those from before the last boot went with it.
+/// Undoes a dead owner's changes. A reboot has already undone those from before it.
 pub(super) fn put_back(kernel: &dyn Kernel, journal: &Journal, boot: &str) -> Restored {
     match &journal.owner {
         Some(owner) if owner.boot != boot => Restored::default(),
@@ -100,7 +100,7 @@ pub(super) fn put_back(kernel: &dyn Kernel, journal: &Journal, boot: &str) -> Re
     }
 }
 
-/// That an earlier shield was put back on the way.
+/// The measure that reports an earlier shield's changes as undone.
 pub(super) fn measure(journal: &Journal, put_back: usize) -> Measure {
     let pid = journal.owner.as_ref().map_or(0, |owner| owner.pid);
     Measure {

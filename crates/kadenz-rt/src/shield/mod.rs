@@ -1,10 +1,9 @@
-//! C: the CPU shield, which keeps everything else off some CPUs, and puts the machine back.
+//! C: the CPU shield, which keeps everything else off some CPUs, and restores the machine afterwards.
 //!
-//! [`raise`] moves threads, interrupts and the kernel's own workers to the other CPUs; the threads
-//! that are to be alone there go in by an [`Entrance`]. Dropping the [`Shield`] puts everything
-//! back. Every change is in a journal on the disk before it is made, so that [`restore`] can put
-//! back what a killed process left ([`leftovers`] tells whether one did). `docs/shield.md` names
-//! every file that is changed.
+//! [`raise`] moves threads, interrupts and the kernel's own workers to the other CPUs; the threads that are to run
+//! there alone enter by an [`Entrance`]. Dropping the [`Shield`] undoes everything. Every change is in a journal on
+//! the disk before it is made, so that [`restore`] can undo the changes of a killed process ([`leftovers`] finds
+//! them). `docs/shield.md` names every file that is changed.
 //!
 //! None of this is real-time safe: it reads and writes files, allocates, locks and blocks. A
 //! shield is raised before a loop starts, and dropped after it has ended.
@@ -53,19 +52,19 @@ use kernel::{Hierarchy, ShieldCgroup, ThreadFacts};
 use plan::Plan;
 use undo::RollbackLog;
 
-/// CPUs that are kept free of everything else. Dropping it puts the machine back.
+/// CPUs that are kept free of everything else. Dropping it restores the machine.
 #[derive(Debug)]
 #[must_use = "dropping this puts everything back at once"]
 pub struct Shield {
-    /// One for each thing that was asked of the kernel.
+    /// One measure for each request to the kernel.
     pub measures: Vec<Measure>,
     cpus: CpuSet,
     place: ShieldCgroup,
     raised: Arc<Raised>,
 }
 
-/// What has to be undone; none once it is. Locked while a shield is raised and while it is put
-/// back, so that who waits for the lock finds one or the other done.
+/// The changes to undo; `None` once they are undone. Locked while a shield is raised and while it is undone, so
+/// that a thread that waits for the lock finds one or the other complete.
 struct Raised(Mutex<Option<RollbackLog>>);
 
 impl std::fmt::Debug for Raised {
@@ -90,12 +89,12 @@ impl Raised {
 /// The shields of this process, for its sudden end.
 static RAISED: Mutex<Vec<Weak<Raised>>> = Mutex::new(Vec::new());
 
-/// Keeps everything else off these CPUs of this machine until the shield is dropped. What an
-/// earlier shield left, whose process has died, is put back first.
+/// Keeps everything else off these CPUs of this machine until the shield is dropped. First undoes the changes of an
+/// earlier shield whose process has died.
 ///
 /// # Errors
-/// [`RaiseShieldError`], and the machine is as it was; a knob that the kernel refuses is no error
-/// but a measure of the shield.
+/// [`RaiseShieldError`], and the machine is as it was; a knob that the kernel refuses is no error but a measure of
+/// the shield.
 pub fn raise(cpus: &CpuSet) -> Result<Shield, RaiseShieldError> {
     #[cfg(target_os = "linux")]
     return raise_on(Arc::new(LiveKernel), cpus, &journal_folder());
@@ -148,7 +147,7 @@ pub fn raise_on(
     })
 }
 
-/// The machine's journal, with what a dead owner left in it put back.
+/// Opens the machine's journal, and undoes the changes that a dead owner left in it.
 fn own_journal(
     kernel: &dyn Kernel,
     cpus: &CpuSet,
@@ -196,13 +195,13 @@ pub(crate) fn start_of(stat: &str) -> Option<u64> {
     ThreadFacts::parse(stat).map(|facts| facts.start)
 }
 
-/// Names the time since the machine was started.
+/// The identifier of the present boot.
 fn boot(kernel: &dyn Kernel) -> String {
     let id = kernel.read("/proc/sys/kernel/random/boot_id");
     id.unwrap_or_default().trim().to_owned()
 }
 
-/// Where the journal of this machine lies: `/run/kadenz`, or where `KADENZ_JOURNAL_FOLDER` says.
+/// The folder of this machine's journal: `/run/kadenz`, or the value of `KADENZ_JOURNAL_FOLDER`.
 #[must_use]
 pub(crate) fn journal_folder() -> PathBuf {
     std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
@@ -214,8 +213,8 @@ fn known() -> MutexGuard<'static, Vec<Weak<Raised>>> {
     known
 }
 
-/// Puts back what every shield of this process changed, for a program that is about to end without
-/// dropping them. Waits for one that is just being raised or put back.
+/// Undoes the changes of every shield of this process, for a program that is about to end without dropping them.
+/// Waits for a shield that is just being raised or undone.
 pub fn lower_all() -> Restored {
     let shields: Vec<Arc<Raised>> = known().iter().filter_map(Weak::upgrade).collect();
     let mut all = Restored::default();
@@ -234,8 +233,8 @@ impl Shield {
         &self.cpus
     }
 
-    /// How threads and processes get in. It outlives the shield without harm: nobody is let in any
-    /// more then.
+    /// The way for threads and processes to enter. It outlives the shield without harm: nothing can enter any more
+    /// then.
     #[must_use]
     pub fn entrance(&self) -> Entrance {
         Entrance::new(
@@ -245,8 +244,8 @@ impl Shield {
         )
     }
 
-    /// Puts everything back, as dropping does, and tells what came of it. What could not be put
-    /// back stays in the journal.
+    /// Undoes everything, as dropping does, and returns the result. Changes that could not be undone stay in the
+    /// journal.
     pub fn lower(self) -> Restored {
         self.raised.lower()
     }

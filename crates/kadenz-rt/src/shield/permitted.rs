@@ -1,5 +1,5 @@
-//! What a shield may change at all. A journal is a file, and a file may say anything: nothing is
-//! put back but these files, with values of their kind.
+//! The changes that a shield may make at all. A journal is a file, and a file may say anything: the shield restores
+//! only these files, with values of their kind.
 
 use super::journal::Change;
 use super::kernel::Kernel;
@@ -8,7 +8,7 @@ use super::kernel::Kernel;
 pub(super) const SHIELD: &str = "kadenz-shield";
 pub(super) const HOUSEKEEPING: &str = "kadenz-housekeeping";
 
-/// Values of these are lists or masks of CPUs, or a small number.
+/// Values of these files are lists or masks of CPUs, or a small number.
 const KNOBS: [&str; 6] = [
     "/proc/irq/default_smp_affinity",
     "/proc/sys/kernel/timer_migration",
@@ -40,7 +40,7 @@ pub(super) fn cgroup_mounts(kernel: &dyn Kernel) -> Vec<String> {
     points.collect()
 }
 
-/// Whether a shield on a machine with control groups at `mounts` makes such a change.
+/// Returns whether a shield on a machine with control groups at `mounts` makes such a change.
 ///
 /// ```
 /// use kadenz_rt::shield::journal::Change;

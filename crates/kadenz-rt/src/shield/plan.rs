@@ -1,15 +1,15 @@
-//! Which CPUs are shielded, which are left, and what became of each wish.
+//! The CPUs to shield, the CPUs that remain, and the results.
 
 use super::error::RaiseShieldError;
 use super::kernel::{Kernel, cpu_list};
 use crate::tuning::{CpuSet, Measure};
 
-/// What is to be done, and what has come of it.
+/// The CPUs to shield, and the measures so far.
 #[derive(Debug)]
 pub(super) struct Plan {
     /// The shielded CPUs.
     pub(super) cpus: CpuSet,
-    /// Those that everything else keeps.
+    /// The CPUs that everything else keeps.
     pub(super) others: CpuSet,
     /// Both.
     pub(super) all: CpuSet,
@@ -17,7 +17,7 @@ pub(super) struct Plan {
 }
 
 impl Plan {
-    /// Checks the wish against the CPUs that are `available`.
+    /// Checks the requested CPUs against those that are `available`.
     pub(super) fn of(cpus: &CpuSet, available: &CpuSet) -> Result<Self, RaiseShieldError> {
         let absent = cpus.without(available);
         if cpus.is_empty() {
@@ -102,7 +102,7 @@ pub(super) fn mask_of(cpus: &CpuSet) -> String {
     text
 }
 
-/// Reads such a mask; none for anything else.
+/// Reads such a mask; `None` for any other text.
 pub(super) fn cpus_of(mask: &str) -> Option<CpuSet> {
     let mut cpus = CpuSet::default();
     for (n, group) in mask.trim().rsplit(',').enumerate() {

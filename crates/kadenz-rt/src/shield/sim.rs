@@ -1,7 +1,7 @@
-//! A kernel made of maps, which refuses what Linux refuses: for tests of what raises shields.
+//! A kernel made of maps, which refuses what Linux refuses: for tests of code that raises shields.
 //!
-//! It knows the rules of cpusets (`Documentation/admin-guide/cgroup-v1/cpusets.rst` and
-//! `cgroup-v2.rst`) as far as a shield meets them, and keeps everything else as a text a file.
+//! It follows the rules of cpusets (`Documentation/admin-guide/cgroup-v1/cpusets.rst` and `cgroup-v2.rst`) as far
+//! as a shield needs them, and keeps everything else as one text for each file.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{self, ErrorKind};
@@ -10,11 +10,11 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use super::Kernel;
 use crate::tuning::CpuSet;
 
-/// Where the first version is mounted in it.
+/// Mount point of the first version in it.
 pub const FIRST: &str = "/sys/fs/cgroup/cpuset";
-/// Where the second version is mounted in it.
+/// Mount point of the second version in it.
 pub const SECOND: &str = "/sys/fs/cgroup";
-/// The thread that calls; its process has the same number.
+/// The calling thread; its process has the same number.
 pub const CALLER: u32 = 1000;
 
 const USER: u64 = 0;
@@ -42,9 +42,9 @@ struct State {
 struct Thread {
     flags: u64,
     group: String,
-    /// What it chose itself.
+    /// The CPUs that the thread chose itself.
     chosen: Option<CpuSet>,
-    /// How many more moves it takes no part in, since it ends.
+    /// How many more moves leave the thread in its group, since it is ending.
     exiting: u32,
 }
 
@@ -98,7 +98,7 @@ impl SimKernel {
         state.files.insert(path.to_owned(), text.to_owned());
     }
 
-    /// Takes a file away.
+    /// Removes a file.
     pub fn remove(&self, path: &str) {
         self.lock().files.remove(path);
     }
@@ -108,13 +108,13 @@ impl SimKernel {
         self.lock().refused.insert(path.to_owned());
     }
 
-    /// Lets this many threads appear in the root, one each time somebody looks.
+    /// Makes this many threads appear in the root, one each time the caller reads its members.
     pub fn fork(&self, threads: u32) {
         self.lock().forks = threads;
     }
 
-    /// Lets a thread end: it stays where it is for so many moves, as one does whose memory is being
-    /// freed, and is gone then.
+    /// Makes a thread end: it stays in its group for so many moves, as a thread does whose memory is being freed,
+    /// and is gone then.
     ///
     /// # Panics
     /// There is no such thread.
@@ -136,7 +136,7 @@ impl SimKernel {
         self.lock().writes
     }
 
-    /// All files, and where each thread is and may run.
+    /// All files, and for each thread its group and the CPUs it may run on.
     #[must_use]
     pub fn snapshot(&self) -> BTreeMap<String, String> {
         let state = self.lock();
@@ -215,7 +215,7 @@ impl State {
             .unwrap_or_default()
     }
 
-    /// What the thread's group gives it, less what it did not choose.
+    /// The CPUs of the thread's group, without those that the thread did not choose.
     fn affinity(&self, thread: &Thread) -> CpuSet {
         let mut given = self.cpus(&thread.group);
         if given.is_empty() {
@@ -263,7 +263,7 @@ impl State {
         }
     }
 
-    /// The groups directly in the same one, without `group` itself.
+    /// The other groups directly in the parent of `group`.
     fn siblings(&self, group: &str) -> Vec<String> {
         let parent = group.rsplit_once('/').map_or("", |(parent, _)| parent);
         let mut groups = folders(&self.files, parent);
@@ -281,7 +281,7 @@ impl State {
             .any(|other| self.cpus(other).without(cpus) != self.cpus(other))
     }
 
-    /// A value for a file of a cpuset, by the rules of its version.
+    /// Sets a value of a file of a cpuset, by the rules of its version.
     fn set_cpuset(&mut self, group: &str, file: &str, value: &str) -> io::Result<()> {
         let cpus: CpuSet = value.parse().unwrap_or_default();
         let first = self.files.contains_key(&format!("{group}/tasks"));
@@ -330,7 +330,7 @@ impl State {
         let empty =
             self.files.contains_key(&format!("{group}/tasks")) && self.cpus(group).is_empty();
         let thread = self.threads.get_mut(&id).ok_or_else(gone)?;
-        // The kernel's forker, and what is bound to a CPU.
+        // The kernel's forker, and threads that are bound to a CPU, cannot be moved.
         if thread.flags == BOUND || id == 2 {
             return Err(ErrorKind::InvalidInput.into());
         }

@@ -1,4 +1,4 @@
-//! Putting back.
+//! Undoing changes.
 
 use std::io;
 use std::sync::Arc;
@@ -11,26 +11,26 @@ use super::kernel::{Kernel, ThreadFacts, has, numbers};
 use super::permitted::{WORKQUEUES, cgroup_mounts, is_permitted};
 use crate::tuning::CpuSet;
 
-/// What came of putting back.
+/// The result of undoing changes.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Restored {
-    /// What was put back, in words, in that order; what was as before already is not named.
+    /// The changes that were undone, in words, in that order; changes that were undone already are not listed.
     pub put_back: Vec<String>,
-    /// What could not be put back.
+    /// The changes that could not be undone.
     pub failed: Vec<Unrestored>,
 }
 
-/// Something that stays changed.
+/// A change that could not be undone.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[error("{what} could not be put back: {why}; {remedy}")]
 pub struct Unrestored {
-    /// What it is.
+    /// A description of the change.
     pub what: String,
-    /// Why it stays.
+    /// Why it could not be undone.
     pub why: String,
-    /// What to do.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -41,7 +41,7 @@ impl Restored {
         self.failed.is_empty()
     }
 
-    /// The journal goes when it describes nothing any more.
+    /// Removes the journal when it describes no change any more.
     pub(super) fn close(&mut self, journal: Writer) {
         if self.failed.is_empty()
             && let Err(error) = journal.close()
@@ -55,14 +55,14 @@ impl Restored {
     }
 }
 
-/// How often a control group that still has members is emptied again: others may fork meanwhile, and
-/// a process that ends leaves only when its memory is free.
+/// How often a control group that still has members is emptied again: its members may fork meanwhile, and a process
+/// that ends leaves only when its memory is free.
 const MAX_PASSES: u32 = 1000;
-/// Between two passes that found the same members.
+/// Pause between two passes that found the same members.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// Undoes the changes, the last one first; but the CPUs of threads at the very end, when their
-/// control groups allow them again what they had.
+/// Undoes the changes, the last one first, except for the CPUs of threads: those come at the very end, when their
+/// control groups again allow the earlier CPUs.
 pub(super) fn undo(kernel: &dyn Kernel, changes: &[Change]) -> Restored {
     let mounts = cgroup_mounts(kernel);
     let is_affinity = |change: &&Change| matches!(change, Change::Affinity { .. });
@@ -83,7 +83,7 @@ pub(super) fn undo(kernel: &dyn Kernel, changes: &[Change]) -> Restored {
     restored
 }
 
-/// Whether there was something to put back.
+/// Undoes one change, and returns whether there was something to undo.
 fn undo_one(kernel: &dyn Kernel, change: &Change) -> io::Result<bool> {
     match change {
         Change::File { path, before } => file(kernel, path, before),
@@ -102,8 +102,8 @@ fn undo_one(kernel: &dyn Kernel, change: &Change) -> io::Result<bool> {
     }
 }
 
-/// Where the value that is to be written back stands. The kernel shows the mask that it applies in
-/// the file that is written, and what was asked for in another.
+/// The file that holds the value to be written back. The kernel shows the applied mask in the file that is written,
+/// and the requested mask in another.
 pub(super) fn source(kernel: &dyn Kernel, path: &str) -> String {
     let requested = format!("{WORKQUEUES}/cpumask_requested");
     if path == format!("{WORKQUEUES}/cpumask") && has(kernel, &requested) {
@@ -116,7 +116,7 @@ fn file(kernel: &dyn Kernel, path: &str, before: &str) -> io::Result<bool> {
     let source = source(kernel, path);
     let now = match kernel.read(&source) {
         Ok(now) => now,
-        // An interrupt that was freed, a group that was removed: nothing is left to put back.
+        // An interrupt that was freed, or a group that was removed: there is nothing to undo.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
         Err(error) => return Err(error),
     };
@@ -148,7 +148,7 @@ fn folder(kernel: &dyn Kernel, path: &str, home: &str, members: Members) -> io::
         }
         let inside = numbers(kernel, &members.of(path)).unwrap_or_default();
         for id in &inside {
-            // The kernel says that it moved a thread that ends, and leaves it where it is.
+            // The kernel reports success for a thread that is ending, but leaves it where it is.
             let _ = kernel.write(&members.of(home), &id.to_string());
         }
         outcome = kernel.remove_folder(path);
@@ -178,7 +178,7 @@ fn affinity(kernel: &dyn Kernel, thread: u32, start: u64, before: &str) -> io::R
     }
 }
 
-/// Takes a thread or process out of the shield, if it is in there still.
+/// Takes a thread or process out of the shield, if it is still in there.
 pub(super) fn leave(kernel: &dyn Kernel, change: &Change) -> bool {
     let Change::Entered {
         id,
@@ -196,11 +196,11 @@ pub(super) fn leave(kernel: &dyn Kernel, change: &Change) -> bool {
     if !same || !inside.contains(id) {
         return false;
     }
-    // Where it came from may be gone; the shield's own home takes it then.
+    // The group it came from may be gone; then it moves to the shield's own home.
     let left = kernel.write(&members.of(from), &id.to_string()).is_ok();
     let own = cpus.as_deref().and_then(|cpus| cpus.parse().ok());
-    // Without CPUs of its own it is to follow its control group again: the kernel remembers what
-    // a thread chose inside the shield, and applies it outside.
+    // A thread without CPUs of its own must follow its control group again: the kernel remembers what a thread
+    // chose inside the shield, and applies it outside.
     let _ = kernel.set_affinity(*id, &own.unwrap_or_else(every_cpu));
     left
 }
@@ -242,7 +242,7 @@ fn unrestored(change: &Change, error: &io::Error) -> Unrestored {
     }
 }
 
-/// Its own words are made no command: they may say anything.
+/// The remedy contains no command made of the journal's own words: they may be anything.
 fn foreign(change: &Change) -> Unrestored {
     Unrestored {
         what: format!("{:?}", words(change)),
@@ -253,7 +253,7 @@ fn foreign(change: &Change) -> Unrestored {
 
 // Changes that are written down, then made, then undone.
 
-/// What has been changed so far.
+/// The changes made so far.
 pub(super) struct RollbackLog {
     pub(super) kernel: Arc<dyn Kernel>,
     journal: Writer,
@@ -261,7 +261,7 @@ pub(super) struct RollbackLog {
 }
 
 impl RollbackLog {
-    /// A log whose journal has its owner's line already.
+    /// Makes a log whose journal already has its owner's line.
     pub(super) fn new(kernel: Arc<dyn Kernel>, journal: Writer) -> Self {
         Self {
             kernel,
@@ -280,7 +280,7 @@ impl RollbackLog {
         Ok(())
     }
 
-    /// Sets a file to another value and says what it holds afterwards.
+    /// Sets a file to another value and returns what the file holds afterwards.
     pub(super) fn set(&mut self, path: &str, value: &str) -> io::Result<String> {
         let before = self.kernel.read(&source(self.kernel.as_ref(), path))?;
         if before.trim() != value {
@@ -293,20 +293,20 @@ impl RollbackLog {
         Ok(self.kernel.read(path)?.trim().to_owned())
     }
 
-    /// Sets a file of a control group that this log made, and that goes as a whole.
+    /// Sets a file of a control group that this log made and removes as a whole.
     pub(super) fn set_own(&self, path: &str, value: &str) -> io::Result<String> {
         self.kernel.write(path, value)?;
         Ok(self.kernel.read(path)?.trim().to_owned())
     }
 
-    /// Makes a control group; what is in it at the end goes to `home`.
+    /// Makes a control group; at the end its members move to `home`.
     pub(super) fn make_folder(
         &mut self,
         path: &str,
         home: &str,
         members: Members,
     ) -> io::Result<()> {
-        // Not ours: it must not be written down as if it were.
+        // The group belongs to another owner: the journal must not name it as ours.
         if has(self.kernel.as_ref(), &members.of(path)) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -318,8 +318,8 @@ impl RollbackLog {
         self.kernel.make_folder(path)
     }
 
-    /// The line for a thread's CPUs, if it has others than its control group gives it: only these
-    /// are lost when the kernel moves it to another group (before Linux 6.2).
+    /// The change for a thread's CPUs, if they differ from those of its control group: only these are lost when the
+    /// kernel moves the thread to another group (before Linux 6.2).
     pub(super) fn own_affinity(&self, thread: u32, of_group: &CpuSet) -> Option<Change> {
         let cpus = self.kernel.affinity(thread).ok()?;
         let facts = ThreadFacts::read(self.kernel.as_ref(), thread)?;
@@ -330,7 +330,7 @@ impl RollbackLog {
         })
     }
 
-    /// Puts everything back, the last change first. The journal stays if something could not be.
+    /// Undoes everything, the last change first. The journal stays if something could not be undone.
     pub(super) fn undo(self) -> Restored {
         let mut restored = undo(self.kernel.as_ref(), &self.changes);
         restored.close(self.journal);

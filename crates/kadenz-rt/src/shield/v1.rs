@@ -1,4 +1,4 @@
-//! The first version of control groups: a cpuset for everything, and one for the shield.
+//! Cgroup v1: a cpuset for everything, and one for the shield.
 
 use std::collections::HashSet;
 use std::io;
@@ -33,13 +33,13 @@ pub(super) fn raise(
     let mut kept = narrow_others(log, mount, plan);
     let shield = format!("{mount}/{SHIELD}");
     make(log, mount, &shield, &home, &plan.cpus.to_string())?;
-    // Refused while another cpuset holds on to one of these CPUs, which the measure then says.
+    // The kernel refuses this while another cpuset keeps one of these CPUs; the measure then says so.
     let exclusive = log.set_own(&format!("{shield}/cpuset.cpu_exclusive"), "1");
     if exclusive.is_err() && kept.is_empty() {
         kept.push("another one".to_owned());
     }
     set_own(log, &format!("{shield}/cpuset.sched_load_balance"), "0")?;
-    // The root spans all CPUs: as long as it balances, so do they.
+    // The root spans all CPUs: as long as it balances load, it balances theirs too.
     let balance = format!("{mount}/cpuset.sched_load_balance");
     let set = log.set(&balance, "0");
     set.map_err(|error| refused(&balance, "0", error))?;
@@ -78,7 +78,7 @@ fn make(
     Ok(())
 }
 
-/// Moves what may be moved into a cpuset of the other CPUs.
+/// Moves all movable threads into a cpuset of the other CPUs.
 fn housekeeping(
     log: &mut RollbackLog,
     mount: &str,
@@ -119,7 +119,7 @@ fn move_to(log: &RollbackLog, group: &str, thread: u32) -> io::Result<()> {
     log.kernel.write(&path, &thread.to_string())
 }
 
-/// What stayed in the root: threads bound to a CPU are the kernel's own and must stay.
+/// The threads that stayed in the root: threads bound to a CPU are the kernel's own and must stay.
 fn tasks_measure(log: &RollbackLog, mount: &str, plan: &Plan, moved: usize) -> Measure {
     let kernel = log.kernel.as_ref();
     let left = numbers(kernel, &Members::Threads.of(mount)).unwrap_or_default();
@@ -150,7 +150,7 @@ fn tasks_measure(log: &RollbackLog, mount: &str, plan: &Plan, moved: usize) -> M
     }
 }
 
-/// Takes the CPUs from the other cpusets; returns those that hold on to them.
+/// Removes the CPUs from the other cpusets; returns the cpusets that keep them.
 fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String> {
     let mut kept = Vec::new();
     let folders = log.kernel.folders(mount).unwrap_or_default();
@@ -163,8 +163,8 @@ fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String>
     kept
 }
 
-/// The innermost first, for a cpuset holds all CPUs of those in it. One that has no others gets
-/// those that its parent keeps.
+/// The innermost cpuset first, since a cpuset must hold all CPUs of its children. A cpuset that has no other CPUs
+/// gets those that its parent keeps.
 fn narrow(
     log: &mut RollbackLog,
     group: &str,

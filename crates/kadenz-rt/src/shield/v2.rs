@@ -1,4 +1,4 @@
-//! The second version of control groups: an isolated partition.
+//! Cgroup v2: an isolated partition.
 
 use super::error::{RaiseShieldError, refused};
 use super::journal::{Change, Members};
@@ -45,7 +45,7 @@ pub(super) fn raise(
     })
 }
 
-/// `isolated invalid (Cpu list in cpuset.cpus not exclusive)`: what stands in the parentheses.
+/// `isolated invalid (Cpu list in cpuset.cpus not exclusive)`: the text in the parentheses.
 fn reason_of(partition: &str) -> String {
     let inner = partition
         .split_once('(')
@@ -66,8 +66,8 @@ fn switch_on(log: &mut RollbackLog, mount: &str) -> Result<(), RaiseShieldError>
     log.kernel.write(&path, "+cpuset").map_err(refused)
 }
 
-/// Takes the CPUs from groups that name them; returns those that hold on to them. Groups that name
-/// none follow the root by themselves.
+/// Removes the CPUs from groups that name them; returns the groups that keep them. Groups that name none follow the
+/// root by themselves.
 fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String> {
     let mut kept = Vec::new();
     for folder in log.kernel.folders(mount).unwrap_or_default() {

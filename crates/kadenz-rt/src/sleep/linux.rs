@@ -66,11 +66,11 @@ impl WaitPrimitive for TimerFd {
     }
 }
 
-/// A second after the deadline the signal is taken for lost: something else in the process took it.
+/// A second after the deadline the signal counts as lost: other code in the process took it.
 const LOST_SIGNAL_NS: u64 = 1_000_000_000;
 
-/// A POSIX timer whose signal the sleeping thread waits for: two system calls a cycle, and one to
-/// see that it still runs on the thread the timer signals.
+/// A POSIX timer whose signal the sleeping thread waits for: two system calls a cycle, and one to check that the
+/// sleeper still runs on the thread that the timer signals.
 ///
 /// On the first sleep on another thread the timer is made anew for that thread. The signal
 /// (`SIGRTMAX - 3`) stays blocked in a thread that has used this sleeper.
@@ -105,7 +105,7 @@ impl WaitPrimitive for PosixTimer {
     }
 }
 
-/// A condition variable that nobody signals, waiting against `CLOCK_MONOTONIC`.
+/// A condition variable that no thread signals, waiting against `CLOCK_MONOTONIC`.
 impl WaitPrimitive for TimedCondvar {
     const KIND: SleeperKind = SleeperKind::Condvar;
 

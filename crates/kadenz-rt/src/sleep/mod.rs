@@ -59,7 +59,7 @@ pub trait Sleeper: Send {
     fn early_returns(&self) -> u64;
 }
 
-/// What a sleeper may be told.
+/// Options of a sleeper.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SleeperOptions {
     /// How long before the deadline [`SleeperKind::Spin`] stops sleeping and starts spinning.
@@ -88,9 +88,9 @@ pub enum OpenSleeperError {
     /// The kernel refused to make what the sleeper needs.
     #[error("the kernel refused what the `{kind}` sleeper needs: {source}; `{recommended}` needs nothing", recommended = SleeperKind::recommended())]
     Refused {
-        /// The sleeper asked for.
+        /// The requested sleeper.
         kind: SleeperKind,
-        /// What the kernel said.
+        /// The kernel's error.
         source: std::io::Error,
     },
 }
@@ -109,7 +109,7 @@ pub fn open(
     make(kind, options).map_err(|source| OpenSleeperError::Refused { kind, source })
 }
 
-/// A system that has only what the standard library has.
+/// A system with only the sleepers of the standard library.
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
 #[expect(
     clippy::unnecessary_wraps,
@@ -124,22 +124,22 @@ fn make(kind: SleeperKind, options: SleeperOptions) -> std::io::Result<Box<dyn S
     })
 }
 
-/// What the system waits with. A [`Waiter`] makes a sleeper of it.
+/// The system's way to wait. A [`Waiter`] makes a sleeper of it.
 trait WaitPrimitive: Send {
     const KIND: SleeperKind;
 
-    /// Prepares to wait; false where there is nothing to wait for, or it has been waited already.
+    /// Prepares to wait; returns false where there is nothing to wait for, or the wait is already over.
     #[inline]
     fn begin(&mut self, _deadline: MonotonicTime) -> bool {
         true
     }
 
-    /// Waits once. False when it returned before the deadline.
+    /// Waits once. Returns false when the wait ended before the deadline.
     fn wait(&mut self, deadline: MonotonicTime) -> bool;
 }
 
-/// Waits once, with `wait`, for the nanoseconds until the deadline; not at all when it has passed.
-/// False when that returned before the deadline, which the clock tells, not what `wait` returns.
+/// Waits once, with `wait`, for the nanoseconds until the deadline; not at all when it has passed. Returns false
+/// when the wait ended before the deadline, by the clock and not by what `wait` returns.
 #[inline]
 fn wait_for_rest<T>(deadline: MonotonicTime, wait: impl FnOnce(u64) -> T) -> bool {
     let time = now();
@@ -150,7 +150,7 @@ fn wait_for_rest<T>(deadline: MonotonicTime, wait: impl FnOnce(u64) -> T) -> boo
     now() >= deadline
 }
 
-/// Waits as often as it takes, and counts.
+/// Waits until the deadline has passed, and counts the early returns.
 struct Waiter<W> {
     wait: W,
     early_returns: u64,
@@ -188,7 +188,7 @@ impl<W: WaitPrimitive> Sleeper for Waiter<W> {
     }
 }
 
-/// The sleepers Kadenz knows. Not every operating system has every one; see [`Self::available`].
+/// The sleepers of Kadenz. Not every operating system has every one; see [`Self::available`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SleeperKind {
     /// `clock_nanosleep` with an absolute deadline. Linux.
@@ -228,7 +228,7 @@ impl SleeperKind {
         Self::MachWait,
     ];
 
-    /// The sleeper to take when nothing speaks for another.
+    /// The sleeper to use by default.
     ///
     /// Linux: the absolute `clock_nanosleep`, one system call a cycle, where a delay between
     /// reading the clock and falling asleep cannot shift the wake-up. macOS: `mach_wait_until`,

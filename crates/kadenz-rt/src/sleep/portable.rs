@@ -1,4 +1,4 @@
-//! What every system has, or nearly every one.
+//! The sleepers of every system, or nearly every one.
 
 #[cfg(not(target_os = "linux"))]
 use std::sync::{Condvar as StdCondvar, Mutex, PoisonError};
@@ -35,7 +35,7 @@ impl WaitPrimitive for NanosleepRelative {
     }
 }
 
-/// The standard library's condition variable, for systems where it cannot be told its clock.
+/// The standard library's condition variable, for systems where its clock cannot be set.
 ///
 /// On Windows its timeout is rounded up to whole milliseconds by the system underneath.
 #[cfg(not(target_os = "linux"))]
@@ -89,11 +89,11 @@ pub(super) struct Spin<S> {
     woke_cpu_ns: u64,
 }
 
-/// Long enough that the timer cannot expire before the thread has been put aside.
+/// Long enough that the timer cannot expire before the kernel has descheduled the thread.
 const MIN_SLEEP_NS: u64 = 5_000;
-/// The RT throttle leaves 5 % to others; a sixteenth of the time awake makes 5.9 %.
+/// The RT throttle leaves 5 % to other threads; a sixteenth of the time awake makes 5.9 %.
 const AWAKE_TO_ASLEEP: u64 = 16;
-/// More than a cycle of any use takes; without it, work before the first cycle would delay it.
+/// Longer than a cycle of any use; without it, work before the first cycle would delay that cycle.
 const MAX_AWAKE_NS: u64 = 100_000_000;
 
 impl<S: Sleeper> Spin<S> {
@@ -108,7 +108,7 @@ impl<S: Sleeper> Spin<S> {
     /// How long this cycle must sleep at least.
     #[inline]
     fn owed(&self) -> Duration {
-        // A sleeper that moved to another thread meets another count, hence the saturation.
+        // After a move to another thread the sleeper reads another thread's count, hence the saturation.
         let used_ns = thread_cpu_ns()
             .saturating_sub(self.woke_cpu_ns)
             .min(MAX_AWAKE_NS);

@@ -10,7 +10,7 @@ pub struct CpuSet {
     mask: [u64; MAX_CPUS / 64],
 }
 
-/// A word that names no CPUs.
+/// Why a text names no CPUs.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a valid set of CPUs; write numbers below 1024 and ranges, for example 0,2-3")]
 pub struct ParseCpuSetError(String);
@@ -63,13 +63,13 @@ impl CpuSet {
             .sum()
     }
 
-    /// Whether there is none.
+    /// Whether the set is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.mask.iter().all(|word| *word == 0)
     }
 
-    /// Those of this set that are not in `other`.
+    /// The CPUs of this set that are not in `other`.
     #[must_use]
     pub fn without(&self, other: &Self) -> Self {
         let mut mask = self.mask;

@@ -6,7 +6,7 @@ use super::portable::{absent, no_dma_latency, no_memory_lock};
 use super::{Measure, Policy, Tuning};
 use crate::os::macos::{TimeConstraint, has_time_constraint, set_standard, set_time_constraint};
 
-/// What must be put back.
+/// The settings to restore.
 #[derive(Debug, Default)]
 pub(super) struct Restore {
     _policy: Option<Ordinary>,

@@ -1,4 +1,5 @@
-//! Tuning: what a thread asks of the kernel, what it was granted, and why not.
+//! Tuning: the settings that a thread requests of the kernel, those it was granted, and the reasons for a
+//! difference.
 //!
 //! [`apply`] tunes the calling thread and returns a guard that restores everything when dropped.
 //! It never fails: what the kernel refuses stays as it was, and its [`Measure`] says why and which
@@ -42,7 +43,7 @@ use unknown as system;
 #[cfg(windows)]
 use windows as system;
 
-/// What a thread asks for. The default asks for nothing but the ordinary policy.
+/// The requested settings of a thread. The default requests only the ordinary policy.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Tuning {
     /// P: scheduling policy and priority of the calling thread.
@@ -84,17 +85,17 @@ impl Tuning {
     }
 }
 
-/// One thing asked for, and what became of it.
+/// One requested setting, and its result.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Measure {
     /// `policy`, `memory_lock`, `affinity`, `cpu_dma_latency` or `timer_slack`; of a started program
     /// also `nice`, `cgroup` or `idle_spinner`.
     pub name: &'static str,
-    /// What was asked for, for example `SCHED_FIFO 80`.
+    /// The requested value, for example `SCHED_FIFO 80`.
     pub requested: String,
-    /// What is in force, as read back from the kernel.
+    /// The value in force, as read back from the kernel.
     pub granted: String,
-    /// Whether what is in force satisfies the request.
+    /// Whether the value in force satisfies the request.
     pub ok: bool,
     /// Why it was refused; or, when it was granted, what still limits it.
     pub reason: Option<String>,
@@ -102,7 +103,7 @@ pub struct Measure {
     pub remedy: Option<String>,
 }
 
-/// Why something is not as wished, and what mends it.
+/// The reason why a setting is not as requested, and the remedy.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     pub(crate) reason: String,
@@ -119,7 +120,7 @@ impl Note {
 }
 
 impl Measure {
-    /// With why it was refused, or what still limits it, where there is a note.
+    /// Adds the reason of a refusal, or a remaining limit, where there is a note.
     pub(crate) fn noted(
         name: &'static str,
         requested: impl Into<String>,
@@ -139,11 +140,11 @@ impl Measure {
     }
 }
 
-/// What [`apply`] achieved. Dropping it, on the thread it tuned, restores what was there before.
+/// The result of [`apply`]. Dropping it, on the thread that it tuned, restores the previous settings.
 #[derive(Debug)]
 #[must_use = "dropping this restores the thread at once"]
 pub struct Applied {
-    /// One for each thing asked for; the policy always.
+    /// One measure for each requested setting; always one for the policy.
     pub measures: Vec<Measure>,
     _restore: system::Restore,
     /// Scheduling belongs to a thread, so the guard must stay on it.
@@ -151,7 +152,7 @@ pub struct Applied {
 }
 
 impl Applied {
-    /// Whether everything asked for was granted.
+    /// Whether every requested setting was granted.
     #[must_use]
     pub fn all_granted(&self) -> bool {
         self.measures.iter().all(|measure| measure.ok)

@@ -14,11 +14,11 @@ pub enum Policy {
     Fifo(u8),
     /// `SCHED_RR` with a priority from 1 to 99: as FIFO, taking turns with its equals.
     RoundRobin(u8),
-    /// `SCHED_DEADLINE`: `runtime` of processor time in each `period`, done by `deadline`.
+    /// `SCHED_DEADLINE`: `runtime` of processor time in each `period`, complete by `deadline`.
     Deadline {
         /// Processor time a period.
         runtime: Duration,
-        /// By when, after the start of a period, it is to be done.
+        /// The deadline for it, from the start of a period.
         deadline: Duration,
         /// Time between two starts.
         period: Duration,
@@ -57,10 +57,10 @@ impl fmt::Display for Policy {
     }
 }
 
-/// Why a word is no policy.
+/// Why a text is no policy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParsePolicyError {
-    /// No policy goes by that name.
+    /// No policy has that name.
     #[error(
         "`{0}` is not a valid scheduling policy; write other, fifo:80, rr:80 or deadline:200us/1ms"
     )]

@@ -1,4 +1,4 @@
-//! What tuning is like outside Linux, where most of it does not exist.
+//! Tuning on systems other than Linux, which lack most of it.
 
 use super::{Measure, Note};
 

@@ -1,9 +1,9 @@
-//! Operating systems that nothing is known about: nothing is asked of them.
+//! Other operating systems: no setting is requested of them.
 
 use super::portable::{absent, no_dma_latency, no_memory_lock};
 use super::{Measure, Tuning};
 
-/// Nothing to put back.
+/// No setting to restore.
 #[derive(Debug, Default)]
 pub(super) struct Restore;
 

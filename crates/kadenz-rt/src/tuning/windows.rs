@@ -8,7 +8,7 @@ use super::portable::{absent, no_dma_latency, no_memory_lock};
 use super::{CpuSet, Measure, Policy, Tuning};
 use crate::os::windows::{TimerResolution, set_affinity, set_thread_priority, thread_priority};
 
-/// What must be put back.
+/// The settings to restore.
 #[derive(Debug, Default)]
 pub(super) struct Restore {
     _priority: Option<PreviousPriority>,
@@ -21,7 +21,7 @@ struct PreviousPriority(i32);
 
 impl Drop for PreviousPriority {
     fn drop(&mut self) {
-        // A guard has nobody to tell; lowering a priority is never refused.
+        // A guard cannot return an error; Windows never refuses to lower a priority.
         let _ = set_thread_priority(self.0);
     }
 }
@@ -31,7 +31,7 @@ struct PreviousAffinity(usize);
 
 impl Drop for PreviousAffinity {
     fn drop(&mut self) {
-        // A guard has nobody to tell.
+        // A guard cannot return an error.
         let _ = set_affinity(self.0);
     }
 }
@@ -60,7 +60,7 @@ pub(super) fn apply(tuning: &Tuning) -> (Vec<Measure>, Restore) {
     (measures, restore)
 }
 
-/// Every real-time policy becomes the highest priority Windows gives an ordinary process.
+/// Every real-time policy becomes the highest priority that Windows gives an ordinary process.
 fn apply_policy(policy: Policy) -> (Measure, Option<PreviousPriority>) {
     let before = thread_priority();
     let wanted = match policy.is_real_time() {

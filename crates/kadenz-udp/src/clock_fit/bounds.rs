@@ -1,9 +1,9 @@
-//! What a fit says.
+//! The result of a fit.
 
 use super::fit::{SLOPE_UNIT, scaled};
 use super::{Exchange, Options};
 
-/// From the lowest to the highest that something can be.
+/// A closed range: the lowest and the highest possible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
     /// The lowest.
@@ -31,7 +31,7 @@ impl Span {
         }
     }
 
-    /// What lies in this span or in the other.
+    /// The smallest span that holds this span and the other.
     fn with(self, other: Self) -> Self {
         Self {
             lowest: self.lowest.min(other.lowest),
@@ -39,7 +39,7 @@ impl Span {
         }
     }
 
-    /// What lies in this span and in the other; `None` if nothing does.
+    /// The intersection of this span and the other; `None` if it is empty.
     pub(super) fn and(self, other: Self) -> Option<Self> {
         let both = Self {
             lowest: self.lowest.max(other.lowest),
@@ -48,7 +48,7 @@ impl Span {
         (!both.is_void()).then_some(both)
     }
 
-    /// How far apart the two are; 0 where they touch.
+    /// The gap between the two spans; 0 where they touch.
     pub(super) fn distance_from(self, other: Self) -> u64 {
         let apart = (self.lowest - other.highest).max(other.lowest - self.highest);
         u64::try_from(apart.max(0)).unwrap_or(u64::MAX)
@@ -71,16 +71,16 @@ impl Span {
     }
 }
 
-/// A value in ns and how far it may be from the truth.
+/// A value in ns and its largest error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Estimate {
-    /// Halfway between the lowest and the highest that it can be.
+    /// The middle between the lowest and the highest possible value.
     pub value_ns: i64,
-    /// Half of the distance between them, rounded up.
+    /// Half of the span between them, rounded up.
     pub error_ns: u64,
 }
 
-/// How long each way took.
+/// The duration of each way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneWay {
     /// From the controller to the device.
@@ -89,8 +89,8 @@ pub struct OneWay {
     pub back: Estimate,
 }
 
-/// What is known of a device's clock: offset and drift against the controller's, each from the lowest to
-/// the highest that fits all that was seen.
+/// The known bounds of a device's clock: offset and drift against the controller's, each from the lowest to the
+/// highest value that fits all observations.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bounds {
     at: i128,
@@ -163,7 +163,7 @@ impl Bounds {
 }
 
 impl OneWay {
-    /// How long each way of an exchange took, where the device's clock is ahead by what lies in `offset`.
+    /// The duration of each way of an exchange, for an offset of the device's clock within `offset`.
     pub(super) fn of(exchange: &Exchange, offset: Span, options: Options) -> Self {
         let controller = i128::from(options.controller_resolution_ns);
         let device = i128::from(options.device_resolution_ns);

@@ -5,21 +5,21 @@ use core::fmt;
 use super::{Bounds, Exchange, Implausible, MAX_DRIFT_PPB, Span};
 use crate::memory::Memory;
 
-/// Times and offsets beyond this (36 years) from the first exchange are not taken: what is computed of
-/// them must fit into 128 bits.
+/// Times and offsets beyond this (36 years) from the first exchange are refused: the intermediate results must fit
+/// into 128 bits.
 const MAX_NS: i128 = 1 << 60;
 
-/// What a [`ClockFit`] is to assume of the clocks, and how long it remembers.
+/// The assumptions of a [`ClockFit`] about the clocks, and its window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Options {
-    /// Of so many nanoseconds the exchange with the shortest round trip is kept.
+    /// Length of a window in nanoseconds: of each window the exchange with the shortest round trip is kept.
     pub window_ns: u64,
-    /// The controller's clock counts in steps of so many nanoseconds.
+    /// Resolution of the controller's clock in nanoseconds.
     pub controller_resolution_ns: u64,
-    /// The device's clock counts in steps of so many nanoseconds.
+    /// Resolution of the device's clock in nanoseconds.
     pub device_resolution_ns: u64,
-    /// By how much the device's frequency may stray from a constant one over the windows kept; more
-    /// than [`MAX_DRIFT_PPB`] is taken as that.
+    /// The most by which the device's frequency may stray from a constant one over the windows kept, in ppb; values
+    /// above [`MAX_DRIFT_PPB`] count as that.
     pub wander_ppb: u32,
 }
 
@@ -40,7 +40,7 @@ impl Default for Options {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct FitSlot(Option<BestExchange>);
 
-/// The best exchange of a window. Times and offsets are less those of the first exchange.
+/// The best exchange of a window. Times and offsets are relative to the first exchange.
 #[derive(Clone, Copy, Debug)]
 struct BestExchange {
     window: u64,
@@ -49,20 +49,20 @@ struct BestExchange {
     floor: Limit,
 }
 
-/// The first exchange: what all others are counted from.
+/// The first exchange: the origin of all times and offsets.
 #[derive(Clone, Copy, Debug)]
 struct Origin {
     controller_ns: u64,
     device_ns: u64,
 }
 
-/// Why nothing is known of a clock.
+/// Why a fit has no result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoFit {
-    /// No exchange was seen yet.
+    /// No exchange was observed yet.
     Nothing,
-    /// No steady clock explains what was seen: the device's clock stepped, as at a restart, or
-    /// wanders more than assumed.
+    /// No steady clock explains the observations: the device's clock stepped, as at a restart, or strays more than
+    /// assumed.
     Inconsistent,
 }
 
@@ -100,9 +100,8 @@ impl core::error::Error for NoFit {}
 /// ```
 ///
 /// # Real-time safety
-/// [`observe`](Self::observe) is real-time safe and takes the same time always.
-/// [`bounds_at`](Self::bounds_at) takes a time that grows with the square of the slots, and belongs off the
-/// real-time path.
+/// [`observe`](Self::observe) is real-time safe and always takes the same time. [`bounds_at`](Self::bounds_at)
+/// takes a time that grows with the square of the slots, and must not be called on the real-time path.
 #[derive(Clone, Debug)]
 pub struct ClockFit<M> {
     slots: M,
@@ -112,7 +111,7 @@ pub struct ClockFit<M> {
 }
 
 impl<M: Memory<FitSlot>> ClockFit<M> {
-    /// Knows nothing yet.
+    /// Starts without observations.
     pub fn over(mut slots: M, options: Options) -> Self {
         slots.as_mut().fill(FitSlot::default());
         let options = Options {
@@ -127,10 +126,10 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         }
     }
 
-    /// Takes an exchange in, if its round trip is the shortest of its window.
+    /// Takes an exchange, and keeps it if its round trip is the shortest of its window.
     ///
     /// # Errors
-    /// [`Implausible`] if its times contradict each other, or are decades from the first one's.
+    /// [`Implausible`] if its times contradict each other, or are decades from those of the first exchange.
     pub fn observe(&mut self, exchange: &Exchange) -> Result<(), Implausible> {
         let resolution = self.options.controller_resolution_ns;
         let resolution = resolution.saturating_add(self.options.device_resolution_ns);
@@ -152,11 +151,11 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         Ok(())
     }
 
-    /// What is known of the device's clock around `at_ns` of the controller's: least far from the truth
-    /// at that time, and valid at any other.
+    /// Returns the bounds of the device's clock around `at_ns` of the controller's: they are narrowest at that
+    /// time, and valid at any other.
     ///
     /// # Errors
-    /// [`NoFit`] if nothing was observed, or nothing fits it.
+    /// [`NoFit`] if nothing was observed, or no line fits the observations.
     pub fn bounds_at(&self, at_ns: u64) -> Result<Bounds, NoFit> {
         let origin = self.origin.ok_or(NoFit::Nothing)?;
         let around = i128::from(at_ns) - i128::from(origin.controller_ns);
@@ -188,7 +187,7 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         ))
     }
 
-    /// Forgets what was seen, as after a step of the device's clock.
+    /// Forgets all observations, as after a step of the device's clock.
     pub fn forget(&mut self) {
         self.slots.as_mut().fill(FitSlot::default());
         self.origin = None;
@@ -212,13 +211,13 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
         }
     }
 
-    /// The offset is not above this at `t1`; a clock may be ahead of what it tells by its resolution.
+    /// The offset is at most this at `t1`; a clock may be ahead of its reading by its resolution.
     fn ceiling(&self, origin: Origin, exchange: &Exchange) -> Option<Limit> {
         let late = i128::from(self.options.device_resolution_ns);
         limit(origin, exchange.sent_ns, exchange.device.received_ns, late)
     }
 
-    /// The offset is not below this at `t4`.
+    /// The offset is at least this at `t4`.
     fn floor(&self, origin: Origin, exchange: &Exchange) -> Option<Limit> {
         let late = i128::from(self.options.controller_resolution_ns);
         limit(
@@ -238,7 +237,7 @@ impl<M: Memory<FitSlot>> ClockFit<M> {
     }
 }
 
-/// What a pair of times says of the offset, counted from the origin; `None` if it is out of reach.
+/// The limit that a pair of times sets for the offset, relative to the origin; `None` if it is out of range.
 fn limit(origin: Origin, controller_ns: u64, device_ns: u64, slack: i128) -> Option<Limit> {
     let distance = i128::from(controller_ns) - i128::from(origin.controller_ns);
     let device = i128::from(device_ns) - i128::from(origin.device_ns);
@@ -247,8 +246,7 @@ fn limit(origin: Origin, controller_ns: u64, device_ns: u64, slack: i128) -> Opt
     reachable.then_some(Limit { distance, value })
 }
 
-/// The limits of a fit as seen from a time: each is as much wider as the clock may have strayed until
-/// then.
+/// The limits of a fit as seen from a time: each is widened by as much as the clock may have strayed until then.
 struct Around<'a, M> {
     fit: &'a ClockFit<M>,
     at: i128,
@@ -282,25 +280,25 @@ impl<M: Memory<FitSlot>> Limits for Around<'_, M> {
 // the constraints on `y` that pairs of them make; eliminating `y` leaves those on `s`. With two unknowns
 // that is exact, and shows whether there is such a line at all.
 
-/// Slopes are counted in this part of 1: one of it moves a line by a nanosecond in 11 days.
+/// Slopes are counted in this fraction of 1: one unit moves a line by a nanosecond in 11 days.
 pub(super) const SLOPE_UNIT: i128 = 1_000_000_000_000_000;
 
-/// What a line may not be above, or not below, at a distance from `x0`. Both numbers are below 2^62.
+/// An upper or lower limit of a line at a distance from `x0`. Both numbers are below 2^62.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Limit {
     pub(super) distance: i128,
     pub(super) value: i128,
 }
 
-/// Limits on both sides, which can be walked again and again.
+/// Limits on both sides, which can be iterated repeatedly.
 pub(super) trait Limits {
-    /// What the line may not be above.
+    /// The upper limits of the line.
     fn ceilings(&self) -> impl Iterator<Item = Limit>;
-    /// What the line may not be below.
+    /// The lower limits of the line.
     fn floors(&self) -> impl Iterator<Item = Limit>;
 }
 
-/// The same limits upside down, so that the lowest value is the highest of these, negated.
+/// The same limits negated: the negated highest value of these is the lowest value of the original.
 pub(super) struct Mirrored<'a, L>(pub(super) &'a L);
 
 impl<L: Limits> Limits for Mirrored<'_, L> {
@@ -320,7 +318,8 @@ fn upside_down(limit: Limit) -> Limit {
     }
 }
 
-/// The highest `y`, rounded up; `None` without a ceiling. Its time is the square of the limits' number.
+/// The highest `y`, rounded up; `None` without a ceiling. Takes a time that grows with the square of the number of
+/// limits.
 pub(super) fn highest_value(limits: &impl Limits, most_slope: i128) -> Option<i128> {
     let of = |near: Limit| {
         let alone = near.value + scaled(most_slope, near.distance.abs());
@@ -339,7 +338,7 @@ pub(super) fn highest_slope(limits: &impl Limits, most_slope: i128) -> i128 {
             .filter(move |it| it.distance > floor.distance);
         later.map(move |ceiling| {
             let rise = ceiling.value - floor.value;
-            // A rise that alone exceeds the most would overflow, and says nothing.
+            // A rise that alone exceeds the most would overflow, and sets no bound.
             let run = ceiling.distance - floor.distance;
             if rise > run {
                 most_slope
@@ -351,7 +350,7 @@ pub(super) fn highest_slope(limits: &impl Limits, most_slope: i128) -> i128 {
     limits.floors().flat_map(of).fold(most_slope, i128::min)
 }
 
-/// Whether a floor stands above the ceiling at the same distance: pairs that tell nothing of `y`.
+/// Whether a floor is above the ceiling at the same distance: such pairs set no bound for `y`.
 pub(super) fn contradict(limits: &impl Limits) -> bool {
     limits.floors().any(|floor| {
         let same = |it: &Limit| it.distance == floor.distance;
@@ -367,13 +366,13 @@ pub(super) fn scaled(slope: i128, distance: i128) -> i128 {
     ceil(slope * distance, SLOPE_UNIT)
 }
 
-/// What two ceilings on either side of `x0` say: the line between them.
+/// The bound from two ceilings on either side of `x0`: the line between them.
 fn between(a: Limit, b: Limit) -> Option<i128> {
     let (from, to) = (-a.distance, b.distance);
     (from >= 0 && to > 0).then(|| ceil(a.value * to + b.value * from, from + to))
 }
 
-/// What a ceiling and a floor beyond it say: the line over the floor and under the ceiling.
+/// The bound from a ceiling and a floor beyond it: the line over the floor and under the ceiling.
 fn past(ceiling: Limit, floor: Limit) -> Option<i128> {
     let same_side = ceiling.distance.signum() * floor.distance.signum() >= 0;
     let (near, far) = (ceiling.distance.abs(), floor.distance.abs());

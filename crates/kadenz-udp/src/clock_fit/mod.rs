@@ -1,12 +1,12 @@
-//! How far a device's clock is from the controller's, and so how long each way took.
+//! The offset of a device's clock from the controller's, and from it the duration of each way.
 //!
 //! # Method
 //!
-//! The controller sends at `t1`, the device receives at `t2` and answers at `t3` of its own clock, the
-//! controller receives at `t4`. Neither way takes less than no time, so the device's clock is ahead of
-//! the controller's by at most `t2 - t1` at `t1`, and by at least `t3 - t4` at `t4`: two bounds that hold
-//! whatever queues were on the way, and however unlike the two ways are. Halfway between them is the
-//! offset as NTP computes it (RFC 5905 section 8).
+//! The controller sends at `t1`, the device receives at `t2` and answers at `t3` of its own clock, the controller
+//! receives at `t4`. No way takes less than zero time, so the device's clock is ahead of the controller's by at
+//! most `t2 - t1` at `t1`, and by at least `t3 - t4` at `t4`: two bounds that hold whatever queues were on the way,
+//! and however asymmetric the two ways are. Halfway between them is the offset as NTP computes it (RFC 5905 section
+//! 8).
 //!
 //! [`ClockFit`] keeps the exchange with the shortest round trip of each window, as NTP's clock filter
 //! does (RFC 5905 section 10), and takes the offset as a straight line in time, as S. Moon, P. Skelly and
@@ -14,21 +14,22 @@
 //! [`Bounds`] are the lowest and the highest value that any line takes which keeps all bounds: the exact
 //! solution of that linear program, in integers, rounded outwards.
 //!
-//! # Clocks that somebody synchronises
+//! # Synchronised clocks
 //!
-//! Where PTP or NTP keeps both clocks to one time, they tell each way by themselves, as well as they
-//! agree. [`Agreement`] takes such a claim, narrows it by the bounds above, and says where they refute it.
+//! Where PTP or NTP synchronises both clocks, their stamps give the duration of each way directly, as precisely as
+//! the clocks agree. [`Agreement`] takes such a claim, narrows it by the bounds above, and reports where they
+//! refute it.
 //!
-//! # What the error bound rests on
+//! # Assumptions of the error bound
 //!
 //! The true offset is within the stated error if, over the windows kept,
-//! - both clocks tell times rounded down by at most the stated resolutions,
+//! - the readings of both clocks are rounded down by at most the stated resolutions,
 //! - the device's frequency strays from a constant one by at most the stated wander, and
 //! - that one differs from the controller's by at most [`MAX_DRIFT_PPB`].
 //!
-//! At the time of the exchange with the shortest round trip the error is at most half of what that spent
-//! on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
-//! tightens the others. Whether both ways took the same time is not assumed, and cannot be known.
+//! At the time of the exchange with the shortest round trip the error is at most half of the time that this
+//! exchange spent on the way, the resolutions, and 2 % of the round trip; usually it is less, because each window
+//! tightens the others. The bound does not assume that both ways took the same time, which cannot be known.
 
 mod bounds;
 mod fit;
@@ -40,18 +41,18 @@ use crate::wire::DeviceStamps;
 pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};
 
-/// The most that the frequency of a device's clock is taken to differ from the controller's: 2 %, what
-/// the RC oscillator inside of a microcontroller keeps. Quartz is hundreds of times better; more is a
-/// clock in another unit.
+/// The largest assumed difference between the frequencies of a device's clock and the controller's: 2 %, the
+/// tolerance of the RC oscillator inside a microcontroller. Quartz is hundreds of times better; a larger difference
+/// means a clock in another unit.
 pub const MAX_DRIFT_PPB: u32 = 20_000_000;
 
-// Two clocks that somebody keeps to one time.
+// Two clocks that PTP or NTP synchronises.
 
-/// The claim that a device's clock is ahead of the controller's by what lies in a span, because somebody
-/// synchronises both (PTP, IEEE 1588; NTP, RFC 5905), and a check on that claim.
+/// The claim that a device's clock is ahead of the controller's by an offset within a span, because PTP (IEEE 1588)
+/// or NTP (RFC 5905) synchronises both, and a check of that claim.
 ///
-/// What exchanges prove narrows the claim, and where nothing of it is left, refutes it: no way takes
-/// less than no time, whatever is said of clocks.
+/// The exchanges narrow the claim, and refute it where no offset of it remains: no way takes less than zero time,
+/// whatever the claim.
 ///
 /// ```
 /// use kadenz_udp::clock_fit::{Agreement, Exchange, Options, Span};
@@ -65,7 +66,7 @@ pub const MAX_DRIFT_PPB: u32 = 20_000_000;
 /// assert!(ways.there.value_ns.abs_diff(80_000) <= ways.there.error_ns);
 /// assert!(ways.there.error_ns <= 1_002 && ways.back.error_ns <= 1_002);
 ///
-/// // A device that is a millisecond ahead seems to answer before it is asked.
+/// // A device that is a millisecond ahead seems to answer before the question arrives.
 /// let device = DeviceStamps { received_ns: 2_080_000, transmitted_ns: 2_100_000 };
 /// let refuted = claim.one_way(&Exchange { device, ..exchange }, None).unwrap_err();
 /// assert!((938_000..1_000_000).contains(&refuted.apart_ns));
@@ -77,10 +78,10 @@ pub struct Agreement {
     options: Options,
 }
 
-/// The clocks are not within what is said of them.
+/// The clocks do not keep the claim.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Contradicted {
-    /// By so much at least the device's clock is beyond what was claimed, in ns.
+    /// The least by which the device's clock is beyond the claimed span, in ns.
     pub apart_ns: u64,
 }
 
@@ -98,18 +99,18 @@ impl fmt::Display for Contradicted {
 impl core::error::Error for Contradicted {}
 
 impl Agreement {
-    /// The claim that the device's clock is ahead by what lies in `offset`. Of the options the clocks'
-    /// resolutions count.
+    /// Makes the claim that the device's clock is ahead by an offset within `offset`. Of the options it uses the
+    /// clocks' resolutions.
     #[must_use]
     pub fn new(offset: Span, options: Options) -> Self {
         Self { offset, options }
     }
 
-    /// How long each way of an exchange took, by the clocks themselves, as far as neither the exchange
-    /// nor `fit`, what is known from many, says better.
+    /// The duration of each way of an exchange, from the clocks themselves, narrowed by the exchange and by `fit`,
+    /// the result of many exchanges.
     ///
     /// # Errors
-    /// [`Contradicted`] where the claim cannot be true.
+    /// [`Contradicted`] where the claim is false.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -119,7 +120,7 @@ impl Agreement {
         fit: Option<&Bounds>,
     ) -> Result<OneWay, Contradicted> {
         let alone = exchange.offset_span(self.options);
-        // A fit that contradicts the exchange says nothing of its time.
+        // A fit that contradicts the exchange has no bounds for its time.
         let known = fit
             .and_then(|fit| alone.and(fit.offset_during(exchange)))
             .unwrap_or(alone);
@@ -130,21 +131,20 @@ impl Agreement {
     }
 }
 
-// One question and its answer, with what both clocks said.
+// One question and its answer, with the readings of both clocks.
 
 /// The four times of a question and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exchange {
-    /// `t1`: when the controller sent, by its clock.
+    /// `t1`: when the controller sent the question, by its clock.
     pub sent_ns: u64,
-    /// `t2` and `t3`: when the device received and answered, by its own.
+    /// `t2` and `t3`: when the device received and answered, by its own clock.
     pub device: DeviceStamps,
-    /// `t4`: when the controller received.
+    /// `t4`: when the controller received the answer, by its clock.
     pub received_ns: u64,
 }
 
-/// The four times contradict each other: one of the clocks stepped, or the stamps are not of this
-/// exchange.
+/// The four times contradict each other: one of the clocks stepped, or the stamps belong to another exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Implausible;
 
@@ -159,8 +159,8 @@ impl fmt::Display for Implausible {
 impl core::error::Error for Implausible {}
 
 impl Exchange {
-    /// How long the datagrams were on their way, both ways together: `(t4 - t1) - (t3 - t2)`
-    /// (RFC 5905 section 8), and not below 0.
+    /// The time that the datagrams spent on the way, both ways together: `(t4 - t1) - (t3 - t2)` (RFC 5905 section
+    /// 8), and not below 0.
     ///
     /// # Errors
     /// [`Implausible`] if a clock ran backwards, or the device held the question for longer than the
@@ -178,8 +178,7 @@ impl Exchange {
         Ok(round_trip.saturating_sub(held))
     }
 
-    /// By how much the device's clock is ahead, by this exchange alone: neither way takes less than no
-    /// time.
+    /// The range of the device clock's lead by this exchange alone: no way takes less than zero time.
     fn offset_span(&self, options: Options) -> Span {
         let ahead = |device: u64, controller: u64| i128::from(device) - i128::from(controller);
         Span {

@@ -1,13 +1,13 @@
-//! A device's clock that is known to the last billionth of a nanosecond, for tests in virtual time.
+//! A simulated device's clock, exact to the billionth of a nanosecond, for tests in virtual time.
 
 use super::{Estimate, Exchange};
 use crate::wire::DeviceStamps;
 
-/// Truth is told in billionths of a nanosecond, in which a drift in ppb is a whole number.
+/// True values are in billionths of a nanosecond, in which a drift in ppb is a whole number.
 const FINE: i128 = 1_000_000_000;
 const SECOND_NS: u64 = 1_000_000_000;
 
-/// A device's clock as it truly is. Times are those of a perfect controller's clock.
+/// The true behaviour of a device's clock. Times are those of a perfect controller's clock.
 ///
 /// ```
 /// use kadenz_udp::clock_fit::sim::{Clock, Trip};
@@ -21,24 +21,24 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// ```
 #[derive(Clone, Copy, Debug)]
 pub struct Clock<'d> {
-    /// From here on the drifts count; no time is before.
+    /// The time from which on the drifts apply; no time is before it.
     pub start_ns: u64,
-    /// By how much it is ahead at the start.
+    /// The clock's lead at the start.
     pub offset_ns: i64,
-    /// How much too fast it runs in each second from the start; in the last one of them for ever.
+    /// The drift in each second from the start, in ppb; the last one applies for ever.
     pub drifts_ppb: &'d [i64],
-    /// The steps in which it counts; above 0.
+    /// The clock's resolution; above 0.
     pub resolution_ns: u64,
 }
 
-/// What truly happened to a question and its answer.
+/// The true times of a question and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Trip {
     /// When the question was sent.
     pub sent_ns: u64,
-    /// How long it took to the device.
+    /// How long the question took to the device.
     pub there_ns: u64,
-    /// How long the device held it.
+    /// How long the device held the question.
     pub held_ns: u64,
     /// How long the answer took.
     pub back_ns: u64,
@@ -49,13 +49,13 @@ pub struct Trip {
 pub struct Truth(i128);
 
 impl Truth {
-    /// So many nanoseconds, or ppb.
+    /// Makes the value of so many nanoseconds, or ppb.
     #[must_use]
     pub fn of(value: i64) -> Self {
         Self(i128::from(value) * FINE)
     }
 
-    /// Whether it is within the error of an estimate.
+    /// Whether the value is within the error of an estimate.
     #[must_use]
     pub fn is_within(self, estimate: Estimate) -> bool {
         let off = i128::from(estimate.value_ns) * FINE - self.0;
@@ -64,7 +64,7 @@ impl Truth {
 }
 
 impl Clock<'_> {
-    /// By how much it is truly ahead.
+    /// The clock's true lead.
     #[must_use]
     pub fn offset_at(&self, at_ns: u64) -> Truth {
         let mut offset = i128::from(self.offset_ns) * FINE;
@@ -78,7 +78,7 @@ impl Clock<'_> {
         Truth(offset)
     }
 
-    /// What it tells: in its steps, rounded down, and not below 0.
+    /// The clock's reading: rounded down to its resolution, and not below 0.
     #[must_use]
     pub fn tells(&self, at_ns: u64) -> u64 {
         let fine = i128::from(at_ns) * FINE + self.offset_at(at_ns).0;
@@ -86,7 +86,8 @@ impl Clock<'_> {
         u64::try_from(fine.div_euclid(FINE * step) * step).unwrap_or(0)
     }
 
-    /// What both clocks tell of a trip; the controller's counts in steps of `controller_resolution_ns`.
+    /// The exchange that both clocks record of a trip; the resolution of the controller's is
+    /// `controller_resolution_ns`.
     #[must_use]
     pub fn exchange(&self, trip: &Trip, controller_resolution_ns: u64) -> Exchange {
         let told = |at_ns: u64| at_ns - at_ns % controller_resolution_ns.max(1);

@@ -11,7 +11,7 @@ use crate::wire::Sequence;
 pub struct BurstSlot {
     /// Whether the device whose number is the slot's own has answered.
     answered: bool,
-    /// Who came in at this place, and when.
+    /// The device whose answer took this place, and the time of the answer.
     came: Option<(DeviceId, u64)>,
 }
 
@@ -20,7 +20,7 @@ pub struct BurstSlot {
 pub struct Place {
     /// 0 for the first.
     pub place: usize,
-    /// From the broadcast to this answer.
+    /// The time from the broadcast to this answer.
     pub round_trip_ns: u64,
 }
 
@@ -31,7 +31,7 @@ pub enum NoPlace {
     OtherBroadcast,
     /// Its device has a place already.
     Again,
-    /// Its device is not among those who were asked.
+    /// Its device is not in the table.
     Stranger,
 }
 
@@ -42,16 +42,15 @@ impl fmt::Display for NoPlace {
                 "the answer is to another broadcast: wait longer before the next"
             }
             Self::Again => "the device answered this broadcast before",
-            Self::Stranger => {
-                "the device is not among those who were asked: add it to the device table"
-            }
+            Self::Stranger => "the device is not in the device table: add it there",
         })
     }
 }
 
 impl core::error::Error for NoPlace {}
 
-/// The answers to one broadcast: who answered, in which order, and when the first and the last came.
+/// The answers to one broadcast: the devices that answered, their order, and the times of the first and the last
+/// answer.
 ///
 /// ```
 /// use kadenz_udp::controller::{Burst, BurstSlot, DeviceId};
@@ -78,7 +77,7 @@ pub struct Burst<M> {
 }
 
 impl<M: Memory<BurstSlot>> Burst<M> {
-    /// For as many devices as there are slots.
+    /// Makes a burst for as many devices as there are slots.
     pub fn over(slots: M) -> Self {
         let mut burst = Self {
             slots,
@@ -89,7 +88,7 @@ impl<M: Memory<BurstSlot>> Burst<M> {
         burst
     }
 
-    /// Forgets the answers there are; a broadcast was sent at `sent_ns`.
+    /// Discards the previous answers; a broadcast was sent at `sent_ns`.
     pub fn begin(&mut self, sequence: Sequence, sent_ns: u64) {
         self.slots.as_mut().fill(BurstSlot::default());
         self.broadcast = Some((sequence, sent_ns));
@@ -102,10 +101,10 @@ impl<M: Memory<BurstSlot>> Burst<M> {
         self.broadcast.map(|(sequence, _)| sequence)
     }
 
-    /// Gives an answer that came at `received_ns` its place.
+    /// Assigns its place to an answer that came at `received_ns`.
     ///
     /// # Errors
-    /// [`NoPlace`] if it answers another broadcast, is a second one, or comes from a stranger.
+    /// [`NoPlace`] if it answers another broadcast, is a second answer, or comes from an unknown device.
     pub fn answered(
         &mut self,
         sequence: Sequence,
@@ -131,38 +130,38 @@ impl<M: Memory<BurstSlot>> Burst<M> {
         })
     }
 
-    /// Who answered, in the order in which the answers came, each with its round trip in ns.
+    /// The devices that answered, in the order of their answers, each with its round trip in ns.
     pub fn order(&self) -> impl Iterator<Item = (DeviceId, u64)> + '_ {
         let sent_ns = self.broadcast.map_or(0, |(_, sent_ns)| sent_ns);
         let came = self.slots.as_ref().iter().map_while(|slot| slot.came);
         came.map(move |(device, at_ns)| (device, at_ns.saturating_sub(sent_ns)))
     }
 
-    /// From the broadcast to the first answer.
+    /// The time from the broadcast to the first answer.
     #[must_use]
     pub fn first_ns(&self) -> Option<u64> {
         self.order().map(|(_, round_trip_ns)| round_trip_ns).min()
     }
 
-    /// From the broadcast to the last answer so far.
+    /// The time from the broadcast to the last answer so far.
     #[must_use]
     pub fn last_ns(&self) -> Option<u64> {
         self.order().map(|(_, round_trip_ns)| round_trip_ns).max()
     }
 
-    /// Who has not answered.
+    /// The devices that have not answered.
     pub fn missing(&self) -> impl Iterator<Item = DeviceId> + '_ {
         let slots = (0..).map(DeviceId).zip(self.slots.as_ref());
         slots.filter(|(_, slot)| !slot.answered).map(|(id, _)| id)
     }
 
-    /// How many answered.
+    /// How many devices answered.
     #[must_use]
     pub fn answers(&self) -> usize {
         self.answers
     }
 
-    /// Whether all answered.
+    /// Whether all devices answered.
     #[must_use]
     pub fn is_complete(&self) -> bool {
         self.answers == self.slots.as_ref().len()

@@ -10,7 +10,7 @@ use crate::memory::Memory;
 pub struct DeviceId(pub u16);
 
 impl DeviceId {
-    /// The number as an index into what the caller keeps for each device.
+    /// The number as an index into the caller's data of each device.
     #[must_use]
     pub fn index(self) -> usize {
         self.0.into()
@@ -22,14 +22,14 @@ impl DeviceId {
 pub struct DeviceTableSlot {
     /// The device whose number is the slot's own.
     device: Option<DeviceKey>,
-    /// The number of the device whose key leads here.
+    /// The number of the device whose key hashes to this slot.
     leads_to: Option<DeviceId>,
 }
 
-/// There is no room for another device.
+/// The table has no room for another device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeviceTableFull {
-    /// Devices that have a place.
+    /// The number of devices that have room.
     pub most: usize,
 }
 
@@ -47,9 +47,8 @@ impl core::error::Error for DeviceTableFull {}
 
 /// The devices of a run, found by address and port.
 ///
-/// Devices are added before the start. From then on who is not among them is counted and gets no
-/// place, so that a stranger cannot fill the table. Half as many devices as slots have room, and at
-/// most 32,767.
+/// Devices are added before the start. From then on the table only counts datagrams of unknown devices, so that
+/// they cannot fill it. It has room for half as many devices as slots, and for at most 32,767.
 ///
 /// ```
 /// use kadenz_udp::controller::{DeviceId, DeviceKey, DeviceTable, DeviceTableSlot};
@@ -83,7 +82,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
         }
     }
 
-    /// Gives a device a place, or finds the one it has.
+    /// Adds a device, or finds the one that is there already.
     ///
     /// # Errors
     /// [`DeviceTableFull`] if there is no more room.
@@ -110,7 +109,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
         Ok(id)
     }
 
-    /// The number of a device; `None` for a stranger.
+    /// The number of a device; `None` for an unknown device.
     #[must_use]
     pub fn find(&self, key: &DeviceKey) -> Option<DeviceId> {
         self.chain(key)
@@ -118,14 +117,14 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
             .find(|id| self.device(*id) == Some(*key))
     }
 
-    /// The number of a device that was heard; a stranger is counted.
+    /// The number of the device that sent a datagram; counts the datagram of an unknown device.
     pub fn heard(&mut self, key: &DeviceKey) -> Option<DeviceId> {
         let found = self.find(key);
         self.strangers = self.strangers.saturating_add(u64::from(found.is_none()));
         found
     }
 
-    /// Who has this number.
+    /// The device that has this number.
     #[must_use]
     pub fn device(&self, id: DeviceId) -> Option<DeviceKey> {
         self.slots.as_ref().get(id.index())?.device
@@ -143,19 +142,19 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
         self.devices.into()
     }
 
-    /// Whether there is none.
+    /// Whether the table is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.devices == 0
     }
 
-    /// How many devices have room.
+    /// How many devices the table has room for.
     #[must_use]
     pub fn most(&self) -> usize {
         (self.slots.as_ref().len() / 2).min(usize::from(u16::MAX / 2))
     }
 
-    /// Datagrams that were [`heard`](Self::heard) of others.
+    /// Datagrams of unknown devices, counted by [`heard`](Self::heard).
     #[must_use]
     pub fn strangers(&self) -> u64 {
         self.strangers
@@ -180,9 +179,9 @@ fn start_of_chain(hash: u64, slots: usize) -> usize {
     usize::try_from(upper >> 64).unwrap_or(0)
 }
 
-// By what a device is known.
+// The key of a device.
 
-/// By what a device is known: its address and port, and for link-local IPv6 the interface's scope.
+/// The identity of a device: its address and port, and for link-local IPv6 the interface's scope.
 ///
 /// An IPv4 address inside IPv6 (RFC 4291 section 2.5.5.2), as sockets for both report it, is the same
 /// device as the plain one.
@@ -212,14 +211,14 @@ impl DeviceKey {
         }
     }
 
-    /// The same, reached through this interface (RFC 4007): for link-local IPv6. IPv4 has none.
+    /// The same device, reached through this interface (RFC 4007): for link-local IPv6. IPv4 has no scope.
     #[must_use]
     pub fn with_scope(self, scope: u32) -> Self {
         let scope = u32::from(self.address.is_ipv6()) * scope;
         Self { scope, ..self }
     }
 
-    /// The interface it is reached through, 0 for any.
+    /// The interface through which the device is reached, 0 for any.
     #[must_use]
     pub fn scope(&self) -> u32 {
         self.scope

@@ -1,8 +1,8 @@
-//! The controller's side: what was sent, what came back of it, from whom, and in which order.
+//! The controller's side: the probes sent, the answers received, the devices that sent them, and their order.
 //!
-//! A sender remembers in [`Outstanding`] what it sent, and knows its devices by their [`DeviceTable`]. Each
-//! device has a [`Tracker`]. Of an answer it asks, in this order: is it a datagram made with our token,
-//! is it of one of our devices, does it answer what was sent, and what is it to the device's tracker?
+//! A sender remembers the probes that it sent in [`Outstanding`], and its devices in a [`DeviceTable`]. Each device
+//! has a [`Tracker`]. The sender checks an answer in this order: is it a datagram with our token, is it from one of
+//! our devices, does it answer a probe that was sent, and what does the device's tracker say of it?
 //!
 //! ```
 //! use std::net::SocketAddr;

@@ -1,16 +1,16 @@
-//! What the sender remembers of what it sent, so that it need not believe what comes back.
+//! The sender's record of the probes it sent, so that it can check what comes back.
 
 use core::fmt;
 
 use crate::memory::Memory;
 use crate::wire::{Packet, RunId, Sequence, Stamp};
 
-/// What was sent under a sequence number.
+/// The probe that was sent under a sequence number.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Sending {
-    /// When the beat wanted it sent: ns of the sender's monotonic clock.
+    /// The beat at which it should have been sent: ns of the sender's monotonic clock.
     pub intended_ns: u64,
-    /// What was stamped into it: when it was handed to the network, by the same clock.
+    /// Its stamp: when it was handed to the network, by the same clock.
     pub stamp: Stamp,
 }
 
@@ -18,18 +18,18 @@ pub struct Sending {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OutstandingSlot(Option<(Sequence, Sending)>);
 
-/// Why an answer is not believed.
+/// Why the sender rejects an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Untrue {
     /// It belongs to another run, which sent from the same port before.
     OtherRun(RunId),
-    /// Nothing was sent under this number, or so long ago that it is forgotten.
+    /// No probe was sent under this number, or so long ago that it is forgotten.
     Unknown(Sequence),
-    /// It returns another stamp than it was sent.
+    /// It returns another stamp than that of its probe.
     Stamp {
-        /// What was sent.
+        /// The stamp of the probe.
         sent: Stamp,
-        /// What came back.
+        /// The stamp of the answer.
         returned: Stamp,
     },
 }
@@ -54,7 +54,7 @@ impl fmt::Display for Untrue {
 
 impl core::error::Error for Untrue {}
 
-/// A ring of the last sendings: as many as it has slots.
+/// A ring of the last probes sent: as many as it has slots.
 ///
 /// ```
 /// use kadenz_udp::controller::{Outstanding, OutstandingSlot, Sending};
@@ -68,7 +68,7 @@ impl core::error::Error for Untrue {}
 /// ```
 ///
 /// # Real-time safety
-/// Real-time safe: looks at one slot.
+/// Real-time safe: reads or writes one slot.
 #[derive(Clone, Debug)]
 pub struct Outstanding<M> {
     slots: M,
@@ -76,13 +76,13 @@ pub struct Outstanding<M> {
 }
 
 impl<M: Memory<OutstandingSlot>> Outstanding<M> {
-    /// A ring over these slots for the sendings of a run. A power of two of them stays right when
-    /// the numbers wrap; others forget a few sendings then.
+    /// Makes a ring over these slots for the probes of a run. A power of two of them stays right when the numbers
+    /// wrap; other sizes forget a few probes then.
     pub fn over(slots: M, run: RunId) -> Self {
         Self { slots, run }
     }
 
-    /// Remembers a sending and forgets the one that stood in its slot.
+    /// Remembers a probe and forgets the one in its slot.
     pub fn sent(&mut self, sequence: Sequence, sending: Sending) {
         let slots = self.slots.as_mut();
         let at = index(sequence, slots.len());
@@ -91,7 +91,7 @@ impl<M: Memory<OutstandingSlot>> Outstanding<M> {
         }
     }
 
-    /// What was sent under this number, if it is remembered.
+    /// The probe that was sent under this number, if it is remembered.
     #[must_use]
     pub fn find(&self, sequence: Sequence) -> Option<Sending> {
         let slots = self.slots.as_ref();
@@ -99,10 +99,10 @@ impl<M: Memory<OutstandingSlot>> Outstanding<M> {
         (held == sequence).then_some(sending)
     }
 
-    /// What an answer answers.
+    /// Returns the probe that an answer belongs to.
     ///
     /// # Errors
-    /// [`Untrue`] if it is of another run, of a number that was not sent, or returns another stamp.
+    /// [`Untrue`] if the answer is of another run, of a number that was not sent, or returns another stamp.
     pub fn verify(&self, answer: &Packet<'_>) -> Result<Sending, Untrue> {
         if answer.run() != self.run {
             return Err(Untrue::OtherRun(answer.run()));
@@ -119,7 +119,7 @@ impl<M: Memory<OutstandingSlot>> Outstanding<M> {
     }
 }
 
-/// Where a number stands in a ring; out of reach if the ring has no slot.
+/// The place of a number in a ring; out of range if the ring has no slot.
 fn index(sequence: Sequence, slots: usize) -> usize {
     let sequence = usize::try_from(sequence.0).unwrap_or(usize::MAX);
     sequence.checked_rem(slots).unwrap_or(usize::MAX)

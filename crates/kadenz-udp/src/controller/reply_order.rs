@@ -1,4 +1,4 @@
-//! In which order devices answer broadcasts, over a whole run.
+//! The order in which devices answer broadcasts, over a whole run.
 
 use super::{Burst, BurstSlot, DeviceId};
 use crate::memory::Memory;
@@ -10,11 +10,11 @@ pub struct Places {
     pub answers: u64,
     /// Broadcasts it answered before all others.
     pub first: u64,
-    /// Broadcasts it answered after all others, and none was missing.
+    /// Broadcasts it answered after all others, with no answer missing.
     pub last: u64,
-    /// The first place it ever had.
+    /// The lowest place it ever had.
     pub lowest: usize,
-    /// The last place it ever had.
+    /// The highest place it ever had.
     pub highest: usize,
     sum: u64,
 }
@@ -26,7 +26,7 @@ impl Places {
         (self.answers > 0).then(|| self.sum as f64 / self.answers as f64)
     }
 
-    /// All its places added up.
+    /// The sum of its places.
     #[must_use]
     pub fn sum(&self) -> u64 {
         self.sum
@@ -49,12 +49,12 @@ impl Places {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct OrderSlot {
     places: Places,
-    /// Sum of its places in the broadcasts that all answered.
+    /// Sum of its places in the broadcasts that all devices answered.
     in_complete: u64,
 }
 
-/// In which order devices answer, over many broadcasts: always the same, as when each takes a time of
-/// its own or a switch serves its ports in turn, or a new one each time.
+/// The order in which devices answer over many broadcasts: always the same, as when each device takes a time of its
+/// own or a switch serves its ports in turn, or a new one each time.
 ///
 /// Entering a burst takes a time that grows with the number of devices; it allocates nothing.
 ///
@@ -83,7 +83,7 @@ pub struct ReplyOrder<M> {
 }
 
 impl<M: Memory<OrderSlot>> ReplyOrder<M> {
-    /// For as many devices as there are slots.
+    /// Makes an order for as many devices as there are slots.
     pub fn over(mut slots: M) -> Self {
         slots.as_mut().fill(OrderSlot::default());
         Self {

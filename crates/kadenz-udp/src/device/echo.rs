@@ -1,4 +1,4 @@
-//! The echo: sends a probe back where it came from.
+//! The echo: sends a probe back to its sender.
 
 use core::num::NonZeroU32;
 
@@ -7,11 +7,11 @@ use crate::wire::{
     write_stamps,
 };
 
-/// What becomes of a datagram that came in.
+/// What the caller must do about a received datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Answer {
-    /// Send the first so many bytes of the buffer back to where the question came from, after
-    /// [`Echo::stamp_departure`]. Never more than came in.
+    /// Send the first so many bytes of the buffer back to the sender of the question, after
+    /// [`Echo::stamp_departure`]. Never more than were received.
     Reply(usize),
     /// Send nothing.
     Silent(Why),
@@ -20,13 +20,13 @@ pub enum Answer {
 /// Why a datagram is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Why {
-    /// It is none of ours.
+    /// It is no datagram of this protocol.
     Malformed,
-    /// It asks nothing: answers to answers would go to and fro for ever.
+    /// It is no question: answers to answers would go to and fro for ever.
     NotAQuestion,
-    /// Its maker does not know the token.
+    /// Its sender does not know the token.
     WrongToken,
-    /// More came than the rate allows.
+    /// More questions came than the rate allows.
     TooFast,
 }
 
@@ -59,9 +59,9 @@ impl EchoCounts {
     }
 }
 
-/// The device's side: takes a datagram, and makes the answer of it in the same buffer.
+/// The device's side: takes a datagram, and writes the answer into the same buffer.
 ///
-/// It keeps no state of who asked, so that nobody can fill it.
+/// It keeps no state of its peers, so no peer can exhaust its memory.
 ///
 /// ```
 /// use kadenz_udp::device::{Answer, Echo, Policy, Why};
@@ -85,7 +85,7 @@ pub struct Echo {
 }
 
 impl Echo {
-    /// A device that answers by this policy.
+    /// Makes a device that answers by this policy.
     #[must_use]
     pub fn new(policy: Policy) -> Self {
         Self {
@@ -96,7 +96,7 @@ impl Echo {
         }
     }
 
-    /// What to do about a datagram that came in at `now_ns` of the device's own monotonic clock.
+    /// Handles a datagram that came in at `now_ns` of the device's own monotonic clock.
     ///
     /// The answer is written over the question. Call [`stamp_departure`](Self::stamp_departure) on
     /// it right before it is sent; without that, an answer with device stamps has no right tag.
@@ -104,9 +104,9 @@ impl Echo {
         self.on_stamped_datagram(now_ns, now_ns, datagram)
     }
 
-    /// As [`on_datagram`](Self::on_datagram), where the device's stamps are on another clock: it came in
-    /// at `received_ns` of that one, as on a wall clock that PTP keeps to the controller's. A step of it
-    /// then does not change how often is answered, which goes by `now_ns`.
+    /// As [`on_datagram`](Self::on_datagram), for a device whose stamps are on another clock: the datagram came in
+    /// at `received_ns` of that one, as on a wall clock that PTP synchronises with the controller's. A step of it
+    /// then does not change the rate limit, which uses `now_ns`.
     pub fn on_stamped_datagram(
         &mut self,
         now_ns: u64,
@@ -118,8 +118,8 @@ impl Echo {
         answer
     }
 
-    /// Writes into an answer when it goes out, and tags it anew. Does nothing where nobody asked
-    /// for the device's stamps, or where `datagram` is no answer.
+    /// Writes the departure time into an answer, and tags it anew. Does nothing where the question did not request
+    /// the device's stamps, or where `datagram` is no answer.
     pub fn stamp_departure(&self, now_ns: u64, datagram: &mut [u8]) {
         let Ok(header) = Header::read(datagram) else {
             return;
@@ -135,7 +135,7 @@ impl Echo {
         }
     }
 
-    /// What it did so far.
+    /// The counts so far.
     #[must_use]
     pub fn counts(&self) -> EchoCounts {
         self.counts
@@ -153,7 +153,7 @@ impl Echo {
         if let Err(Refused::WrongToken) = Packet::open(datagram, self.token.as_ref()) {
             return Answer::Silent(Why::WrongToken);
         }
-        // Last, so that who does not know the token cannot use up the rate of those who do.
+        // The rate limit comes last, so that peers without the token cannot use up the rate of those with it.
         if self.rate.as_mut().is_some_and(|it| !it.passes(now_ns)) {
             return Answer::Silent(Why::TooFast);
         }
@@ -161,7 +161,7 @@ impl Echo {
         Answer::Reply(datagram.len())
     }
 
-    /// Turns a question into its answer, which is as long.
+    /// Turns a question into its answer, which has the same length.
     fn make_answer(&self, question: Kind, received_ns: u64, datagram: &mut [u8]) {
         let Ok(mut header) = Header::read(datagram) else {
             return;
@@ -192,7 +192,7 @@ impl Echo {
     }
 }
 
-/// What stands between header, device stamps and tag.
+/// The bytes between header, device stamps and tag.
 fn body_of(flags: Flags, datagram: &mut [u8]) -> &mut [u8] {
     let tag = usize::from(flags.token) * TAG_BYTES;
     let end = datagram.len().saturating_sub(tag);
@@ -200,24 +200,25 @@ fn body_of(flags: Flags, datagram: &mut [u8]) -> &mut [u8] {
     body.unwrap_or_default()
 }
 
-// Whom a device answers, and how often.
+// The peers that a device answers, and how often.
 
-/// Whom a device answers, how often, and what it calls itself. By default: everyone, without limit.
+/// The peers that a device answers, the rate limit, and the device's name. By default it answers every peer,
+/// without limit.
 #[derive(Clone, Debug, Default)]
 pub struct Policy {
-    /// Answers only who knows this token. Without one, only who asks without one: an answer could
-    /// not be tagged.
+    /// The device answers only peers that know this token. Without a token it answers only questions without a tag:
+    /// it could not tag an answer.
     pub token: Option<Token>,
-    /// How many answers a second, over all who ask.
+    /// The limit of answers a second, over all peers.
     pub rate: Option<PerSecond>,
-    /// What it tells who looks for devices.
+    /// The name that the device sends to controllers that look for devices.
     pub name: Name,
 }
 
-/// What one answer costs; each nanosecond earns the rate, so that no rate is rounded.
+/// The cost of one answer; each nanosecond earns the rate, so that no rate is rounded.
 const COST: u64 = 1_000_000_000;
 
-/// So many a second, and so many at once.
+/// A rate limit: so many a second, and so many at once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PerSecond {
     rate: NonZeroU32,
@@ -225,13 +226,13 @@ pub struct PerSecond {
 }
 
 impl PerSecond {
-    /// `rate` a second, and as many at once after a second of silence.
+    /// A limit of `rate` a second, and as many at once after a second of silence.
     #[must_use]
     pub const fn new(rate: NonZeroU32) -> Self {
         Self { rate, burst: rate }
     }
 
-    /// The same rate, and `burst` at once at most.
+    /// The same rate, and at most `burst` at once.
     #[must_use]
     pub const fn with_burst(self, burst: NonZeroU32) -> Self {
         Self { burst, ..self }
@@ -250,8 +251,8 @@ impl PerSecond {
     }
 }
 
-/// A token bucket: it starts full, and in any span of `s` seconds lets at most `burst + s * rate`
-/// pass. Exact in integers for every rate; a time before the last one earns nothing.
+/// A token bucket: it starts full, and in any span of `s` seconds passes at most `burst + s * rate`. Exact in
+/// integers for every rate; a time before the last one earns nothing.
 ///
 /// ```
 /// use std::num::NonZeroU32;
@@ -270,7 +271,7 @@ pub struct RateLimit {
 }
 
 impl RateLimit {
-    /// A full bucket.
+    /// Makes a full bucket.
     #[must_use]
     pub fn new(limit: PerSecond) -> Self {
         let full = Self {
@@ -284,7 +285,7 @@ impl RateLimit {
         }
     }
 
-    /// Whether one more may pass at `now_ns`, which it then has.
+    /// Returns whether one more may pass at `now_ns`, and if so takes it out of the bucket.
     pub fn passes(&mut self, now_ns: u64) -> bool {
         let elapsed_ns = now_ns.saturating_sub(self.last_ns);
         self.last_ns = self.last_ns.max(now_ns);

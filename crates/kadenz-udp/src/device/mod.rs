@@ -1,4 +1,4 @@
-//! What answers: the device's side.
+//! The device's side: it answers probes.
 
 mod echo;
 

@@ -1,4 +1,4 @@
-//! A batch as it was received.
+//! A received batch.
 
 use super::batcher::{HEAD_BYTES, Position};
 use super::measurement::{Eye, Measurement};
@@ -6,8 +6,7 @@ use crate::controller::{Arrival, Counts, TrackWord, Tracker};
 use crate::memory::Memory;
 use crate::wire::{Kind, Malformed, Packet, RunId, Sequence, Stamp};
 
-/// A batch of measurements, read from bytes that anyone may have sent: all of it is sound, or none
-/// is taken.
+/// A batch of measurements, read from bytes of any sender: either the whole batch is valid, or none of it is taken.
 #[derive(Clone, Debug)]
 pub struct Batch<'a> {
     run: RunId,
@@ -19,12 +18,12 @@ pub struct Batch<'a> {
 }
 
 impl<'a> Batch<'a> {
-    /// Reads the batch that a packet carries. Whether its sender knows the token is asked before,
-    /// by [`Packet::open`].
+    /// Reads the batch that a packet carries. [`Packet::open`] has checked before whether its sender knows the
+    /// token.
     ///
     /// # Errors
-    /// [`Malformed::Kind`] if it is no [`Kind::Batch`], [`Malformed::Batch`] if it does not hold what
-    /// its head announces, no more and no less.
+    /// [`Malformed::Kind`] if it is no [`Kind::Batch`], [`Malformed::Batch`] if it holds more or less than its head
+    /// announces.
     pub fn read(packet: &Packet<'a>) -> Result<Self, Malformed> {
         if packet.kind() != Kind::Batch {
             return Err(Malformed::Kind(packet.kind().first_byte()));
@@ -53,7 +52,7 @@ impl<'a> Batch<'a> {
         })
     }
 
-    /// The run it belongs to.
+    /// The run that it belongs to.
     #[must_use]
     pub fn run(&self) -> RunId {
         self.run
@@ -71,7 +70,7 @@ impl<'a> Batch<'a> {
         self.stamp
     }
 
-    /// Whether more follow.
+    /// Whether more batches follow.
     #[must_use]
     pub fn position(&self) -> Position {
         self.position
@@ -83,7 +82,7 @@ impl<'a> Batch<'a> {
         self.count
     }
 
-    /// Whether it holds none.
+    /// Whether it holds no measurement.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0
@@ -124,15 +123,15 @@ impl ExactSizeIterator for Measurements<'_> {}
 // The head is read by hand above.
 const _: () = assert!(HEAD_BYTES == 4);
 
-// What the logging server knows of one sender's batches.
+// A logging server's record of one sender's batches.
 
-/// Follows the batches of one sender's run: which came, came again, came out of order, or never did.
+/// Tracks the batches of one sender's run: those that came, came again, came out of order, or never came.
 ///
-/// A sender numbers its batches from 0, so a gap is a loss. What was lost after the last one that came
-/// is known only once the batch that says it is the [last](Position::Last) has come.
+/// A sender numbers its batches from 0, so a gap is a loss. Losses after the last batch that came are known only
+/// once the batch that is marked as the [last](Position::Last) has come.
 ///
-/// A batch may be forged, and a forged number makes all up to it look lost: who calls says how many that can
-/// be.
+/// A batch may be forged, and a forged number makes all batches up to it look lost: the caller limits how many
+/// those can be.
 ///
 /// ```
 /// use kadenz_udp::controller::TrackWord;
@@ -159,7 +158,7 @@ pub struct BatchTracker<M> {
 }
 
 impl<M: Memory<TrackWord>> BatchTracker<M> {
-    /// An empty tracker of a run, that sees duplicates among the last 64 batches a word.
+    /// Makes an empty tracker of a run, which detects duplicates among the last 64 batches a word.
     pub fn over(words: M, run: RunId) -> Self {
         Self {
             run,
@@ -168,10 +167,10 @@ impl<M: Memory<TrackWord>> BatchTracker<M> {
         }
     }
 
-    /// Enters a batch that arrived; its measurements are new only if it is an [`Arrival::First`]. Numbers that
-    /// were left out were sent too, unless there are more than `most`: then nothing is known of them.
+    /// Enters a batch that arrived; its measurements are new only if the result is [`Arrival::First`]. It counts
+    /// the numbers that were left out as sent, unless there are more than `most`: then it ignores them.
     ///
-    /// A last batch that comes before one that is already there is not believed.
+    /// A last batch whose number is lower than one that has come already is [`Arrival::NotOurs`].
     pub fn arrived(&mut self, batch: &Batch<'_>, most: u64) -> Arrival {
         let (number, position) = (batch.sequence(), batch.position());
         let highest = self.tracker.last_sent();
@@ -187,19 +186,19 @@ impl<M: Memory<TrackWord>> BatchTracker<M> {
         self.tracker.received(batch.sequence(), 0)
     }
 
-    /// Whether the last batch of the run came, so that the counts hold all that were sent.
+    /// Whether the last batch of the run came, so that the counts include every batch sent.
     #[must_use]
     pub fn knows_end(&self) -> bool {
         self.end.is_some()
     }
 
-    /// What became of the batches so far; those that may still come are not lost.
+    /// The counts of the batches so far; batches that may still come are not lost.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.tracker.counts()
     }
 
-    /// What became of them when nothing more is awaited.
+    /// The final counts: no more batches are expected.
     #[must_use]
     pub fn finish(self) -> Counts {
         self.tracker.finish()

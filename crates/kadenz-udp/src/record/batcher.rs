@@ -9,8 +9,8 @@ use crate::wire::{
     Flags, HEADER_BYTES, Header, Kind, RunId, Sequence, Stamp, TAG_BYTES, Token, Unfit, put,
 };
 
-/// What a batch takes unless told otherwise: with IPv6 (40 bytes) and UDP (8) it fits a frame of
-/// Ethernet's 1500 with room for a tunnel, so that no batch is fragmented.
+/// The default size of a batch: with IPv6 (40 bytes) and UDP (8) it fits a frame of Ethernet's 1500 with room for a
+/// tunnel, so that no batch is fragmented.
 pub const DEFAULT_BATCH_BYTES: usize = 1400;
 
 /// Bytes of the body before the first measurement.
@@ -61,20 +61,20 @@ impl core::error::Error for Full {}
 /// ```
 ///
 /// # Real-time safety
-/// Real-time safe, but where measuring must not be disturbed a thread of its own should send.
+/// Real-time safe, but where the measurement must not be disturbed, another thread should send.
 #[derive(Clone, Debug)]
 pub struct Batcher<M> {
     buffer: M,
     run: RunId,
     token: Option<Token>,
     sequence: Sequence,
-    /// Where the next measurement goes.
+    /// The offset of the next measurement.
     end: usize,
     count: u16,
 }
 
 impl<M: Memory<u8>> Batcher<M> {
-    /// Packs into datagrams of at most the buffer's length.
+    /// Makes a batcher of datagrams of at most the buffer's length.
     ///
     /// # Errors
     /// [`Unfit`] if the buffer cannot hold a measurement or is larger than a UDP datagram.
@@ -95,7 +95,7 @@ impl<M: Memory<u8>> Batcher<M> {
     /// Adds a measurement to the batch.
     ///
     /// # Errors
-    /// [`Full`] if it has no more room; the batch stays as it is.
+    /// [`Full`] if the batch has no more room; the batch stays as it is.
     pub fn push(&mut self, measurement: &Measurement) -> Result<(), Full> {
         let room = self.room();
         let mut pen = Pen {
@@ -108,7 +108,7 @@ impl<M: Memory<u8>> Batcher<M> {
         Ok(())
     }
 
-    /// Completes the batch, and begins the next: the datagram to send.
+    /// Completes the batch, begins the next one, and returns the datagram to send.
     pub fn finish(&mut self, stamp: Stamp, position: Position) -> &[u8] {
         let header = Header {
             kind: Kind::Batch,
@@ -143,7 +143,7 @@ impl<M: Memory<u8>> Batcher<M> {
         self.count.into()
     }
 
-    /// Whether there is none in it.
+    /// Whether the batch is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.count == 0

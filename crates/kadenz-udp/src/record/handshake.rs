@@ -1,4 +1,4 @@
-//! How a controller and a logging server come to know each other.
+//! The handshake of a controller and a logging server.
 //!
 //! ```text
 //! controller                         server
@@ -10,32 +10,32 @@
 //!                             <───── BatchKept
 //! ```
 //!
-//! Who returns the cookie receives at the address that it sends from. Until then the server keeps nothing
-//! of it, and afterwards it believes a batch only from that address and run. To a batch of anybody else it
-//! answers with a cookie too, so that a server that was started again, or has forgotten a controller that
-//! said nothing, learns of it anew. No answer is longer than its question.
+//! A controller that returns the cookie receives at the address that it sends from. Until then the server keeps no
+//! state of it, and afterwards it accepts batches only from that address and run. The server answers a batch of any
+//! other sender with a cookie too, so that a server that was restarted, or has forgotten a silent controller,
+//! accepts it anew. No answer is longer than its question.
 
 use crate::controller::DeviceKey;
 use crate::wire::{
     Flags, HEADER_BYTES, Header, Kind, Packet, RunId, Sequence, Stamp, TAG_BYTES, Token, put,
 };
 
-/// What a logging server answers to a [`Batch`](super::Batch) or a [`Kind::Hello`].
+/// A logging server's answer to a [`Batch`](super::Batch) or a [`Kind::Hello`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerReply {
-    /// To a batch: it is kept.
+    /// To a batch: the server has kept it.
     Kept,
-    /// Say hello with this stamp, then your batches are taken.
+    /// The controller must send a hello with this stamp before the server takes its batches.
     Cookie(Stamp),
-    /// To a hello with the right stamp: batches are taken from now on.
+    /// To a hello with the right stamp: the server takes batches from now on.
     Welcome,
-    /// There is no room for another controller.
+    /// The server has no room for another controller.
     Refused,
 }
 
-/// Makes the server's answer in the bytes of the question: its header with another kind, without a body,
-/// and with a tag if the question had one. How many bytes to send back; `None` if these ask nothing of a
-/// logging server.
+/// Writes the server's answer into the bytes of the question: its header with another kind, without a body, and
+/// with a tag if the question had one. Returns the number of bytes to send back, or `None` if the bytes are no
+/// question to a logging server.
 ///
 /// ```
 /// use kadenz_udp::record::{Batcher, Position, ServerReply, server_reply};
@@ -66,7 +66,7 @@ pub fn server_reply(
     if let ServerReply::Cookie(cookie) = reply {
         header.stamp = cookie;
     }
-    // No longer than what came, because a tag is only added where one was.
+    // Never longer than the question, because it has a tag only if the question has one.
     header.flags = Flags {
         token: header.flags.token && token.is_some(),
         stamps: false,
@@ -80,14 +80,14 @@ pub fn server_reply(
     Some(length)
 }
 
-/// The cookies of a logging server: 64 bits of HMAC-SHA256 over the controller's address and run, with a
-/// secret of the server as the key. Whoever does not receive at an address cannot know its cookie, and the
-/// server keeps nothing to check it. The idea is that of DTLS (RFC 6347 section 4.2.1).
+/// The cookies of a logging server: 64 bits of HMAC-SHA256 over the controller's address and run, with a secret of
+/// the server as the key. A peer that does not receive at an address cannot know its cookie, and the server keeps
+/// no state to check it. The idea is that of DTLS (RFC 6347 section 4.2.1).
 #[derive(Clone, Debug)]
 pub struct Cookies(Token);
 
 impl Cookies {
-    /// Cookies by this secret, which nobody else may know.
+    /// Makes cookies from this secret, which only the server may know.
     #[must_use]
     pub fn new(secret: &[u8; 32]) -> Self {
         Self(Token::keyed(secret))
@@ -110,7 +110,7 @@ impl Cookies {
         put(&mut bytes, 22, &run.0.to_be_bytes());
         self.0.seal(&mut bytes);
         let cookie = bytes.get(26..).and_then(|tag| tag.first_chunk());
-        // 0 is what a hello without a cookie says.
+        // 0 stands for a hello without a cookie.
         Stamp(
             cookie
                 .map_or(0, |cookie| u64::from_be_bytes(*cookie))
@@ -119,22 +119,22 @@ impl Cookies {
     }
 }
 
-/// What the server said to a controller.
+/// The meaning of a server's datagram for a controller.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HandshakeEvent {
-    /// Nothing to this run.
+    /// The datagram does not concern this run.
     Nothing,
-    /// It wants to hear a hello: send [`Introduction::hello`].
+    /// The server requires a hello: send [`Introduction::hello`].
     AskedAgain,
-    /// Batches are taken from now on.
+    /// The server takes batches from now on.
     Welcome,
-    /// It has no room for this controller.
+    /// The server has no room for this controller.
     Refused,
-    /// The batch of this number is kept.
+    /// The server has kept the batch of this number.
     Kept(Sequence),
 }
 
-/// The controller's side of the handshake, which goes on beside its batches: a server may ask again.
+/// The controller's side of the handshake, which runs beside its batches: a server may require it again.
 ///
 /// ```
 /// use kadenz_udp::controller::DeviceKey;
@@ -165,7 +165,7 @@ pub struct Introduction {
 }
 
 impl Introduction {
-    /// Of a run that nothing was heard about yet.
+    /// Makes the handshake of a run that the server has not answered yet.
     #[must_use]
     pub fn new(run: RunId, token: Option<Token>) -> Self {
         Self {
@@ -176,7 +176,7 @@ impl Introduction {
         }
     }
 
-    /// The hello to send: with the cookie that was heard last, or 0.
+    /// The hello to send: with the last received cookie, or 0.
     pub fn hello(&mut self) -> &[u8] {
         let header = Header {
             kind: Kind::Hello,
@@ -197,7 +197,7 @@ impl Introduction {
         hello
     }
 
-    /// What a datagram of the server says.
+    /// Interprets a datagram of the server.
     pub fn heard(&mut self, datagram: &[u8]) -> HandshakeEvent {
         let Ok(packet) = Packet::open(datagram, self.token.as_ref()) else {
             return HandshakeEvent::Nothing;

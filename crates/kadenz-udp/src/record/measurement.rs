@@ -9,40 +9,40 @@ const IPV6: u8 = 1;
 const ANSWERED: u8 = 1 << 1;
 const STAMPED: u8 = 1 << 2;
 
-/// What became of a probe.
+/// The result of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// Its answer came.
     Answered {
-        /// When, by the sender's clock.
+        /// When the answer came, by the sender's clock.
         received_ns: u64,
-        /// What the device's own clock said.
+        /// The stamps of the device's own clock.
         device: Option<DeviceStamps>,
     },
-    /// Nothing came.
+    /// No answer came.
     Lost,
 }
 
-/// One probe and what became of it. All times but the device's are of the sender's clock.
+/// One probe and its result. All times except the device's are of the sender's clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Measurement {
-    /// To whom it went.
+    /// The device that the probe went to.
     pub device: DeviceKey,
     /// Its number.
     pub sequence: Sequence,
-    /// When the beat wanted it sent.
+    /// The beat at which it should have been sent.
     pub intended_ns: u64,
     /// When it was sent.
     pub sent_ns: u64,
-    /// What became of it.
+    /// Its result.
     pub outcome: Outcome,
 }
 
 impl Measurement {
-    /// The most bytes that one takes on the wire.
+    /// The most bytes of one measurement on the wire.
     pub const MAX_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
 
-    /// Appends itself; `None`, and an unknown part of itself, if there is no room.
+    /// Appends the measurement; if there is no room, returns `None` after it has appended an unknown part.
     pub(crate) fn write(&self, to: &mut Pen<'_>) -> Option<()> {
         let (answered, device) = match self.outcome {
             Outcome::Answered {
@@ -77,7 +77,7 @@ impl Measurement {
         Some(())
     }
 
-    /// Takes one from the front; `None` if what stands there is none.
+    /// Takes a measurement from the front; returns `None` if the bytes are none.
     pub(crate) fn read(from: &mut Eye<'_>) -> Option<Self> {
         let [flags] = from.take()?;
         let stamped_only = flags & STAMPED != 0 && flags & ANSWERED == 0;
@@ -108,7 +108,7 @@ fn read_device(from: &mut Eye<'_>, ipv6: bool) -> Option<DeviceKey> {
         return Some(DeviceKey::new(address.into(), from.take_u16()?));
     }
     let address = Ipv6Addr::from(from.take::<16>()?);
-    // Each device has one form: IPv4 inside IPv6 is written as IPv4.
+    // Each device has one form: an IPv4 address inside IPv6 is written as IPv4.
     if address.to_ipv4_mapped().is_some() {
         return None;
     }
@@ -117,7 +117,7 @@ fn read_device(from: &mut Eye<'_>, ipv6: bool) -> Option<DeviceKey> {
     Some(DeviceKey::new(address.into(), port).with_scope(scope))
 }
 
-/// The outer `None` is a cut, the inner one a device without stamps.
+/// The outer `None` means that the bytes are cut, the inner one a device without stamps.
 fn read_stamps(from: &mut Eye<'_>, stamped: bool) -> Option<Option<DeviceStamps>> {
     if !stamped {
         return Some(None);
@@ -128,7 +128,7 @@ fn read_stamps(from: &mut Eye<'_>, stamped: bool) -> Option<Option<DeviceStamps>
     }))
 }
 
-/// Writes forwards into a slice.
+/// A writer that appends to a slice.
 pub(crate) struct Pen<'a> {
     pub(crate) bytes: &'a mut [u8],
     pub(crate) at: usize,
@@ -144,7 +144,7 @@ impl Pen<'_> {
     }
 }
 
-/// Reads forwards from a slice.
+/// A reader that takes bytes from the front of a slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Eye<'a>(pub(crate) &'a [u8]);
 

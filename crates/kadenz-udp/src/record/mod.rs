@@ -1,8 +1,8 @@
 //! Measurements on their way to a logging server.
 //!
-//! The one that measures must not wait for a disk, so it sends what it measured to one that may.
-//! Measurements travel in batches ([`Batcher`], [`Batch`]); the server sees by the numbers of the
-//! batches which of them were lost ([`BatchTracker`]). Before it takes any it is introduced ([`Introduction`],
+//! The measuring program must not wait for a disk, so it sends its measurements to a server, which may.
+//! Measurements travel in batches ([`Batcher`], [`Batch`]); the server detects lost batches by their numbers
+//! ([`BatchTracker`]). Before the server takes batches, the controller introduces itself ([`Introduction`],
 //! [`Cookies`]).
 //!
 //! The body of a [`Kind::Batch`](crate::wire::Kind), numbers big-endian:

@@ -1,23 +1,23 @@
-//! Why bytes are no datagram of ours, and why none can be written.
+//! Why bytes are no datagram of this protocol, and why a datagram cannot be written.
 
 use core::fmt;
 
 use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 
-/// Why bytes are not a datagram of this protocol. None of it says anything about its sender's intent:
-/// other programs may use the same port.
+/// Why bytes are not a datagram of this protocol. None of this shows the sender's intent: other programs may use
+/// the same port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Malformed {
     /// Too short for the header and what its flags announce.
     Short {
-        /// Bytes that came.
+        /// Bytes received.
         given: usize,
-        /// Bytes that were announced.
+        /// Bytes needed.
         least: usize,
     },
-    /// The first byte is of no kind of version 1.
+    /// The first byte is no kind of version 1.
     Kind(u8),
-    /// Flags that version 1 does not know.
+    /// Flags that version 1 does not define.
     Flags(u8),
     /// The name of a device is longer than its room, or holds more than printable ASCII.
     Name,
@@ -52,13 +52,13 @@ impl fmt::Display for Malformed {
 
 impl core::error::Error for Malformed {}
 
-/// Why a datagram was not taken.
+/// Why a datagram was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refused {
-    /// It is none of ours.
+    /// It is no datagram of this protocol.
     Malformed(Malformed),
-    /// Its tag was not made with the token, it has no tag where one is asked for, or one where there
-    /// is no token to check it with.
+    /// Its tag was not made with the token, it has no tag where one is required, or it has a tag where there is no
+    /// token to check it with.
     WrongToken,
 }
 
@@ -84,7 +84,7 @@ impl core::error::Error for Refused {}
 /// Why a datagram cannot be written into a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unfit {
-    /// The buffer is too small for what the datagram must carry.
+    /// The buffer is too small for the required parts of the datagram.
     TooSmall {
         /// Bytes of the buffer.
         given: usize,

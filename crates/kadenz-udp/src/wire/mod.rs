@@ -36,8 +36,8 @@ pub const TAG_BYTES: usize = 16;
 /// The largest payload of UDP over IPv4: 65,535 bytes less 20 of IPv4 (RFC 791) and 8 of UDP (RFC 768).
 pub const MAX_PAYLOAD_BYTES: usize = 65_507;
 
-/// What fills the byte at `offset` of a probe: no two neighbours are alike, and neither are two at
-/// the same place of neighbouring 256 bytes.
+/// The filler byte at `offset` of a probe: no two neighbours are alike, and neither are two at the same place of
+/// neighbouring 256 bytes.
 ///
 /// ```
 /// use kadenz_udp::wire::filler;
@@ -50,21 +50,21 @@ pub const fn filler(offset: usize) -> u8 {
     low ^ high ^ 0x5A
 }
 
-// Numbers that a datagram carries, each a type of its own so that none is taken for another.
+// Numbers that a datagram carries, each a type of its own so that none is mistaken for another.
 
-/// Which run a datagram belongs to: drawn anew for each run, so that late answers to an earlier run
-/// are told apart.
+/// The run that a datagram belongs to: a random number for each run, so that late answers to an earlier run are
+/// recognised.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RunId(pub u32);
 
-/// Which datagram of its run: counts from any number, one more each, and wraps.
+/// The number of a datagram in its run: begins at any number, grows by one, and wraps.
 ///
 /// Compared by [`distance_from`](Self::distance_from) and not by `<`, because it wraps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Sequence(pub u32);
 
 impl Sequence {
-    /// The next one.
+    /// The next number.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
@@ -87,7 +87,7 @@ impl Sequence {
 
 /// When a datagram was handed to the network: nanoseconds of the sender's own monotonic clock.
 ///
-/// Only the sender can make sense of it; everyone else sends it back as it came.
+/// Only the sender can interpret it; every other program returns it unchanged.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Stamp(pub u64);
 
@@ -101,52 +101,53 @@ pub struct DeviceStamps {
 }
 
 impl DeviceStamps {
-    /// What a request holds in their place, and what a device leaves that has no clock.
+    /// The value in a request, and in the answer of a device without a clock.
     pub const ABSENT: Self = Self {
         received_ns: 0,
         transmitted_ns: 0,
     };
 
-    /// How long the device held the question, in ns of its own clock; 0 if it claims to have
-    /// answered before it was asked.
+    /// How long the device held the question, in ns of its own clock; 0 if its stamps say that it answered before
+    /// it received the question.
     #[must_use]
     pub const fn held_ns(&self) -> u64 {
         self.transmitted_ns.saturating_sub(self.received_ns)
     }
 }
 
-// What a datagram is for.
+// The purpose of a datagram.
 
-/// Upper half of the first byte: our datagrams, in version 1 of the protocol.
+/// Upper half of the first byte: the datagrams of version 1 of the protocol.
 const VERSION: u8 = 0xA0;
 
-/// What a datagram is for: the lower half of its first byte.
+/// The purpose of a datagram: the lower half of its first byte.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// Controller to device: send this back.
     Probe,
     /// Device to controller: the probe, sent back.
     Reply,
-    /// Controller to everyone: who is there?
+    /// Controller to all devices: a request to answer.
     Discover,
-    /// Device to controller: I am, and this is my name.
+    /// Device to controller: the answer, with the device's name.
     Present,
     /// Controller to logging server: measurements.
     Batch,
-    /// Logging server to controller: that batch is kept.
+    /// Logging server to controller: the batch was kept.
     BatchKept,
-    /// Controller to logging server: I am going to send batches, or, with a cookie as its stamp: it is me.
+    /// Controller to logging server: an announcement of batches, or, with a cookie as its stamp, the proof of the
+    /// address.
     Hello,
-    /// Logging server to controller: say hello with this stamp.
+    /// Logging server to controller: send a hello with this stamp.
     Cookie,
-    /// Logging server to controller: your batches are taken.
+    /// Logging server to controller: batches are taken.
     Welcome,
-    /// Logging server to controller: there is no room for you.
+    /// Logging server to controller: there is no room for this controller.
     Refused,
 }
 
 impl Kind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 10] = [
         Self::Probe,
         Self::Reply,
@@ -178,7 +179,7 @@ impl Kind {
         VERSION | number
     }
 
-    /// What the first byte of a datagram announces; `None` if it is none of ours.
+    /// The kind that the first byte of a datagram announces; `None` if it is no datagram of this protocol.
     #[must_use]
     pub fn of(first_byte: u8) -> Option<Self> {
         Self::ALL
@@ -187,7 +188,7 @@ impl Kind {
     }
 }
 
-/// Whether a datagram has room for what is optional: the flags in its second byte.
+/// The optional parts of a datagram: the flags in its second byte.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Flags {
     pub(crate) token: bool,
@@ -198,7 +199,7 @@ impl Flags {
     const TOKEN: u8 = 1;
     const STAMPS: u8 = 1 << 1;
 
-    /// `None` if a bit is set that this version does not know: guessing would misread the rest.
+    /// `None` if a bit is set that this version does not define: guessing would misread the rest.
     pub(crate) fn of(byte: u8) -> Option<Self> {
         let known = byte & !(Self::TOKEN | Self::STAMPS) == 0;
         known.then_some(Self {
@@ -213,7 +214,7 @@ impl Flags {
     }
 }
 
-// What a device calls itself.
+// The name of a device.
 
 /// A device's name: up to 48 characters of printable ASCII, so that it can be shown in any terminal.
 ///
@@ -233,13 +234,13 @@ impl Name {
     /// The longest name.
     pub const MAX_BYTES: usize = 48;
 
-    /// No name.
+    /// An empty name.
     pub const EMPTY: Self = Self {
         bytes: [0; Self::MAX_BYTES],
         length: 0,
     };
 
-    /// A name; `None` if it is longer than 48 bytes or holds more than printable ASCII.
+    /// Makes a name; returns `None` if it is longer than 48 bytes or holds anything but printable ASCII.
     #[must_use]
     pub fn new(text: &str) -> Option<Self> {
         Self::from_bytes(text.as_bytes())
@@ -278,7 +279,7 @@ impl Name {
         *length = u8::try_from(fits).unwrap_or(u8::MAX);
     }
 
-    /// Reads what [`write`](Self::write) wrote; a body without a byte holds no name.
+    /// Reads the output of [`write`](Self::write); an empty body holds no name.
     pub(crate) fn read(body: &[u8]) -> Result<Self, Malformed> {
         let Some((length, room)) = body.split_first() else {
             return Ok(Self::EMPTY);

@@ -1,11 +1,11 @@
-//! A datagram as it was received.
+//! A received datagram.
 
 use super::{
     DeviceStamps, Flags, HEADER_BYTES, Kind, Malformed, Name, Refused, RunId, STAMPS_BYTES,
     Sequence, Stamp, TAG_BYTES, Token, filler,
 };
 
-/// A datagram of this protocol, read from bytes that anyone may have sent.
+/// A datagram of this protocol, read from bytes of any sender.
 ///
 /// ```
 /// use kadenz_udp::wire::{Malformed, Packet, Refused, Token};
@@ -23,23 +23,23 @@ pub struct Packet<'a> {
 }
 
 impl<'a> Packet<'a> {
-    /// Reads a datagram and asks for no token.
+    /// Reads a datagram and requires no token.
     ///
     /// # Errors
-    /// [`Malformed`] if the bytes are none of ours.
+    /// [`Malformed`] if the bytes are no datagram of this protocol.
     ///
     /// # Real-time safety
-    /// Real-time safe; looks at the header only.
+    /// Real-time safe; reads the header only.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, Malformed> {
         let header = Header::read(bytes)?;
         Ok(Self { header, bytes })
     }
 
-    /// Reads a datagram that must be made with `token`, or, without one, must have no tag.
+    /// Reads a datagram that must be tagged with `token`, or, without one, must have no tag.
     ///
     /// # Errors
-    /// [`Refused::Malformed`] if the bytes are none of ours, [`Refused::WrongToken`] if their maker
-    /// does not know the token.
+    /// [`Refused::Malformed`] if the bytes are no datagram of this protocol, [`Refused::WrongToken`] if their
+    /// sender does not know the token.
     pub fn open(bytes: &'a [u8], token: Option<&Token>) -> Result<Self, Refused> {
         let packet = Self::parse(bytes)?;
         let taken = match token {
@@ -53,13 +53,13 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// What it is for.
+    /// Its purpose.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.header.kind
     }
 
-    /// The run it belongs to.
+    /// The run that it belongs to.
     #[must_use]
     pub fn run(&self) -> RunId {
         self.header.run
@@ -71,14 +71,14 @@ impl<'a> Packet<'a> {
         self.header.sequence
     }
 
-    /// The stamp of whoever sent the first of probe and reply. A device might return another than
-    /// it was sent: compare it with what was sent before computing a time of it.
+    /// The stamp of the probe's sender, in a probe and in its reply. A device might return another stamp than it
+    /// received: compare it with the stamp that was sent before computing a time from it.
     #[must_use]
     pub fn stamp(&self) -> Stamp {
         self.header.stamp
     }
 
-    /// What the device's own clock said; `None` if nobody asked, or the device has none.
+    /// The stamps of the device's own clock; `None` if the question did not request them, or the device has none.
     #[must_use]
     pub fn device_stamps(&self) -> Option<DeviceStamps> {
         let stamps = read_stamps(self.bytes);
@@ -103,13 +103,13 @@ impl<'a> Packet<'a> {
         self.has_tag() && token.sealed(self.bytes)
     }
 
-    /// Its bytes from the first to the last.
+    /// All its bytes.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
-    /// What stands between header, device stamps and tag.
+    /// The bytes between header, device stamps and tag.
     #[must_use]
     pub fn body(&self) -> &'a [u8] {
         let tag = usize::from(self.has_tag()) * TAG_BYTES;
@@ -131,11 +131,11 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// How many bytes of the filler are not what they were sent as: of a [`Kind::Probe`], a
-    /// [`Kind::Reply`] or a [`Kind::Discover`]; 0 of any other.
+    /// How many bytes of the filler differ from those sent: of a [`Kind::Probe`], a [`Kind::Reply`] or a
+    /// [`Kind::Discover`]; 0 of any other kind.
     ///
-    /// A wrong byte passed the checksums of Ethernet and UDP, or the latter was switched off. Takes
-    /// time that grows with the datagram.
+    /// A wrong byte has passed the checksums of Ethernet and UDP, or the latter was switched off. Takes time that
+    /// grows with the datagram.
     #[must_use]
     pub fn damaged_bytes(&self) -> usize {
         if !matches!(self.kind(), Kind::Probe | Kind::Reply | Kind::Discover) {
@@ -147,7 +147,7 @@ impl<'a> Packet<'a> {
     }
 }
 
-// The first bytes of every datagram, and where the optional ones stand.
+// The header of every datagram, and the offsets of the optional parts.
 
 /// The 18 bytes that begin every datagram; numbers are big-endian.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -160,7 +160,7 @@ pub(crate) struct Header {
 }
 
 impl Header {
-    /// Bytes that a datagram needs for its header and what its flags announce.
+    /// Bytes that a datagram needs for its header and the parts that its flags announce.
     pub(crate) fn least_bytes(flags: Flags) -> usize {
         let stamps = usize::from(flags.stamps) * STAMPS_BYTES;
         HEADER_BYTES + stamps + usize::from(flags.token) * TAG_BYTES
@@ -192,7 +192,7 @@ impl Header {
         })
     }
 
-    /// Writes itself to the begin of `bytes`, as far as they reach.
+    /// Writes the header to the beginning of `bytes`, as far as they reach.
     pub(crate) fn write(&self, bytes: &mut [u8]) {
         put(bytes, 0, &[self.kind.first_byte(), self.flags.byte()]);
         put(bytes, 2, &self.run.0.to_be_bytes());
@@ -200,13 +200,13 @@ impl Header {
     }
 }
 
-/// Writes what differs between two datagrams of a run.
+/// Writes the fields that differ between two datagrams of a run.
 pub(crate) fn write_turn(bytes: &mut [u8], sequence: Sequence, stamp: Stamp) {
     put(bytes, 6, &sequence.0.to_be_bytes());
     put(bytes, 10, &stamp.0.to_be_bytes());
 }
 
-/// Reads the room for the device's stamps.
+/// Reads the device's stamps.
 pub(crate) fn read_stamps(bytes: &[u8]) -> DeviceStamps {
     DeviceStamps {
         received_ns: u64_at(bytes, HEADER_BYTES),
@@ -214,7 +214,7 @@ pub(crate) fn read_stamps(bytes: &[u8]) -> DeviceStamps {
     }
 }
 
-/// Writes the room for the device's stamps.
+/// Writes the device's stamps.
 pub(crate) fn write_stamps(bytes: &mut [u8], stamps: DeviceStamps) {
     put(bytes, HEADER_BYTES, &stamps.received_ns.to_be_bytes());
     put(

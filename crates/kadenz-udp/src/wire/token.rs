@@ -1,4 +1,4 @@
-//! The token that controller and devices share, so that strangers get no answer.
+//! The token that controller and devices share, so that unknown peers get no answer.
 
 use core::fmt;
 
@@ -9,10 +9,9 @@ use super::TAG_BYTES;
 
 /// A secret that controller, devices and logging server share.
 ///
-/// A datagram made with it ends in a tag: the first 16 bytes of HMAC-SHA256 (RFC 2104, RFC 4231) over
-/// everything before them. The tag says that its maker knows the token. It hides nothing, and a
-/// datagram that was overheard can be sent again: the rate limit of [`Echo`](crate::device::Echo)
-/// bounds what that yields.
+/// A datagram made with it ends in a tag: the first 16 bytes of HMAC-SHA256 (RFC 2104, RFC 4231) over everything
+/// before them. The tag proves that its sender knows the token. It encrypts nothing, and an attacker can send an
+/// overheard datagram again: the rate limit of [`Echo`](crate::device::Echo) bounds what that yields.
 ///
 /// ```
 /// use kadenz_udp::wire::Token;
@@ -24,17 +23,17 @@ use super::TAG_BYTES;
 /// ```
 #[derive(Clone)]
 pub struct Token {
-    /// The hash after it took the key, so that a packet costs only its own bytes.
+    /// The state of the hash after the key, so that a packet costs only its own bytes.
     keyed: Hmac<Sha256>,
 }
 
 impl Token {
-    /// The shortest token taken: below, it would be guessed.
+    /// The shortest valid token: a shorter one could be guessed.
     pub const MIN_BYTES: usize = 8;
-    /// The longest token taken: the block of SHA-256, which HMAC uses as it is.
+    /// The longest valid token: the block of SHA-256, which HMAC uses as it is.
     pub const MAX_BYTES: usize = 64;
 
-    /// A token of these bytes.
+    /// Makes a token of these bytes.
     ///
     /// # Errors
     /// [`BadToken`] if there are fewer than 8 or more than 64.
@@ -47,7 +46,7 @@ impl Token {
         Ok(Self { keyed })
     }
 
-    /// A key that is no user's token.
+    /// Makes a key that is no user's token.
     pub(crate) fn keyed(key: &[u8; 32]) -> Self {
         let mut block = [0; 64];
         for (to, from) in block.iter_mut().zip(key) {
@@ -58,7 +57,7 @@ impl Token {
         }
     }
 
-    /// Writes the tag over all but the last 16 bytes into these; a shorter buffer stays as it is.
+    /// Writes the tag of all but the last 16 bytes into the last 16; a shorter buffer stays as it is.
     pub(crate) fn seal(&self, datagram: &mut [u8]) {
         let Some((content, tag)) = datagram.split_last_chunk_mut::<TAG_BYTES>() else {
             return;
@@ -69,7 +68,7 @@ impl Token {
         }
     }
 
-    /// Whether the last 16 bytes are the tag of those before; takes as long for a wrong tag.
+    /// Whether the last 16 bytes are the tag of those before; a wrong tag takes the same time.
     pub(crate) fn sealed(&self, datagram: &[u8]) -> bool {
         datagram
             .split_last_chunk::<TAG_BYTES>()
@@ -81,16 +80,16 @@ impl Token {
 }
 
 impl fmt::Debug for Token {
-    /// Names the type and no more: what is printed ends in logs.
+    /// Prints only the type: what is printed ends in logs.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Token")
     }
 }
 
-/// A token of a length that is not taken.
+/// A token of an invalid length.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadToken {
-    /// Bytes it has.
+    /// Its length in bytes.
     pub given: usize,
 }
 

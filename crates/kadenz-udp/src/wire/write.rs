@@ -4,7 +4,7 @@ use super::filler;
 use super::packet::{self, Header};
 use super::{DeviceStamps, Flags, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token, Unfit};
 
-/// A probe: what a device sends back.
+/// A probe: a datagram that a device sends back.
 ///
 /// A sender writes it once and from then on only [`patch`]es sequence and stamp.
 ///
@@ -26,11 +26,11 @@ pub struct Probe<'t> {
     pub run: RunId,
     /// Its place in the run.
     pub sequence: Sequence,
-    /// When it goes out, by the sender's clock.
+    /// When it is sent, by the sender's clock.
     pub stamp: Stamp,
-    /// Whether the device is asked for its own receive and transmit stamps: 16 bytes.
+    /// Whether it requests the device's own receive and transmit stamps: 16 bytes.
     pub stamps: bool,
-    /// What it is tagged with: 16 bytes.
+    /// The token of its tag: 16 bytes.
     pub token: Option<&'t Token>,
 }
 
@@ -41,7 +41,7 @@ impl Probe<'_> {
         Header::least_bytes(self.flags())
     }
 
-    /// Writes a probe that fills the buffer; how many bytes that is.
+    /// Writes a probe that fills the buffer, and returns how many bytes that is.
     ///
     /// # Errors
     /// [`Unfit`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
@@ -68,17 +68,17 @@ impl Probe<'_> {
     }
 }
 
-/// Who is there? Each device answers with its name, as far as it fits: 49 bytes beyond
-/// [`least_bytes`](Self::least_bytes) hold any.
+/// A request to all devices. Each device answers with its name, as far as it fits: 49 bytes beyond
+/// [`least_bytes`](Self::least_bytes) hold any name.
 #[derive(Clone, Copy, Debug)]
 pub struct Discover<'t> {
     /// The run it belongs to.
     pub run: RunId,
-    /// Which question this is.
+    /// The number of this request.
     pub sequence: Sequence,
-    /// When it goes out, by the sender's clock.
+    /// When it is sent, by the sender's clock.
     pub stamp: Stamp,
-    /// What it is tagged with: 16 bytes.
+    /// The token of its tag: 16 bytes.
     pub token: Option<&'t Token>,
 }
 
@@ -86,13 +86,13 @@ impl Discover<'_> {
     /// A payload that leaves room for the longest name.
     pub const ROOMY_BYTES: usize = 96;
 
-    /// The smallest payload that carries such a question.
+    /// The smallest payload that carries such a request.
     #[must_use]
     pub fn least_bytes(&self) -> usize {
         Header::least_bytes(self.flags())
     }
 
-    /// Writes a question that fills the buffer; how many bytes that is.
+    /// Writes a request that fills the buffer, and returns how many bytes that is.
     ///
     /// # Errors
     /// [`Unfit`] as of [`Probe::write`].
@@ -115,11 +115,11 @@ impl Discover<'_> {
     }
 }
 
-/// Gives a datagram that was written before a new sequence and stamp, and a new tag if it has one.
+/// Writes a new sequence and stamp into a datagram that was written before, and a new tag if it has one.
 ///
 /// # Errors
-/// [`Unfit::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps a
-/// tag that is wrong now, and is not answered.
+/// [`Unfit::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag, which
+/// is wrong then, so that it gets no answer.
 ///
 /// # Real-time safety
 /// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.

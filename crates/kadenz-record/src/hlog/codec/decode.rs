@@ -1,4 +1,4 @@
-//! Bytes to histogram.
+//! Decoding bytes to a histogram.
 
 use flate2::{Decompress, FlushDecompress, Status};
 
@@ -8,17 +8,16 @@ use super::header::{
 };
 use crate::histogram::{Cell, Histogram, Layout, SparseHistogram};
 
-/// How much more room a stream is given at least, whatever it claims to need.
+/// The least room that a stream is given, whatever size it claims.
 const ROOM: usize = 4096;
 
-/// Decodes histograms of every version. Keeps its buffers, so that a log of many lines allocates
-/// them once. Trusts no byte: bad input is an error, and memory is bounded by the counters of the
-/// largest layout there is, about 50 MB, and by a small multiple of what the input really unpacks
-/// to.
+/// Decodes histograms of every version. Keeps its buffers, so that a log of many lines allocates them once. Trusts
+/// no byte: invalid input is an error, and memory is bounded by the counters of the largest possible layout, about
+/// 50 MB, and by a small multiple of the real unpacked size.
 #[derive(Debug)]
 pub struct Decoder {
     inflate: Decompress,
-    /// What was unpacked, and room for more.
+    /// The unpacked bytes, and room for more.
     plain: Vec<u8>,
     unpacked: usize,
     ended: bool,
@@ -74,8 +73,8 @@ impl Decoder {
         Ok(())
     }
 
-    /// The histogram in `bytes` in place of what `into` held. For whoever looks at one interval after
-    /// the other, this is faster than a [`Histogram`], whose counters are mostly zero.
+    /// Replaces the content of `into` with the histogram in `bytes`. For a caller that reads interval by interval,
+    /// this is faster than a [`Histogram`], whose counters are mostly zero.
     ///
     /// # Errors
     /// As [`Decoder::decode`]; `into` is then empty.
@@ -93,7 +92,7 @@ impl Decoder {
         filled.map(|_| ())
     }
 
-    /// The largest value of the histogram in `bytes`, as [`Histogram::max`] would tell it.
+    /// The largest value of the histogram in `bytes`, as [`Histogram::max`] would return it.
     ///
     /// # Errors
     /// As [`Decoder::decode`].
@@ -112,7 +111,7 @@ impl Decoder {
         Plain::check(header.layout, header.counts, counts)
     }
 
-    /// The header of the histogram in `bytes`, and its counts as they stand there.
+    /// The header of the histogram in `bytes`, and its counts in encoded form.
     fn open<'a>(&'a mut self, bytes: &'a [u8]) -> Result<(Header, &'a [u8]), DecodeError> {
         let (header, plain) = if is_compressed(bytes)? {
             let header = self.inflate(bytes)?;
@@ -131,7 +130,7 @@ impl Decoder {
         Ok((header, &plain[header.len..][..header.counts_len.min(have)]))
     }
 
-    /// Unpacks the zlib stream as far as the header in it says that it should go.
+    /// Unpacks the zlib stream up to the length that its header states.
     fn inflate(&mut self, bytes: &[u8]) -> Result<Header, DecodeError> {
         let need = complete_length(bytes)?;
         let stream = bytes
@@ -146,7 +145,7 @@ impl Decoder {
         self.inflate_up_to(stream, 4)?;
         self.inflate_up_to(stream, header_length(&self.plain[..self.unpacked])?)?;
         let header = Header::parse(&self.plain[..self.unpacked])?;
-        // A byte more lets the stream come to its end, where its checksum is.
+        // One more byte lets the stream reach its end, where its checksum is.
         self.inflate_up_to(stream, header.len + header.counts_len + 1)?;
         Ok(header)
     }
@@ -155,7 +154,7 @@ impl Decoder {
     fn inflate_up_to(&mut self, stream: &[u8], want: usize) -> Result<(), DecodeError> {
         while self.unpacked < want && !self.ended {
             if self.plain.len() == self.unpacked {
-                // Doubling from a small start: a claim alone takes no memory.
+                // Doubling from a small start: a claimed length alone takes no memory.
                 self.plain.resize((self.unpacked * 2).max(ROOM), 0);
             }
             let (consumed, produced) = (self.inflate.total_in(), self.inflate.total_out());
@@ -178,12 +177,12 @@ impl Decoder {
     }
 }
 
-/// Counts that were walked over once and are known to be sound.
+/// Counts that were iterated once and are valid.
 struct Plain<'a> {
     layout: Layout,
     counts: CountsEncoding,
     bytes: &'a [u8],
-    /// Where the first and the last count above zero are; `first > last` if there is none.
+    /// The indices of the first and the last count above zero; `first > last` if there is none.
     first: usize,
     last: usize,
     total: u64,
@@ -193,7 +192,7 @@ impl<'a> Plain<'a> {
     fn check(layout: Layout, counts: CountsEncoding, bytes: &'a [u8]) -> Result<Self, DecodeError> {
         let mut total = 0_u128;
         let (mut first, mut last) = (usize::MAX, 0);
-        // No branch that depends on the counts, here and below: they come in no order.
+        // No branch depends on the counts, here and below: they come in no order.
         walk(counts, bytes, |index, number| {
             total += u128::from(count(number));
             first = first.min(if number > 0 { index } else { usize::MAX });
@@ -220,7 +219,7 @@ impl<'a> Plain<'a> {
         let counters = sum.counts_to_add(&self.layout, self.first, self.last, self.total);
         let added = if let Some(counters) = counters {
             walk(self.counts, self.bytes, |index, number| {
-                // Beyond the last count there are zeros at most.
+                // Beyond the last count there are at most zeros.
                 if let Some(counter) = counters.get_mut(index) {
                     *counter = counter.saturating_add(count(number));
                 }
@@ -234,12 +233,12 @@ impl<'a> Plain<'a> {
     }
 }
 
-/// Puts the counts above zero into `cells`, which has room for every counter that `counts` can speak
-/// of, and tells how many there are and their sum.
+/// Puts the counts above zero into `cells`, which has room for every counter that `counts` can name, and returns
+/// how many there are and their sum.
 fn fill(cells: &mut [Cell], header: &Header, counts: &[u8]) -> Result<(usize, u64), DecodeError> {
     let (mut found, mut total, mut last) = (0_usize, 0_u128, 0);
     walk(header.counts, counts, |index, number| {
-        // Every number is written and only counts keep their place: again no branch on a count.
+        // Every number is written and only counts above zero advance the place: again no branch on a count.
         if let Some(cell) = cells.get_mut(found) {
             cell.index = index;
             cell.count = count(number);
@@ -251,7 +250,7 @@ fn fill(cells: &mut [Cell], header: &Header, counts: &[u8]) -> Result<(usize, u6
     Ok((found, checked(&header.layout, last, total)?))
 }
 
-/// The total, if counts that end at index `last` and add up to it are possible.
+/// The total, if counts that end at index `last` can add up to it.
 fn checked(layout: &Layout, last: usize, total: u128) -> Result<u64, DecodeError> {
     if last >= layout.len() {
         return Err(DecodeError::TooManyCounts(layout.len()));
@@ -260,12 +259,12 @@ fn checked(layout: &Layout, last: usize, total: u128) -> Result<u64, DecodeError
     Ok(total.unsigned_abs())
 }
 
-/// What a number counts: nothing where it stands for zeros.
+/// The count of a number: zero where the number stands for a run of zeros.
 fn count(number: i64) -> u64 {
     number.max(0).unsigned_abs()
 }
 
-/// Calls `each` with every number and the index it stands at.
+/// Calls `each` with every number and its index.
 #[inline]
 fn walk(
     counts: CountsEncoding,
@@ -290,7 +289,7 @@ fn walk_numbers(mut bytes: &[u8], mut each: impl FnMut(usize, i64)) -> Result<()
             });
         };
         bytes = rest;
-        // As the original, no more zeros than its array could have.
+        // As in the original, no more zeros than its array could have.
         if number < -i64::from(i32::MAX) {
             return Err(DecodeError::Count(number));
         }

@@ -1,4 +1,4 @@
-//! Histogram to bytes.
+//! Encoding a histogram to bytes.
 
 use flate2::{Compress, Compression, FlushCompress, Status};
 
@@ -31,13 +31,13 @@ impl Encoder {
         }
     }
 
-    /// The plain form. Counts above `i64::MAX`, which no reader could take, are cut to it.
+    /// The plain form. Counts above `i64::MAX`, which no reader could take, are reduced to it.
     pub fn plain(&mut self, histogram: &Histogram) -> &[u8] {
         self.fill_plain(histogram);
         &self.plain
     }
 
-    /// The compressed form, which is the one interval logs carry in Base64.
+    /// The compressed form, which interval logs carry in Base64.
     pub fn compressed(&mut self, histogram: &Histogram) -> &[u8] {
         self.fill_plain(histogram);
         self.compressed.clear();

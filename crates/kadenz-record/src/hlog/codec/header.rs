@@ -1,17 +1,17 @@
-//! What stands before the counts, and what can be wrong with it.
+//! The header before the counts, and its errors.
 
 use thiserror::Error;
 
 use crate::histogram::{Layout, NewLayoutError};
 
-/// The cookies, without the digit that tells the size of a word.
+/// The cookies, without the digit that holds the size of a word.
 const PLAIN_V0: u32 = 0x1c84_9308;
 const COMPRESSED_V0: u32 = 0x1c84_9309;
 const PLAIN_V1: u32 = 0x1c84_9301;
 const COMPRESSED_V1: u32 = 0x1c84_9302;
 const PLAIN_V2: u32 = 0x1c84_9303;
 const COMPRESSED_V2: u32 = 0x1c84_9304;
-/// The digit of a cookie that tells the size of a word.
+/// The digit of a cookie that holds the size of a word.
 const WORD_SIZE_MASK: u32 = 0xf0;
 
 /// The cookies that this crate writes: in V2 the digit is always 1.
@@ -27,18 +27,18 @@ pub(super) const COMPRESSED_HEADER: usize = 8;
 const HEADER_V0: usize = 32;
 const HEADER: usize = 40;
 
-/// Why bytes are not a histogram that can be read.
+/// Why bytes are no readable histogram.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum DecodeError {
     /// The bytes end too early.
     #[error("the histogram ends after {have} of {need} bytes: it was cut off")]
     TooShort {
-        /// Bytes there are.
+        /// Bytes given.
         have: usize,
-        /// Bytes there should be at least.
+        /// Bytes needed at least.
         need: usize,
     },
-    /// Something else altogether.
+    /// The cookie is unknown.
     #[error("cookie {0:#010x} is not that of a histogram of version 0, 1 or 2")]
     NotAHistogram(u32),
     /// Another type of histogram.
@@ -49,7 +49,7 @@ pub enum DecodeError {
     /// The zlib stream is damaged.
     #[error("its zlib stream is damaged: {0}")]
     Zlib(String),
-    /// Digits and range are none of a histogram's.
+    /// The digits and the range make no valid layout.
     #[error("its layout is impossible: {0}")]
     Layout(#[from] NewLayoutError),
     /// Values stand for fractions.
@@ -74,7 +74,7 @@ pub enum DecodeError {
     TotalTooLarge,
 }
 
-/// How counts are written.
+/// The encoding of counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CountsEncoding {
     /// Words of so many bytes, V0 and V1.
@@ -83,20 +83,20 @@ pub(super) enum CountsEncoding {
     Numbers,
 }
 
-/// What the header of the plain form says.
+/// The header of the plain form.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Header {
     /// Bytes of the header itself.
     pub(super) len: usize,
     pub(super) layout: Layout,
     pub(super) counts: CountsEncoding,
-    /// Bytes of counts; the most there may be where the header does not tell.
+    /// Bytes of counts; the most there may be where the header does not state it.
     pub(super) counts_len: usize,
-    /// Whether the header told.
+    /// Whether the header stated it.
     pub(super) counts_len_known: bool,
 }
 
-/// What a cookie announces.
+/// The form that a cookie announces.
 enum Form {
     Compressed,
     PlainV0,
@@ -115,8 +115,7 @@ fn form(cookie: u32) -> Result<Form, DecodeError> {
     }
 }
 
-/// How many bytes a histogram that begins with `start` takes, as far as its first 8 bytes tell;
-/// needs those.
+/// The length of a histogram that begins with `start`, as far as its first 8 bytes, which are required, state it.
 pub(in crate::hlog) fn complete_length(start: &[u8]) -> Result<usize, DecodeError> {
     let mut fields = BigEndianReader(start);
     let form = form(fields.u32()?)?;
@@ -180,7 +179,7 @@ impl Header {
         };
         let most = layout.len() * counts.most_bytes();
         let Some((counts_len, offset)) = known else {
-            // `last` is V0's total count, which the counts themselves tell too.
+            // `last` is V0's total count, which follows from the counts themselves, too.
             return Ok(Self {
                 len,
                 layout,
@@ -217,7 +216,7 @@ impl CountsEncoding {
     }
 }
 
-/// V0 and V1 tell the size of a word in the cookie; the lowest bit of that digit means no more.
+/// V0 and V1 hold the size of a word in the cookie; the lowest bit of that digit has no meaning any more.
 fn word_size(cookie: u32) -> Result<usize, DecodeError> {
     match (cookie & WORD_SIZE_MASK) >> 4 & !1 {
         size @ (2 | 4 | 8) => Ok(size as usize),
@@ -225,7 +224,7 @@ fn word_size(cookie: u32) -> Result<usize, DecodeError> {
     }
 }
 
-/// The ratio, a double. There are writers that leave it out, and some that write the integer 1.
+/// Checks the ratio, a double. Some writers leave it out, and some write the integer 1.
 fn check_ratio(bits: u64) -> Result<(), DecodeError> {
     match f64::from_bits(bits) {
         1.0 => Ok(()),
@@ -234,7 +233,7 @@ fn check_ratio(bits: u64) -> Result<(), DecodeError> {
     }
 }
 
-/// Takes big-endian numbers off the front.
+/// Reads big-endian numbers from the front of a slice.
 struct BigEndianReader<'a>(&'a [u8]);
 
 impl BigEndianReader<'_> {

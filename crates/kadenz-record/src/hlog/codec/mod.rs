@@ -15,10 +15,9 @@
 //! | .. | counts |
 //!
 //! and that of V0 has cookie, digits, lowest, highest and total count before the counts, 32 bytes.
-//! V2 writes a count as a number of 1 to 9 bytes, ZigZag and LEB128, in which a negative one stands
-//! for that many zeros; V0 and V1 write words of 2, 4 or 8 bytes. Counts stand in the order of
-//! their values, whatever the normalizing offset is: that says only how the Java original keeps
-//! them in memory.
+//! V2 writes a count as a number of 1 to 9 bytes, ZigZag and LEB128, in which a negative number stands for that
+//! many zeros; V0 and V1 write words of 2, 4 or 8 bytes. Counts are in the order of their values, whatever the
+//! normalizing offset is: the offset only says how the Java original keeps them in memory.
 //!
 //! ```
 //! use kadenz_record::{histogram::Histogram, hlog::codec::{Decoder, Encoder}};
@@ -60,7 +59,7 @@ fn put(value: i64, out: &mut Vec<u8>) {
     out.push(rest as u8);
 }
 
-/// The number at the front of `bytes` and what follows; nothing if they end within it.
+/// The number at the front of `bytes` and the rest; `None` if the bytes end within the number.
 #[inline(always)]
 fn take(bytes: &[u8]) -> Option<(i64, &[u8])> {
     let (&first, rest) = bytes.split_first()?;

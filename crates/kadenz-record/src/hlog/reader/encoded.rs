@@ -6,8 +6,8 @@ use super::{MalformedLine, ReadLogError};
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::hlog::codec::Decoder;
 
-/// The histogram of an interval as the log holds it. Every method decodes anew, in a few
-/// microseconds; buffers are kept by thread.
+/// The histogram of an interval in its encoded form. Every method decodes anew, in a few microseconds; each thread
+/// keeps its buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {
     text: Vec<u8>,
@@ -33,7 +33,7 @@ impl Encoded {
         Self { text, line }
     }
 
-    /// The line of the log that it stands on, the first is 1.
+    /// The line of the log that it is on; the first is 1.
     #[must_use]
     pub fn line(&self) -> u64 {
         self.line
@@ -45,8 +45,7 @@ impl Encoded {
         self.text.len()
     }
 
-    /// The largest value, as [`Histogram::max`] tells it; the log's own column for it is not
-    /// trusted.
+    /// The largest value, as [`Histogram::max`] returns it; the log's own column for it is not trusted.
     ///
     /// # Errors
     /// When the payload is damaged or of a kind that is not supported.
@@ -79,8 +78,8 @@ impl Encoded {
         self.with(|bytes, decoder| Ok(decoder.add_to(bytes, sum)?))
     }
 
-    /// The histogram in place of what `into` held; for whoever looks at one interval after the other,
-    /// the fastest way.
+    /// Replaces the content of `into` with the histogram; the fastest way for a caller that reads interval by
+    /// interval.
     ///
     /// # Errors
     /// As [`Encoded::max_ns`]; `into` is then empty.
@@ -89,7 +88,7 @@ impl Encoded {
         self.with(|bytes, decoder| Ok(decoder.sparse_into(bytes, into)?))
     }
 
-    /// The payload, if it is of the form that Kadenz writes itself.
+    /// The payload, if it is of the form that Kadenz itself writes.
     pub(crate) fn as_written(&self) -> Option<&str> {
         let written = self.text.starts_with(WRITTEN_COOKIE.as_bytes());
         written.then(|| str::from_utf8(&self.text).ok()).flatten()

@@ -1,4 +1,4 @@
-//! What a line says.
+//! Parsing one line of a log.
 
 use std::fmt;
 use std::io::{self, BufRead, Read};
@@ -34,21 +34,21 @@ impl fmt::Display for Field {
     }
 }
 
-/// What is wrong with a line.
+/// Why a line is malformed.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum MalformedLine {
     /// It ends too early.
     #[error("it ends before its {0} is complete")]
     Ends(Field),
-    /// A number is none.
+    /// A field is no number.
     #[error("its {field} {text:?} is not a number of seconds")]
     Number {
-        /// Which field.
+        /// The field.
         field: Field,
-        /// What stands there.
+        /// Its text.
         text: String,
     },
-    /// There is something after the histogram.
+    /// There is more text after the histogram.
     #[error("{0:?} stands after its histogram: two lines may have run into one")]
     Extra(String),
     /// The histogram is not Base64.
@@ -57,13 +57,13 @@ pub enum MalformedLine {
     /// The histogram is damaged or not supported.
     #[error("its histogram cannot be read: {0}")]
     Histogram(#[from] DecodeError),
-    /// No line of an interval log is so long.
+    /// The line is longer than any valid one.
     #[error("it is longer than any line of an interval log, 80 MB")]
     TooLong,
 }
 
 impl MalformedLine {
-    /// What to do about it, where the cause does not say so itself.
+    /// The remedy, where the cause does not name it.
     pub(super) fn remedy(&self) -> &'static str {
         match self {
             Self::Histogram(DecodeError::DoubleHistogram | DecodeError::Ratio(_)) => "",
@@ -71,7 +71,7 @@ impl MalformedLine {
         }
     }
 
-    /// Whether the line could be the beginning of a good one.
+    /// Whether the line could be the beginning of a valid one.
     pub(super) fn is_cut(&self) -> bool {
         matches!(
             self,
@@ -88,7 +88,7 @@ pub(super) enum Line<'a> {
 }
 
 pub(super) struct Comment<'a> {
-    /// What stands after `#`.
+    /// The text after `#`.
     pub(super) text: &'a [u8],
     /// Whether a bracket that was opened is closed.
     pub(super) closed: bool,
@@ -101,11 +101,11 @@ pub(super) struct IntervalLine<'a> {
     pub(super) tag: Option<String>,
     pub(super) timestamp_s: f64,
     pub(super) length_s: f64,
-    /// The histogram, Base64 without padding, whole as far as its first bytes tell.
+    /// The histogram, Base64 without padding; complete as far as its first bytes show.
     pub(super) payload: &'a [u8],
 }
 
-/// Understands a line, given without its line break.
+/// Parses a line, given without its line break.
 pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, MalformedLine> {
     let line = trim(line);
     Ok(match line {
@@ -116,7 +116,7 @@ pub(super) fn parse(line: &[u8]) -> Result<Line<'_>, MalformedLine> {
     })
 }
 
-/// What separates fields, and may stand at the ends of a line.
+/// Characters that separate fields, and may be at the ends of a line.
 fn is_space(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\r')
 }
@@ -175,7 +175,7 @@ fn interval(line: &[u8]) -> Result<IntervalLine<'_>, MalformedLine> {
     };
     let timestamp_s = seconds(Field::StartTimestamp)?;
     let length_s = seconds(Field::IntervalLength)?;
-    // The maximum follows from the histogram; its column only has to be there.
+    // The maximum follows from the histogram; its column only has to exist.
     seconds(Field::IntervalMax)?;
     let payload = fields.next().ok_or(MalformedLine::Ends(Field::Histogram))?;
     let payload = without_padding(payload);
@@ -191,7 +191,7 @@ fn interval(line: &[u8]) -> Result<IntervalLine<'_>, MalformedLine> {
     })
 }
 
-/// Padding says nothing, and may be what a cut-off line lacks.
+/// Padding carries no information, and a cut-off line may lack it.
 fn without_padding(base64: &[u8]) -> &[u8] {
     let end = base64.iter().rposition(|byte| *byte != b'=');
     &base64[..end.map_or(0, |last| last + 1)]
@@ -201,15 +201,15 @@ fn number(text: &[u8]) -> Option<f64> {
     std::str::from_utf8(text).ok()?.parse().ok()
 }
 
-/// Whether more characters could make a number, a tag or a legend of it.
+/// Whether more characters could complete it to a number, a tag or a legend.
 fn is_beginning(text: &[u8]) -> bool {
     b"Tag=".starts_with(text)
         || b"\"StartTimestamp\"".starts_with(text)
         || text.iter().all(|byte| b"0123456789+-.eE".contains(byte))
 }
 
-/// A histogram that is shorter than its first bytes say, or not a histogram, is found here without
-/// decoding it.
+/// Finds, without decoding it, a histogram that is shorter than its first bytes state, or text that is no
+/// histogram.
 fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
     let mut start = Vec::with_capacity(9);
     // Whole groups of characters, up to three.
@@ -225,25 +225,25 @@ fn check_whole(payload: &[u8]) -> Result<(), MalformedLine> {
     Ok(())
 }
 
-/// Enough of `text` to find it by.
+/// A part of `text` long enough to find it.
 fn excerpt(text: &[u8]) -> String {
     String::from_utf8_lossy(&text[..text.len().min(40)]).into_owned()
 }
 
-// Cuts a stream into lines of bounded length.
+// Cutting a stream into lines of bounded length.
 
-/// The longest line read: the largest layout there is, uncompressed, in Base64.
+/// The longest line that is read: the largest possible layout, uncompressed, in Base64.
 const MAX_LINE: u64 = 80 << 20;
 
 /// One line without its line break.
 #[derive(Debug)]
 pub(super) struct RawLine {
     pub(super) text: Vec<u8>,
-    /// The first line is 1.
+    /// Its number; the first line is 1.
     pub(super) number: u64,
     /// Whether a line break ended it.
     pub(super) terminated: bool,
-    /// Whether it was too long to be kept.
+    /// Whether the line was too long to keep.
     pub(super) too_long: bool,
 }
 
@@ -269,7 +269,7 @@ impl<R: BufRead> LineReader<R> {
         self.number
     }
 
-    /// The next line; [`LineReader::give_back`] its memory.
+    /// Reads the next line; return its memory by [`LineReader::give_back`].
     pub(super) fn next(&mut self) -> io::Result<Option<RawLine>> {
         let mut text = std::mem::take(&mut self.buffer);
         text.clear();

@@ -1,15 +1,15 @@
-//! Reads interval logs of every version, whoever wrote them.
+//! Reads interval logs of every version, from any program.
 //!
-//! Read are payloads of V0, V1 and V2, compressed or not; logs with and without header, tags and
-//! base time; either line break; spaces where commas should be. A last line that was cut off, as a
-//! crash leaves it, is passed over and told by [`IntervalLog::truncated`]. Every other line that is
-//! not understood is an error that names it, after which reading can go on.
+//! It reads payloads of V0, V1 and V2, compressed or not; logs with and without header, tags and base time; either
+//! line break; spaces in place of commas. A last line that was cut off, as a crash leaves it, is skipped and
+//! reported by [`IntervalLog::truncated`]. Every other malformed line is an error that names it, after which
+//! reading can continue.
 //!
 //! # Times
-//! The rules are HdrHistogram's. A base time is added to the timestamps to make them absolute.
-//! Where none is given, timestamps more than a year before the start time are taken to count from
-//! it, others to be absolute already. Without a start time the first timestamp is it. A log to
-//! which a second header was appended gives each part its own start time.
+//! The rules are HdrHistogram's. A base time is added to the timestamps to make them absolute. Without one,
+//! timestamps more than a year before the start time are relative to it, and others are absolute already. Without a
+//! start time the first timestamp is the start time. In a log to which a second header was appended, each part has
+//! its own start time.
 //!
 //! # Example
 //! ```
@@ -49,7 +49,7 @@ pub use line::{Field, MalformedLine};
 use line::{Comment, Line, LineReader, RawLine};
 use times::Times;
 
-/// How many comments are kept, and how much of each; hostile logs may consist of nothing else.
+/// How many comments are kept, and how much of each; hostile logs may consist of comments alone.
 const MAX_COMMENTS: usize = 1000;
 const MAX_COMMENT: usize = 10_000;
 
@@ -59,43 +59,43 @@ const MAX_COMMENT: usize = 10_000;
 pub struct OpenLogError {
     /// The log.
     pub path: PathBuf,
-    /// What the system says.
+    /// The system's error.
     pub source: io::Error,
 }
 
 /// Why an interval cannot be read.
 #[derive(Debug, Error)]
 pub enum ReadLogError {
-    /// The log itself cannot be read on.
+    /// The log itself cannot be read any further.
     #[error("the interval log cannot be read on after line {line}: {source}")]
     Read {
         /// The last line that was read.
         line: u64,
-        /// What the system says.
+        /// The system's error.
         source: io::Error,
     },
-    /// A line is not what an interval log holds; those after it can be read.
+    /// A line is malformed; the lines after it can be read.
     #[error("line {line} of the interval log: {cause}{}", cause.remedy())]
     Malformed {
-        /// Which line, the first is 1.
+        /// The number of the line; the first is 1.
         line: u64,
-        /// What is wrong with it.
+        /// Why it is malformed.
         cause: MalformedLine,
     },
 }
 
-/// One line of a log: an interval and what was recorded in it.
+/// One line of a log: an interval and its recorded values.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Interval {
-    /// The tag, which tells apart what was recorded in one log side by side.
+    /// The tag, which distinguishes series that are recorded side by side in one log.
     pub tag: Option<String>,
-    /// When it began: wall time in seconds since 1970, if the log tells its start time.
+    /// When it began: wall time in seconds since 1970, if the log states its start time.
     pub start_s: f64,
     /// When it began, in seconds since the log's start.
     pub relative_s: f64,
     /// How long it was, in seconds.
     pub length_s: f64,
-    /// What was recorded, decoded when it is asked for.
+    /// The recorded values, decoded on request.
     pub histogram: Encoded,
 }
 
@@ -106,13 +106,13 @@ pub struct IntervalLog<R> {
     lines: LineReader<R>,
     times: Times,
     comments: Vec<String>,
-    /// Whether any line has been understood.
+    /// Whether any line was valid so far.
     recognised: bool,
     truncated: bool,
     failed: bool,
 }
 
-/// An interval log of a run folder, read as far as it counts.
+/// An interval log of a run folder, read up to the bytes that count.
 pub type LogOfRun = IntervalLog<BufReader<Take<File>>>;
 
 impl LogOfRun {
@@ -138,7 +138,7 @@ impl IntervalLog<BufReader<File>> {
 }
 
 impl<R: BufRead> IntervalLog<R> {
-    /// Reads a log from anywhere.
+    /// Reads a log from any source.
     pub fn from_reader(reader: R) -> Self {
         Self {
             lines: LineReader::new(reader),
@@ -156,19 +156,19 @@ impl<R: BufRead> IntervalLog<R> {
         &self.comments
     }
 
-    /// The start time the log told so far: wall time in seconds since 1970.
+    /// The start time that the log has stated so far: wall time in seconds since 1970.
     #[must_use]
     pub fn start_time_s(&self) -> Option<f64> {
         self.times.told_start()
     }
 
-    /// Whether the last line was cut off and left out. Known when the last interval has been read.
+    /// Whether the last line was cut off and left out. Known once the last interval has been read.
     #[must_use]
     pub fn truncated(&self) -> bool {
         self.truncated
     }
 
-    /// What a line holds for the caller, if anything.
+    /// The interval of a line, if it holds one.
     fn take_line(&mut self, raw: &RawLine) -> Result<Option<Interval>, MalformedLine> {
         let interval = match line::parse(&raw.text)? {
             Line::Blank => return Ok(None),
@@ -236,7 +236,7 @@ impl<R: BufRead> Iterator for IntervalLog<R> {
             match taken {
                 Ok(Some(interval)) => return Some(Ok(interval)),
                 Ok(None) => {}
-                // Forgiven only in what has shown itself to be a log.
+                // A cut line is tolerated only in input that is known to be a log.
                 Err(cause) if !terminated && self.recognised && cause.is_cut() => {
                     self.truncated = true;
                 }

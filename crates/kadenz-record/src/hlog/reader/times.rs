@@ -1,14 +1,14 @@
-//! From timestamps to times.
+//! Computing times from timestamps.
 
 /// Timestamps this far below the start time are relative to it.
 const A_YEAR_S: f64 = 365.0 * 24.0 * 3600.0;
 
-/// What a log has said about its times so far, and what follows from it.
+/// The times that a log has stated so far, and those that follow from them.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
-    /// The first start time told.
+    /// The first stated start time.
     told: Option<f64>,
-    /// What relative times count from: the first start time, told or deduced.
+    /// The origin of relative times: the first start time, stated or deduced.
     first: Option<f64>,
     /// The latest start time.
     start: Option<f64>,
@@ -24,7 +24,7 @@ enum Base {
 }
 
 impl Times {
-    /// The log tells a start time.
+    /// Enters a start time of the log.
     pub(super) fn start(&mut self, seconds: f64) {
         self.told.get_or_insert(seconds);
         self.first.get_or_insert(seconds);
@@ -34,7 +34,7 @@ impl Times {
         }
     }
 
-    /// The log tells a base time.
+    /// Enters a base time of the log.
     pub(super) fn base(&mut self, seconds: f64) {
         self.base = Base::Told(seconds);
     }

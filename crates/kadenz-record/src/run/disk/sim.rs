@@ -1,4 +1,4 @@
-//! A disk with as much room as one gives it.
+//! A simulated disk of a given size.
 
 use std::io;
 use std::path::Path;
@@ -7,8 +7,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::{AppendOnly, Disk, LocalDisk};
 
-/// A disk that writes to the local one until its room is used up, then fails as a full one does:
-/// part of what was to be written stands in the file.
+/// A disk that writes to the local one until its room is used up, then fails as a full disk does: a part of the
+/// write is in the file.
 ///
 /// ```
 /// use kadenz_record::run::disk::{Disk, sim::SmallDisk};
@@ -39,17 +39,17 @@ impl SmallDisk {
         }
     }
 
-    /// Makes room for `bytes` more, as somebody does who deletes files.
+    /// Makes room for `bytes` more, as when a user deletes files.
     pub fn add_room(&self, bytes: u64) {
         self.room.fetch_add(bytes, Ordering::SeqCst);
     }
 
-    /// Lets somebody else use up all the room.
+    /// Uses up all the room, as another program may.
     pub fn fill(&self) {
         self.room.store(0, Ordering::SeqCst);
     }
 
-    /// Takes up to `wanted` bytes of room; how many it got.
+    /// Takes up to `wanted` bytes of room, and returns how many it got.
     fn take(&self, wanted: u64) -> u64 {
         let took = self
             .room

@@ -1,18 +1,18 @@
-//! Sees the wall clock being set, or the machine sleeping, from two clocks that drift apart.
+//! Detects a step of the wall clock, or a suspend of the machine, from two clocks that drift apart.
 
 use std::time::{Duration, Instant};
 
 use crate::run::model::Warning;
 
-/// What a step is at least: NTP slews at most 0.5 ms in a second, and reading two clocks takes time.
+/// The least step: NTP slews at most 0.5 ms in a second, and reading two clocks takes time.
 const STEP_NS: i128 = 50_000_000;
-/// Readings that lie further apart than this say nothing: the thread was off the CPU between them.
+/// Readings that lie further apart than this are ignored: the thread was off the CPU between them.
 const READING: Duration = Duration::from_millis(10);
 
-/// One look at both clocks.
+/// One reading of both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Clocks {
-    /// Since the start of the run, monotonic.
+    /// Monotonic time since the start of the run.
     pub(super) at: Duration,
     /// Wall time, in ns since 1970.
     pub(super) wall_ns: i128,
@@ -31,17 +31,17 @@ impl Clocks {
     }
 }
 
-/// Compares the two clocks from look to look.
+/// Compares the two clocks from reading to reading.
 #[derive(Debug, Default)]
 pub(super) struct ClockStep {
     last: Option<Clocks>,
     steps: u64,
-    /// The largest step: when and how far.
+    /// The largest step: its time and its size.
     largest: Option<(Duration, i128)>,
 }
 
 impl ClockStep {
-    /// Takes a look into account; a new or changed warning if the wall clock moved since the last.
+    /// Takes a reading into account, and returns a new or changed warning if the wall clock stepped since the last.
     pub(super) fn observe(&mut self, now: Clocks) -> Option<Warning> {
         let last = self.last.replace(now)?;
         let passed = i128::try_from(now.at.saturating_sub(last.at).as_nanos()).ok()?;

@@ -1,4 +1,4 @@
-//! Why a run folder could not be written or read: an enum an operation.
+//! Why a run folder could not be written or read: one enum for each operation.
 
 use std::io;
 use std::path::PathBuf;
@@ -15,7 +15,7 @@ use crate::samples::writer::WriteSamplesError;
 /// Why a run could not be begun in a folder.
 #[derive(Debug, Error)]
 pub enum CreateRunError {
-    /// The path names something else.
+    /// The path belongs to something other than a folder.
     #[error("{} is not a folder; name a new folder for the run", path.display())]
     NotAFolder {
         /// The path.
@@ -46,7 +46,7 @@ pub enum CreateRunError {
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
@@ -69,7 +69,7 @@ pub enum AddSeriesError {
         /// The name.
         name: String,
     },
-    /// A run of more series would not be read again.
+    /// A run of more series could not be read again.
     #[error(
         "the run has {limit} series already, the most of a run; measure fewer, or in several runs"
     )]
@@ -77,7 +77,7 @@ pub enum AddSeriesError {
         /// The most.
         limit: usize,
     },
-    /// Labels that would not be read again.
+    /// The labels exceed what readers accept.
     #[error(
         "series {name:?} has too many labels, or too long ones; leave some out or shorten them: a series has \
          {MAX_LABELS} at most, of {MAX_LABEL_NAME} bytes, with texts of {MAX_LABEL_TEXT} bytes"
@@ -91,7 +91,7 @@ pub enum AddSeriesError {
     Create {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The header of its samples file could not be formed.
@@ -107,7 +107,7 @@ pub enum StartRunError {
     RunJson {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The header of a samples file could not be formed.
@@ -116,12 +116,12 @@ pub enum StartRunError {
     /// The writer thread could not be started.
     #[error("cannot start the writer thread: {source}; raise the limit of threads (ulimit -u)")]
     Thread {
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// Why a run could not be ended as it should.
+/// Why a run could not be ended properly.
 #[derive(Debug, Error)]
 pub enum FinishRunError {
     /// Some of the values could not be written; `run.json` says that the run is incomplete.
@@ -135,9 +135,9 @@ pub enum FinishRunError {
         path: PathBuf,
         /// Files that lack their end.
         files: Vec<String>,
-        /// What the operating system said.
+        /// The operating system's error.
         cause: String,
-        /// The run, with everything that was counted.
+        /// The run, with all its counts.
         run: Box<Run>,
     },
     /// `run.json` could not be completed.
@@ -149,9 +149,9 @@ pub enum FinishRunError {
     RunJson {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
-        /// The run, with everything that was counted.
+        /// The run, with all its counts.
         run: Box<Run>,
     },
     /// The writer thread panicked.
@@ -160,7 +160,7 @@ pub enum FinishRunError {
 }
 
 impl FinishRunError {
-    /// The run, with everything that was counted, though the folder does not have it.
+    /// The run, with all its counts, even if the folder lacks them.
     #[must_use]
     pub fn run(&self) -> Option<&Run> {
         match self {
@@ -184,7 +184,7 @@ pub enum OpenRunError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// `run.json` is empty: the run was killed before it began.
@@ -193,22 +193,22 @@ pub enum OpenRunError {
         /// The file.
         path: PathBuf,
     },
-    /// `run.json` is not what it should be.
+    /// `run.json` is malformed.
     #[error("{} is damaged: {cause}; restore it from a copy, or measure again", path.display())]
     Malformed {
         /// The file.
         path: PathBuf,
-        /// What is wrong and where.
+        /// The error and its place.
         cause: String,
     },
-    /// The run is larger than any that is written.
+    /// The run is larger than any run that Kadenz writes.
     #[error("{} has {has}, more than the {limit} of the largest run: it is not read; check that it is the right file", path.display())]
     TooLarge {
         /// The file.
         path: PathBuf,
-        /// What it has.
+        /// Its size.
         has: String,
-        /// What it may have.
+        /// The largest size.
         limit: String,
     },
     /// The run was written by a newer program.
@@ -227,9 +227,9 @@ pub enum OpenSeriesError {
     /// The run has no series of this name.
     #[error("the run has no series {name:?}; it has {}", known.join(", "))]
     NoSuchSeries {
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The names of the existing series.
         known: Vec<String>,
     },
     /// The series has no such file.
@@ -237,7 +237,7 @@ pub enum OpenSeriesError {
     NotKept {
         /// The series.
         name: String,
-        /// What is missing.
+        /// The missing file.
         what: &'static str,
     },
     /// The interval log could not be opened.
@@ -257,7 +257,7 @@ pub enum AddPartError {
     /// The part has no series of that name.
     #[error("the part holds no series {name:?}")]
     NoSuchSeries {
-        /// The name asked for.
+        /// The requested name.
         name: String,
     },
     /// The name would not make a file name everywhere.
@@ -277,7 +277,7 @@ pub enum AddPartError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

@@ -1,8 +1,8 @@
 //! A run that grows by whole runs, taken one after another.
 //!
-//! A part goes into the logs first, and then into `run.json` at one stroke. That names each log and how many
-//! bytes of it count, so whatever a process that is killed in between leaves behind, a line or a whole log,
-//! belongs to a part that was never taken over.
+//! A part goes into the logs first, and then into `run.json` atomically. That names each log and how many bytes of
+//! it count, so whatever a process that is killed in between leaves behind, a line or a whole log, belongs to a
+//! part that was never taken over.
 
 use std::collections::BTreeMap;
 use std::fs::{File, OpenOptions};
@@ -21,12 +21,12 @@ use crate::run::disk::LocalDisk;
 use crate::run::labels::Labels;
 use crate::run::model::{EndedBy, FORMAT_VERSION, Run, Series, SeriesFiles};
 
-/// A run that grows by whole runs, its parts, which may come from other processes and other days:
-/// a part's intervals are appended to series of this run, at the time when they were taken.
+/// A run that grows by whole runs, its parts, which may come from other processes and other days: a part's
+/// intervals are appended to series of this run, at the time when they were recorded.
 ///
-/// It is readable after every part, also when the process is killed in the middle of one, and can
-/// be opened again to grow further: a part was then taken over as a whole or not at all. Histograms
-/// only: raw samples stay with the parts.
+/// It is readable after every part, also when the process is killed in the middle of one, and can be opened again
+/// to grow further: a part was then taken over as a whole or not at all. It holds histograms only: raw samples stay
+/// with the parts.
 ///
 /// ```
 /// # use std::time::Duration;
@@ -55,11 +55,11 @@ pub struct GrowingRun {
     run: Run,
     start: Timestamp,
     lines: LineEncoder,
-    /// Labels of series that are not made yet, by name.
+    /// Labels of series that do not exist yet, by name.
     labels: BTreeMap<String, Labels>,
 }
 
-/// Lines of a part for one series, and how far they reach.
+/// Lines of a part for one series, and the time of their end.
 #[derive(Default)]
 struct SeriesLines {
     text: String,
@@ -67,8 +67,8 @@ struct SeriesLines {
 }
 
 impl GrowingRun {
-    /// Takes an empty or new folder and writes its `run.json`, incomplete. The run's time starts
-    /// now, unless `started_at` says otherwise.
+    /// Takes an empty or new folder and writes its `run.json`, incomplete. The run's time starts now, unless
+    /// `started_at` is set.
     ///
     /// # Errors
     /// [`CreateRunError`] if the folder holds anything, or cannot be written.
@@ -91,14 +91,14 @@ impl GrowingRun {
         Ok(growing)
     }
 
-    /// Opens a run again that grew before, complete or not. What a crash left of a part is cut away.
+    /// Opens a run again that grew before, complete or not. It cuts away what a crash left of a part.
     ///
     /// # Errors
     /// [`OpenRunError`] if there is no run, or it cannot be read or written.
     pub fn reopen(dir: &Path) -> Result<Self, OpenRunError> {
         let (_, mut run) = reader::as_written(dir)?;
         if !cut_back(dir, &run)? {
-            // What was counted is not what the logs hold, or nobody said.
+            // The counts do not match the logs, or the length of a log was not stated.
             run = RunReader::open(dir)?.run().clone();
         }
         for series in &mut run.series {
@@ -128,13 +128,13 @@ impl GrowingRun {
         }
     }
 
-    /// What `run.json` says.
+    /// The present content of `run.json`.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// What `run.json` will say after the next part.
+    /// The content of `run.json` after the next part.
     pub fn run_mut(&mut self) -> &mut Run {
         &mut self.run
     }
@@ -145,13 +145,13 @@ impl GrowingRun {
         &self.dir
     }
 
-    /// Says which labels a series gets when it is made, in place of its part's.
+    /// Sets the labels that a new series gets instead of those of its part.
     pub fn label(&mut self, series: &str, labels: Labels) {
         self.labels.insert(series.to_owned(), labels);
     }
 
-    /// Appends series of a part: the first name is the part's, the second this run's, where it is
-    /// made at its first part and looks as it does there.
+    /// Appends series of a part: the first name is the part's, the second this run's, which is made at its first
+    /// part with the properties that the series has there.
     ///
     /// A part that cannot be read, or not be written to its end, leaves this run as it was.
     ///
@@ -160,7 +160,7 @@ impl GrowingRun {
     pub fn add(&mut self, part: &RunReader, names: &[(&str, &str)]) -> Result<(), AddPartError> {
         let taken: Timestamp = part.run().started_at.parse().unwrap_or(self.start);
         let after_s = (taken.as_microsecond() - self.start.as_microsecond()) as f64 / 1e6;
-        // Parts follow each other, also when somebody set the clock back in between.
+        // Parts follow each other, also when the wall clock was set back in between.
         let offset_s = after_s.max(self.run.duration_ns as f64 / 1e9);
         let mut read = Vec::with_capacity(names.len());
         for &(theirs, ours) in names {
@@ -177,7 +177,7 @@ impl GrowingRun {
             .and_then(|()| self.write_as(&grown));
         match taken {
             Ok(()) => self.run = grown,
-            // If this fails as well, reopening does it.
+            // If this fails as well, reopening cuts the logs back.
             Err(_) => drop(cut_back(&self.dir, &self.run)),
         }
         taken
@@ -225,7 +225,7 @@ impl GrowingRun {
             let start_s = self.start.as_microsecond() as f64 / 1e6;
             let comment = format!("Series: {name}");
             let header = header(start_s, &[&comment, "Unit: ns"]);
-            // A log that `run.json` does not name is of a part that was not taken over.
+            // A log that `run.json` does not name belongs to a part that was not taken over.
             let mut file = create_anew(&path).map_err(failed)?;
             file.write_all(header.as_bytes()).map_err(failed)?;
             run.series.push(grown_like(name, labels, like));
@@ -243,7 +243,7 @@ impl GrowingRun {
     /// Completes the run.
     ///
     /// # Errors
-    /// When `run.json` cannot be written; what was added stays readable.
+    /// When `run.json` cannot be written; the parts stay readable.
     pub fn finish(mut self, ended_by: EndedBy) -> io::Result<Run> {
         self.run.complete = true;
         self.run.ended_by = Some(ended_by);
@@ -267,7 +267,7 @@ fn log_name(series: &str) -> String {
     format!("{series}.hlog")
 }
 
-/// A new series that looks as one of a part does.
+/// A new series with the properties of a series of a part.
 fn grown_like(name: &str, labels: &Labels, like: &Series) -> Series {
     Series {
         name: name.to_owned(),
@@ -281,7 +281,7 @@ fn grown_like(name: &str, labels: &Labels, like: &Series) -> Series {
     }
 }
 
-/// A run of misses does not go on from one part to the next: time lies between them.
+/// A streak of misses does not continue from one part to the next: time lies between them.
 fn add_counts(sum: &mut Counts, part: &Counts) {
     sum.recorded += part.recorded;
     sum.dropped += part.dropped;
@@ -293,7 +293,7 @@ fn add_counts(sum: &mut Counts, part: &Counts) {
     (sum.min_ns, sum.max_ns) = (lowest, sum.max_ns.max(part.max_ns));
 }
 
-/// Creates a file in place of one that may be there. What was there may be a link to somewhere else.
+/// Creates a file in place of an existing one, which may be a link to another place.
 fn create_anew(path: &Path) -> io::Result<File> {
     match std::fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -301,7 +301,7 @@ fn create_anew(path: &Path) -> io::Result<File> {
     }
 }
 
-/// Appends bytes to the log of a series, or cuts away what was written of them; how long it is then.
+/// Appends bytes to the log of a series, or cuts away what was written of them; returns its length then.
 fn append_whole(dir: &Path, series: &str, bytes: &[u8]) -> io::Result<u64> {
     let mut file = inside::open_with(OpenOptions::new().write(true), dir, &log_name(series))?;
     let good = file.seek(SeekFrom::End(0))?;
@@ -313,8 +313,8 @@ fn append_whole(dir: &Path, series: &str, bytes: &[u8]) -> io::Result<u64> {
     Ok(good + bytes.len() as u64)
 }
 
-/// Cuts every log back to what counts of it. False where a log is shorter, or nobody said what counts: then
-/// it is cut back to its last whole line.
+/// Cuts every log back to the bytes that count. Returns false where a log is shorter, or where the count is not
+/// stated: then it cuts the log back to its last whole line.
 fn cut_back(dir: &Path, run: &Run) -> Result<bool, OpenRunError> {
     let mut all = true;
     for series in &run.series {
@@ -339,7 +339,7 @@ fn cut_log(dir: &Path, name: &str, counts: Option<u64>) -> io::Result<bool> {
 
 /// Cuts a file back to the end of its last whole line.
 fn cut_torn_line(mut file: File) -> io::Result<()> {
-    /// No line of a log is longer than what its reader takes.
+    /// No line of a log is longer than its reader accepts.
     const MAX: i64 = 1 << 24;
     let length = file.seek(SeekFrom::End(0))?;
     let back = MAX.min(i64::try_from(length).unwrap_or(MAX));

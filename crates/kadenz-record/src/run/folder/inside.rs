@@ -1,4 +1,4 @@
-//! What a `run.json` from anywhere may name, and its files, opened only inside the run folder.
+//! Checks of the names in a `run.json` from any source, and opening its files only inside the run folder.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File, OpenOptions};
@@ -10,16 +10,16 @@ use super::writer::{check_name, is_plain};
 use crate::run::labels;
 use crate::run::model::{Run, Series};
 
-/// Most series of a run: a measurement of 1,024 devices has a few more than a thousand. A run of more is
-/// neither written nor read.
+/// Most series of a run: a measurement of 1,024 devices has a few more than a thousand. A larger run is neither
+/// written nor read.
 pub const MAX_SERIES: usize = 2048;
 /// Longest name of a file of a series.
 const MAX_FILE_NAME: usize = 128;
-/// How much of a name that is refused is shown.
+/// Length to which a refused name is cut in an error.
 const SHOWN: usize = 60;
 
-/// Checks everything in a `run.json` that becomes a path: the names of series, which exports name files
-/// after, and the names of files. No two series share a name or a file.
+/// Checks everything in a `run.json` that becomes a path: the names of series, after which exports name files, and
+/// the names of files. No two series share a name or a file.
 pub(super) fn check(run: &Run, path: &Path) -> Result<(), OpenRunError> {
     if run.series.len() > MAX_SERIES {
         return Err(OpenRunError::TooLarge {
@@ -74,12 +74,12 @@ pub(super) fn open(dir: &Path, name: &str) -> io::Result<File> {
 
 /// The same as [`open`] with other options.
 ///
-/// The checks come before the file is opened, because opening a pipe waits for its other end, and once
-/// more after it. Whoever may write into the folder can still put a pipe there in between.
+/// The checks come before the file is opened, because opening a pipe waits for its other end, and once more after
+/// it. A process that may write into the folder can still put a pipe there in between.
 pub(super) fn open_with(options: &OpenOptions, dir: &Path, name: &str) -> io::Result<File> {
     let path = dir.join(name);
     if fs::symlink_metadata(&path)?.is_symlink() {
-        // The empty path, as in "this folder", is none to the system.
+        // The empty path, as in "this folder", is invalid for the system.
         let folder = fs::canonicalize(Path::new(".").join(dir))?;
         if !fs::canonicalize(&path)?.starts_with(folder) {
             let cause = "it is a symbolic link that leads out of the run folder";

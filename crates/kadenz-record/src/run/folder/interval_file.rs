@@ -1,4 +1,4 @@
-//! The interval log of one series: a line an interval, held while the disk takes none.
+//! The interval log of one series: a line an interval, held in memory while the disk accepts none.
 
 use std::io;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use crate::hlog::writer::LineEncoder;
 use crate::samples::writer::{SampleEncoder, WriteSamplesError};
 use crate::samples::{Sample, SampleConsumer};
 
-/// Lines that are held, in bytes, for a disk that takes none; beyond it intervals are merged.
+/// Most bytes of lines that are held for a disk that accepts none; beyond it intervals are merged.
 const MAX_HELD: usize = 1 << 20;
 
 /// The interval log of one series.
@@ -19,7 +19,7 @@ pub(super) struct IntervalFile {
     lines: LineEncoder,
     /// Lines that wait to be written.
     held: String,
-    /// What happened since lines could no longer be held one by one.
+    /// The merged intervals, once lines could no longer be held one by one.
     merged: Option<Merged>,
 }
 
@@ -40,7 +40,7 @@ impl IntervalFile {
         }
     }
 
-    /// Writes an interval, and whatever was held before it. After an error it is held.
+    /// Writes an interval, and any lines held before it. After an error it holds the interval.
     pub(super) fn append(
         &mut self,
         start: Duration,
@@ -62,7 +62,7 @@ impl IntervalFile {
         self.flush()
     }
 
-    /// Writes what is held.
+    /// Writes the held lines.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         self.write_held()?;
         if let Some(merged) = self.merged.take() {
@@ -72,7 +72,7 @@ impl IntervalFile {
         Ok(())
     }
 
-    /// Writes what is held, and waits until everything is on the disk.
+    /// Writes the held lines, and waits until everything is on the disk.
     pub(super) fn end(&mut self) -> io::Result<()> {
         self.flush()?;
         self.journal.sync()
@@ -102,11 +102,11 @@ impl IntervalFile {
     }
 }
 
-// The samples of one series: out of the ring, held while the disk takes none, into batches.
+// The samples of one series: from the ring into batches, held in memory while the disk accepts none.
 
-/// Samples that make a batch before the interval is over.
+/// Samples that are written as a batch before the interval is over.
 const BATCH: usize = 16_384;
-/// Samples that are held for a disk that takes none: 32 MiB. Beyond it they are dropped, counted.
+/// Samples that are held for a disk that accepts none: 32 MiB. Beyond it they are dropped and counted.
 const MAX_HELD_SAMPLES: usize = 1 << 20;
 
 /// The samples of one series.
@@ -117,9 +117,9 @@ pub(super) struct SampleFile {
     held: Vec<Sample>,
     /// Encoded but not yet in the file.
     encoded: Vec<u8>,
-    /// How many samples that is.
+    /// The number of encoded samples.
     encoded_samples: u64,
-    /// Samples dropped here, because the disk took none for too long.
+    /// Samples dropped here, because the disk accepted none for too long.
     dropped: u64,
     /// Whether the end of the stream was encoded.
     ended: bool,
@@ -141,8 +141,8 @@ impl SampleFile {
         }
     }
 
-    /// Empties the ring; how full it was, 0 to 1. Where a whole batch has come together it is
-    /// written; how that went.
+    /// Empties the ring, and returns how full it was, 0 to 1. If a whole batch has come together, it writes the
+    /// batch and returns the result.
     pub(super) fn drain(&mut self) -> (f64, Option<io::Result<()>>) {
         let waiting = self.ring.len();
         let room = MAX_HELD_SAMPLES.saturating_sub(self.held.len());
@@ -155,7 +155,7 @@ impl SampleFile {
         (waiting as f64 / self.ring.capacity() as f64, written)
     }
 
-    /// Writes what is held.
+    /// Writes the held samples.
     pub(super) fn flush(&mut self) -> io::Result<()> {
         let mut done = 0;
         let mut written = self.write_encoded();

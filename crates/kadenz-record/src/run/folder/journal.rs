@@ -4,13 +4,13 @@ use std::io;
 
 use crate::run::disk::AppendOnly;
 
-/// A file to which records are appended whole or not at all: what an append leaves of a record
-/// that did not fit is cut away, at once or before the next one.
+/// A file to which records are appended whole or not at all: the incomplete rest of a failed append is cut away, at
+/// once or before the next one.
 pub(super) struct Journal {
     file: Box<dyn AppendOnly>,
     /// Length up to the end of the last whole record.
     good: u64,
-    /// Whether something may stand behind `good`.
+    /// Whether an incomplete record may follow `good`.
     torn: bool,
 }
 
@@ -36,7 +36,7 @@ impl Journal {
             }
             Err(error) => {
                 self.torn = true;
-                // If this fails as well, the next append tries it again.
+                // If this fails as well, the next append tries again.
                 let _ = self.mend();
                 Err(error)
             }
@@ -64,7 +64,7 @@ mod tests {
 
     use super::*;
 
-    /// A file that fails where it is told to, after half of the bytes.
+    /// A file that fails on command, after half of the bytes.
     #[derive(Clone, Default)]
     struct Failing(Arc<Mutex<Inner>>);
 

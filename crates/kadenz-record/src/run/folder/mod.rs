@@ -1,22 +1,21 @@
 //! Writes a run folder while it is measured, and reads it back.
 //!
-//! # The way of a value
+//! # The path of a value
 //!
-//! [`SeriesRecorder::record`] counts it in the recorder of its series and, where raw samples were
-//! asked for, puts it into a ring: wait-free, no allocation, no lock, no system call. One writer
-//! thread at ordinary priority flips the recorders once an interval, appends a line a series to
-//! `<series>.hlog` (and one tagged `early` if there were values below zero), and empties the rings
-//! into `<series>.samples.arrow`.
+//! [`SeriesRecorder::record`] counts it in the recorder of its series and, where raw samples are requested, puts it
+//! into a ring: wait-free, no allocation, no lock, no system call. One writer thread at ordinary priority flips the
+//! recorders once an interval, appends a line a series to `<series>.hlog` (and one tagged `early` if there were
+//! values below zero), and empties the rings into `<series>.samples.arrow`.
 //!
-//! # What is promised
+//! # Guarantees
 //!
-//! 1. `run.json` is written first, with `complete: false`, and completed last, each time at one
-//!    stroke. A run that was killed says so by itself.
+//! 1. `run.json` is written first, with `complete: false`, and completed last, each time
+//!    atomically. A run that was killed is therefore marked as incomplete.
 //! 2. Whatever kills the process, what was flushed stays readable: at most one interval is lost.
-//! 3. Nothing that a disk does stops the measurement. What cannot be written is held, tried again,
-//!    and merged when it grows; part of a line or of a batch is cut away.
-//! 4. Stamps of intervals count on the monotonic clock and have their real length: a writer that
-//!    was stalled shows it, a wall clock that is set disturbs nothing and gives a warning.
+//! 3. No failure of a disk stops the measurement. Lines that cannot be written are held, tried again,
+//!    and merged when they become too many; part of a line or of a batch is cut away.
+//! 4. Stamps of intervals are on the monotonic clock and have their real length: a stalled writer
+//!    shows as a long interval, and a step of the wall clock only gives a warning.
 //!
 //! ```
 //! use std::time::Duration;
@@ -85,11 +84,11 @@ pub use running::{Progress, SeriesProgress};
 /// Tag of the lines that hold values below zero, as magnitudes.
 pub const EARLY_TAG: &str = "early";
 
-// `run.json`: written at one stroke, read with bounds.
+// `run.json`: written atomically, read with bounds.
 
 const RUN_JSON: &str = "run.json";
-/// Most bytes of a `run.json`: one of [`MAX_SERIES`](MAX_SERIES) series, with the tuning of each, is
-/// smaller. Read, it takes up to about twenty times its bytes of memory.
+/// Most bytes of a `run.json`: one of [`MAX_SERIES`](MAX_SERIES) series, with the tuning of each, is smaller.
+/// Reading it takes up to about twenty times its bytes of memory.
 const MAX_RUN_JSON: u64 = 8 << 20;
 
 /// Replaces `run.json`.
@@ -99,7 +98,7 @@ fn write(disk: &dyn Disk, path: &Path, run: &Run, durable: bool) -> io::Result<(
     disk.replace(path, &json, durable)
 }
 
-/// Reads the `run.json` of a folder. What it names can be trusted to stay inside the folder.
+/// Reads the `run.json` of a folder, and checks that its names stay inside the folder.
 fn read(dir: &Path) -> Result<Run, OpenRunError> {
     let path = dir.join(RUN_JSON);
     let unreadable = |source| OpenRunError::Unreadable {
@@ -113,14 +112,14 @@ fn read(dir: &Path) -> Result<Run, OpenRunError> {
         .map_err(unreadable)?;
     let mut run = parse(&bytes, &path)?;
     inside::check(&run, &path)?;
-    // After the check: it bounds how many series are compared with how many names, and how long they are.
+    // After the check, which bounds how many series are compared with how many names, and how long those are.
     label_by_names(&mut run);
     tune_by_parameters(&mut run);
     tuning_by_ids(&mut run);
     Ok(run)
 }
 
-/// Understands the bytes of a `run.json`.
+/// Parses the bytes of a `run.json`.
 fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
     if bytes.is_empty() {
         return Err(OpenRunError::NeverBegan {
@@ -148,7 +147,7 @@ fn parse(bytes: &[u8], path: &Path) -> Result<Run, OpenRunError> {
     serde_json::from_slice(bytes).map_err(|error| malformed(error.to_string()))
 }
 
-/// What every version of the format has.
+/// The fields that every version of the format has.
 #[derive(serde::Deserialize)]
 struct Version {
     version: u32,

@@ -22,12 +22,12 @@ pub struct RunReader {
 }
 
 impl RunReader {
-    /// Opens a run folder; the path of its `run.json` will do as well.
+    /// Opens a run folder, given by its path or by that of its `run.json`.
     ///
-    /// The folder may come from anyone. Names of series and files that could lead out of it, or that two
-    /// series share, are refused here, so that a series' name can become a file name. Only regular files are
-    /// opened, and symbolic links only where they stay inside. A run has at most
-    /// [`MAX_SERIES`](super::MAX_SERIES) series and a `run.json` of 8 MiB.
+    /// The folder may come from any source. Names of series and files that could lead out of it, or that two series
+    /// share, are refused here, so that a series' name can become a file name. Only regular files are opened, and
+    /// symbolic links only where they stay inside. A run has at most [`MAX_SERIES`](super::MAX_SERIES) series and a
+    /// `run.json` of 8 MiB.
     ///
     /// A run that was killed, or is still being measured, opens too: its counts are taken from its
     /// files, and a warning says so. Extremes and misses are then exact if all samples were kept,
@@ -44,13 +44,13 @@ impl RunReader {
         Ok(reader)
     }
 
-    /// What `run.json` says; for an incomplete run with counts taken from the files.
+    /// The content of `run.json`; for an incomplete run with counts taken from the files.
     #[must_use]
     pub fn run(&self) -> &Run {
         &self.run
     }
 
-    /// Whether the run was ended as it should.
+    /// Whether the run was ended properly.
     #[must_use]
     pub fn complete(&self) -> bool {
         self.run.complete
@@ -62,7 +62,7 @@ impl RunReader {
         &self.dir
     }
 
-    /// The interval log of a series, as far as it counts (`hlog_bytes`). Values below zero stand in intervals
+    /// The interval log of a series, up to the bytes that count (`hlog_bytes`). Values below zero are in intervals
     /// that are tagged [`EARLY_TAG`](super::EARLY_TAG), as magnitudes.
     ///
     /// # Errors
@@ -76,7 +76,7 @@ impl RunReader {
         Ok(LogOfRun::of_first(log, counts))
     }
 
-    /// All that was recorded in a series, as its interval log has it.
+    /// All recorded values of a series, from its interval log.
     ///
     /// # Errors
     /// As [`RunReader::hlog`], and where an interval is damaged.
@@ -115,12 +115,12 @@ impl RunReader {
             })
     }
 
-    /// Opens a file that `run.json` names, or says which could not be opened.
+    /// Opens a file that `run.json` names; the error holds its path.
     fn file(&self, name: &str) -> Result<File, (PathBuf, io::Error)> {
         inside::open(&self.dir, name).map_err(|source| (self.dir.join(name), source))
     }
 
-    /// Fills in what a run that was not ended lacks.
+    /// Fills in the missing counts of a run that was not ended.
     fn recount(&mut self) {
         let counted: Vec<_> = self
             .run
@@ -170,7 +170,7 @@ fn named<'a>(
     })
 }
 
-/// The folder of a run, and what its `run.json` says.
+/// The folder of a run, and the content of its `run.json`.
 pub(super) fn as_written(path: &Path) -> Result<(PathBuf, Run), OpenRunError> {
     let named = path.file_name().is_some_and(|name| name == RUN_JSON) && path.is_file();
     let dir = if named {

@@ -1,4 +1,4 @@
-//! Counts a series from its files, for a run that could not say what it counted.
+//! Counts a series from its files, for a run that did not store its counts.
 
 use std::time::Duration;
 
@@ -11,16 +11,16 @@ use crate::recorder::Counts;
 use crate::run::model::{Series, Warning};
 use crate::samples::reader::SamplesFile;
 
-/// Samples that are looked at for exact extremes when a run is opened: more would take seconds.
+/// Most samples that are read for exact extremes when a run is opened: more would take seconds.
 const MAX_SAMPLES: u64 = 8 << 20;
 
-/// What the files of a series say.
+/// The counts from the files of a series.
 #[derive(Debug, Default)]
 pub(super) struct Recounted {
     pub(super) counts: Counts,
     /// End of the last interval, since the start of the run.
     pub(super) end: Duration,
-    /// What could not be read.
+    /// The files that could not be read.
     pub(super) warnings: Vec<Warning>,
 }
 
@@ -65,7 +65,7 @@ fn sum_intervals(
     Ok(())
 }
 
-/// Adds what an interval of a run's log holds: values below zero stand under a tag, as magnitudes.
+/// Adds an interval of a run's log: values below zero are tagged, as magnitudes.
 pub(super) fn add(interval: &Interval, sum: &mut SignedHistogram) -> Result<(), ReadLogError> {
     let early = interval.tag.as_deref() == Some(EARLY_TAG);
     let side = if early { &mut sum.early } else { &mut sum.late };
@@ -97,8 +97,8 @@ fn counts_of(sum: &SignedHistogram, deadline_ns: Option<u64>) -> Counts {
     }
 }
 
-/// Makes extremes and misses exact, if every value that was counted stands in the samples file; values
-/// that are in the interval log alone are dropped samples.
+/// Makes extremes and misses exact, if every counted value is in the samples file; values that are in the interval
+/// log alone are dropped samples.
 fn count_exactly(file: &mut SamplesFile, series: &Series, counts: &mut Counts) {
     let limit = series
         .deadline_ns

@@ -15,10 +15,10 @@ use crate::recorder::Counts;
 use crate::run::disk::Disk;
 use crate::run::model::{EndedBy, Run, TuningMeasure, Warning};
 
-/// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is
-/// dropped without, what was measured is flushed and the run stays incomplete.
+/// A run that is being measured. Its writer thread works until [`RunningRun::finish`]; if it is dropped without,
+/// its data are flushed and the run stays incomplete.
 ///
-/// None of its methods belongs on a measuring thread: they take locks.
+/// None of its methods may be called on a measuring thread: they take locks.
 #[derive(Debug)]
 pub struct RunningRun {
     shared: Arc<RunContext>,
@@ -42,7 +42,7 @@ impl RunningRun {
         }
     }
 
-    /// How the run stands.
+    /// The progress of the run.
     #[must_use]
     pub fn progress(&self) -> Progress {
         let series = self.shared.lock().series.clone();
@@ -52,18 +52,18 @@ impl RunningRun {
         }
     }
 
-    /// Adds a series to the run that is being measured: what comes turns out only now. It is written
-    /// from the next interval on; a kill before that loses what was recorded until then.
+    /// Adds a series while the run is being measured, for values whose kind turns out only now. It is written from
+    /// the next interval on; a kill before that loses the values recorded until then.
     ///
     /// # Errors
-    /// [`AddSeriesError`] if the name will not do, is taken, or a file cannot be created; the run
-    /// goes on without.
+    /// [`AddSeriesError`] if the name is invalid or taken, or a file cannot be created; the run continues without
+    /// the series.
     pub fn series(&self, spec: SeriesSpec) -> Result<SeriesRecorder, AddSeriesError> {
         let place = Place {
             dir: &self.shared.dir,
             disk: &*self.shared.disk,
         };
-        // The files are made under no lock that the writer thread needs.
+        // The files are made without a lock that the writer thread needs.
         let mut run = self.shared.lock().run.clone();
         let (recorder, prepared) = Prepared::new(place, &mut run, spec)?;
         let now = self.shared.now();
@@ -76,7 +76,7 @@ impl RunningRun {
         Ok(recorder)
     }
 
-    /// Adds a warning; one with the id of an earlier one takes its place.
+    /// Adds a warning; it replaces an earlier one of the same id.
     pub fn add_warning(&self, warning: Warning) {
         self.shared.warn(warning);
     }
@@ -93,28 +93,27 @@ impl RunningRun {
         found
     }
 
-    /// Changes anything else that `run.json` says: parameters, the cost of a record, ... The names
-    /// and files of the series must stay.
+    /// Changes other content of `run.json`: parameters, the cost of a record, ... The names and files of the series
+    /// must stay.
     pub fn update(&self, change: impl FnOnce(&mut Run)) {
         let mut state = self.shared.lock();
         change(&mut state.run);
         state.changed = true;
     }
 
-    /// What could not be written so far, and whether it lasts. Nothing of it stops the
-    /// measurement: what cannot be written is held and tried again every interval.
+    /// The files that could not be written so far, and whether that lasts. It does not stop the measurement: data
+    /// that cannot be written are held and tried again every interval.
     #[must_use]
     pub fn write_errors(&self) -> Vec<WriteTrouble> {
         self.shared.troubles()
     }
 
-    /// Ends the run: takes the last interval, ends the files, completes `run.json`, and waits for
-    /// the disk. The measuring threads should have ended before: what they record after the last
-    /// flip is not in the run.
+    /// Ends the run: takes the last interval, ends the files, completes `run.json`, and waits for the disk. The
+    /// measuring threads should have ended before: values that they record after the last flip are not in the run.
     ///
     /// # Errors
-    /// [`FinishRunError`] if something could not be written; the run is then incomplete on the
-    /// disk, and the error holds what was counted.
+    /// [`FinishRunError`] if something could not be written; the run is then incomplete on the disk, and the error
+    /// holds the counts.
     pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
         let mut series = self.join().ok_or(FinishRunError::Panicked)?;
         let ended = self.shared.now();
@@ -138,7 +137,7 @@ impl RunningRun {
 
 impl Drop for RunningRun {
     fn drop(&mut self) {
-        // After `finish` there is nothing left to join; else the writer flushes what it has.
+        // After `finish` there is nothing left to join; otherwise the writer flushes its data.
         self.join();
     }
 }
@@ -181,26 +180,25 @@ fn complete(
     }
 }
 
-/// How a run stands, for a live display.
+/// The progress of a run, for a live display.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
-    /// Since the start of the run.
+    /// Time since the start of the run.
     pub elapsed: Duration,
     /// Each series, in the order of the run.
     pub series: Vec<SeriesProgress>,
 }
 
-/// How a series stands.
+/// The progress of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesProgress {
     /// Its name.
     pub name: String,
-    /// What was counted up to the end of the last interval; dropped samples up to some
-    /// milliseconds ago.
+    /// The counts up to the end of the last interval; dropped samples up to some milliseconds ago.
     pub counts: Counts,
     /// When the last interval began, counted from the start of the run.
     pub interval_start: Duration,
-    /// How long it really was.
+    /// Its real length.
     pub interval_length: Duration,
     /// Values recorded in it.
     pub interval_count: u64,
@@ -222,18 +220,18 @@ impl SeriesProgress {
     }
 }
 
-/// What the writer thread and the owner of the run both see. The measuring threads never do.
+/// The state that the writer thread and the owner of the run share. The measuring threads never use it.
 pub(super) struct RunContext {
     pub(super) dir: PathBuf,
     pub(super) disk: Arc<dyn Disk>,
     /// The start of the run.
     pub(super) origin: Instant,
-    /// The same by the wall clock.
+    /// The same on the wall clock.
     pub(super) origin_wall: jiff::Timestamp,
     state: Mutex<State>,
 }
 
-/// What is under the lock.
+/// The state under the lock.
 pub(super) struct State {
     pub(super) run: Run,
     /// Whether `run.json` lags behind `run`.
@@ -271,24 +269,24 @@ impl RunContext {
         self.origin.elapsed()
     }
 
-    /// The state; a thread that panicked while it held the lock left nothing half done in it.
+    /// The state; a thread that panicked while it held the lock left nothing inconsistent in it.
     pub(super) fn lock(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes note of an attempt to write a file.
+    /// Records the result of writing a file.
     pub(super) fn note(&self, file: &str, attempt: &io::Result<()>) {
         let now = self.now();
         self.lock().troubles.note(file, now, attempt);
     }
 
-    /// What the disk refused, in the order in which it began.
+    /// The failures to write, in the order in which they began.
     pub(super) fn troubles(&self) -> Vec<WriteTrouble> {
         self.lock().troubles.all().to_vec()
     }
 
-    /// The same for the end of the run, sorted by file. A `run.json` that lags behind is left out:
-    /// the last one is still to be written.
+    /// The same for the end of the run, sorted by file. An outdated `run.json` is left out: the last one is still
+    /// to be written.
     pub(super) fn lasting_and_past(&self) -> Vec<WriteTrouble> {
         let mut troubles = self.troubles();
         troubles.retain(|trouble| trouble.file != RUN_JSON || trouble.until.is_some());

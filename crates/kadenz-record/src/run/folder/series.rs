@@ -1,4 +1,4 @@
-//! One series: the end that measures, and the end that writes.
+//! One series: the measuring end, and the writing end.
 
 use std::io;
 use std::path::Path;
@@ -17,10 +17,10 @@ use crate::run::model::{Run, Series, SeriesFiles};
 use crate::samples::writer::{SampleEncoder, WriteSamplesError};
 use crate::samples::{MAX_CAPACITY, Sample, SampleConsumer, SampleProducer, SamplesHeader, ring};
 
-/// Samples that a ring holds at least: more than a second at 10 kHz.
+/// The least capacity of a ring, in samples: more than a second at 10 kHz.
 const MIN_RING: usize = 16_384;
 
-/// What a series shall be.
+/// The properties of a series to add.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SeriesSpec {
     /// Its name, kind, expected interval and deadline. `unit`, `files` and `counts` are filled in.
@@ -41,8 +41,8 @@ impl SeriesRecorder {
         Self { counter, ring }
     }
 
-    /// Records a sample: its value is always counted, the sample itself is kept if that was asked
-    /// for and the writer keeps up; if not, it counts as dropped.
+    /// Records a sample: its value is always counted. The sample itself is kept if that is requested and the writer
+    /// keeps up; if not, it counts as dropped.
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no lock, no system call.
@@ -54,9 +54,9 @@ impl SeriesRecorder {
         }
     }
 
-    /// Records what was left out together: `count` samples from `first` to `last`, evenly apart and
-    /// each later and less than the one before. Of more than 10,000 only the values are kept, and
-    /// the samples count as dropped: the time this takes is bounded, however many they are.
+    /// Records samples that were left out together: `count` samples from `first` to `last`, evenly apart and each
+    /// later and less than the one before. Of more than 10,000 only the values are kept, and the samples count as
+    /// dropped: the time this takes is bounded, however many they are.
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no lock, no system call.
@@ -68,7 +68,7 @@ impl SeriesRecorder {
         };
         let late = values(first.value_ns, last.value_ns);
         if count <= MAX_LEFT_OUT_SAMPLES {
-            // Intended times rise as values fall.
+            // Intended times increase as values decrease.
             let intended = values(-first.intended_ns, -last.intended_ns);
             for place in 0..count {
                 self.record(Sample {
@@ -87,10 +87,10 @@ impl SeriesRecorder {
     }
 }
 
-/// Of more samples that are left out together only the values are kept.
+/// Of more samples than this that are left out together, only the values are kept.
 const MAX_LEFT_OUT_SAMPLES: u64 = 10_000;
 
-/// How large a ring a series needs: two seconds of it.
+/// The capacity of a series' ring: two seconds of samples.
 pub(super) fn ring_capacity(series: &Series) -> usize {
     let two_seconds = series
         .expected_interval_ns
@@ -139,7 +139,7 @@ impl SeriesWriter {
         self.samples.is_some()
     }
 
-    /// Writes the headers, so that the files can be opened from the start.
+    /// Writes the headers, so that the files can be read from the start.
     pub(super) fn write_headers(&mut self) -> [(&str, io::Result<()>); 2] {
         let samples = self.samples.as_mut().map_or(Ok(()), SampleFile::flush);
         [
@@ -148,8 +148,8 @@ impl SeriesWriter {
         ]
     }
 
-    /// Takes the values since the last flip; `now` is read after it, so that no value is younger
-    /// than its interval.
+    /// Takes the values since the last flip; `now` is read after it, so that no value is later than the end of its
+    /// interval.
     pub(super) fn flip(&mut self, now: impl FnOnce() -> Duration) {
         self.reader.flip_into(&mut self.interval);
         self.span = (self.span.1, now());
@@ -161,7 +161,7 @@ impl SeriesWriter {
             .append(self.span.0, self.span.1, &self.interval)
     }
 
-    /// Empties the ring; how full it was, and how writing went if there was enough to write.
+    /// Empties the ring, and returns how full it was, and the result of writing if there was enough to write.
     pub(super) fn drain(&mut self) -> Option<(f64, Option<io::Result<()>>)> {
         Some(self.samples.as_mut()?.drain())
     }
@@ -171,17 +171,17 @@ impl SeriesWriter {
         Some(self.samples.as_mut()?.flush())
     }
 
-    /// Ends the interval log, after whatever it still held.
+    /// Ends the interval log, after the lines it still holds.
     pub(super) fn end_intervals(&mut self) -> io::Result<()> {
         self.intervals.end()
     }
 
-    /// Ends the samples file, after whatever it still held.
+    /// Ends the samples file, after the samples it still holds.
     pub(super) fn end_samples(&mut self) -> Option<io::Result<()>> {
         Some(self.samples.as_mut()?.end())
     }
 
-    /// What was counted up to the last flip; dropped samples up to now.
+    /// The counts up to the last flip; dropped samples up to now.
     pub(super) fn counts(&self) -> Counts {
         let dropped = self.samples.as_ref().map_or(0, SampleFile::dropped);
         Counts {
@@ -204,16 +204,16 @@ impl std::fmt::Debug for SeriesWriter {
     }
 }
 
-// A series whose files exist and that nobody writes yet.
+// A series whose files exist and that no thread writes yet.
 
-/// Where files are made.
+/// The disk and folder of the files.
 #[derive(Clone, Copy)]
 pub(super) struct Place<'a> {
     pub(super) dir: &'a Path,
     pub(super) disk: &'a dyn Disk,
 }
 
-/// A series before it is written.
+/// A series before the writer thread takes it over.
 pub(super) struct Prepared {
     reader: IntervalReader,
     ring: Option<SampleConsumer>,
@@ -222,7 +222,7 @@ pub(super) struct Prepared {
 }
 
 impl Prepared {
-    /// Makes the files of a series and adds it to what `run.json` will say.
+    /// Makes the files of a series and adds it to the future `run.json`.
     pub(super) fn new(
         place: Place<'_>,
         run: &mut Run,
@@ -259,7 +259,7 @@ impl Prepared {
         Ok((SeriesRecorder::new(counter, producer), prepared))
     }
 
-    /// Turns it into one that is written, from `started` on.
+    /// Turns it into a series that is written, from `started` on.
     pub(super) fn open(
         self,
         run: &Run,

@@ -1,4 +1,4 @@
-//! The one thread that writes.
+//! The one writer thread.
 
 use std::io;
 use std::sync::Arc;
@@ -10,18 +10,18 @@ use super::clock_step::{ClockStep, Clocks};
 use super::running::{RunContext, SeriesProgress};
 use super::series::SeriesWriter;
 
-/// What the writer thread works with.
+/// The data of the writer thread.
 pub(super) struct WriterThread {
     pub(super) shared: Arc<RunContext>,
     pub(super) series: Vec<SeriesWriter>,
     pub(super) schedule: Schedule,
     pub(super) clock_step: ClockStep,
-    /// Says stop, or hangs up when the run is given up.
+    /// Receives the stop message; disconnected when the run is dropped.
     pub(super) stop: Receiver<()>,
 }
 
 impl WriterThread {
-    /// Writes until told to stop; then once more, and hands the series back.
+    /// Writes until it receives the stop message; then once more, and returns the series.
     pub(super) fn run(mut self) -> Vec<SeriesWriter> {
         loop {
             let sleep = self.schedule.sleep(self.shared.now());
@@ -41,7 +41,7 @@ impl WriterThread {
         }
     }
 
-    /// Empties the rings, and looks again the sooner the fuller they were.
+    /// Empties the rings; the fuller they were, the sooner it checks them again.
     fn drain(&mut self) {
         let mut fullest: f64 = 0.0;
         for series in &mut self.series {
@@ -55,9 +55,9 @@ impl WriterThread {
         self.schedule.adapt(fullest);
     }
 
-    /// Ends the interval of every series and writes it. All are flipped before any is written: a
-    /// slow disk must not stretch an interval. The rings are emptied after the flip, so that no
-    /// value of the interval lacks its sample.
+    /// Ends the interval of every series and writes it. All are flipped before any is written: a slow disk must not
+    /// lengthen an interval. The rings are emptied after the flip, so that no value of the interval lacks its
+    /// sample.
     fn flip(&mut self) {
         self.welcome();
         for series in &mut self.series {
@@ -99,7 +99,7 @@ impl WriterThread {
         }
     }
 
-    /// Writes `run.json` anew if something was added to it; it stays incomplete.
+    /// Writes `run.json` anew if it has changed; it stays incomplete.
     fn refresh_run_json(&self) {
         let mut state = self.shared.lock();
         if !std::mem::take(&mut state.changed) {
@@ -116,26 +116,26 @@ impl WriterThread {
 
 // When the writer thread wakes, in times since the start of the run; it reads no clock.
 
-/// The shortest interval; below it a line a flip costs more than it tells.
+/// The shortest interval; below it a line for each flip costs more than it is worth.
 const MIN_INTERVAL: Duration = Duration::from_millis(1);
-/// Between two looks at the rings.
+/// The range of the time between two checks of the rings.
 const DRAIN: std::ops::RangeInclusive<Duration> =
     Duration::from_millis(5)..=Duration::from_millis(200);
-/// How it begins, while nobody knows how fast the rings fill.
+/// The first such time, while it is unknown how fast the rings fill.
 const FIRST_DRAIN: Duration = Duration::from_millis(20);
 
-/// When to flip and when to drain.
+/// The schedule of flips and drains.
 #[derive(Debug)]
 pub(super) struct Schedule {
     start: Duration,
     interval: Duration,
     next_flip: Duration,
-    /// Until the next look at the rings; `None` where there are none.
+    /// Time until the next check of the rings; `None` where there are none.
     drain: Option<Duration>,
 }
 
 impl Schedule {
-    /// Flips every `interval` after `start`, and looks at rings in between if there are any.
+    /// Flips every `interval` after `start`, and drains rings in between if there are any.
     pub(super) fn new(start: Duration, interval: Duration, rings: bool) -> Self {
         let interval = interval.max(MIN_INTERVAL);
         Self {
@@ -146,7 +146,7 @@ impl Schedule {
         }
     }
 
-    /// There are rings to look at from now on.
+    /// Adds drains, as there are rings from now on.
     pub(super) fn drain_too(&mut self) {
         self.drain.get_or_insert(FIRST_DRAIN);
     }
@@ -170,7 +170,7 @@ impl Schedule {
         true
     }
 
-    /// Looks at the rings more often when they were found full, less often when empty.
+    /// Drains the rings more often when they were found full, less often when empty.
     pub(super) fn adapt(&mut self, fullness: f64) {
         self.drain = self.drain.map(|drain| {
             let wanted = match fullness {

@@ -1,11 +1,11 @@
-//! What the disk refused, and for how long.
+//! Failures to write files, and how long they lasted.
 
 use std::io;
 use std::time::Duration;
 
 use crate::run::model::Warning;
 
-/// Troubles that are told apart; beyond it the last of a file goes on.
+/// Most separate failures; beyond it the last one of a file is extended.
 const MAX_TROUBLES: usize = 64;
 
 /// A file of the run that could not be written for a while, or cannot be now.
@@ -13,13 +13,13 @@ const MAX_TROUBLES: usize = 64;
 pub struct WriteTrouble {
     /// Name of the file inside the run folder.
     pub file: String,
-    /// What the operating system said last.
+    /// The operating system's last error.
     pub cause: String,
     /// When it began, counted from the start of the run.
     pub since: Duration,
     /// When it was over; `None` while it lasts.
     pub until: Option<Duration>,
-    /// How often writing was tried in vain.
+    /// How often writing failed.
     pub attempts: u64,
 }
 
@@ -52,12 +52,12 @@ impl WriteTrouble {
     }
 }
 
-/// What the disk refused so far.
+/// The failures to write so far.
 #[derive(Debug, Default)]
 pub(super) struct Troubles(Vec<WriteTrouble>);
 
 impl Troubles {
-    /// Takes note of an attempt to write `file` at `at`.
+    /// Records the result of writing `file` at `at`.
     pub(super) fn note(&mut self, file: &str, at: Duration, attempt: &io::Result<()>) {
         let many = self.0.len() >= MAX_TROUBLES;
         let last = self.0.iter_mut().rfind(|trouble| trouble.file == file);
@@ -79,7 +79,7 @@ impl Troubles {
         }
     }
 
-    /// All of them, in the order in which they began.
+    /// All failures, in the order in which they began.
     pub(super) fn all(&self) -> &[WriteTrouble] {
         &self.0
     }

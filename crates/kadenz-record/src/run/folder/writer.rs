@@ -1,4 +1,4 @@
-//! Begins a run.
+//! Beginning a run.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -40,7 +40,7 @@ impl RunWriter {
         Self::create_on(Arc::new(LocalDisk), dir, run)
     }
 
-    /// As [`RunWriter::create`], on a disk of one's own, for example one that fails.
+    /// As [`RunWriter::create`], on the given disk, for example one that fails.
     ///
     /// # Errors
     /// As [`RunWriter::create`].
@@ -79,7 +79,7 @@ impl RunWriter {
         self.run.started_at = self.origin_wall.to_string();
     }
 
-    /// What `run.json` will say. The series are added by [`RunWriter::series`].
+    /// The future content of `run.json`. The series are added by [`RunWriter::series`].
     pub fn run_mut(&mut self) -> &mut Run {
         &mut self.run
     }
@@ -93,7 +93,7 @@ impl RunWriter {
     /// Adds a series and creates its files. The recorder goes to the thread that measures.
     ///
     /// # Errors
-    /// [`AddSeriesError`] if the name will not do, is taken, or a file cannot be created.
+    /// [`AddSeriesError`] if the name is invalid or taken, or a file cannot be created.
     pub fn series(&mut self, spec: SeriesSpec) -> Result<SeriesRecorder, AddSeriesError> {
         let place = Place {
             dir: &self.dir,
@@ -157,13 +157,12 @@ impl std::fmt::Debug for RunWriter {
     }
 }
 
-// Takes a folder for a run, so that no other run is written into it.
+// Reserving a folder for a run, so that no other run is written into it.
 
 /// Longest name of a series: its files need room for their endings.
 const MAX_NAME: usize = 100;
 
-/// Makes the folder if need be, and creates an empty `run.json` in it, which succeeds for one
-/// caller alone.
+/// Makes the folder if necessary, and creates an empty `run.json` in it, which succeeds for only one caller.
 pub(super) fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunError> {
     if dir.exists() && !dir.is_dir() {
         return Err(CreateRunError::NotAFolder {
@@ -197,7 +196,7 @@ pub(super) fn claim(disk: &dyn Disk, dir: &Path) -> Result<PathBuf, CreateRunErr
     }
 }
 
-/// Whether a series may bear this name: it becomes a file name on every system.
+/// Whether a series may have this name: it becomes a file name on every system.
 pub(super) fn check_name(name: &str) -> Result<(), AddSeriesError> {
     if is_plain(name, MAX_NAME) {
         Ok(())

@@ -16,22 +16,22 @@ use super::{Sample, SamplesHeader};
 /// Rows that are read at a time: 64 KiB a column, which stays in the first caches.
 const CHUNK: u64 = 8192;
 
-/// How much a samples file held.
+/// The size of a samples file.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Extent {
     /// Samples that were read.
     pub samples: u64,
-    /// Record batches they stood in.
+    /// Record batches that held them.
     pub batches: u64,
-    /// Whether the file ends in the middle of something, or without its end mark: its writer was
-    /// killed or its disk was full. All whole batches were read.
+    /// Whether the file ends in the middle of a message, or without its end mark: its writer was killed or its disk
+    /// was full. All whole batches were read.
     pub truncated: bool,
 }
 
 /// A samples file, read from its start to its end in constant memory, whatever its length.
 ///
-/// [`SamplesFile::next_values`] and [`SamplesFile::next_samples`] share one position and may be
-/// mixed. The first seeks over every column but the value.
+/// [`SamplesFile::next_values`] and [`SamplesFile::next_samples`] share one position and may be mixed. The first
+/// seeks over every column except the value.
 #[derive(Debug)]
 pub struct SamplesFile<R = File> {
     source: RandomAccessReader<R>,
@@ -49,7 +49,7 @@ pub struct SamplesFile<R = File> {
     samples: Vec<Sample>,
 }
 
-/// Rows of a batch that are still to be read: where each column goes on in the file.
+/// Rows of a batch that are still to be read: where each column continues in the file.
 #[derive(Clone, Copy, Debug, Default)]
 struct Rows {
     columns: [u64; 4],
@@ -72,8 +72,7 @@ impl SamplesFile<File> {
 }
 
 impl<R: Read + Seek> SamplesFile<R> {
-    /// Reads a samples file from anything that reads and seeks. What is appended to it later is
-    /// not seen.
+    /// Reads a samples file from any source that reads and seeks. It does not see bytes that are appended later.
     ///
     /// # Errors
     /// As [`SamplesFile::open`].
@@ -113,13 +112,13 @@ impl<R: Read + Seek> SamplesFile<R> {
         })
     }
 
-    /// What the file says about itself.
+    /// The header of the file.
     #[must_use]
     pub fn header(&self) -> &SamplesHeader {
         &self.header
     }
 
-    /// What was read so far; `truncated` is known at the end.
+    /// The size read so far; `truncated` is known at the end.
     #[must_use]
     pub fn extent(&self) -> Extent {
         self.extent
@@ -178,10 +177,10 @@ impl<R: Read + Seek> SamplesFile<R> {
         Ok(Some(&self.samples))
     }
 
-    /// Hands every value that is left to `take`, in order, some thousands at a time.
+    /// Passes every remaining value to `take`, in order, some thousands at a time.
     ///
     /// # Errors
-    /// [`ReadSamplesError`] if the file cannot be read or is damaged; what stood before was taken.
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged; the values before were passed on.
     pub fn for_each_value(
         &mut self,
         mut take: impl FnMut(&[i64]),
@@ -192,10 +191,10 @@ impl<R: Read + Seek> SamplesFile<R> {
         Ok(self.extent)
     }
 
-    /// Hands every sample that is left to `take`, in order, some thousands at a time.
+    /// Passes every remaining sample to `take`, in order, some thousands at a time.
     ///
     /// # Errors
-    /// [`ReadSamplesError`] if the file cannot be read or is damaged; what stood before was taken.
+    /// [`ReadSamplesError`] if the file cannot be read or is damaged; the samples before were passed on.
     pub fn for_each_chunk(
         &mut self,
         mut take: impl FnMut(&[Sample]),
@@ -206,7 +205,7 @@ impl<R: Read + Seek> SamplesFile<R> {
         Ok(self.extent)
     }
 
-    /// Steps over the next rows: where each column has them, and how many they are.
+    /// Steps over the next rows, and returns where each column has them, and how many they are.
     fn advance(&mut self) -> Result<Option<([u64; 4], u64)>, ReadSamplesError> {
         while self.rows.left == 0 {
             if !self.next_batch()? {
@@ -221,7 +220,7 @@ impl<R: Read + Seek> SamplesFile<R> {
         Ok(Some((columns, rows)))
     }
 
-    /// Finds the next record batch; false at the end of the file.
+    /// Finds the next record batch; returns false at the end of the file.
     fn next_batch(&mut self) -> Result<bool, ReadSamplesError> {
         if self.ended {
             return Ok(false);
@@ -264,7 +263,7 @@ fn words(bytes: &[u8]) -> impl Iterator<Item = [u8; 8]> {
     })
 }
 
-// Why reading samples fails.
+// The errors of reading samples.
 
 /// Why a samples file could not be opened.
 #[derive(Debug, Error)]
@@ -274,7 +273,7 @@ pub enum OpenSamplesError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The file ends before its header does.
@@ -286,13 +285,13 @@ pub enum OpenSamplesError {
         /// Length of the file.
         bytes: u64,
     },
-    /// The file starts with something else than the schema of a samples file.
+    /// The file does not start with the schema of a samples file.
     #[error(
         "not a samples file of Kadenz: {cause}; it must be an uncompressed Arrow IPC stream with \
          the columns sequence, intended_ns, actual_ns and value_ns"
     )]
     Foreign {
-        /// What was found.
+        /// What was found instead.
         cause: String,
     },
     /// The header could not be read.
@@ -300,7 +299,7 @@ pub enum OpenSamplesError {
     Read(#[from] ReadSamplesError),
 }
 
-/// Why a samples file could not be read on.
+/// Why a samples file could not be read any further.
 #[derive(Debug, Error)]
 pub enum ReadSamplesError {
     /// The operating system refused to read.
@@ -308,10 +307,10 @@ pub enum ReadSamplesError {
     Io {
         /// Bytes from the start of the file.
         offset: u64,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// A message inside the file is damaged; what stood before it was read.
+    /// A message inside the file is damaged; everything before it was read.
     #[error(
         "the samples file is damaged at byte {offset}: {cause}; the samples before it are good, \
          the interval log of the series is whole"
@@ -319,7 +318,7 @@ pub enum ReadSamplesError {
     Damaged {
         /// Where the message starts.
         offset: u64,
-        /// What is wrong.
+        /// Why it is damaged.
         cause: String,
     },
 }

@@ -1,14 +1,14 @@
-//! Finds the messages of a stream in a file, and reads no further than the file goes.
+//! Finds the messages of a stream in a file, and reads no further than the end of the file.
 
 use std::io::{Read, Seek, SeekFrom};
 
 use super::ReadSamplesError;
 use crate::samples::wire::{self, ArrowMessage, CONTINUATION, MAX_METADATA};
 
-/// Bytes that are read at a time at most; a chunk of a column is smaller still.
+/// Most bytes that are read at a time; a chunk of a column is smaller still.
 const MAX_READ: u64 = MAX_METADATA;
 
-/// What stands at a place in the stream.
+/// The content of the stream at an offset.
 pub(super) enum Step {
     Message {
         content: ArrowMessage,
@@ -37,7 +37,7 @@ pub(super) fn step<R: Read + Seek>(
         (first, at + 4)
     };
     if length == 0 {
-        // A tail of zeros is what a file system leaves of bytes that never reached the disk.
+        // A file system leaves a tail of zeros for bytes that never reached the disk.
         return Ok(if start == source.len {
             Step::End
         } else {
@@ -67,7 +67,7 @@ pub(super) fn step<R: Read + Seek>(
     })
 }
 
-/// A reader that knows its length and where it stands, so that it seeks only where it must.
+/// A reader that knows its length and its position, so that it seeks only where it must.
 #[derive(Debug)]
 pub(super) struct RandomAccessReader<R> {
     reader: R,

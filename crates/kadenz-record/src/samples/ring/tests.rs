@@ -54,7 +54,7 @@ mod threads {
         while !pushing.is_finished() {
             consumer.drain_into(&mut taken, 16);
         }
-        // That it has finished is only heard of; joining it makes its last stores seen.
+        // A flag only reports that the thread has finished; joining it makes its last stores visible.
         pushing.join().expect("pushes");
         consumer.drain_into(&mut taken, usize::MAX);
         assert!(

@@ -73,7 +73,7 @@ fn no_stamp_crosses_a_step() {
         assert_eq!(before.at.as_ns(), 150_000);
         let after = bridge.look_up(wall(350_000, LEAD_NS + step)).unwrap();
         assert_eq!(after.at.as_ns(), 350_000);
-        // Around it nobody knows.
+        // Around the step the bridge has no answer.
         assert_eq!(bridge.look_up(wall(250_000, LEAD_NS)), None);
         assert_eq!(bridge.look_up(wall(250_000, LEAD_NS + step)), None);
         assert_eq!(bridge.steps(), 1);
@@ -146,7 +146,7 @@ fn a_newer_stamp_is_observed_first() {
         let stamp = WallTime::now();
         let after = crate::clock::now();
         let Some(bridged) = bridge.translate(stamp) else {
-            // Somebody sets the clock of this machine.
+            // Another program has stepped this machine's clock.
             assert!(bridge.steps() > 0);
             continue;
         };

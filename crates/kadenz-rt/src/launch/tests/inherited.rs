@@ -1,4 +1,4 @@
-//! What the program and what it starts are given, and how its end comes back.
+//! What the program and its children inherit, and how its exit status comes back.
 
 use std::os::unix::process::ExitStatusExt as _;
 
@@ -31,7 +31,7 @@ fn the_program_and_what_it_starts_have_the_policy() {
             policy: Some(policy),
             ..Launch::default()
         };
-        // `cut` is a process of the shell's: it has inherited what the shell was given.
+        // `cut` is a child of the shell: it has inherited the shell's settings.
         let (said, measures) = say(&format!("{OWN_POLICY}; exec {OWN_POLICY}"), &launch);
         let measure = measure(&measures, "policy");
         if !measure.ok {
@@ -84,7 +84,7 @@ fn cpus_nice_and_slack_are_the_program_s() {
 }
 
 #[test]
-fn cpus_that_are_not_there_are_told_and_the_program_runs() {
+fn absent_cpus_are_reported_and_the_program_runs() {
     let launch = Launch {
         cpus: Some(CpuSet::single(1023)),
         ..Launch::default()
@@ -136,8 +136,8 @@ fn a_program_that_cannot_be_executed_is_an_error_that_names_it() {
 }
 
 #[test]
-fn signals_are_handed_on_and_the_end_is_told() {
-    // Not SIGHUP: whoever runs the tests in the background may have it ignored, and so `sleep` would.
+fn signals_are_forwarded_and_the_end_is_reported() {
+    // Not SIGHUP: the user may run the tests in the background with it ignored, and then `sleep` ignores it too.
     for (signal, lock_memory) in [(libc::SIGTERM, false), (libc::SIGUSR1, true)] {
         let launch = Launch {
             lock_memory,
@@ -146,7 +146,8 @@ fn signals_are_handed_on_and_the_end_is_told() {
         let mut command = Command::new("sleep");
         command.arg("600");
         let mut program = start(command, &launch).unwrap();
-        // To this thread alone: `kill` would meet the other tests' threads, which hold nothing back.
+        // The signal goes to this thread alone: `kill` could reach the other tests' threads, which do not hold it
+        // back.
         signals::send_to_own_thread(signal).unwrap();
         assert_eq!(program.wait().unwrap().signal(), Some(signal));
     }

@@ -1,4 +1,4 @@
-//! Programs that look at themselves: what they have is what was told.
+//! Programs that report their own settings, against the settings that `start` reported.
 
 mod inherited;
 mod lock;
@@ -11,7 +11,7 @@ use super::*;
 use crate::os::linux::sched;
 use crate::testing::skip;
 
-/// What a shell script says on standard output when it is started so, and what was granted.
+/// What a shell script prints on standard output when it is started so, and the granted measures.
 fn say(script: &str, launch: &Launch) -> (String, Vec<Measure>) {
     let mut command = Command::new("sh");
     command.args(["-c", script]);

@@ -1,4 +1,4 @@
-//! C and S: where the program is, and who keeps its CPUs awake.
+//! C and S: the CPUs that the program runs on, and the threads that keep them awake.
 
 use std::sync::Mutex;
 
@@ -58,7 +58,7 @@ fn a_cpuset_is_entered_before_its_cpus_are_asked_for() {
         assert_eq!(inside.lines().count(), 1, "the spinning thread alone");
         say(script, &launch)
     });
-    // A group can be removed once the last process in it is quite gone.
+    // A group can be removed once the last process in it is fully gone.
     let removed = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         std::fs::remove_dir(&group).is_ok()
@@ -82,7 +82,7 @@ fn what_keeps_cpus_awake_ends_with_its_guard() {
     assert!(spinner.ok, "{spinner:?}");
     assert_eq!(spinners(), cpus.len());
     drop(awake);
-    // A thread that was joined is in /proc until the kernel has quite done with it.
+    // A joined thread stays in /proc until the kernel has finished with it.
     let ended = (0..100).any(|_| {
         std::thread::sleep(std::time::Duration::from_millis(20));
         spinners() == 0
@@ -105,11 +105,11 @@ fn idle_states_are_held_off_until_the_guard_is_dropped() {
     }
     assert!(limit_us(&root).unwrap() <= 7);
     drop(held);
-    // Others may hold one of theirs, though none of this number.
+    // Other processes may hold a limit, though none of this number.
     assert_ne!(limit_us(&root), Some(7));
 }
 
-/// Threads of this process that spin, all of them behind everything else.
+/// Counts the threads of this process that spin at the lowest priority.
 fn spinners() -> usize {
     let root = crate::host::Root::system();
     let threads = root.list("/proc/self/task").unwrap();

@@ -1,21 +1,20 @@
-//! Ending what programs of a testbed have started.
+//! Ending the processes that programs of a testbed have started.
 
 use std::os::unix::fs::MetadataExt as _;
 
 use super::{ProgramRecord, Record, boot};
 use crate::os::linux::signals;
 
-/// How a program is to end.
+/// How to end a program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// As soon as it likes.
+    /// By a request: the program ends when it is ready.
     Asked,
-    /// Now.
+    /// At once.
     Forced,
 }
 
-/// Ends a program of a testbed that was built by the calling process, and what it has started: every
-/// process of its group.
+/// Ends a program of a testbed that the calling process has built, and its children: every process of its group.
 pub fn end_program(program: &ProgramRecord, ending: Ending) {
     let signal = match ending {
         Ending::Asked => libc::SIGTERM,
@@ -24,8 +23,9 @@ pub fn end_program(program: &ProgramRecord, ending: Ending) {
     let _ = signals::send_to_group(program.pid, signal);
 }
 
-/// Kills what a dead owner's programs have left running: what is in one of the recorded process
-/// groups and in one of the recorded networks. Either number alone could mean another's by now.
+/// Kills the processes that a dead owner's programs have left running: those that are in one of the recorded
+/// process groups and in one of the recorded networks. Either number alone could mean another group or network by
+/// now.
 pub(super) fn clear(record: Option<&Record>) -> Vec<String> {
     let Some(record) = record.filter(|record| record.boot == boot()) else {
         return Vec::new();
@@ -74,7 +74,7 @@ mod tests {
     use super::super::HostRecord;
     use super::*;
 
-    /// This test's own process is in its network, and in no group of the record.
+    /// This test's own process is in the recorded network, and in no group of the record.
     #[test]
     fn a_process_of_another_group_or_network_is_left_alone() {
         let mut record = Record::of_this_process("test").unwrap();

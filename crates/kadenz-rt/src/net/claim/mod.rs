@@ -1,9 +1,9 @@
-//! Who has built a testbed on this machine, and what of it could outlast a killed process.
+//! The owner of the testbed on this machine, and the parts of it that could outlast a killed process.
 //!
-//! One testbed at a time: its owner holds the lock on a file, which goes with its process, and writes
-//! into it what others need to enter the testbed or to clear it away: one JSON object a line, the
-//! last whole line counts. Networks and interfaces go with the owner by themselves; programs that
-//! its programs have started may stay, and are what [`restore_in`] ends.
+//! One testbed at a time: its owner holds the lock on a file, which the kernel releases with its process, and
+//! writes into it what other processes need to enter the testbed or to clear it away: one JSON object a line, the
+//! last whole line counts. Networks and interfaces go with the owner by themselves; processes that its programs
+//! have started may stay, and [`restore_in`] ends those.
 
 mod clear;
 
@@ -25,21 +25,21 @@ use crate::shield::{journal_folder, start_of};
 
 /// The file's name, in the folder of the journals.
 pub const FILE_NAME: &str = "testbed.claim";
-/// The name of the file with how the testbed stands, beside it.
+/// The name of the file beside it that holds the testbed's status.
 pub(crate) const STATUS_NAME: &str = "testbed.status";
 /// Version of its format.
 pub const VERSION: u32 = 1;
-/// No claim is longer; a longer one is cut.
+/// No valid claim is longer; a longer one is cut.
 const MAX: u64 = 4 << 20;
 
-/// The machine's only testbed, held by this process until this is dropped.
+/// The machine's only testbed. This process holds it until this is dropped.
 #[derive(Debug)]
 pub struct Claim {
     file: File,
     path: PathBuf,
 }
 
-/// Why a testbed cannot be built, or nothing be cleared away.
+/// Why a testbed can be neither built nor cleared away.
 #[derive(Debug, thiserror::Error)]
 pub enum ClaimError {
     /// Another process has one.
@@ -47,25 +47,25 @@ pub enum ClaimError {
     Held {
         /// That process; 0 while it is just beginning.
         pid: u32,
-        /// What it has built.
+        /// The topology that it has built.
         topology: String,
     },
-    /// The file cannot be had, or is not to be used.
+    /// The file is unavailable or not to be used.
     #[error(transparent)]
     File(#[from] OwnFileError),
 }
 
-/// A claim that was found.
+/// A claim that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FoundClaim {
-    /// What it says, where that can be read.
+    /// Its last record, where that can be read.
     pub record: Option<Record>,
     /// Whether its owner lives.
     pub alive: bool,
 }
 
 impl Claim {
-    /// Takes the machine's claim; what a killed owner left is cleared away first.
+    /// Takes the machine's claim, and first clears away what a killed owner left.
     ///
     /// # Errors
     /// [`ClaimError`].
@@ -90,7 +90,7 @@ impl Claim {
         }
     }
 
-    /// Lets others read how the testbed stands ([`told`]).
+    /// Publishes the status of the testbed for other processes, which read it by [`told`].
     ///
     /// # Errors
     /// When the disk is full.
@@ -103,7 +103,7 @@ impl Claim {
         Ok(put.map_err(refused("write", &new))?)
     }
 
-    /// Says what is so now.
+    /// Writes the present state.
     ///
     /// # Errors
     /// When the disk is full.
@@ -118,15 +118,15 @@ impl Claim {
 impl Drop for Claim {
     fn drop(&mut self) {
         let _ = std::fs::remove_file(self.path.with_file_name(STATUS_NAME));
-        // Where it cannot be removed, it tells of a process that has ended.
+        // If the file cannot be removed, it names a process that has ended.
         let _ = std::fs::remove_file(&self.path);
     }
 }
 
-/// The claim on this machine; none when there is none.
+/// The claim on this machine; `None` when there is none.
 ///
 /// # Errors
-/// It is there and this user may not read it.
+/// The claim exists and this user may not read it.
 pub fn find() -> Result<Option<FoundClaim>, ClaimError> {
     find_in(&journal_folder())
 }
@@ -145,10 +145,10 @@ pub(crate) fn find_in(folder: &Path) -> Result<Option<FoundClaim>, ClaimError> {
     Ok(Some(FoundClaim { record, alive }))
 }
 
-/// How the testbed that stands says that it stands; nothing where it has not said so yet.
+/// The status that the present testbed has published; empty where it has published none yet.
 ///
 /// # Errors
-/// It is there and this user may not read it.
+/// The file exists and this user may not read it.
 pub fn told() -> Result<Vec<u8>, ClaimError> {
     let path = journal_folder().join(STATUS_NAME);
     match own_file::open(&path, Access::Read, Trusted::User)? {
@@ -157,10 +157,10 @@ pub fn told() -> Result<Vec<u8>, ClaimError> {
     }
 }
 
-/// Clears away what a killed owner left, and says what that was. Nothing to do is no error.
+/// Clears away what a killed owner left, and returns what that was. Nothing to clear is no error.
 ///
 /// # Errors
-/// Its owner lives, or the file cannot be had.
+/// Its owner lives, or the file is unavailable.
 pub fn restore() -> Result<Vec<String>, ClaimError> {
     restore_in(&journal_folder())
 }
@@ -190,7 +190,7 @@ pub fn restore_in(folder: &Path) -> Result<Vec<String>, ClaimError> {
     }
 }
 
-/// Asks the owner of a testbed to end it; false when it has just ended by itself.
+/// Asks the owner of a testbed to end it; returns false when it has just ended by itself.
 #[must_use]
 pub fn ask_to_end(record: &Record) -> bool {
     let stat = std::fs::read_to_string(format!("/proc/{}/stat", record.pid));
@@ -215,7 +215,7 @@ fn bytes(file: &mut File, path: &Path) -> Result<Vec<u8>, OwnFileError> {
     Ok(bytes)
 }
 
-/// What an owner says of its testbed.
+/// The record that an owner writes of its testbed.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record {
@@ -285,7 +285,7 @@ impl Record {
     /// A record of this process, with nothing in it yet.
     ///
     /// # Errors
-    /// When `/proc` does not tell of this process.
+    /// When `/proc` does not list this process.
     pub fn of_this_process(topology: &str) -> io::Result<Self> {
         let stat = std::fs::read_to_string("/proc/self/stat")?;
         let start =
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn a_second_owner_is_told_of_the_first() {
+    fn a_second_owner_learns_of_the_first() {
         let folder = tempfile::tempdir().unwrap();
         let mut first = Claim::take_in(folder.path()).unwrap();
         first.write(&record()).unwrap();

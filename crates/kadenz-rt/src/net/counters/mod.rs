@@ -1,17 +1,17 @@
-//! The kernel's counters of datagrams and frames, above all of those that it threw away.
+//! The kernel's counters of datagrams and frames, above all of those that it dropped.
 //!
-//! A measurement takes a [`Snapshot`] before and after; the difference says where on the way through
-//! this host something was lost: at the card, in the backlog of a CPU, or at a full socket.
+//! A measurement takes a [`Snapshot`] before and after; the difference shows where on the way through this host
+//! something was lost: at the card, in the backlog of a CPU, or at a full socket.
 //!
-//! The counters are of the whole host (or of the network namespace), so what other programs lose is
-//! in them too; only [`UdpPort::dropped`](super::port::UdpPort::dropped) is of one socket alone.
+//! The counters are of the whole host (or of the network namespace), so they include losses of other programs; only
+//! [`UdpPort::dropped`](super::port::UdpPort::dropped) counts for one socket alone.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
 use super::interface::files_are_ours;
 use crate::host::{ReadFactError, Root};
 
-/// What was counted since boot. What the kernel does not tell is absent.
+/// Counts since boot. Counters that the kernel does not report are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Snapshot {
     /// UDP over IPv4.
@@ -20,7 +20,7 @@ pub struct Snapshot {
     pub udp6: Option<UdpCounters>,
     /// Frames on their way from the driver to the sockets, all CPUs together.
     pub softnet: Option<SoftnetCounters>,
-    /// The interface asked for.
+    /// The requested interface.
     pub interface: Option<InterfaceCounters>,
 }
 
@@ -52,7 +52,7 @@ impl Snapshot {
         }
     }
 
-    /// What was counted since `earlier`; absent where either of them does not tell.
+    /// The counts since `earlier`; absent where either snapshot lacks them.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -63,7 +63,7 @@ impl Snapshot {
         }
     }
 
-    /// Everything that this host threw away, at whichever place.
+    /// All frames and datagrams that this host dropped, at any place.
     #[must_use]
     pub fn lost(&self) -> u64 {
         let udp = [self.udp, self.udp6].into_iter().flatten();
@@ -93,9 +93,9 @@ pub struct UdpCounters {
     pub received: u64,
     /// Sent (`OutDatagrams`).
     pub sent: u64,
-    /// Came for a port on which nobody listens (`NoPorts`).
+    /// Came for a port on which no socket listens (`NoPorts`).
     pub no_port: u64,
-    /// Could not be delivered, for whatever reason; those below are among them (`InErrors`).
+    /// Could not be delivered, for any reason; includes those below (`InErrors`).
     pub receive_errors: u64,
     /// Found a full receive buffer (`RcvbufErrors`).
     pub receive_buffer_errors: u64,
@@ -103,7 +103,7 @@ pub struct UdpCounters {
     pub send_buffer_errors: u64,
     /// Had a wrong checksum (`InCsumErrors`).
     pub checksum_errors: u64,
-    /// Were thrown away because all UDP sockets together held too much memory (`MemErrors`).
+    /// Were dropped because all UDP sockets together held too much memory (`MemErrors`).
     pub memory_errors: u64,
 }
 
@@ -111,7 +111,7 @@ impl UdpCounters {
     /// The counters of UDP over IPv4 under `root`.
     ///
     /// # Errors
-    /// When the system does not tell, or tells something unknown.
+    /// When the system does not report them, or reports something unknown.
     pub fn read(root: &Root) -> Result<Self, ReadFactError> {
         let text = root.read(SNMP)?;
         Self::parse(&text).ok_or_else(|| ReadFactError::strange(SNMP, &text, "two lines `Udp:`"))
@@ -126,8 +126,8 @@ impl UdpCounters {
         Self::parse_v6(&text).ok_or_else(|| ReadFactError::strange(SNMP6, &text, "lines `Udp6...`"))
     }
 
-    /// Out of the text of `/proc/net/snmp`: a line of names, then a line of values, each beginning
-    /// with the protocol. `None` where it has no such lines.
+    /// Parses the text of `/proc/net/snmp`: a line of names, then a line of values, each beginning with the
+    /// protocol. Returns `None` where it has no such lines.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut lines = text.lines().filter_map(|line| line.strip_prefix("Udp:"));
@@ -141,7 +141,7 @@ impl UdpCounters {
         Some(counters)
     }
 
-    /// Out of the text of `/proc/net/snmp6`: a name and a value a line. `None` where it has none of
+    /// Parses the text of `/proc/net/snmp6`: a name and a value a line. Returns `None` where it has no counters of
     /// UDP.
     #[must_use]
     pub fn parse_v6(text: &str) -> Option<Self> {
@@ -173,7 +173,7 @@ impl UdpCounters {
         *counter = value;
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -192,7 +192,7 @@ impl UdpCounters {
         }
     }
 
-    /// Datagrams that were thrown away although somebody listened, and those that could not leave.
+    /// Datagrams that were dropped although a socket listened, and those that could not leave.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.receive_errors.saturating_add(self.send_buffer_errors)
@@ -209,7 +209,7 @@ pub struct SoftnetCounters {
     pub processed: u64,
     /// Frames that found a full backlog (`net.core.netdev_max_backlog`).
     pub dropped: u64,
-    /// How often a CPU stopped with frames left, its budget or its time being used up
+    /// How often a CPU stopped with frames left because its budget or its time was used up
     /// (`net.core.netdev_budget`, `net.core.netdev_budget_usecs`): a latency, not a loss.
     pub squeezed: u64,
 }
@@ -218,15 +218,15 @@ impl SoftnetCounters {
     /// The counters of the machine under `root`.
     ///
     /// # Errors
-    /// When the system does not tell, or tells something unknown.
+    /// When the system does not report them, or reports something unknown.
     pub fn read(root: &Root) -> Result<Self, ReadFactError> {
         let text = root.read(SOFTNET)?;
         Self::parse(&text)
             .ok_or_else(|| ReadFactError::strange(SOFTNET, &text, "lines of hexadecimal numbers"))
     }
 
-    /// Out of the text of `/proc/net/softnet_stat`: a line a CPU, its first three numbers in
-    /// hexadecimal. `None` where it is something else.
+    /// Parses the text of `/proc/net/softnet_stat`: a line a CPU, its first three numbers in hexadecimal. Returns
+    /// `None` for other text.
     #[must_use]
     pub fn parse(text: &str) -> Option<Self> {
         let mut all = None;
@@ -251,7 +251,7 @@ impl SoftnetCounters {
         }
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -272,15 +272,15 @@ pub struct InterfaceCounters {
     pub sent: u64,
     /// Frames that came broken; those with a wrong checksum or length are among them.
     pub receive_errors: u64,
-    /// Frames that came whole and were thrown away, mostly for want of memory.
+    /// Frames that came whole and were dropped, mostly for want of memory.
     pub receive_dropped: u64,
-    /// Frames that the card threw away because the host had not made room.
+    /// Frames that the card dropped because the host had freed no buffer for them.
     pub receive_missed: u64,
     /// Frames that came faster than the card's own buffer takes them.
     pub receive_overruns: u64,
     /// Frames that could not be sent: no link, for one.
     pub transmit_errors: u64,
-    /// Frames that were thrown away instead of sent.
+    /// Frames that were dropped instead of sent.
     pub transmit_dropped: u64,
     /// Collisions: only a half-duplex link has them.
     pub collisions: u64,
@@ -290,7 +290,7 @@ impl InterfaceCounters {
     /// The counters of one interface under `root`.
     ///
     /// # Errors
-    /// When there is no such interface, or the system does not tell.
+    /// When there is no such interface, or the system does not report its counters.
     pub fn read(root: &Root, interface: &str) -> Result<Self, ReadFactError> {
         let number = |file: &str| {
             let path = format!("/sys/class/net/{interface}/statistics/{file}");
@@ -315,7 +315,7 @@ impl InterfaceCounters {
         })
     }
 
-    /// What was counted since `earlier`.
+    /// The counts since `earlier`.
     #[must_use]
     pub fn since(&self, earlier: &Self) -> Self {
         Self {
@@ -355,21 +355,21 @@ impl InterfaceCounters {
 
 const SOCKETS: [&str; 2] = ["/proc/net/udp", "/proc/net/udp6"];
 
-/// One UDP socket of the host, anyone's, as the kernel lists it.
+/// One UDP socket of the host, of any process, as the kernel lists it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SocketRow {
-    /// What it listens on.
+    /// The address that it listens on.
     pub local: SocketAddr,
     /// Bytes that wait to be read, with the kernel's bookkeeping.
     pub receive_queue: u64,
     /// Its number among all files of the kernel, as in `/proc/PID/fd`.
     pub inode: u64,
-    /// Datagrams that came to it and were thrown away.
+    /// Datagrams that came to it and were dropped.
     pub dropped: u64,
 }
 
-/// The UDP sockets of the network namespace under `root`, IPv4 and then IPv6. A line that says
-/// something unknown is left out.
+/// The UDP sockets of the network namespace under `root`, IPv4 and then IPv6. Lines with unknown content are left
+/// out.
 ///
 /// # Errors
 /// When the system lists none for either family.
@@ -384,8 +384,8 @@ pub fn sockets(root: &Root) -> Result<Vec<SocketRow>, ReadFactError> {
 }
 
 impl SocketRow {
-    /// Out of a line of `/proc/net/udp` or `/proc/net/udp6`; `None` where it is something else, such
-    /// as the heading. Addresses stand there as numbers of 32 bits in the host's own order of bytes.
+    /// Parses a line of `/proc/net/udp` or `/proc/net/udp6`; returns `None` for other lines, such as the heading.
+    /// Addresses stand there as numbers of 32 bits in the host's own order of bytes.
     #[must_use]
     pub fn parse(line: &str) -> Option<Self> {
         let words: Vec<&str> = line.split_whitespace().take(13).collect();

@@ -115,7 +115,7 @@ fn a_difference_says_what_was_lost_meanwhile() {
     let meanwhile = later.since(&before);
     assert_eq!(meanwhile.lost(), 8);
     assert_eq!(meanwhile.udp6, None);
-    // A counter that begins again counts nothing rather than a great deal.
+    // A counter that restarts counts nothing rather than a large number.
     assert_eq!(before.since(&later).lost(), 0);
 }
 

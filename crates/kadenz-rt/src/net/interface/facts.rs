@@ -2,16 +2,16 @@ use std::fmt;
 
 use crate::host::{ReadFactError, Root};
 
-/// What is known of an interface. What could not be read is absent.
+/// The known facts of an interface. Facts that could not be read are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceFacts {
     /// Its name.
     pub name: String,
-    /// What it is made of.
+    /// Its kind.
     pub kind: InterfaceKind,
     /// The driver, for example `r8169`.
     pub driver: Option<String>,
-    /// Speed of the link in Mbit/s; absent without a link, and where there is none to have a speed.
+    /// Speed of the link in Mbit/s; absent without a link, and on interfaces that have no speed.
     pub speed_mbit_s: Option<u32>,
     /// Whether both ends of the link may send at once.
     pub duplex: Option<Duplex>,
@@ -54,20 +54,19 @@ pub struct Coalescing {
     pub receive_frames: u32,
     /// How long a frame that left waits to be reported, in microseconds.
     pub transmit_us: u32,
-    /// The driver changes these by the load of the moment.
+    /// Whether the driver changes these by the present load.
     pub adaptive: bool,
 }
 
 /// Whether a card can stamp datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum HardwareStamps {
-    /// Not known: not a living Linux, or the driver does not say.
+    /// Not known: not a live Linux machine, or the driver does not report it.
     #[default]
     Unknown,
     /// It cannot.
     None,
-    /// Only frames of the Precision Time Protocol when they come, but any that it is asked to stamp
-    /// when it leaves.
+    /// Stamps any sent frame on request, but only received frames of the Precision Time Protocol.
     PtpOnly,
     /// Any frame, either way.
     Every,
@@ -91,7 +90,7 @@ impl InterfaceFacts {
     }
 }
 
-/// What is known of an interface of this machine.
+/// Returns the known facts of an interface of this machine.
 ///
 /// ```
 /// # #[cfg(target_os = "linux")] {
@@ -104,23 +103,23 @@ impl InterfaceFacts {
 /// ```
 ///
 /// # Errors
-/// When there is no such interface, or this system does not tell.
+/// When there is no such interface, or this system does not report it.
 ///
 /// # Real-time safety
-/// Reads files and asks the driver, which needs no rights: not for a real-time path.
+/// Reads files and queries the driver, which needs no rights: not for a real-time path.
 pub fn facts(name: &str) -> Result<InterfaceFacts, ReadFactError> {
     facts_at(&Root::system(), name)
 }
 
-/// What is known of an interface of the Linux machine under `root`. Drivers are asked on a living
-/// machine only.
+/// Returns the known facts of an interface of the Linux machine under `root`. Drivers are queried only on a live
+/// machine.
 ///
 /// # Errors
 /// When there is no such interface.
 pub fn facts_at(root: &Root, name: &str) -> Result<InterfaceFacts, ReadFactError> {
     let folder = format!("/sys/class/net/{name}");
     let path = |file: &str| format!("{folder}/{file}");
-    // A name is no path: it must not lead out of the folder.
+    // A name must not contain a path that leads out of the folder.
     if name.is_empty() || name.contains('/') || name.starts_with('.') || !root.has(&folder) {
         return Err(ReadFactError::Absent { path: folder });
     }
@@ -199,7 +198,7 @@ fn ask(root: &Root, name: &str) -> DriverFacts {
         driver: interface.driver(),
         coalescing: coalescing(&interface),
         hardware_stamps: stamping.map_or(HardwareStamps::Unknown, hardware_stamps),
-        // -1 says that there is none.
+        // -1 stands for no clock.
         phc: stamping.and_then(|words| u32::try_from(words[2].cast_signed()).ok()),
     }
 }
@@ -233,10 +232,10 @@ pub(super) fn hardware_stamps(
     }
 }
 
-/// What an interface is made of.
+/// The kind of an interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum InterfaceKind {
-    /// The host itself: nothing leaves it.
+    /// The host itself: no frame leaves it.
     Loopback,
     /// A network card with a cable.
     Wired,
@@ -267,7 +266,7 @@ impl InterfaceKind {
         }
     }
 
-    /// From what sysfs shows, and the driver's name.
+    /// Derives the kind from sysfs and the driver's name.
     pub(super) fn of(root: &Root, folder: &str, driver: Option<&str>) -> Self {
         /// `ARPHRD_LOOPBACK` of `if_arp.h`.
         const LOOPBACK: i64 = 772;

@@ -10,9 +10,9 @@ pub use facts::{
     Coalescing, Duplex, HardwareStamps, InterfaceFacts, InterfaceKind, Queues, facts, facts_at,
 };
 
-/// Whether the files under `/sys/class/net` are those of this thread's network. They belong to the
-/// network in which they were mounted: in a container, or a testbed's host, an interface of the same
-/// name may be another one.
+/// Whether the files under `/sys/class/net` belong to this thread's network namespace. They belong to the namespace
+/// in which they were mounted: in a container, or a testbed's host, an interface of the same name may be another
+/// one.
 pub(in crate::net) fn files_are_ours(root: &Root, interface: &str) -> bool {
     #[cfg(target_os = "linux")]
     if root.is_live() {
@@ -36,7 +36,7 @@ pub struct Broadcast {
 }
 
 /// The broadcast addresses of all interfaces that are up, in the order in which the system lists them.
-/// Empty where the system does not tell: on systems other than Linux.
+/// Empty where the system does not list them: on systems other than Linux.
 ///
 /// # Real-time safety
 /// Not for a real-time path.
@@ -62,12 +62,12 @@ pub fn list_broadcast() -> Vec<Broadcast> {
     Vec::new()
 }
 
-/// The way that datagrams to an address take out of this host.
+/// The route of datagrams to an address out of this host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Route {
-    /// The interface they leave by; `None` where the system does not tell.
+    /// The interface they leave by; `None` where the system does not report it.
     pub interface: Option<String>,
-    /// The address they carry as their sender's.
+    /// The source address that they carry.
     pub source: IpAddr,
     /// The longest IP packet that the interface takes, in bytes.
     pub mtu: Option<u32>,
@@ -75,22 +75,22 @@ pub struct Route {
     pub stays_here: bool,
 }
 
-/// Why no way was found.
+/// Why no route was found.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RouteError {
-    /// The kernel knows none.
+    /// The kernel knows no route.
     #[error(
         "there is no way to {to}: {reason}; `ip route get {to}` asks the kernel, `ip address` lists this host's networks"
     )]
     NoRoute {
-        /// Where datagrams were to go.
+        /// The destination.
         to: IpAddr,
-        /// What the system said.
+        /// The system's error.
         reason: String,
     },
 }
 
-/// The way to an address, as the kernel would choose it now. Sends nothing.
+/// Returns the route to an address, as the kernel would choose it now. Sends nothing.
 ///
 /// ```
 /// use kadenz_rt::net::interface::route_to;
@@ -101,7 +101,7 @@ pub enum RouteError {
 /// ```
 ///
 /// # Errors
-/// Where the kernel knows none.
+/// Where the kernel knows no route.
 ///
 /// # Real-time safety
 /// Not for a real-time path.
@@ -113,7 +113,7 @@ pub fn route_to(to: IpAddr) -> Result<Route, RouteError> {
     Ok(describe(to, source))
 }
 
-/// Connecting a UDP socket chooses a way and sends nothing.
+/// Connecting a UDP socket chooses a route and sends nothing.
 fn source_towards(to: IpAddr) -> std::io::Result<IpAddr> {
     /// The port of RFC 863; any would do.
     const DISCARD: u16 = 9;
@@ -122,7 +122,7 @@ fn source_towards(to: IpAddr) -> std::io::Result<IpAddr> {
         IpAddr::V6(_) => std::net::Ipv6Addr::UNSPECIFIED.into(),
     };
     let socket = UdpSocket::bind(SocketAddr::new(any, 0))?;
-    // Only where the way leads is asked: broadcast addresses have one too.
+    // Only the route is wanted: broadcast addresses have one too.
     socket.set_broadcast(true)?;
     socket.connect(SocketAddr::new(to, DISCARD))?;
     Ok(socket.local_addr()?.ip())

@@ -59,7 +59,7 @@ fn every_kind_is_told() {
 }
 
 #[test]
-fn a_name_that_is_a_path_or_nobodys_is_refused() {
+fn a_path_or_an_unknown_name_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     let root = fake::write(folder.path(), HOST).unwrap();
     for name in ["", ".", "..", "../../../etc", "eth0/device", "eth9"] {
@@ -76,7 +76,7 @@ fn what_a_driver_says_of_its_stamps_is_understood() {
         (words[1], words[7]) = (kinds, filters);
         super::facts::hardware_stamps(words)
     };
-    // igb: everything; a card for PTP alone; software alone; one that only sends.
+    // igb: everything; a card for PTP alone; software alone; a card that only sends.
     assert_eq!(said(0x5f, 0b11), HardwareStamps::Every);
     assert_eq!(said(0x5f, 1 | 1 << 12), HardwareStamps::PtpOnly);
     assert_eq!(said(0x1a, 0b11), HardwareStamps::None);

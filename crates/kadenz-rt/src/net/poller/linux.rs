@@ -1,4 +1,4 @@
-//! With `epoll`, and an event among the sockets.
+//! With `epoll`, and an event descriptor among the sockets.
 
 use std::io;
 
@@ -7,7 +7,7 @@ use crate::clock;
 use crate::net::watch::Wakes;
 use crate::os::linux::epoll::Epoll;
 
-/// The event's, among the sockets' numbers.
+/// The token of the event, among those of the sockets.
 const WAKER: u64 = u64::MAX;
 
 /// A poller with `epoll`, and the event that ends its wait.
@@ -37,7 +37,7 @@ impl SystemPoller {
         added.map_err(io::Error::from_raw_os_error)
     }
 
-    /// Closing a socket takes it out of the kernel's list.
+    /// Closing a socket removes it from the kernel's list.
     #[expect(clippy::unused_self, reason = "other systems must remember")]
     pub(super) fn remove(&mut self, _token: u64) {}
 

@@ -1,7 +1,7 @@
 //! Waiting for thousands of sockets of which few are ready, for servers.
 //!
-//! [`watch`](super::watch) asks about every socket each time, which is the quickest for a few;
-//! here each is registered once, and a wait costs as much as there are sockets that changed.
+//! [`watch`](super::watch) passes every socket to the kernel for each wait, which is the quickest for a few; here
+//! each is registered once, and a wait costs as much as there are sockets that changed.
 //!
 //! ```
 //! use std::net::{TcpListener, TcpStream};
@@ -32,18 +32,18 @@ use portable as system;
 use super::port::Wait;
 use super::watch::{Waker, Watched};
 
-/// What became of a socket. A change is told once: whoever hears of one reads (or writes, or accepts)
-/// until there is nothing more to be done, or remembers that there is.
+/// A change of a socket. The poller reports each change once: the caller then reads (or writes, or accepts) until
+/// the call would block, or remembers that it has not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Readiness {
     /// The number that the socket was added with.
     pub token: u64,
-    /// Something came, or the connection ended, which reading tells.
+    /// Data arrived, or the connection ended, which a read shows.
     pub readable: bool,
-    /// There is room again for what is to be sent.
+    /// The send buffer has room again.
     pub writable: bool,
-    /// The peer sends no more, or the connection failed: reading must go on to its end, also where it
-    /// gave less than was asked for.
+    /// The peer sends no more, or the connection failed: the caller must read to the end, even after a read that
+    /// returned less than requested.
     pub ended: bool,
 }
 
@@ -55,7 +55,7 @@ pub struct Readiness {
 pub struct Poller(system::SystemPoller);
 
 impl Poller {
-    /// One without sockets.
+    /// Makes a poller without sockets.
     ///
     /// # Errors
     /// Where the process has no descriptor left.
@@ -63,13 +63,13 @@ impl Poller {
         system::SystemPoller::create().map(Self)
     }
 
-    /// A way to end its wait from another thread.
+    /// Returns a handle that ends this poller's wait from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         self.0.waker()
     }
 
-    /// Waits also for this socket, until [`Poller::remove`]. `token` is any number but `u64::MAX`.
+    /// Adds a socket to the wait, until [`Poller::remove`]. `token` is any number but `u64::MAX`.
     ///
     /// # Errors
     /// Where the kernel has no memory for it, or the socket was added already.
@@ -77,7 +77,7 @@ impl Poller {
         self.0.add(socket.number(), token)
     }
 
-    /// Waits no more for the socket with that number, which is then closed.
+    /// Removes the socket with that number from the wait and closes it.
     pub fn remove(&mut self, token: u64) {
         self.0.remove(token);
     }
@@ -86,7 +86,7 @@ impl Poller {
     /// rounded up to a millisecond.
     ///
     /// # Errors
-    /// Where the kernel refuses, which it does not for a poller that was made.
+    /// Where the kernel refuses, which it does not for an open poller.
     ///
     /// # Real-time safety
     /// Real-time safe: one system call, no allocation, no lock.
@@ -94,8 +94,7 @@ impl Poller {
         self.0.wait(wait)
     }
 
-    /// What the last wait has found: some of the changes, where there are many; the next wait tells
-    /// others.
+    /// The changes that the last wait found: where there are many, some of them; the next wait reports others.
     pub fn changes(&self) -> impl Iterator<Item = Readiness> + '_ {
         self.0.changes()
     }

@@ -1,4 +1,4 @@
-//! Without a way to wait for several sockets: each counts as changed once a millisecond.
+//! For systems without a way to wait for several sockets: each counts as changed once a millisecond.
 
 use std::io;
 use std::thread;
@@ -8,7 +8,7 @@ use super::{Readiness, Wait, Waker};
 use crate::clock;
 use crate::net::watch::Wakes;
 
-/// How long a wait is, at most.
+/// The longest wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A poller without the system's help: the tokens of its sockets.

@@ -11,7 +11,7 @@ fn pair() -> (TcpStream, TcpStream) {
     (near, far)
 }
 
-/// Waits until a socket has told that.
+/// Waits until a socket reports such a change.
 fn until(poller: &mut Poller, is_it: impl Fn(&Readiness) -> bool) {
     loop {
         poller.wait(Wait::Forever).unwrap();
@@ -22,7 +22,7 @@ fn until(poller: &mut Poller, is_it: impl Fn(&Readiness) -> bool) {
 }
 
 #[test]
-fn a_socket_that_can_be_read_is_told_by_its_number() {
+fn a_readable_socket_is_reported_by_its_number() {
     let ((_quiet, mute), (mut near, far)) = (pair(), pair());
     let mut poller = Poller::new().unwrap();
     poller.add(&mute, 1).unwrap();
@@ -35,7 +35,7 @@ fn a_socket_that_can_be_read_is_told_by_its_number() {
 }
 
 #[test]
-fn what_was_told_is_not_told_again_before_more_comes() {
+fn a_change_is_reported_once_until_more_comes() {
     if !cfg!(target_os = "linux") {
         return;
     }
@@ -51,7 +51,7 @@ fn what_was_told_is_not_told_again_before_more_comes() {
 }
 
 #[test]
-fn an_end_is_told_and_room_to_send_after_there_was_none() {
+fn an_end_and_new_room_to_send_are_reported() {
     let (mut near, mut far) = pair();
     let mut poller = Poller::new().unwrap();
     poller.add(&far, 1).unwrap();

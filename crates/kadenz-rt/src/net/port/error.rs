@@ -3,29 +3,29 @@ use std::net::{IpAddr, SocketAddr};
 /// Why a port could not be opened.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum OpenPortError {
-    /// No socket, event or descriptor was to be had.
+    /// The system had no socket, event or descriptor left.
     #[error("no UDP socket could be opened: {}; {}", system_text(*errno), socket_remedy(*errno))]
     Socket {
         /// The system's error number.
         errno: i32,
     },
-    /// The address cannot be listened on.
+    /// The port cannot listen on the address.
     #[error("cannot listen on {address}: {}; {}", system_text(*errno), bind_remedy(*errno))]
     Address {
-        /// The address asked for.
+        /// The requested address.
         address: SocketAddr,
         /// The system's error number.
         errno: i32,
     },
-    /// The interface cannot be used.
+    /// The port cannot use the interface.
     #[error("cannot use the interface {interface}: {}; `ip link` lists those that there are", system_text(*errno))]
     Interface {
-        /// The interface asked for.
+        /// The requested interface.
         interface: String,
         /// The system's error number.
         errno: i32,
     },
-    /// The group cannot be joined, or multicast not be sent.
+    /// The port cannot join the group, or cannot send multicast.
     #[error(
         "cannot join the group {group}{}: {}; {}",
         interface.as_ref().map(|it| format!(" on {it}")).unwrap_or_default(),
@@ -35,15 +35,15 @@ pub enum OpenPortError {
     Group {
         /// The group.
         group: IpAddr,
-        /// The interface, where one was asked for.
+        /// The requested interface, if any.
         interface: Option<String>,
         /// The system's error number.
         errno: i32,
     },
-    /// There is no way to the peer.
+    /// There is no route to the peer.
     #[error("cannot connect to {peer}: {}; `ip route get {}` shows the way there, if any", system_text(*errno), peer.ip())]
     Peer {
-        /// The peer asked for.
+        /// The requested peer.
         peer: SocketAddr,
         /// The system's error number.
         errno: i32,
@@ -53,9 +53,9 @@ pub enum OpenPortError {
         "{local} and {peer} are of two address families; give an IPv4 address for both, or an IPv6 address"
     )]
     Families {
-        /// The address asked for.
+        /// The requested address.
         local: SocketAddr,
-        /// The peer asked for.
+        /// The requested peer.
         peer: SocketAddr,
     },
 }
@@ -66,12 +66,12 @@ pub enum SendError {
     /// The port has no peer.
     #[error("this port has no peer; send to an address, or open it with a peer")]
     NoPeer,
-    /// An earlier datagram found its port closed. This one was not sent.
+    /// An earlier datagram reached a closed port. This one was not sent.
     #[error(
         "the peer's port is closed: nothing listens there; start the program that should answer"
     )]
     Refused,
-    /// The interface's queue is full, or its memory: the kernel threw the datagram away.
+    /// The interface's queue or its memory is full: the kernel dropped the datagram.
     #[error(
         "the interface's queue is full; send less at once, or lengthen it with `ip link set DEV txqueuelen N`"
     )]
@@ -84,7 +84,7 @@ pub enum SendError {
         "the datagram is too long for UDP or for the interface's MTU; shorten it or allow fragments"
     )]
     TooLong,
-    /// There is no way to the address, or no answer on the way.
+    /// There is no route to the address, or a host on the way did not answer.
     #[error(
         "there is no way to that address; `ip route get ADDRESS` and `ip neigh` show where it ends"
     )]
@@ -108,12 +108,12 @@ pub enum SendError {
 /// Why nothing was received. Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum ReceiveError {
-    /// A datagram that this port sent before found the peer's port closed.
+    /// A datagram that this port sent before reached a closed port of the peer.
     #[error(
         "the peer's port is closed: nothing listens there; start the program that should answer"
     )]
     Refused,
-    /// A datagram that this port sent before found no way to its address.
+    /// A datagram that this port sent before found no route to its address.
     #[error(
         "there is no way to the peer; `ip route get ADDRESS` and `ip neigh` show where it ends"
     )]
@@ -129,12 +129,12 @@ pub enum ReceiveError {
     },
 }
 
-/// What the network said of a datagram.
+/// What the network reported of a sent datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct NetworkError {
-    /// Where it had been sent.
+    /// The destination of the datagram.
     pub to: SocketAddr,
-    /// What became of it.
+    /// The reported error.
     pub error: ReceiveError,
 }
 

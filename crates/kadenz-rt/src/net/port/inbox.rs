@@ -11,15 +11,15 @@ pub struct Inbox {
     pub(super) payload: Box<[u8]>,
     pub(super) about: Box<[About]>,
     pub(super) filled: usize,
-    /// What receiving many at once needs.
+    /// The structures for receiving many datagrams with one call.
     #[cfg(target_os = "linux")]
     pub(super) system: Messages,
-    /// Room for any datagram: not every system tells how long one was that did not fit.
+    /// Room for any datagram: not every system reports the length of a datagram that did not fit.
     #[cfg(not(target_os = "linux"))]
     pub(super) system: Box<[u8]>,
 }
 
-/// What is known of the datagram in a slot.
+/// The known facts of the datagram in a slot.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct About {
     pub(super) whole_length: usize,
@@ -42,22 +42,21 @@ impl Default for About {
 /// A received datagram.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// What came, as far as the slot holds it. It may be changed, so that a reply can be made in
-    /// place.
+    /// The bytes, as far as the slot holds them. The caller may change them, so that it can make a reply in place.
     pub bytes: &'a mut [u8],
-    /// How long it was; more than `bytes` when it was truncated.
+    /// The whole length; more than `bytes` when the datagram was truncated.
     pub whole_length: usize,
-    /// Who sent it.
+    /// The address of the sender.
     pub from: SocketAddr,
-    /// When it came, as far as stamps were granted.
+    /// The times at which it came, as far as stamps were granted.
     pub stamps: Stamps,
-    /// Datagrams that the kernel had thrown away at this port when this one was queued, since the
-    /// port was opened; `None` where the system does not count.
+    /// Datagrams that the kernel had dropped at this port when this one was queued, since the port was opened;
+    /// `None` where the system does not count.
     pub dropped_before: Option<u64>,
 }
 
 impl Datagram<'_> {
-    /// Whether the slot was too short for it.
+    /// Whether the slot was too short for the datagram.
     #[must_use]
     pub fn truncated(&self) -> bool {
         self.whole_length > self.bytes.len()
@@ -96,13 +95,13 @@ impl Inbox {
         self.filled
     }
 
-    /// Whether the last call took none.
+    /// Whether the last call took no datagram.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }
 
-    /// Forgets what is in it.
+    /// Removes all datagrams.
     pub fn clear(&mut self) {
         self.filled = 0;
     }
@@ -116,7 +115,7 @@ impl Inbox {
         self.datagrams().nth(at)
     }
 
-    /// What the last call took, in the order in which it came.
+    /// The datagrams of the last call, in the order in which they came.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -138,12 +137,12 @@ impl Inbox {
     }
 }
 
-/// `UIO_MAXIOV` of Linux's `uio.h`: what `recvmmsg` and `sendmmsg` take at most.
+/// `UIO_MAXIOV` of Linux's `uio.h`: the most messages that `recvmmsg` and `sendmmsg` take.
 pub(super) const MAX_SLOTS: usize = 1024;
-/// What the length field of a UDP header can say (RFC 768).
+/// The largest value of the length field of a UDP header (RFC 768).
 pub(super) const MAX_DATAGRAM: usize = 65_535;
 
-/// Zeroed memory whose pages are there: an allocator may give untouched ones for zeroes.
+/// Zeroed memory whose pages are mapped: an allocator may return untouched pages for zeroes.
 pub(super) fn touched(bytes: usize) -> Box<[u8]> {
     let mut memory = vec![1_u8; bytes];
     memory.fill(0);

@@ -1,9 +1,8 @@
 //! A UDP port for real-time loops.
 //!
-//! A [`UdpPort`] takes many datagrams by one system call into an [`Inbox`] that was made before the
-//! loop, waits for them until a deadline on the sleep clock, and tells for each when the kernel or
-//! the network card saw it. What was asked of the kernel and refused stands in [`GrantedPort`], with the
-//! command that mends it.
+//! A [`UdpPort`] takes many datagrams by one system call into an [`Inbox`] that was made before the loop, waits for
+//! them until a deadline on the sleep clock, and reports for each when the kernel or the network card saw it.
+//! [`GrantedPort`] lists the requests that the kernel refused, each with the command that mends it.
 //!
 //! On systems other than Linux the port is an ordinary socket of the standard library: it gives no
 //! stamps, and [`GrantedPort`] says so.
@@ -58,8 +57,8 @@ use portable as system;
 
 /// A UDP socket for one real-time loop.
 ///
-/// One thread owns it; [`UdpPort::waker`] gives others a way to end its wait, and
-/// [`UdpPort::try_clone`] a second handle for a thread that only receives.
+/// One thread owns it; [`UdpPort::waker`] lets other threads end its wait, and [`UdpPort::try_clone`] gives a
+/// second handle for a thread that only receives.
 #[derive(Debug)]
 pub struct UdpPort {
     system: system::Port,
@@ -69,11 +68,11 @@ pub struct UdpPort {
 }
 
 impl UdpPort {
-    /// Opens a port and asks the kernel for what the options want. What it refuses but a loop can do
-    /// without is told by [`UdpPort::granted`].
+    /// Opens a port with the requested options. [`UdpPort::granted`] lists the options that the kernel refuses and
+    /// a loop can do without.
     ///
     /// # Errors
-    /// Where there is no socket to be had, or its address, interface or peer is refused.
+    /// Where the system has no socket left, or refuses the address, interface or peer.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -88,35 +87,35 @@ impl UdpPort {
         })
     }
 
-    /// The address datagrams must be sent to; its port is never zero.
+    /// The address that peers send to; its port is never zero.
     #[must_use]
     pub fn local_address(&self) -> SocketAddr {
         self.local
     }
 
-    /// Where [`UdpPort::send`] sends to, and the only one that is heard; `None` for everyone.
+    /// The address that [`UdpPort::send`] sends to, and the only one that the port receives from; `None` for a port
+    /// without a peer.
     #[must_use]
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
-    /// What the kernel granted of what was asked.
+    /// The properties that the kernel granted.
     #[must_use]
     pub fn granted(&self) -> &GrantedPort {
         &self.granted
     }
 
-    /// A way to end this port's wait from another thread.
+    /// Returns a handle that ends this port's wait from another thread.
     #[must_use]
     pub fn waker(&self) -> PortWaker {
         self.system.waker()
     }
 
-    /// A second handle on the same socket, to receive on a thread of its own while this one sends.
+    /// Returns a second handle of the same socket, to receive on a thread of its own while this one sends.
     ///
-    /// Both handles draw from one queue of datagrams and one of transmit stamps. Keys of transmit
-    /// stamps count what *one* handle sends, so only one of them may send; a waker ends the wait of
-    /// the handle that gave it.
+    /// Both handles draw from one queue of datagrams and one of transmit stamps. Keys of transmit stamps count the
+    /// datagrams of *one* handle, so only one of them may send; a waker ends the wait of the handle that made it.
     ///
     /// # Errors
     /// Where the process may open no further descriptor.
@@ -132,19 +131,18 @@ impl UdpPort {
         })
     }
 
-    /// Takes what has come, as many datagrams as the inbox has slots; what was in the inbox before is
-    /// gone, also after an error.
+    /// Takes the datagrams that have come, up to the number of slots; the previous datagrams of the inbox are lost,
+    /// also after an error.
     ///
     /// # Errors
-    /// What the network said of datagrams that were sent before ([`ReceiveError::Refused`]), or
-    /// that the interface is gone. The port stays usable: the next call tries again.
+    /// When the network reported an error of datagrams that were sent before ([`ReceiveError::Refused`]), or when
+    /// the interface is gone. The port stays usable: the next call tries again.
     ///
     /// # Real-time safety
-    /// Real-time safe. One system call where something waits already. Else, where nobody holds a
-    /// [`PortWaker`] and the deadline is more than two ticks of the kernel away, mostly one more, and one
-    /// for each two ticks of silence; otherwise one to three more for each time the kernel wakes the
-    /// thread. Waiting never outlasts the deadline but by the scheduler's lateness, and ends early for
-    /// a [`PortWaker`] and for a signal.
+    /// Real-time safe. One system call where a datagram waits already. Otherwise, where no [`PortWaker`] exists and
+    /// the deadline is more than two ticks of the kernel away, usually one more, and one for each two ticks of
+    /// silence; in other cases one to three more for each time the kernel wakes the thread. The wait outlasts the
+    /// deadline only by the scheduler's lateness, and ends early for a [`PortWaker`] and for a signal.
     pub fn receive_batch(
         &mut self,
         inbox: &mut Inbox,
@@ -156,14 +154,14 @@ impl UdpPort {
 
     /// Sends one datagram to the peer.
     ///
-    /// The key finds the datagram's transmit stamp, where those were asked for.
+    /// The key finds the datagram's transmit stamp, where those were requested.
     ///
     /// # Errors
-    /// Without a peer, and whatever keeps the datagram from being sent.
+    /// When the port has no peer, or the datagram cannot be sent.
     ///
     /// # Real-time safety
-    /// Real-time safe; one system call, which never waits, and some more each 64 datagrams where
-    /// transmit stamps are wanted and nobody took them.
+    /// Real-time safe; one system call, which never waits, and some more each 64 datagrams where transmit stamps
+    /// are enabled and the caller does not take them.
     pub fn send(&mut self, bytes: &[u8]) -> Result<TransmitKey, SendError> {
         if self.peer.is_none() {
             return Err(SendError::NoPeer);
@@ -174,7 +172,7 @@ impl UdpPort {
     /// Sends one datagram to an address.
     ///
     /// # Errors
-    /// Whatever keeps the datagram from being sent.
+    /// When the datagram cannot be sent.
     ///
     /// # Real-time safety
     /// Real-time safe; one system call, which never waits.
@@ -186,7 +184,7 @@ impl UdpPort {
     /// and what follows it.
     ///
     /// # Errors
-    /// Whatever keeps the datagram from being sent.
+    /// When the datagram cannot be sent.
     ///
     /// # Real-time safety
     /// Real-time safe; one system call, which never waits.
@@ -198,8 +196,8 @@ impl UdpPort {
         self.system.send(parts, Some(to))
     }
 
-    /// Waits until the send buffer has room again after [`SendError::BufferFull`], no longer than a
-    /// span; whether it has.
+    /// Waits until the send buffer has room again after [`SendError::BufferFull`], for at most a span, and returns
+    /// whether it has.
     ///
     /// # Real-time safety
     /// Real-time safe except for the wait: one system call.
@@ -207,18 +205,18 @@ impl UdpPort {
         self.system.wait_for_room(at_most)
     }
 
-    /// Looks whether the interface of this port's multicast is still there, and joins the group anew
-    /// where it came back or the routes lead elsewhere. To be called about once a second, for the kernel
-    /// tells nobody: a port whose interface is gone only hears nothing any more.
+    /// Checks whether the interface of this port's multicast is still there, and joins the group anew where it came
+    /// back or the routes lead elsewhere. The caller should call this about once a second, since the kernel reports
+    /// no such change: a port whose interface is gone just receives no more datagrams.
     ///
-    /// [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux.
-    /// Two to six system calls; allocates only where it joins anew.
+    /// Returns [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux. Two to
+    /// six system calls; allocates only where it joins anew.
     pub fn renew_membership(&mut self) -> Standing {
         self.system.renew_membership()
     }
 
-    /// Tries to send each datagram of the outbox once, in order, and notes at each what became of
-    /// it. The outbox stays filled, so that the next beat can send it again.
+    /// Tries to send each datagram of the outbox once, in order, and notes the result at each. The outbox stays
+    /// filled, so that the next beat can send it again.
     ///
     /// # Real-time safety
     /// Real-time safe. One system call, and one or two more for each datagram that is refused; one a
@@ -228,10 +226,10 @@ impl UdpPort {
         outbox.departures()
     }
 
-    /// When datagrams left, for those whose stamps have come since the last call; in the order of
-    /// their stamps. A port takes them out of the kernel while it waits and, at the latest, before it
-    /// has sent 65 datagrams without; this call hands them over. Before Linux 6.13, stamps of datagrams
-    /// that wait in a queue while others are refused may be missing.
+    /// Returns the stamps that have come since the last call, in their order: when datagrams left. A port takes
+    /// them out of the kernel while it waits and, at the latest, before it has sent 65 datagrams without a wait;
+    /// this call returns them. Before Linux 6.13, stamps of datagrams that wait in a queue while others are refused
+    /// may be missing.
     ///
     /// # Real-time safety
     /// Real-time safe. One system call, and one more for each 16 stamps.
@@ -239,19 +237,19 @@ impl UdpPort {
         self.system.transmit_stamps()
     }
 
-    /// Transmit stamps that were thrown away because nobody took them and no more than
-    /// [`PortOptions::transmit_stamps_kept`] are kept. Those that the kernel itself throws away, while
-    /// the receive buffer is full, are missing without being counted.
+    /// Transmit stamps that were dropped because the caller did not take them and the port keeps at most
+    /// [`PortOptions::transmit_stamps_kept`]. Stamps that the kernel itself drops, while the receive buffer is
+    /// full, are missing without being counted.
     #[must_use]
     pub fn transmit_stamps_lost(&self) -> u64 {
         self.system.transmit_stamps_lost()
     }
 
-    /// What the network said of datagrams that this port sent: a closed port, no way to a host. At
-    /// most the last 64 since the last call; none on systems other than Linux.
+    /// Returns the errors that the network reported of datagrams that this port sent: a closed port, no route to a
+    /// host. At most the last 64 since the last call; none on systems other than Linux.
     ///
-    /// A port with many destinations learns here which of them does not listen; its other calls are
-    /// not disturbed by it.
+    /// A port with many destinations finds here which of them does not listen; these errors do not disturb its
+    /// other calls.
     ///
     /// # Real-time safety
     /// Real-time safe. One system call, and one more for each 16 messages.
@@ -259,11 +257,11 @@ impl UdpPort {
         self.system.network_errors()
     }
 
-    /// Datagrams that came to this port and that the kernel threw away, mostly because its receive
-    /// buffer was full; since the port was opened. `None` where the system does not count.
+    /// Datagrams that came to this port and that the kernel dropped since the port was opened, mostly because its
+    /// receive buffer was full. `None` where the system does not count.
     ///
-    /// Exact at the moment of the call, where [`Datagram::dropped_before`] tells what had been
-    /// dropped when that datagram was queued.
+    /// Exact at the moment of the call, whereas [`Datagram::dropped_before`] gives the count at the time when that
+    /// datagram was queued.
     ///
     /// # Real-time safety
     /// Real-time safe; one system call.
@@ -272,15 +270,15 @@ impl UdpPort {
     }
 }
 
-/// How long [`receive_batch`](UdpPort::receive_batch) waits when nothing is there.
+/// How long [`receive_batch`](UdpPort::receive_batch) waits when no datagram is there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Wait {
-    /// Not at all: one look, for loops that spin. Wakers are not looked at.
+    /// Not at all: one look, for loops that spin. Wakers are not checked.
     Poll,
-    /// Until a point on the sleep clock. One that has passed means one look, as the kernel is asked
-    /// first and the clock afterwards.
+    /// Until a point on the sleep clock. A point that has passed means one look, as the port reads the socket first
+    /// and the clock afterwards.
     Until(MonotonicTime),
-    /// Until something comes, a waker is used or a signal arrives.
+    /// Until a datagram comes, a waker is used or a signal arrives.
     Forever,
 }
 
@@ -291,9 +289,9 @@ pub enum Reception {
     Datagrams(usize),
     /// Nothing came until the deadline.
     Nothing,
-    /// A [`PortWaker`] was used. Datagrams that wait are left for the next call.
+    /// A [`PortWaker`] was used. Datagrams that wait stay for the next call.
     Woken,
-    /// A signal was handled by this thread, and nothing had come.
+    /// This thread handled a signal, and no datagram had come.
     Interrupted,
 }
 
@@ -337,7 +335,7 @@ impl PortWaker {
     }
 }
 
-/// Who noted when a datagram passed.
+/// The source of a time stamp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum StampSource {
     /// The kernel, on the wall clock.
@@ -358,7 +356,7 @@ pub enum KernelStamp {
 }
 
 impl KernelStamp {
-    /// Who took it.
+    /// The source of this stamp.
     #[must_use]
     pub const fn source(self) -> StampSource {
         match self {
@@ -386,8 +384,8 @@ impl Stamps {
     }
 }
 
-/// Which datagram of a port: the first it tried to send is 0, and each one counts on, also one that was
-/// refused.
+/// Identifies a datagram of a port: the first that the port tried to send is 0, and each one counts on, also a
+/// refused one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct TransmitKey(u64);
 
@@ -408,9 +406,9 @@ impl TransmitKey {
 /// When a datagram left.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct TransmitStamp {
-    /// Which datagram.
+    /// The datagram that left.
     pub key: TransmitKey,
-    /// When it was handed to the driver, or seen by the card.
+    /// When it was handed to the driver, or when the card saw it.
     pub when: KernelStamp,
 }
 

@@ -4,19 +4,19 @@ use std::time::Duration;
 use super::StampSource;
 use crate::tuning::Measure;
 
-/// What a port asks for. The default asks for a free port on the loopback address and nothing else.
+/// The requested properties of a port. The default is a free port on the loopback address and nothing else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PortOptions {
-    /// The address to listen on; port 0 lets the kernel choose. The default is `127.0.0.1:0`, so that
-    /// nobody outside is heard unless that is asked for.
+    /// The address to listen on; port 0 lets the kernel choose. The default is `127.0.0.1:0`, so that the port
+    /// receives from other hosts only on request.
     pub local: SocketAddr,
-    /// The only one to send to and to hear: a connected port. Such a port also learns that the peer's
+    /// The only address to send to and to receive from: a connected port. Such a port also learns that the peer's
     /// port is closed.
     pub peer: Option<SocketAddr>,
-    /// Send and receive through this interface alone, whatever the routes say.
+    /// Send and receive only through this interface, whatever the routes are.
     pub interface: Option<String>,
-    /// Let others listen at the same address, too; each then hears every datagram to a group, and one
-    /// of them each other datagram. Linux asks it of all who share.
+    /// Let other sockets listen at the same address, too. Each then receives every datagram to a group, and one of
+    /// them each other datagram. On Linux all sockets that share must set this.
     pub share_address: bool,
     /// Take part in multicast.
     pub multicast: Option<Multicast>,
@@ -40,9 +40,9 @@ pub struct PortOptions {
     pub priority: Option<u32>,
     /// Whether datagrams longer than the path's MTU are cut into fragments.
     pub fragmentation: Fragmentation,
-    /// Stamps of what comes in.
+    /// The stamps of received datagrams.
     pub receive_stamps: Stamping,
-    /// Stamps of what goes out.
+    /// The stamps of sent datagrams.
     pub transmit_stamps: Stamping,
     /// How many transmit stamps are kept for [`UdpPort::transmit_stamps`] while the port receives.
     ///
@@ -73,31 +73,31 @@ impl Default for PortOptions {
     }
 }
 
-/// What happens to a datagram that is longer than the path's MTU.
+/// The treatment of a datagram that is longer than the path's MTU.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Fragmentation {
-    /// As the system is set up; Linux learns a path's MTU from what routers say (RFC 1191).
+    /// The system's default; Linux learns a path's MTU from the answers of routers (RFC 1191).
     #[default]
     SystemDefault,
-    /// It is cut into fragments wherever that is needed, also by routers.
+    /// It is cut into fragments wherever necessary, also by routers.
     Allow,
     /// It is refused with [`SendError::TooLong`](super::SendError::TooLong): each datagram is one
     /// frame on the wire.
     Forbid,
 }
 
-/// Who is asked to note when a datagram passed.
+/// The requested source of time stamps.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Stamping {
-    /// Nobody.
+    /// None.
     #[default]
     Off,
-    /// The kernel: of a received datagram when the driver handed it over, of a sent one when it was
-    /// handed to the driver.
+    /// The kernel: for a received datagram when the driver handed it to the kernel, for a sent one when the kernel
+    /// handed it to the driver.
     Software,
-    /// The network card, and the kernel as well. Where the card cannot, the kernel alone, and
-    /// [`GrantedPort`] says why. Turning the card's stamps on needs `CAP_NET_ADMIN` and
-    /// holds for the whole interface; it is put back when the port is dropped.
+    /// The network card, and the kernel as well. Where the card cannot, the kernel alone, and [`GrantedPort`] gives
+    /// the reason. Enabling the card's stamps needs `CAP_NET_ADMIN` and applies to the whole interface; the setting
+    /// is restored when the port is dropped.
     Hardware,
 }
 
@@ -130,20 +130,20 @@ pub enum Stamping {
 /// ```
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Multicast {
-    /// The group to hear; `None` for a port that only sends. A port that hears is best bound to the
-    /// group's address, else it hears what comes to any group of the host.
+    /// The group to receive; `None` for a port that only sends. A receiving port is best bound to the group's
+    /// address, else it receives datagrams to any group of the host.
     pub join: Option<IpAddr>,
-    /// The interface to hear and send by, alone; `None` for the one that the routes choose.
+    /// The only interface to receive and send by; `None` for the one that the routes choose.
     pub interface: Option<String>,
     /// How many networks a datagram may pass (time to live, hop limit): 0 keeps it on this host, 1 in
     /// its network.
     pub hops: u8,
-    /// Whether this host's own programs hear what it sends.
+    /// Whether this host's own programs receive what it sends.
     pub loopback: bool,
 }
 
 impl Default for Multicast {
-    /// Sends on this host alone, and hears nothing.
+    /// Sends on this host alone, and receives nothing.
     fn default() -> Self {
         Self {
             join: None,
@@ -154,24 +154,24 @@ impl Default for Multicast {
     }
 }
 
-/// How a port stands to its group's interface.
+/// The state of a port's membership in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
     /// As before.
     Kept,
-    /// The interface is gone or down, or there is no way to the group.
+    /// The interface is gone or down, or there is no route to the group.
     Lost,
     /// It is back, or another one leads to the group, and the port has joined there.
     Regained,
 }
 
-/// What a port was granted, read back from the kernel.
+/// What the kernel granted, read back.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct GrantedPort {
-    /// Room for datagrams that wait to be read, in bytes, as asked for; Linux keeps as much again for
-    /// its bookkeeping (socket(7)). `None` where the system does not tell.
+    /// Room for datagrams that wait to be read, in bytes, as requested; Linux keeps as much again for its
+    /// bookkeeping (socket(7)). `None` where the system does not report it.
     pub receive_buffer: Option<usize>,
-    /// Room for datagrams that wait to be sent, in bytes. `None` where the system does not tell.
+    /// Room for datagrams that wait to be sent, in bytes. `None` where the system does not report it.
     pub send_buffer: Option<usize>,
     /// How long an empty receiver polls the card; zero for not at all.
     pub busy_poll: Duration,
@@ -179,13 +179,13 @@ pub struct GrantedPort {
     pub receive_stamps: Option<StampSource>,
     /// The best stamp that sent datagrams may get; `None` for none.
     pub transmit_stamps: Option<StampSource>,
-    /// One for each thing that was asked for, with why it was refused and what mends it: the same
-    /// that a run records of a thread's tuning.
+    /// One measure for each requested option, with the reason and the remedy of a refusal: the same that a run
+    /// records of a thread's tuning.
     pub measures: Vec<Measure>,
 }
 
 impl GrantedPort {
-    /// Whether everything asked for was granted.
+    /// Whether every requested option was granted.
     #[must_use]
     pub fn all_granted(&self) -> bool {
         self.measures.iter().all(|measure| measure.ok)

@@ -5,8 +5,8 @@ use super::{SendError, TransmitKey};
 #[cfg(target_os = "linux")]
 use crate::os::linux::udp::messages::Messages;
 
-/// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was
-/// sent, so that a beat need only patch what changed.
+/// Slots for datagrams that are to leave together, made before the loop. It stays filled after it was sent, so that
+/// a beat need only patch the bytes that changed.
 ///
 /// ```
 /// use kadenz_rt::net::port::{Departures, Outbox, PortOptions, UdpPort};
@@ -28,7 +28,7 @@ pub struct Outbox {
     pub(super) payload: Box<[u8]>,
     pub(super) parcels: Box<[Parcel]>,
     pub(super) filled: usize,
-    /// What sending many by one call needs, which only Linux does.
+    /// The structures for sending many datagrams with one call, which only Linux has.
     #[cfg(target_os = "linux")]
     pub(super) system: Messages,
 }
@@ -47,7 +47,7 @@ pub enum OutboxFull {
     /// Every slot is taken.
     #[error("all slots of the outbox are taken; send and clear it, or make it with more")]
     Slots,
-    /// It is longer than a slot.
+    /// The datagram is longer than a slot.
     #[error("the datagram is longer than a slot of the outbox; make it with longer ones")]
     Bytes,
 }
@@ -95,13 +95,13 @@ impl Outbox {
         self.filled
     }
 
-    /// Whether it holds none.
+    /// Whether it holds no datagram.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.filled == 0
     }
 
-    /// Takes everything out.
+    /// Removes all datagrams.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -109,10 +109,10 @@ impl Outbox {
         self.filled = 0;
     }
 
-    /// Puts a datagram in.
+    /// Adds a datagram.
     ///
     /// # Errors
-    /// When there is no slot left, or the datagram is longer than one.
+    /// When there is no slot left, or the datagram is longer than a slot.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -132,7 +132,7 @@ impl Outbox {
         Ok(())
     }
 
-    /// The bytes of the datagram number `at`, from 0, to be changed in place.
+    /// The bytes of datagram number `at`, from 0, to change in place.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -143,13 +143,13 @@ impl Outbox {
         Some(&mut self.payload[from..from + parcel.length])
     }
 
-    /// Where the datagram number `at` goes.
+    /// The destination of datagram number `at`.
     #[must_use]
     pub fn destination(&self, at: usize) -> Option<SocketAddr> {
         self.parcels[..self.filled].get(at).map(|parcel| parcel.to)
     }
 
-    /// What became of the datagram number `at`; `None` when it was not sent yet.
+    /// The result of sending datagram number `at`; `None` when it was not sent yet.
     #[must_use]
     pub fn outcome(&self, at: usize) -> Option<Result<TransmitKey, SendError>> {
         self.parcels[..self.filled].get(at)?.outcome

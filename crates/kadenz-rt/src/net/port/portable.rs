@@ -16,7 +16,7 @@ use super::{
 use crate::clock;
 use crate::tuning::{Measure, Note};
 
-/// A waker is looked for this often: there is no portable way to end a socket's wait.
+/// Interval between checks for a waker: there is no portable way to end a socket's wait.
 const WAKER_INTERVAL: Duration = Duration::from_millis(10);
 
 #[derive(Debug)]
@@ -123,7 +123,7 @@ impl Port {
         }
     }
 
-    /// Takes what is there, without waiting.
+    /// Takes the datagrams that are there, without waiting.
     fn take_all(&mut self, inbox: &mut Inbox) -> Result<(), ReceiveError> {
         self.socket
             .set_nonblocking(true)
@@ -132,7 +132,7 @@ impl Port {
             match self.take_one(inbox) {
                 Ok(true) => {}
                 Ok(false) => break,
-                // What came before the error is kept; the error is of another datagram.
+                // Datagrams that came before the error are kept; the error concerns another datagram.
                 Err(_) if !inbox.is_empty() => break,
                 Err(error) => return Err(error),
             }
@@ -185,7 +185,7 @@ impl Port {
         let bytes = if rest.is_empty() {
             head
         } else {
-            // The standard library sends what lies in one place.
+            // The standard library sends from one buffer only.
             whole.extend_from_slice(head);
             whole.extend_from_slice(rest);
             &whole[..]
@@ -260,7 +260,7 @@ fn join(socket: &UdpSocket, wish: &Multicast, is_v6: bool) -> Result<(), OpenPor
     })
 }
 
-/// What this port cannot do, for each thing that was asked.
+/// One measure for each requested option that this port lacks.
 fn refusals(options: &PortOptions) -> Vec<Measure> {
     let asked = [
         (
@@ -344,7 +344,7 @@ fn socket_error(error: &io::Error) -> OpenPortError {
 
 fn failed(error: &io::Error) -> ReceiveError {
     match error.kind() {
-        // Windows says so of an earlier datagram whose port was closed.
+        // Windows reports so that an earlier datagram reached a closed port.
         ErrorKind::ConnectionRefused | ErrorKind::ConnectionReset => ReceiveError::Refused,
         ErrorKind::HostUnreachable | ErrorKind::NetworkUnreachable => ReceiveError::Unreachable,
         ErrorKind::NetworkDown => ReceiveError::InterfaceDown,

@@ -5,7 +5,7 @@ use super::*;
 use crate::clock::now;
 use crate::testing::skip;
 
-/// Far beyond what any datagram on loopback takes; ends a test that would hang.
+/// Far longer than any datagram on loopback takes; ends a test that would hang.
 pub(super) fn long() -> Wait {
     Wait::Until(now() + Duration::from_secs(60))
 }
@@ -19,7 +19,7 @@ pub(super) fn pair() -> (UdpPort, UdpPort) {
     (controller.unwrap(), device)
 }
 
-/// An address of this host on which nobody listens.
+/// An address of this host on which no socket listens.
 pub(super) fn closed_port() -> SocketAddr {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.local_addr().unwrap()
@@ -116,7 +116,7 @@ fn what_waits_is_taken_though_the_deadline_has_passed() {
     let (mut controller, mut device) = pair();
     controller.send(b"here").unwrap();
     let mut inbox = Inbox::new(1, 100);
-    // A socket of another system may take a moment to hand it over.
+    // Another system's socket may take a moment to deliver it.
     device.receive_batch(&mut inbox, long()).unwrap();
     controller.send(b"again").unwrap();
     std::thread::sleep(Duration::from_millis(20));
@@ -158,7 +158,7 @@ fn a_wake_ends_one_wait_whenever_it_comes() {
         let outcome = device.receive_batch(&mut inbox, Wait::Forever);
         assert_eq!(outcome.unwrap(), Reception::Woken);
     });
-    // A flood does not drown it, and what came meanwhile is still there.
+    // A flood does not hide the wake, and datagrams that came meanwhile are still there.
     controller.send(b"flood").unwrap();
     waker.wake();
     let outcome = device.receive_batch(&mut inbox, long());
@@ -184,7 +184,7 @@ fn the_wake_of_a_waker_that_is_gone_ends_a_wait() {
 fn what_comes_during_a_long_wait_ends_it() {
     let (mut controller, mut device) = pair();
     let mut inbox = Inbox::new(4, 100);
-    // With a waker in somebody's hands the port waits in another way.
+    // While a waker exists, the port waits in another way.
     for waker in [None, Some(device.waker())] {
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -226,7 +226,7 @@ fn an_outbox_leaves_in_order_and_stays_filled() {
 #[test]
 fn without_a_peer_nothing_is_sent_to_it() {
     let (_controller, mut device) = pair();
-    assert_eq!(device.send(b"whom?"), Err(SendError::NoPeer));
+    assert_eq!(device.send(b"no peer"), Err(SendError::NoPeer));
 }
 
 #[test]

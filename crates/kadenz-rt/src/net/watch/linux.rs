@@ -1,4 +1,4 @@
-//! With `ppoll`, and an event that stands before the sockets.
+//! With `ppoll`, and an event descriptor in front of the sockets.
 
 use std::io;
 use std::sync::Arc;
@@ -17,7 +17,7 @@ pub(super) struct SystemWatch {
     waker: SystemWaker,
 }
 
-/// A flag that says whether, and an event that ends the wait.
+/// A flag that says whether the watch was woken, and an event that ends the wait.
 #[derive(Debug, Clone)]
 pub(super) struct SystemWaker(Arc<(AtomicBool, Event)>);
 
@@ -38,7 +38,7 @@ impl SystemWaker {
         }
     }
 
-    /// Whether somebody woke. The event is cleared before the flag, so that no wake is lost.
+    /// Returns whether a waker was used. It clears the event before the flag, so that no wake is lost.
     pub(super) fn take(&self) -> bool {
         let (flag, event) = &*self.0;
         if !flag.load(Ordering::Relaxed) {

@@ -28,12 +28,12 @@ use portable as system;
 
 use super::port::Wait;
 
-/// What is waited for.
+/// The readiness to wait for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Interest {
-    /// Until it can be read, accepted from, or has ended.
+    /// Until the socket can be read or accepted from, or has ended.
     Read,
-    /// Also until it can be written.
+    /// Also until the socket can be written.
     ReadAndWrite,
 }
 
@@ -42,23 +42,23 @@ pub enum Interest {
 pub enum Woke {
     /// At least one socket is ready.
     Ready,
-    /// Nothing was, until the deadline.
+    /// No socket was ready until the deadline.
     Nothing,
     /// A [`Waker`] was used.
     Woken,
-    /// A signal was handled by this thread.
+    /// This thread handled a signal.
     Interrupted,
 }
 
 /// Waits for the sockets that were added. They must not block.
 ///
-/// On Linux this is `ppoll`; elsewhere every socket counts as ready once a millisecond, for there is no
-/// portable way to wait for several.
+/// On Linux this is `ppoll`; elsewhere every socket counts as ready once a millisecond, since there is no portable
+/// way to wait for several.
 #[derive(Debug)]
 pub struct Watch(system::SystemWatch);
 
 impl Watch {
-    /// One without sockets.
+    /// Makes a watch without sockets.
     ///
     /// # Errors
     /// Where the process has no descriptor left for the waker.
@@ -66,23 +66,23 @@ impl Watch {
         system::SystemWatch::create().map(Self)
     }
 
-    /// A way to end its wait from another thread.
+    /// Returns a handle that ends this watch's wait from another thread.
     #[must_use]
     pub fn waker(&self) -> Waker {
         Waker(self.0.waker())
     }
 
-    /// Forgets the sockets.
+    /// Removes all sockets.
     pub fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// Adds a socket and returns its place. Allocates only where there were never so many.
+    /// Adds a socket and returns its place. Allocates only when the watch holds more sockets than ever before.
     pub fn add(&mut self, socket: &impl Watched, interest: Interest) -> usize {
         self.0.add(socket.number(), interest)
     }
 
-    /// Waits.
+    /// Waits until a socket is ready, the waker is used, a signal is handled or the time is over.
     ///
     /// # Errors
     /// Where the kernel has no memory for it.
@@ -106,7 +106,7 @@ impl Watch {
     }
 }
 
-/// Ends a wait from another thread. Using it while nobody waits ends the next wait.
+/// Ends a wait from another thread. If no thread waits, the next wait ends at once.
 #[derive(Debug, Clone)]
 pub struct Waker(system::SystemWaker);
 
@@ -120,7 +120,7 @@ impl Waker {
     }
 }
 
-/// A waker's other side, for whoever waits by other means.
+/// The receiving side of a waker, for a thread that waits by other means.
 #[derive(Debug)]
 pub(super) struct Wakes(system::SystemWaker);
 
@@ -133,13 +133,13 @@ impl Wakes {
         Waker(self.0.clone())
     }
 
-    /// The system's number of what can be read once somebody woke.
+    /// The descriptor that becomes readable once a waker is used.
     #[cfg(target_os = "linux")]
     pub(super) fn number(&self) -> i32 {
         self.0.number()
     }
 
-    /// Whether somebody woke since the last time.
+    /// Returns whether a waker was used since the last call.
     pub(super) fn take(&self) -> bool {
         self.0.take()
     }
@@ -147,12 +147,12 @@ impl Wakes {
 
 /// A socket that can be waited for.
 pub trait Watched: sealed::Sealed {
-    /// The system's number of it; -1 where sockets have none.
+    /// The socket's descriptor; -1 where sockets have none.
     fn number(&self) -> i32;
 }
 
 mod sealed {
-    /// Who may be [`Watched`](super::Watched).
+    /// Restricts [`Watched`](super::Watched) to the types of this crate's choice.
     pub trait Sealed {}
 }
 

@@ -1,4 +1,4 @@
-//! Without a way to wait for several sockets: each counts as ready once a millisecond.
+//! For systems without a way to wait for several sockets: each counts as ready once a millisecond.
 
 use std::io;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::{Interest, Wait, Woke};
 use crate::clock;
 
-/// How long a wait is, at most.
+/// The longest wait.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A watch without the system's help: the number of its sockets.

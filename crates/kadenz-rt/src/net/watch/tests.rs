@@ -13,7 +13,7 @@ fn pair() -> (TcpStream, TcpStream) {
 }
 
 #[test]
-fn the_socket_that_can_be_read_is_told() {
+fn the_readable_socket_is_reported() {
     let ((_quiet, mute), (mut near, far)) = (pair(), pair());
     let mut watch = Watch::new().unwrap();
     let places = [&mute, &far].map(|socket| watch.add(socket, Interest::Read));

@@ -63,7 +63,7 @@ fn read(clock: clockid_t) -> u64 {
     time.tv_sec as u64 * NS_A_SECOND + time.tv_nsec as u64
 }
 
-/// A number of nanoseconds as the kernel takes it.
+/// A number of nanoseconds as a `timespec`.
 #[inline]
 pub(crate) fn timespec_of_ns(ns: u64) -> timespec {
     // Both parts fit: u64::MAX ns are 18 billion seconds, and the rest is below a billion.
@@ -73,19 +73,19 @@ pub(crate) fn timespec_of_ns(ns: u64) -> timespec {
     }
 }
 
-/// What the kernel knows of the wall clock's discipline: `adjtimex(2)`.
+/// The kernel's state of the wall clock's discipline: `adjtimex(2)`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Discipline {
     /// `STA_*` of `timex.h`.
     pub(crate) status: i32,
-    /// `TIME_*` of `timex.h`, what the call returned.
+    /// `TIME_*` of `timex.h`, the call's return value.
     pub(crate) state: i32,
-    /// Largest error in microseconds, as whoever disciplines the clock set it; the kernel adds 500 a
-    /// second (`ntp.c`, `MAXFREQ`).
+    /// Largest error in microseconds, as set by the daemon that disciplines the clock; the kernel adds 500 a second
+    /// (`ntp.c`, `MAXFREQ`).
     pub(crate) max_error_us: i64,
 }
 
-/// Reads without changing anything; `None` where that is forbidden, as in some sandboxes.
+/// Reads without changing anything; returns `None` where that is forbidden, as in some sandboxes.
 pub(crate) fn discipline() -> Option<Discipline> {
     let mut timex = MaybeUninit::<libc::timex>::zeroed();
     // SAFETY: zeroed integers are a `timex` that asks for no change (`modes` 0); it lives while the
@@ -105,10 +105,10 @@ pub(crate) fn discipline() -> Option<Discipline> {
 
 // The clocks of network cards, `/dev/ptpN`. Layouts: `ptp_clock.h` of the kernel's user interface.
 
-/// Readings asked for at once; the tightest counts.
+/// Readings requested at once; the tightest counts.
 const READINGS: usize = 5;
 
-/// A clock that answers.
+/// A clock that can be read.
 #[derive(Debug)]
 pub(crate) struct Device {
     file: File,
@@ -118,9 +118,9 @@ pub(crate) struct Device {
 /// How the clock is read beside the system's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Method {
-    /// The hardware takes both at one moment.
+    /// The hardware reads both at one moment.
     Precise,
-    /// The card's between two of the system's.
+    /// The card's clock is read between two readings of the system's.
     Sandwich,
 }
 
@@ -130,7 +130,7 @@ pub(crate) struct Reading {
     pub(crate) device_ns: i64,
     /// `CLOCK_REALTIME`.
     pub(crate) system_ns: i64,
-    /// Between the two readings of the system's clock.
+    /// Span between the two readings of the system's clock.
     pub(crate) width_ns: u64,
 }
 
@@ -196,8 +196,8 @@ fn sandwich(file: &File) -> io::Result<Reading> {
     tightest(&answer.ts[..READINGS]).ok_or_else(|| io::Error::from(io::ErrorKind::InvalidData))
 }
 
-/// Of readings of the system's clock, the device's and the system's again, the one with the least time
-/// between.
+/// Each reading holds the system's clock, the device's and the system's again; returns the one with the least time
+/// between the first and the last.
 fn tightest(readings: &[[libc::ptp_clock_time; 3]]) -> Option<Reading> {
     let readings = readings.iter().map(|[before, device, after]| {
         let (before, after) = (ns(before), ns(after));

@@ -1,4 +1,4 @@
-//! Waiting for many descriptors, of which few are ready: epoll(7), which reports changes alone.
+//! Waiting for many descriptors, of which few are ready: epoll(7), edge-triggered.
 
 use std::mem::MaybeUninit;
 use std::os::fd::{BorrowedFd, OwnedFd, RawFd};
@@ -13,14 +13,14 @@ use super::{errno, number};
 /// One call reports at most so many descriptors.
 const MAX_EVENTS: usize = 256;
 
-/// Descriptors, each with a number of its owner's, which wait for changes.
+/// A set of descriptors, each with a number that its owner chose, to wait for.
 pub(crate) struct Epoll {
     descriptor: OwnedFd,
-    /// What the last wait has found; never more than it had room for at first.
+    /// The changes that the last wait found; never more than the initial capacity.
     changes: Vec<EpollEvent>,
 }
 
-/// What became of one descriptor.
+/// A change of one descriptor.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct EpollEvent {
     pub(crate) token: u64,
@@ -46,7 +46,7 @@ impl Epoll {
         })
     }
 
-    /// Waits also for this descriptor, until it is closed.
+    /// Adds this descriptor to the wait, until it is closed.
     pub(crate) fn add(&self, fd: RawFd, token: u64) -> Result<(), i32> {
         self.register(
             fd,
@@ -55,7 +55,8 @@ impl Epoll {
         )
     }
 
-    /// The same, for reading alone: an event that is read can be written again, which is no news.
+    /// Adds a descriptor for reading alone: an event descriptor that was read becomes writable again, which is of
+    /// no interest.
     pub(crate) fn add_reading(&self, fd: RawFd, token: u64) -> Result<(), i32> {
         self.register(fd, token, EventFlags::IN)
     }
@@ -72,11 +73,11 @@ impl Epoll {
         ))
     }
 
-    /// Waits until something has changed, or so many milliseconds, or without end for `None`. An error
-    /// of `EINTR` tells of a signal.
+    /// Waits until a descriptor has changed, or so many milliseconds, or without end for `None`. An error of
+    /// `EINTR` means that a signal was handled.
     pub(crate) fn wait(&mut self, span_ms: Option<u32>) -> Result<usize, i32> {
         self.changes.clear();
-        // A longer span is another system call, which older kernels do not have.
+        // A longer span needs another system call, which older kernels lack.
         let span = span_ms.map(|it| it.min(i32::MAX.unsigned_abs()));
         let span = span.map(|span| Timespec {
             tv_sec: i64::from(span / 1000),
@@ -89,7 +90,7 @@ impl Epoll {
         Ok(self.changes.len())
     }
 
-    /// What the last wait has found.
+    /// The changes that the last wait found.
     pub(crate) fn changes(&self) -> impl Iterator<Item = EpollEvent> + '_ {
         self.changes.iter().copied()
     }
@@ -119,7 +120,7 @@ impl Polled {
         self.0.clear();
     }
 
-    /// Adds a descriptor that is to be read, and also to be written where that is said.
+    /// Adds a descriptor to wait for until it is readable or, with `writes`, writable.
     pub(crate) fn push(&mut self, fd: i32, writes: bool) {
         let writing = if writes { libc::POLLOUT } else { 0 };
         self.0.push(libc::pollfd {
@@ -129,7 +130,8 @@ impl Polled {
         });
     }
 
-    /// Waits until one is ready, or so long; how many are. An error of `EINTR` tells of a signal.
+    /// Waits until a descriptor is ready, or so long, and returns how many are. An error of `EINTR` means that a
+    /// signal was handled.
     pub(crate) fn wait(&mut self, span_ns: Option<u64>) -> Result<usize, i32> {
         let span = timespec_of_ns(span_ns.unwrap_or(0));
         let timeout = if span_ns.is_some() {
@@ -138,9 +140,8 @@ impl Polled {
             ptr::null()
         };
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the array is live and has as many entries as are told; the time is live and
-        // normalised, or null for no limit; a null mask leaves the signal mask as it is. A
-        // descriptor that is not open is marked, not followed.
+        // SAFETY: the array is live and has `count` entries; the time is live and normalised, or null for no limit;
+        // a null mask leaves the signal mask as it is. A descriptor that is not open is marked, not followed.
         let ready = unsafe { libc::ppoll(self.0.as_mut_ptr(), count, timeout, ptr::null()) };
         if ready < 0 {
             self.0.iter_mut().for_each(|one| one.revents = 0);
@@ -149,14 +150,14 @@ impl Polled {
         Ok(ready.unsigned_abs() as usize)
     }
 
-    /// Whether something can be read there, or has ended or failed, which reading tells.
+    /// Whether the descriptor at this place can be read, or has ended or failed, which a read shows.
     pub(crate) fn reads(&self, place: usize) -> bool {
         self.0
             .get(place)
             .is_some_and(|one| one.revents & !libc::POLLOUT != 0)
     }
 
-    /// Whether something can be written there.
+    /// Whether the descriptor at this place can be written.
     pub(crate) fn writes(&self, place: usize) -> bool {
         self.0
             .get(place)

@@ -1,4 +1,4 @@
-//! Questions to network drivers: the ioctls behind the programs `ethtool` and `iwconfig`.
+//! Requests to network drivers: the ioctls behind the programs `ethtool` and `iwconfig`.
 //!
 //! Values and layouts: `ethtool.h`, `sockios.h` and `wireless.h` of the kernel's user interface.
 
@@ -7,7 +7,7 @@ use std::os::fd::{AsRawFd, OwnedFd};
 const SIOCETHTOOL: u32 = 0x8946;
 const SIOCGIWPOWER: u32 = 0x8b2d;
 
-/// The questions; each names the structure that goes with it.
+/// The request codes; each names its structure.
 pub(crate) mod command {
     /// `struct ethtool_drvinfo`.
     pub(crate) const GET_DRIVER: u32 = 0x03;
@@ -46,7 +46,7 @@ struct PowerRequest {
     rest: [u64; 2],
 }
 
-/// A network interface whose driver can be asked. Asking needs no rights.
+/// A network interface whose driver can be queried. Queries need no rights.
 pub(crate) struct Interface {
     socket: OwnedFd,
     name: [u8; 16],
@@ -64,9 +64,8 @@ impl Interface {
         Some(Self { socket, name })
     }
 
-    /// Sends `words`, which begins with a command of [`command`], and holds the answer after it.
-    /// `N` must be the number of words of the command's structure. False when the driver does not
-    /// answer this.
+    /// Sends `words`, which begins with a command of [`command`] and holds the answer afterwards. `N` must be the
+    /// number of words of the command's structure. Returns false when the driver does not answer this request.
     pub(crate) fn ask<const N: usize>(&self, words: &mut [u32; N]) -> bool {
         let data = words.as_mut_ptr();
         let mut request = PointerRequest {
@@ -81,7 +80,7 @@ impl Interface {
         result == 0
     }
 
-    /// The driver's name; `None` when it does not say.
+    /// The driver's name; `None` when the driver does not report it.
     pub(crate) fn driver(&self) -> Option<String> {
         // `struct ethtool_drvinfo`: the command, the name in 32 bytes, and 160 bytes more.
         let mut words = [0_u32; 49];
@@ -98,7 +97,7 @@ impl Interface {
         (!name.is_empty()).then_some(name)
     }
 
-    /// Whether Wi-Fi power save is on; `None` when this is no Wi-Fi or the driver does not tell.
+    /// Whether Wi-Fi power save is on; `None` when this is no Wi-Fi interface or the driver does not report it.
     pub(crate) fn power_save(&self) -> Option<bool> {
         let mut request = PowerRequest {
             name: self.name,

@@ -1,4 +1,4 @@
-//! What a started program's process does with itself between `fork` and `exec`.
+//! The steps that a started program's process takes between `fork` and `exec`.
 //!
 //! Another thread may have held the allocator's lock when this process was copied, so nothing here
 //! allocates: only system calls, and memory that was prepared before.
@@ -17,7 +17,7 @@ use super::sched::{
 };
 use super::signals::{Mask, set_mask};
 
-/// What the process is to do with itself. Whatever is `None` stays as it is.
+/// The settings that the process applies to itself. A setting of `None` stays as it is.
 #[derive(Debug, Default)]
 pub(crate) struct Orders {
     /// A cgroup's list of processes or tasks to write itself into.
@@ -26,20 +26,20 @@ pub(crate) struct Orders {
     pub(crate) nice: Option<i32>,
     pub(crate) scheduling: Option<SchedAttr>,
     pub(crate) timer_slack_ns: Option<u64>,
-    /// Raise the limit of locked memory as far as it may.
+    /// Raise the limit of locked memory as far as the process may.
     pub(crate) raise_memory_lock_limit: bool,
-    /// Stop at the first instruction of the program, for its parent to act on it.
+    /// Stop at the first instruction of the program, so that the parent can act on it.
     pub(crate) stop_at_exec: bool,
-    /// Start nothing when one of these was refused.
+    /// Start the program only if every step succeeded.
     pub(crate) all_or_nothing: bool,
     /// The signal mask that the program starts with.
     pub(crate) mask: Mask,
 }
 
-/// A step that was not asked for.
+/// The step was not requested.
 const NOT_ASKED: i32 = -1;
 
-/// How one step went: the kernel's error number, 0 for success, [`NOT_ASKED`].
+/// The result of one step: the kernel's error number, 0 for success, [`NOT_ASKED`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(transparent)]
 pub(crate) struct StepErrno(i32);
@@ -53,14 +53,14 @@ impl StepErrno {
         })
     }
 
-    /// The outcome; a step that was not asked for went well.
+    /// The outcome; a step that was not requested counts as success.
     pub(crate) fn outcome(self) -> Result<(), i32> {
         if self.0 > 0 { Err(self.0) } else { Ok(()) }
     }
 }
 
-/// How the steps went, and what the process has right before it becomes the program. All of it
-/// survives execve(2).
+/// The results of the steps, and the settings of the process right before it becomes the program. All of them
+/// survive execve(2).
 #[derive(Debug, Clone, Copy)]
 #[repr(C)]
 pub(crate) struct LaunchReport {
@@ -78,11 +78,11 @@ pub(crate) struct LaunchReport {
 }
 
 impl LaunchReport {
-    /// Reads what [`prepare`]'s process has written; `None` when it never came so far.
+    /// Reads what [`prepare`]'s process has written; returns `None` when the process ended before it wrote.
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         (bytes.len() == size_of::<Self>())
-            // SAFETY: there are as many bytes as the structure has, which holds but integers: any
-            // bytes are a value of it; they need not be aligned.
+            // SAFETY: there are as many bytes as the structure has, which holds only integers: any bytes are a
+            // value of it; they need not be aligned.
             .then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 
@@ -105,8 +105,8 @@ impl LaunchReport {
     }
 }
 
-/// Lets the process of `command` carry out `orders` and write its [`LaunchReport`] to `report`, a pipe
-/// that must stay open until the command was started. The command is to be started once.
+/// Makes the process of `command` carry out `orders` and write its [`LaunchReport`] to `report`, a pipe that must
+/// stay open until the command was started. The command may be started once.
 pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
     let steps = move || {
         let found = carry_out(&orders);
@@ -154,7 +154,7 @@ fn carry_out(orders: &Orders) -> LaunchReport {
     }
 }
 
-/// An ordinary policy keeps the nice value, which may just have been set.
+/// Sets the policy. An ordinary policy keeps the nice value, which may just have been set.
 fn set_policy(wanted: &SchedAttr) -> Result<(), i32> {
     let nice = nice();
     set_scheduling(&SchedAttr { nice, ..*wanted })
@@ -167,7 +167,7 @@ pub(crate) fn enter(list: &std::ffi::CStr) -> Result<(), i32> {
     if file < 0 {
         return Err(errno());
     }
-    // Zero stands for whoever writes (cgroups(7)).
+    // Zero stands for the writing process or thread (cgroups(7)).
     // SAFETY: one byte of a live constant is written to a descriptor that was just opened.
     let written = unsafe { libc::write(file, c"0".as_ptr().cast(), 1) };
     let outcome = if written == 1 { Ok(()) } else { Err(errno()) };
@@ -176,14 +176,14 @@ pub(crate) fn enter(list: &std::ffi::CStr) -> Result<(), i32> {
     outcome
 }
 
-/// No limit where that is allowed, else as high as it may go.
+/// Removes the limit where that is allowed, else raises it to the hard limit.
 fn raise_memory_lock_limit() {
     let none = libc::rlimit {
         rlim_cur: libc::RLIM_INFINITY,
         rlim_max: libc::RLIM_INFINITY,
     };
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
-    // SAFETY: both structures are live, and zeroed memory is a valid value should a call fail.
+    // SAFETY: both structures are live, and zeroed memory is a valid value if a call fails.
     unsafe {
         if libc::setrlimit(libc::RLIMIT_MEMLOCK, &raw const none) == 0 {
             return;

@@ -1,4 +1,4 @@
-//! Making and deleting network interfaces, rtnetlink(7), and the addresses of all.
+//! Making and deleting network interfaces, rtnetlink(7), and listing the addresses of all interfaces.
 
 use std::ffi::CStr;
 use std::io;
@@ -15,7 +15,7 @@ const INTERFACE: [u8; 16] = [0; 16];
 /// The index in it.
 const NUMBER: std::ops::Range<usize> = 4..8;
 
-/// Makes a cable: what is sent into one interface comes out of the other.
+/// Makes a `veth` pair: frames sent into one interface come out of the other.
 pub(crate) fn create_veth(name: &str, peer: &str) -> io::Result<()> {
     let mut message = INTERFACE.to_vec();
     attribute(&mut message, libc::IFLA_IFNAME, &zero_ended(name)?);
@@ -36,7 +36,7 @@ pub(crate) fn delete(number: u32) -> io::Result<()> {
     request(libc::RTM_DELLINK, 0, &numbered(number))
 }
 
-/// Gives an interface an alias: a text that the kernel keeps with it, for people and programs.
+/// Gives an interface an alias: a text that the kernel keeps with it, for users and programs.
 pub(crate) fn set_alias(number: u32, alias: &str) -> io::Result<()> {
     let mut message = numbered(number);
     attribute(&mut message, libc::IFLA_IFALIAS, alias.as_bytes());
@@ -53,13 +53,13 @@ fn numbered(number: u32) -> Vec<u8> {
 /// An interface that has an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Aliased {
-    /// The kernel's number of it, which no other gets in this network.
+    /// The kernel's number of it, which is unique in this network namespace.
     pub(crate) number: u32,
     pub(crate) name: String,
     pub(crate) alias: String,
 }
 
-/// The interfaces of the calling thread's network that have an alias.
+/// The interfaces of the calling thread's network namespace that have an alias.
 pub(crate) fn aliases() -> io::Result<Vec<Aliased>> {
     let socket = open()?;
     send(&socket, libc::RTM_GETLINK, libc::NLM_F_DUMP, &INTERFACE)?;
@@ -73,7 +73,7 @@ pub(crate) fn aliases() -> io::Result<Vec<Aliased>> {
     }
 }
 
-/// The links of one piece of a list; whether more pieces follow.
+/// Collects the links of one piece of a list, and returns whether more pieces follow.
 fn take_links(mut bytes: &[u8], found: &mut Vec<Aliased>) -> io::Result<bool> {
     let head = size_of::<libc::nlmsghdr>();
     while let Some((length, kind)) = head_of(bytes) {
@@ -90,7 +90,7 @@ fn take_links(mut bytes: &[u8], found: &mut Vec<Aliased>) -> io::Result<bool> {
     Ok(true)
 }
 
-/// A message's length, its header included, and its kind.
+/// Returns a message's length, its header included, and its kind.
 fn head_of(bytes: &[u8]) -> Option<(usize, u16)> {
     let (length, rest) = bytes.split_first_chunk()?;
     let (kind, _) = rest.split_first_chunk()?;
@@ -98,7 +98,7 @@ fn head_of(bytes: &[u8]) -> Option<(usize, u16)> {
     (length >= size_of::<libc::nlmsghdr>()).then_some((length, u16::from_ne_bytes(*kind)))
 }
 
-/// An error's number stands at the beginning of its message, negative.
+/// An error message begins with the negative error number.
 fn error_of(message: &[u8]) -> io::Result<io::Error> {
     let (number, _) = message
         .split_first_chunk()
@@ -146,7 +146,7 @@ fn zero_ended(name: &str) -> io::Result<Vec<u8>> {
     Ok([name.as_bytes(), &[0]].concat())
 }
 
-/// Length and type, the value, and zeros up to four bytes.
+/// Appends an attribute: length and type, the value, and zeros up to four bytes.
 fn attribute(to: &mut Vec<u8>, kind: u16, value: &[u8]) {
     let length = (4 + value.len()) as u16;
     to.extend(length.to_ne_bytes());
@@ -176,7 +176,7 @@ fn send(socket: &OwnedFd, kind: u16, flags: i32, body: &[u8]) -> io::Result<()> 
     message.extend(header.nlmsg_seq.to_ne_bytes());
     message.extend(header.nlmsg_pid.to_ne_bytes());
     message.extend(body);
-    // SAFETY: the message is live and as long as told; the socket is open.
+    // SAFETY: the message is live and of the given length; the socket is open.
     let sent = unsafe {
         libc::send(
             socket.as_raw_fd(),
@@ -191,9 +191,9 @@ fn send(socket: &OwnedFd, kind: u16, flags: i32, body: &[u8]) -> io::Result<()> 
     Ok(())
 }
 
-/// One datagram; how long it is.
+/// Receives one datagram and returns its length.
 fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
-    // SAFETY: the buffer is live and as long as told.
+    // SAFETY: the buffer is live and of the given length.
     let got = unsafe {
         libc::recv(
             socket.as_raw_fd(),
@@ -205,7 +205,7 @@ fn receive(socket: &OwnedFd, bytes: &mut [u8]) -> io::Result<usize> {
     usize::try_from(got).map_err(|_| io::Error::last_os_error())
 }
 
-/// The kernel's answer: an error number behind the header, zero for done.
+/// Reads the kernel's answer: an error number behind the header, zero for success.
 fn answer(socket: &OwnedFd) -> io::Result<()> {
     let mut bytes = [0_u8; 4096];
     let got = receive(socket, &mut bytes)?;
@@ -235,7 +235,7 @@ pub(crate) struct InterfaceAddress {
     pub(crate) loopback: bool,
 }
 
-/// All addresses, IPv4 and IPv6; empty when the system does not tell.
+/// All addresses, IPv4 and IPv6; empty when the system does not list them.
 pub(crate) fn list() -> Vec<InterfaceAddress> {
     let mut first = std::ptr::null_mut();
     // SAFETY: the pointer is there to be written.
@@ -294,7 +294,7 @@ fn address(pointer: *const libc::sockaddr) -> Option<IpAddr> {
     }
 }
 
-/// The number of an interface in the network of this thread; `None` where there is none of that name.
+/// The number of an interface in the network namespace of this thread; `None` where no interface has that name.
 pub(crate) fn number_of(interface: &str) -> Option<u32> {
     let name = std::ffi::CString::new(interface).ok()?;
     // SAFETY: the name ends with a zero and outlives the call.
@@ -302,7 +302,7 @@ pub(crate) fn number_of(interface: &str) -> Option<u32> {
     (number > 0).then_some(number)
 }
 
-/// The names of all interfaces in the network of this thread; empty when the system does not tell.
+/// The names of all interfaces in the network namespace of this thread; empty when the system does not list them.
 pub(crate) fn names() -> Vec<String> {
     // SAFETY: the call takes nothing.
     let first = unsafe { libc::if_nameindex() };
@@ -355,7 +355,10 @@ mod tests {
         let piece = [link(1, "lo", None), link(2, "a", Some("mine"))].concat();
         assert!(take_links(&piece, &mut found).unwrap(), "more follows");
         let last = [link(300, "b", Some("x")), message(3, &[0; 4])].concat();
-        assert!(!take_links(&last, &mut found).unwrap(), "the end was told");
+        assert!(
+            !take_links(&last, &mut found).unwrap(),
+            "the list has ended"
+        );
         let wanted = [(2, "a", "mine"), (300, "b", "x")];
         let wanted = wanted.map(|(number, name, alias)| Aliased {
             number,

@@ -1,5 +1,5 @@
-//! What a server of many connections asks of the kernel: listen(2), tcp(7), getrlimit(2),
-//! setrlimit(2); and who made the other end of a Unix socket.
+//! System calls of a server of many connections: listen(2), tcp(7), getrlimit(2), setrlimit(2); and the credentials
+//! of a Unix socket's peer.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -14,8 +14,8 @@ pub(crate) fn listen(fd: i32, backlog: i32) -> Result<(), i32> {
     if outcome < 0 { Err(errno()) } else { Ok(()) }
 }
 
-/// Lets the kernel take so many bytes that it cannot send yet on each connection that is accepted:
-/// `TCP_NOTSENT_LOWAT`, which connections inherit.
+/// Limits the bytes that the kernel holds unsent on each connection that is accepted: `TCP_NOTSENT_LOWAT`, which
+/// connections inherit.
 pub(crate) fn limit_unsent(fd: i32, bytes: u32) -> Result<(), i32> {
     let length = size_of_val(&bytes) as libc::socklen_t;
     let value = (&raw const bytes).cast();
@@ -32,7 +32,7 @@ pub(crate) fn limit_unsent(fd: i32, bytes: u32) -> Result<(), i32> {
     if outcome < 0 { Err(errno()) } else { Ok(()) }
 }
 
-/// Raises the soft limit of open files to the hard one; which that is.
+/// Raises the soft limit of open files to the hard one, and returns that.
 pub(crate) fn raise_open_files() -> Result<u64, i32> {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     // SAFETY: `limit` is there to be written.
@@ -49,7 +49,7 @@ pub(crate) fn raise_open_files() -> Result<u64, i32> {
     Ok(limit.rlim_cur)
 }
 
-/// Whether accept(2) failed for want of descriptors or memory: the connection waits still.
+/// Whether accept(2) failed for want of descriptors or memory: the connection still waits.
 pub(crate) const fn is_exhausted(error: i32) -> bool {
     matches!(
         error,
@@ -57,7 +57,7 @@ pub(crate) const fn is_exhausted(error: i32) -> bool {
     )
 }
 
-// Who made the other end of a Unix socket: unix(7), `SO_PEERCRED`.
+// The credentials of a Unix socket's peer: unix(7), `SO_PEERCRED`.
 
 /// Process, user and group of the peer when it connected.
 pub(crate) fn of_peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
@@ -67,7 +67,7 @@ pub(crate) fn of_peer(socket: BorrowedFd<'_>) -> io::Result<libc::ucred> {
         gid: 0,
     };
     let mut length = size_of::<libc::ucred>() as libc::socklen_t;
-    // SAFETY: the descriptor is open, and the structure is live and as large as `length` tells; the kernel writes
+    // SAFETY: the descriptor is open, and the structure is live and as large as `length` says; the kernel writes
     // numbers.
     let outcome = unsafe {
         libc::getsockopt(

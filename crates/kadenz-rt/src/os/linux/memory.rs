@@ -45,7 +45,7 @@ pub(crate) fn keep_freed_memory(_keep: bool) -> bool {
     false
 }
 
-/// What `getrusage` counts of the calling thread.
+/// The counts of `getrusage` for the calling thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ThreadUsage {
     pub(crate) minor_faults: u64,
@@ -55,8 +55,7 @@ pub(crate) struct ThreadUsage {
 /// Reads the calling thread's counts.
 pub(crate) fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: `usage` is there to be written, and zeroed memory is a valid value should the call
-    // fail.
+    // SAFETY: `usage` is there to be written, and zeroed memory is a valid value if the call fails.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
@@ -68,8 +67,8 @@ pub(crate) fn thread_usage() -> ThreadUsage {
     }
 }
 
-/// Bytes of stack below the caller that the calling thread may still use; `None` where the C
-/// library does not tell.
+/// Bytes of stack below the caller that the calling thread may still use; `None` where the C library does not
+/// report them.
 pub(crate) fn stack_left() -> Option<usize> {
     let mut attributes = MaybeUninit::<libc::pthread_attr_t>::uninit();
     // SAFETY: the attributes are there to be initialised; the calling thread exists.
@@ -90,14 +89,14 @@ pub(crate) fn stack_left() -> Option<usize> {
     (outcome == 0).then(|| here.saturating_sub(lowest.addr()))
 }
 
-/// Whether a file gives capabilities to whoever executes it.
+/// Whether a file gives capabilities to the process that executes it.
 pub(crate) fn has_file_capabilities(file: &std::ffi::CStr) -> bool {
     rustix::fs::getxattr_query(file, c"security.capability").is_ok_and(|bytes| bytes > 0)
 }
 
 // Files mapped into memory as words of 64 bits: mmap(2).
 
-/// What a descriptor stands for, or a part of it, in this process's memory and shared, until it is dropped.
+/// A shared mapping of a file or device, or of a part of it, in this process's memory, until it is dropped.
 #[derive(Debug)]
 pub(super) struct Mapped {
     start: NonNull<u8>,
@@ -105,7 +104,7 @@ pub(super) struct Mapped {
 }
 
 impl Mapped {
-    /// Maps so many bytes from an offset on; `rights` are of `PROT_*`. `flags` stand beside `MAP_SHARED` and must
+    /// Maps so many bytes from an offset on; `rights` are of `PROT_*`. `flags` are added to `MAP_SHARED` and must
     /// not hold `MAP_FIXED`, which would replace memory in use.
     pub(super) fn of(
         file: &impl AsFd,
@@ -144,7 +143,7 @@ impl Drop for Mapped {
     }
 }
 
-/// A file's words in memory, shared with whoever maps it too.
+/// A file's words in memory, shared with every process that maps the file.
 #[derive(Debug)]
 pub(crate) struct Mapping {
     memory: Mapped,
@@ -190,8 +189,9 @@ impl Mapping {
     /// Bytes of a mapping that was made for writing.
     pub(crate) fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         let start = self.check(&range);
-        // SAFETY: inside the mapping, which the caller has alone by `&mut`. Whoever reads the same pages does
-        // so through another mapping, by loads or copies whose result it keeps only where nobody wrote.
+        // SAFETY: inside the mapping, which the caller has alone by `&mut`. A process that reads the same pages
+        // does so through another mapping, by loads or copies whose result it keeps only if the writer did not
+        // write meanwhile.
         unsafe { std::slice::from_raw_parts_mut(start.as_ptr(), range.len()) }
     }
 
@@ -203,14 +203,14 @@ impl Mapping {
         unsafe { std::ptr::copy_nonoverlapping(start.as_ptr(), into.as_mut_ptr(), into.len()) };
     }
 
-    /// Bytes that another process may write meanwhile, one by one.
+    /// Bytes that another process may write meanwhile, as atomics.
     pub(crate) fn atomic_bytes(&self, range: Range<usize>) -> &[AtomicU8] {
         let start = self.check(&range);
         // SAFETY: inside the mapping; loads of single bytes are allowed on memory mapped for reading alone.
         unsafe { std::slice::from_raw_parts(start.as_ptr().cast(), range.len()) }
     }
 
-    /// Where bytes inside the mapping begin.
+    /// Checks that the bytes lie inside the mapping, and returns where they begin.
     fn check(&self, range: &Range<usize>) -> NonNull<u8> {
         let all = self.count * 8;
         assert!(
@@ -221,13 +221,13 @@ impl Mapping {
         unsafe { self.memory.start().add(range.start) }
     }
 
-    /// Waits until a word's low half is no longer `expected`, somebody wakes, or the span is over.
+    /// Waits until a word's low half is no longer `expected`, the writer wakes the waiters, or the span is over.
     pub(crate) fn wait(&self, place: usize, expected: u32, span: Duration) {
         let span = rustix::thread::futex::Timespec {
             tv_sec: i64::try_from(span.as_secs()).unwrap_or(i64::MAX),
             tv_nsec: span.subsec_nanos().into(),
         };
-        // Why it ended does not matter: the caller looks at the word again.
+        // The reason why it ended does not matter: the caller reads the word again.
         let _ = futex::wait(
             self.low_half(place),
             futex::Flags::empty(),
@@ -236,7 +236,7 @@ impl Mapping {
         );
     }
 
-    /// Wakes all who wait for a word.
+    /// Wakes all threads that wait for a word.
     pub(crate) fn wake(&self, place: usize) {
         let _ = futex::wake(self.low_half(place), futex::Flags::empty(), i32::MAX as u32);
     }
@@ -244,8 +244,7 @@ impl Mapping {
     fn low_half(&self, place: usize) -> &AtomicU32 {
         let word: *const AtomicU64 = self.word(place);
         let half: *const AtomicU32 = word.cast();
-        // SAFETY: one of the two halves of a word inside the mapping; the kernel reads it, and so does nobody
-        // else at this width.
+        // SAFETY: one of the two halves of a word inside the mapping; only the kernel reads it at this width.
         unsafe { &*half.add(usize::from(cfg!(target_endian = "big"))) }
     }
 

@@ -20,7 +20,7 @@ pub(crate) mod video;
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-/// A new socket, which programs that this one starts do not get.
+/// Opens a socket, which programs that this process starts do not inherit.
 pub(crate) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedFd> {
     // SAFETY: the call takes numbers only.
     let number = unsafe { libc::socket(family, kind | libc::SOCK_CLOEXEC, protocol) };
@@ -31,12 +31,12 @@ pub(crate) fn socket(family: i32, kind: i32, protocol: i32) -> io::Result<OwnedF
     Ok(unsafe { OwnedFd::from_raw_fd(number) })
 }
 
-/// What rustix answers, with the kernel's number where it failed.
+/// Converts the result of rustix to one with the kernel's error number.
 pub(crate) fn number<T>(outcome: rustix::io::Result<T>) -> Result<T, i32> {
     outcome.map_err(rustix::io::Errno::raw_os_error)
 }
 
-/// The error number the last failed call left.
+/// The error number of the last failed call.
 pub(crate) fn errno() -> i32 {
     io::Error::last_os_error().raw_os_error().unwrap_or(0)
 }

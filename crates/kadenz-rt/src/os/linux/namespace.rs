@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd as _, BorrowedFd};
 use std::os::unix::process::CommandExt as _;
 use std::process::Command;
 
-/// Gives the calling thread a network of its own, with nothing in it but a loopback that is down.
+/// Moves the calling thread into a new network namespace, which holds only a loopback interface that is down.
 pub(crate) fn leave_network() -> io::Result<()> {
     // SAFETY: the call takes a number; it changes the calling thread alone.
     match unsafe { libc::unshare(libc::CLONE_NEWNET) } {
@@ -15,21 +15,22 @@ pub(crate) fn leave_network() -> io::Result<()> {
     }
 }
 
-/// The network of the calling thread; it lives as long as this is open.
+/// The network namespace of the calling thread; it lives as long as this is open.
 pub(crate) fn own_network() -> io::Result<File> {
     File::open("/proc/thread-self/ns/net")
 }
 
-/// Brings the calling thread into a network.
+/// Moves the calling thread into a network namespace.
 pub(crate) fn enter_network(network: BorrowedFd<'_>) -> io::Result<()> {
-    // SAFETY: the descriptor is open as long as it is borrowed; one that is no network is refused.
+    // SAFETY: the descriptor is open as long as it is borrowed; the kernel refuses one that is no network
+    // namespace.
     match unsafe { libc::setns(network.as_raw_fd(), libc::CLONE_NEWNET) } {
         0 => Ok(()),
         _ => Err(io::Error::last_os_error()),
     }
 }
 
-/// Lets the program of `command` be killed when the thread that starts it ends.
+/// Makes the kernel kill the program of `command` when the thread that starts it ends.
 pub(crate) fn die_with_thread(command: &mut Command) {
     let parent = std::process::id();
     let ask = move || {
@@ -40,7 +41,7 @@ pub(crate) fn die_with_thread(command: &mut Command) {
         }
         // SAFETY: the call takes nothing and cannot fail.
         let now = unsafe { libc::getppid() };
-        // Who died before the request was made is not noticed by it.
+        // The request does not notice a parent that died before it.
         if now.unsigned_abs() == parent {
             Ok(())
         } else {

@@ -17,7 +17,7 @@ pub(crate) struct PacketSocket {
 }
 
 impl PacketSocket {
-    /// Opens it for an interface by its number. `frames` is how many may wait to be read.
+    /// Opens a socket for an interface by its number. `frames` is how many may wait to be read.
     pub(crate) fn open(interface: u32, ethertype: u16, frames: usize) -> io::Result<Self> {
         // Protocol 0 receives nothing until the socket is bound.
         let kind = libc::SOCK_RAW | libc::SOCK_NONBLOCK;
@@ -28,7 +28,8 @@ impl PacketSocket {
             &(libc::tpacket_versions::TPACKET_V2 as i32),
         )?;
         let ring = Ring::map(&descriptor, frames)?;
-        // An older kernel knows neither: it sends by its queue, and a bound type is no echo anyway.
+        // An older kernel lacks both options: it sends through its queue, and a bound type receives no own frames
+        // anyway.
         let _ = set(&descriptor, libc::PACKET_IGNORE_OUTGOING, &1_i32);
         let _ = set(&descriptor, libc::PACKET_QDISC_BYPASS, &1_i32);
         bind(&descriptor, interface, ethertype)?;
@@ -39,14 +40,14 @@ impl PacketSocket {
         self.descriptor.as_raw_fd()
     }
 
-    /// Whether its interface is the host's loopback, by what kind of hardware the kernel calls it.
+    /// Whether the interface is the host's loopback, by the hardware type that the kernel reports.
     pub(crate) fn is_loopback(&self) -> io::Result<bool> {
         Ok(address_of(self.number())?.sll_hatype == libc::ARPHRD_LOOPBACK)
     }
 
     /// Hands a frame to the interface.
     pub(crate) fn send(&self, frame: &[u8]) -> io::Result<()> {
-        // SAFETY: the frame is live and as long as told; the socket is open.
+        // SAFETY: the frame is live and of the given length; the socket is open.
         let sent = unsafe {
             libc::send(
                 self.number(),
@@ -62,14 +63,14 @@ impl PacketSocket {
         }
     }
 
-    /// Frames that found the ring full since the last question.
+    /// Returns the number of frames that found the ring full since the last call.
     pub(crate) fn take_dropped(&self) -> io::Result<u32> {
         let mut counts = libc::tpacket_stats {
             tp_packets: 0,
             tp_drops: 0,
         };
         let mut length = size_of::<libc::tpacket_stats>() as libc::socklen_t;
-        // SAFETY: the structure is live and as large as `length` tells; the kernel writes numbers.
+        // SAFETY: the structure is live and as large as `length` says; the kernel writes numbers.
         let outcome = unsafe {
             libc::getsockopt(
                 self.number(),
@@ -87,12 +88,12 @@ impl PacketSocket {
     }
 }
 
-/// What a socket is bound to, by its descriptor's number.
+/// The address that a socket is bound to, by its descriptor's number.
 fn address_of(socket: i32) -> io::Result<libc::sockaddr_ll> {
-    // SAFETY: the structure holds numbers alone; all zero is a value of it.
+    // SAFETY: the structure holds only numbers; all zero is a value of it.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     let mut length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the address is live and as large as `length` tells; the kernel writes numbers.
+    // SAFETY: the address is live and as large as `length` says; the kernel writes numbers.
     let outcome = unsafe { libc::getsockname(socket, (&raw mut address).cast(), &raw mut length) };
     if outcome == 0 {
         Ok(address)
@@ -112,13 +113,13 @@ pub(crate) fn gone() -> io::Error {
     io::Error::from_raw_os_error(libc::ENODEV)
 }
 
-/// Takes the error that a socket keeps, until somebody asks, of what happened to its interface: as long as it
-/// is there each wait ends at once, and the next frame is not sent.
+/// Clears the error that a socket keeps about its interface until the process reads it: until then each wait ends
+/// at once, and the next frame is not sent.
 pub(crate) fn forget_error(socket: i32) {
     let mut error: i32 = 0;
     let mut length = size_of::<i32>() as libc::socklen_t;
-    // SAFETY: the number is live and as large as `length` tells. Whether the kernel tells one or not, there
-    // is none left.
+    // SAFETY: the number is live and as large as `length` says. Whether or not the kernel returns an error, none is
+    // left afterwards.
     unsafe {
         libc::getsockopt(
             socket,
@@ -132,7 +133,7 @@ pub(crate) fn forget_error(socket: i32) {
 
 fn set<T>(descriptor: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the value is live and as large as told; the kernel reads it alone.
+    // SAFETY: the value is live and of the given size; the kernel only reads it.
     let outcome = unsafe {
         libc::setsockopt(
             descriptor.as_raw_fd(),
@@ -150,13 +151,13 @@ fn set<T>(descriptor: &OwnedFd, option: i32, value: &T) -> io::Result<()> {
 }
 
 fn bind(descriptor: &OwnedFd, interface: u32, ethertype: u16) -> io::Result<()> {
-    // SAFETY: the structure holds numbers alone; all zero is a value of it.
+    // SAFETY: the structure holds only numbers; all zero is a value of it.
     let mut address: libc::sockaddr_ll = unsafe { std::mem::zeroed() };
     address.sll_family = libc::AF_PACKET as u16;
     address.sll_protocol = ethertype.to_be();
     address.sll_ifindex = i32::try_from(interface).unwrap_or(i32::MAX);
     let length = size_of::<libc::sockaddr_ll>() as libc::socklen_t;
-    // SAFETY: the address is live and as large as told.
+    // SAFETY: the address is live and of the given size.
     let outcome =
         unsafe { libc::bind(descriptor.as_raw_fd(), (&raw const address).cast(), length) };
     if outcome == 0 {
@@ -166,12 +167,12 @@ fn bind(descriptor: &OwnedFd, interface: u32, ethertype: u16) -> io::Result<()> 
     }
 }
 
-// Memory shared with the kernel: slots of one frame each, in a ring. A slot belongs to the kernel or
-// to the process; the first word of it says to whom.
+// Memory shared with the kernel: slots of one frame each, in a ring. A slot belongs to the kernel or to the
+// process, as its first word says.
 
 /// Bytes of a slot: the kernel's header and a frame of Ethernet's usual size.
 const SLOT: usize = 2048;
-/// Slots of a block, which the kernel takes as one piece of memory.
+/// Slots of a block, which the kernel allocates as one piece of memory.
 const SLOTS_OF_BLOCK: usize = 32;
 
 /// The ring of received frames.
@@ -182,13 +183,12 @@ pub(crate) struct Ring {
     next: usize,
 }
 
-// SAFETY: the memory is mapped until the ring is dropped, by whichever thread, and the one owner of the
-// ring reads it.
+// SAFETY: the memory is mapped until the ring is dropped, by any thread, and only the owner of the ring reads it.
 unsafe impl Send for Ring {}
 
 impl Ring {
-    /// Asks the kernel for a ring of at least so many frames and maps it. The pages are in memory from
-    /// then on: the kernel has allocated them.
+    /// Requests a ring of at least so many frames from the kernel and maps it. Its pages are in memory from then
+    /// on: the kernel has allocated them.
     fn map(descriptor: &OwnedFd, frames: usize) -> io::Result<Self> {
         let blocks = frames.max(1).div_ceil(SLOTS_OF_BLOCK);
         let slots = blocks * SLOTS_OF_BLOCK;
@@ -201,7 +201,7 @@ impl Ring {
             tp_frame_nr: number(slots)?,
         };
         set(descriptor, libc::PACKET_RX_RING, &request)?;
-        // Of the size that the kernel has just agreed to.
+        // The kernel has just agreed to this size.
         let rights = libc::PROT_READ | libc::PROT_WRITE;
         let memory = Mapped::of(descriptor, slots * SLOT, 0, rights, libc::MAP_POPULATE)?;
         Ok(Self {
@@ -217,7 +217,7 @@ impl Ring {
         self.status().load(Ordering::Acquire) & libc::TP_STATUS_USER != 0
     }
 
-    /// The word of the next slot that says whose it is.
+    /// The status word of the next slot, which says whether the slot is the kernel's or the process's.
     #[inline]
     fn status(&self) -> &AtomicU32 {
         let at = self.next * SLOT + offset_of!(libc::tpacket2_hdr, tp_status);
@@ -226,8 +226,8 @@ impl Ring {
         unsafe { AtomicU32::from_ptr(self.memory.start().add(at).cast().as_ptr()) }
     }
 
-    /// Copies the next frame and gives its slot back; `None` when there is none. What does not fit into
-    /// `frame` is cut. Besides the length, the kernel's stamp of the wall clock in ns.
+    /// Copies the next frame and gives its slot back to the kernel; returns `None` when there is none. What does
+    /// not fit into `frame` is cut. Returns the length and the kernel's stamp of the wall clock in ns.
     #[inline]
     pub(crate) fn take(&mut self, frame: &mut [u8]) -> Option<(usize, u64)> {
         if !self.is_ready() {

@@ -34,11 +34,10 @@ pub(crate) struct SchedAttr {
 
 const ATTR_SIZE: u32 = size_of::<SchedAttr>() as u32;
 
-/// What the kernel holds of the calling thread.
+/// The kernel's scheduling attributes of the calling thread.
 pub(crate) fn scheduling() -> Result<SchedAttr, i32> {
     let mut attr = SchedAttr::default();
-    // SAFETY: thread 0 is the caller; the kernel writes at most the size it is told, which is that
-    // of the live `attr`.
+    // SAFETY: thread 0 is the caller; the kernel writes at most the given size, which is that of the live `attr`.
     let outcome = unsafe { libc::syscall(libc::SYS_sched_getattr, 0, &raw mut attr, ATTR_SIZE, 0) };
     if outcome == 0 { Ok(attr) } else { Err(errno()) }
 }
@@ -87,7 +86,7 @@ pub(crate) fn set_affinity_of(thread: u32, mask: &CpuMask) -> Result<(), i32> {
     number(sched_setaffinity(pid(thread)?, &set))
 }
 
-/// `None` is the caller.
+/// A thread's number as the calls take it: `None` is the caller.
 fn pid(thread: u32) -> Result<Option<Pid>, i32> {
     Ok(Pid::from_raw(thread.try_into().map_err(|_| libc::ESRCH)?))
 }
@@ -102,7 +101,7 @@ pub(crate) fn timer_slack_ns() -> u64 {
     current_timer_slack().unwrap_or(0)
 }
 
-/// Sets the calling thread's timer slack; zero asks for the thread's default.
+/// Sets the calling thread's timer slack; zero means the thread's default.
 pub(crate) fn set_timer_slack_ns(slack_ns: u64) -> Result<(), i32> {
     number(set_current_timer_slack(NonZeroU64::new(slack_ns)))
 }
@@ -139,8 +138,8 @@ pub(crate) fn limit(which: LimitedResource) -> Option<u64> {
 pub(crate) fn memory_lock_limit_of(pid: u32) -> Option<u64> {
     let mut limit = MaybeUninit::<libc::rlimit>::zeroed();
     let pid = libc::pid_t::try_from(pid).unwrap_or(0);
-    // SAFETY: `limit` is there to be written, no new limit is given, and zeroed memory is a valid
-    // value should the call fail: then nothing may be locked.
+    // SAFETY: `limit` is there to be written, no new limit is given, and zeroed memory is a valid value if the call
+    // fails: then nothing may be locked.
     let limit = unsafe {
         let none = std::ptr::null();
         libc::prlimit(pid, libc::RLIMIT_MEMLOCK, none, limit.as_mut_ptr());

@@ -1,4 +1,4 @@
-//! Signals that are held back and taken one by one, and signals to a process.
+//! Blocking signals and taking them one by one, and sending signals to a process.
 
 use std::mem::MaybeUninit;
 use std::ptr;
@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::errno;
 
-/// Which signals a thread holds back.
+/// A set of signals that a thread blocks.
 #[derive(Clone, Copy)]
 pub(crate) struct Mask(libc::sigset_t);
 
@@ -31,7 +31,7 @@ impl Mask {
         }
     }
 
-    /// Every signal that can be held back, except for `one`.
+    /// Every signal that can be blocked, except for `one`.
     pub(crate) fn all_but(one: i32) -> Self {
         let mut set = MaybeUninit::<libc::sigset_t>::zeroed();
         // SAFETY: the set is there to be initialised, and is then changed.
@@ -42,7 +42,7 @@ impl Mask {
         }
     }
 
-    /// The kernel's own form of it: 64 signals, a bit each.
+    /// The kernel's own form of the mask: 64 signals, a bit each.
     pub(crate) fn bits(&self) -> u64 {
         (1..=64_i32)
             // SAFETY: the set was initialised; a number that is no signal is refused.
@@ -57,12 +57,12 @@ impl std::fmt::Debug for Mask {
     }
 }
 
-/// Holds back more signals from the calling thread; returns what it held back before.
+/// Blocks more signals in the calling thread; returns what it blocked before.
 pub(crate) fn hold(more: &Mask) -> Result<Mask, i32> {
     change(libc::SIG_BLOCK, more)
 }
 
-/// Sets what the calling thread holds back.
+/// Sets the signals that the calling thread blocks.
 pub(crate) fn set_mask(mask: &Mask) -> Result<Mask, i32> {
     change(libc::SIG_SETMASK, mask)
 }
@@ -76,8 +76,8 @@ fn change(how: i32, mask: &Mask) -> Result<Mask, i32> {
     }
 }
 
-/// Lets ends of children be seen where whoever started this process had them ignored: then the
-/// kernel would forget each child at once, and how it ended.
+/// Restores the default for SIGCHLD if the process that started this one had it ignored: the kernel would then
+/// discard each child at once, with its exit status.
 pub(crate) fn see_children_end() {
     let mut action = MaybeUninit::<libc::sigaction>::zeroed();
     // SAFETY: the structure is there to be written, zeroed memory is a valid value of it, and
@@ -87,12 +87,12 @@ pub(crate) fn see_children_end() {
         action.assume_init().sa_sigaction == libc::SIG_IGN
     };
     if ignored {
-        // SAFETY: this installs no code, and a handler that somebody had set stays.
+        // SAFETY: this installs no code, and a handler that other code has set stays.
         unsafe { libc::signal(libc::SIGCHLD, libc::SIG_DFL) };
     }
 }
 
-/// Lets a signal do nothing to this process.
+/// Makes this process ignore a signal.
 pub(crate) fn ignore(signal: i32) -> std::io::Result<()> {
     // SAFETY: this installs no code.
     match unsafe { libc::signal(signal, libc::SIG_IGN) } {
@@ -101,7 +101,7 @@ pub(crate) fn ignore(signal: i32) -> std::io::Result<()> {
     }
 }
 
-/// A signal that came.
+/// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Arrived {
     pub(crate) signal: i32,
@@ -109,7 +109,7 @@ pub(crate) struct Arrived {
     pub(crate) by_process: bool,
 }
 
-/// Takes the next of the signals that are held back, waiting for it up to `longest`.
+/// Takes the next of the blocked signals, waiting for it up to `longest`.
 pub(crate) fn next(of: &Mask, longest: Duration) -> Option<Arrived> {
     let timeout = libc::timespec {
         tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
@@ -129,7 +129,7 @@ pub(crate) fn next(of: &Mask, longest: Duration) -> Option<Arrived> {
     })
 }
 
-/// Sends a signal to a process. The caller knows that the number still means that process.
+/// Sends a signal to a process. The caller must know that the number still means that process.
 pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
     let pid = libc::pid_t::try_from(pid).map_err(|_| libc::ESRCH)?;
     // SAFETY: the call takes numbers and no pointers.
@@ -137,15 +137,15 @@ pub(crate) fn send(pid: u32, signal: i32) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
 
-/// Whether there is a process of that number, whoever's it is.
+/// Whether there is a process of that number, of any user.
 pub(crate) fn is_there(pid: u32) -> bool {
     send(pid, 0) != Err(libc::ESRCH)
 }
 
-/// Sends a signal to every process of a group. The caller knows that the number still means it.
+/// Sends a signal to every process of a group. The caller must know that the number still means that group.
 pub(crate) fn send_to_group(group: u32, signal: i32) -> Result<(), i32> {
     let group = libc::pid_t::try_from(group).map_err(|_| libc::ESRCH)?;
-    // Zero and one mean other processes than a group's.
+    // Zero and one mean other processes than those of a group.
     if group <= 1 {
         return Err(libc::ESRCH);
     }

@@ -1,5 +1,5 @@
-//! What sleeps: calls, timers and a condition variable, all on `CLOCK_MONOTONIC`. A call returns when
-//! the kernel does, also after a signal; callers loop.
+//! System calls, timers and a condition variable to sleep with, all on `CLOCK_MONOTONIC`. A function returns when
+//! the kernel returns, also after a signal; callers loop.
 
 use std::cell::UnsafeCell;
 use std::mem::MaybeUninit;
@@ -197,7 +197,7 @@ fn block_signal() {
     unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, ptr::null_mut()) };
 }
 
-/// A mutex and a condition variable that nobody signals.
+/// A mutex and a condition variable that no thread signals.
 ///
 /// Both stand in a box, because neither may move once it is in use.
 pub(crate) struct TimedCondvar(Box<PosixCondvar>);
@@ -220,8 +220,8 @@ impl TimedCondvar {
             condvar: UnsafeCell::new(libc::PTHREAD_COND_INITIALIZER),
         });
         let mut attributes = MaybeUninit::uninit();
-        // SAFETY: the attributes are initialised before use and destroyed after it; the condition
-        // variable is initialised at its final address, and nobody has used it yet.
+        // SAFETY: the attributes are initialised before use and destroyed after it; the condition variable is
+        // initialised at its final address, and no thread has used it yet.
         let outcome = unsafe {
             libc::pthread_condattr_init(attributes.as_mut_ptr());
             libc::pthread_condattr_setclock(attributes.as_mut_ptr(), libc::CLOCK_MONOTONIC);
@@ -235,7 +235,7 @@ impl TimedCondvar {
         Ok(Self(parts))
     }
 
-    /// Waits until a point on the clock. False when the wait ended otherwise, which POSIX allows.
+    /// Waits until a point on the clock. Returns false when the wait ended earlier, which POSIX allows.
     #[inline]
     pub(crate) fn wait_until(&mut self, deadline_ns: u64) -> bool {
         let deadline = timespec_of_ns(deadline_ns);
@@ -257,7 +257,7 @@ impl TimedCondvar {
 
 impl Drop for TimedCondvar {
     fn drop(&mut self) {
-        // SAFETY: both parts are initialised, nobody waits and nobody holds the mutex.
+        // SAFETY: both parts are initialised, no thread waits and no thread holds the mutex.
         unsafe {
             libc::pthread_cond_destroy(self.0.condvar.get());
             libc::pthread_mutex_destroy(self.0.mutex.get());

@@ -1,5 +1,5 @@
-//! Taps, network interfaces whose other end is a descriptor, and what gives an interface its
-//! addresses: the ioctls of netdevice(7), arp(7) and the kernel's tuntap.rst.
+//! Taps, network interfaces whose other end is a descriptor, and the ioctls that set an interface's addresses:
+//! netdevice(7), arp(7) and the kernel's tuntap.rst.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::OpenOptionsExt as _;
 
-/// `TUNSETIFF`, `_IOW('T', 202, int)`: if_tun.h. Some architectures count the direction otherwise.
+/// `TUNSETIFF`, `_IOW('T', 202, int)`: if_tun.h. Some architectures encode the direction otherwise.
 #[cfg(not(any(
     target_arch = "mips",
     target_arch = "powerpc64",
@@ -23,7 +23,7 @@ const TUNSETIFF: u32 = 0x8004_54ca;
 /// `ATF_COM | ATF_PERM`: a complete entry that stays (if_arp.h).
 const PERMANENT: i32 = 0x02 | 0x04;
 
-/// Makes a tap of that name in the calling thread's network. It goes when it is closed.
+/// Makes a tap of that name in the calling thread's network namespace. The tap goes when its file is closed.
 pub(crate) fn open(name: &str) -> io::Result<File> {
     let mut options = OpenOptions::new();
     options
@@ -41,7 +41,7 @@ pub(crate) fn open(name: &str) -> io::Result<File> {
     }
 }
 
-/// A request that names an interface, all else zero.
+/// A request that names an interface; all other fields are zero.
 fn request(name: &str) -> io::Result<libc::ifreq> {
     // SAFETY: the structure holds numbers and a pointer that no request here uses; all zero is a
     // value of it.
@@ -56,7 +56,7 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
     Ok(request)
 }
 
-/// What changes the interfaces of the network that the thread was in when it was opened.
+/// Changes the interfaces of the network namespace in which it was opened.
 pub(crate) struct Changer(OwnedFd);
 
 impl Changer {
@@ -107,14 +107,14 @@ impl Changer {
         self.change(libc::SIOCSIFFLAGS as u32, request)
     }
 
-    /// Lets the address be known, and never be asked for.
+    /// Adds a permanent ARP entry, so that the host sends no request for the address.
     pub(crate) fn add_neighbour(
         &self,
         name: &str,
         address: Ipv4Addr,
         hardware_address: [u8; 6],
     ) -> io::Result<()> {
-        // SAFETY: the structure holds numbers alone; all zero is a value of it.
+        // SAFETY: the structure holds only numbers; all zero is a value of it.
         let mut entry: libc::arpreq = unsafe { std::mem::zeroed() };
         entry.arp_pa = internet(address);
         entry.arp_ha = hardware(hardware_address);
@@ -143,7 +143,7 @@ impl Changer {
     }
 }
 
-/// An Internet address in the form of every address: the family, two bytes of port, then it.
+/// An IPv4 address as a generic socket address: the family, two bytes of port, then the address.
 fn internet(address: Ipv4Addr) -> libc::sockaddr {
     let mut data = [0; 14];
     for (to, from) in data[2..].iter_mut().zip(address.octets()) {
@@ -155,7 +155,7 @@ fn internet(address: Ipv4Addr) -> libc::sockaddr {
     }
 }
 
-/// An Ethernet address in the form of every address.
+/// An Ethernet address as a generic socket address.
 fn hardware(address: [u8; 6]) -> libc::sockaddr {
     let mut data = [0; 14];
     for (to, from) in data.iter_mut().zip(address) {
@@ -181,12 +181,13 @@ impl PollSet {
         Self(poll.collect())
     }
 
-    /// Waits until one can be read, or so long; returns how many can. A signal ends the wait.
+    /// Waits until a descriptor can be read, for at most the given span; returns how many can. A signal ends the
+    /// wait.
     pub(crate) fn wait(&mut self, longest_ns: u64) -> io::Result<usize> {
         let timeout = super::clock::timespec_of_ns(longest_ns);
         let count = self.0.len() as libc::nfds_t;
-        // SAFETY: the array is live and has as many entries as are told, the time is live, and the
-        // mask may be null. A descriptor that is not open is marked, not followed.
+        // SAFETY: the array is live and has `count` entries, the time is live, and the mask may be null. A
+        // descriptor that is not open is marked, not followed.
         let ready = unsafe {
             libc::ppoll(
                 self.0.as_mut_ptr(),
@@ -205,12 +206,12 @@ impl PollSet {
         }
     }
 
-    /// Whether some could be read when the wait ended, and did not only have something to tell.
+    /// Whether a descriptor had data when the wait ended, and not only an error.
     pub(crate) fn has_data(&self) -> bool {
         self.0.iter().any(|it| it.revents & libc::POLLIN != 0)
     }
 
-    /// Those with an error when the wait ended.
+    /// The descriptors with an error when the wait ended.
     pub(crate) fn failed(&self) -> impl Iterator<Item = i32> {
         let failed = libc::POLLERR | libc::POLLHUP | libc::POLLNVAL;
         let all = self.0.iter();
@@ -218,12 +219,12 @@ impl PollSet {
             .map(|it| it.fd)
     }
 
-    /// All of them, by their numbers.
+    /// All descriptors, by their numbers.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = i32> {
         self.0.iter().map(|it| it.fd)
     }
 
-    /// Whether the one at this place could be read when the wait ended.
+    /// Whether the descriptor at this place could be read when the wait ended.
     pub(crate) fn is_readable(&self, place: usize) -> bool {
         self.0[place].revents != 0
     }

@@ -1,5 +1,5 @@
-//! Video4Linux2: the structures and ioctls of the kernel's linux/videodev2.h that capturing needs, and the memory that
-//! a driver fills.
+//! Video4Linux2: the structures and ioctls of the kernel's linux/videodev2.h that capturing needs, and the buffers
+//! that a driver fills.
 
 use std::fs::File;
 use std::io;
@@ -29,7 +29,8 @@ pub(crate) struct Capability {
 }
 
 impl Capability {
-    /// What the opened node itself can do: `V4L2_CAP_DEVICE_CAPS` says that the driver tells it apart.
+    /// The capabilities of the opened node itself: `V4L2_CAP_DEVICE_CAPS` says that the driver reports them
+    /// separately.
     pub(crate) fn of_node(&self) -> u32 {
         if self.capabilities & 0x8000_0000 == 0 {
             self.capabilities
@@ -171,7 +172,7 @@ const V: u32 = b'V' as u32;
 /// `T` must be the structure of the command.
 unsafe fn ask<T>(file: &File, command: libc::Ioctl, structure: &mut T) -> io::Result<()> {
     loop {
-        // SAFETY: the descriptor is open, and the structure live; for its type the caller answers.
+        // SAFETY: the descriptor is open, and the structure live; the caller answers for its type.
         let outcome = unsafe { libc::ioctl(file.as_raw_fd(), command, &raw mut *structure) };
         if outcome >= 0 {
             return Ok(());
@@ -183,7 +184,7 @@ unsafe fn ask<T>(file: &File, command: libc::Ioctl, structure: &mut T) -> io::Re
     }
 }
 
-/// What the device is and can.
+/// The device's identity and capabilities.
 pub(crate) fn capability(file: &File) -> io::Result<Capability> {
     let mut answer = Capability::default();
     // SAFETY: the structure is that of the command.
@@ -203,7 +204,7 @@ pub(crate) fn format_at(file: &File, index: u32) -> Option<u32> {
     Some(description.pixel_format)
 }
 
-/// The present format, or the nearest to the one that is asked for, which then is the present one.
+/// Sets the format nearest to `wanted`, if given, and returns the present format.
 pub(crate) fn format(file: &File, wanted: Option<PixFormat>) -> io::Result<PixFormat> {
     let mut format = Format {
         kind: CAPTURE,
@@ -220,8 +221,8 @@ pub(crate) fn format(file: &File, wanted: Option<PixFormat>) -> io::Result<PixFo
     Ok(format.pix)
 }
 
-/// Numerator and denominator of the seconds between frames as they are, or as near as the device comes to what is
-/// asked for.
+/// Numerator and denominator of the seconds between frames: the present ones, or those nearest to `wanted`, which
+/// the device then uses.
 pub(crate) fn interval(file: &File, wanted: Option<(u32, u32)>) -> io::Result<(u32, u32)> {
     let (numerator, denominator) = wanted.unwrap_or_default();
     let mut parameters = StreamParameters {
@@ -238,7 +239,7 @@ pub(crate) fn interval(file: &File, wanted: Option<(u32, u32)>) -> io::Result<(u
     Ok((parameters.numerator, parameters.denominator))
 }
 
-/// Asks the driver for buffers in its memory; how many it gives.
+/// Requests buffers in the driver's memory, and returns how many the driver gives.
 pub(crate) fn request_buffers(file: &File, count: u32) -> io::Result<u32> {
     let mut request = RequestBuffers {
         count,
@@ -251,7 +252,7 @@ pub(crate) fn request_buffers(file: &File, count: u32) -> io::Result<u32> {
     Ok(request.count)
 }
 
-/// Lets the driver begin.
+/// Starts capturing.
 pub(crate) fn stream_on(file: &File) -> io::Result<()> {
     let mut kind: libc::c_int = CAPTURE as libc::c_int;
     // SAFETY: the command takes a number of this type.
@@ -275,7 +276,7 @@ pub(crate) fn dequeue(file: &File) -> io::Result<Option<VideoBuffer>> {
     }
 }
 
-/// Waits until a buffer is filled, no longer than a span; whether one is, or the device went away.
+/// Waits until a buffer is filled, for at most a span; returns whether one is, or the device went away.
 pub(crate) fn wait(file: &File, span: Duration) -> bool {
     let mut descriptor = libc::pollfd {
         fd: file.as_raw_fd(),
@@ -304,12 +305,12 @@ impl DriverMemory {
         let mut buffer = VideoBuffer::of(index);
         // SAFETY: the structure is that of the command.
         unsafe { ask(file, QUERYBUF, &mut buffer) }?;
-        // The driver says where its buffer lies.
+        // The driver reports where its buffer lies.
         let (length, offset) = (buffer.length as usize, buffer.place[0].into());
         Mapped::of(file, length, offset, libc::PROT_READ, 0).map(Self)
     }
 
-    /// The first bytes. The driver must not have the buffer: between DQBUF and QBUF it does not write.
+    /// The first bytes. The driver must not own the buffer: between DQBUF and QBUF it does not write.
     pub(crate) fn filled(&self, count: usize) -> &[u8] {
         // SAFETY: inside the mapping; the caller has dequeued the buffer and not queued it again, so that its driver
         // leaves it alone.

@@ -4,13 +4,13 @@ use super::super::{CpuSet, Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{CpuMask, affinity, set_affinity};
 
-/// Gives the thread its CPUs back when it is dropped.
+/// Restores the thread's CPUs when it is dropped.
 #[derive(Debug)]
 pub(super) struct AffinityGuard(CpuMask);
 
 impl Drop for AffinityGuard {
     fn drop(&mut self) {
-        // Refused only when those CPUs have gone since; then the kernel has chosen others already.
+        // The kernel refuses only when those CPUs have gone since; then it has chosen others already.
         let _ = set_affinity(&self.0);
     }
 }

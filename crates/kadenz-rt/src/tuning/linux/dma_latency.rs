@@ -1,4 +1,4 @@
-//! The latency that idle processors may cause.
+//! The wake-up latency that idle processors may cause.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Read, Write};
@@ -15,7 +15,7 @@ pub(crate) struct LatencyRequest {
 
 pub(crate) fn apply(latency_us: u32) -> (Measure, Option<LatencyRequest>) {
     let requested = format!("{latency_us} us");
-    // Asked before, for afterwards it is this process that holds the limit.
+    // Read before the request: afterwards this process itself holds a limit.
     let moot = nothing_to_hold_off(&Root::system());
     match hold(latency_us) {
         Ok((device, granted_us)) => {
@@ -35,7 +35,7 @@ pub(crate) fn apply(latency_us: u32) -> (Measure, Option<LatencyRequest>) {
     }
 }
 
-/// Writes the request and reads back what the kernel holds over all requests.
+/// Writes the request and reads back the kernel's limit over all requests.
 fn hold(latency_us: u32) -> io::Result<(File, i64)> {
     let mut device = OpenOptions::new().read(true).write(true).open(DEVICE)?;
     let latency = i32::try_from(latency_us).unwrap_or(i32::MAX);

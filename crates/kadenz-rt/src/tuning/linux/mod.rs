@@ -10,8 +10,8 @@ mod timer_slack;
 use super::{Measure, Tuning};
 use rights::Rights;
 
-/// What must be put back. Fields are dropped in order: the policy before the affinity that it was
-/// set after, and so on.
+/// The settings to restore. Fields are dropped in order: the policy before the affinity, after which it was set,
+/// and so on.
 #[derive(Debug, Default)]
 pub(super) struct Restore {
     _timer_slack: Option<timer_slack::TimerSlackGuard>,
@@ -54,7 +54,7 @@ pub(super) fn apply(tuning: &Tuning) -> (Vec<Measure>, Restore) {
     (measures, restore)
 }
 
-/// The kernel's word for an error number.
+/// The kernel's text for an error number.
 pub(crate) fn kernel_says(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
 }

@@ -1,4 +1,4 @@
-//! What this thread may ask for, read once, so that refusals can be explained.
+//! The rights of this thread, read once, so that refusals can be explained.
 
 use crate::os::linux::sched::{LimitedResource, limit};
 
@@ -13,11 +13,11 @@ pub(crate) struct Rights {
     pub(super) memlock: Option<u64>,
     /// `kernel.sched_rt_runtime_us` and `kernel.sched_rt_period_us`.
     pub(super) rt_throttle_us: Option<(i64, i64)>,
-    /// Linux 6.12 and later: ordinary threads have a server of their own against starvation.
+    /// Linux 6.12 and later: a deadline server protects ordinary threads from starvation.
     pub(super) has_fair_server: bool,
     /// The cgroup and its `cpu.rt_runtime_us`, where the kernel schedules real time by group.
     pub(super) rt_group: Option<(String, i64)>,
-    /// The calling thread lives in a user namespace of its own, where capabilities count for less.
+    /// The calling thread is in a user namespace of its own, where capabilities have less effect.
     pub(crate) user_namespace: bool,
 }
 
@@ -67,7 +67,7 @@ fn rt_throttle_us() -> Option<(i64, i64)> {
     ))
 }
 
-/// Since Linux 6.12 a deadline server guards ordinary threads (`dl_server`, `fair_server`).
+/// Since Linux 6.12 a deadline server protects ordinary threads (`dl_server`, `fair_server`).
 fn has_fair_server(release: &str) -> bool {
     let mut numbers = release
         .split(['.', '-'])

@@ -9,19 +9,19 @@ use crate::os::linux::sched::{
     RESET_ON_FORK, SCHED_DEADLINE, SchedAttr, scheduling, set_scheduling,
 };
 
-/// Gives the thread its scheduling back when it is dropped.
+/// Restores the thread's scheduling when it is dropped.
 #[derive(Debug)]
 pub(super) struct SchedulingGuard(SchedAttr);
 
 impl Drop for SchedulingGuard {
     fn drop(&mut self) {
         if set_scheduling(&self.0).is_err() {
-            // Without CAP_SYS_NICE a thread may not take the flag off again; all else it may.
+            // Without CAP_SYS_NICE a thread may not clear the flag; it may restore all else.
             let kept = SchedAttr {
                 flags: self.0.flags | RESET_ON_FORK,
                 ..self.0
             };
-            // A second refusal leaves nothing to try, and a guard has nobody to tell.
+            // After a second refusal there is nothing left to try, and a guard cannot return an error.
             let _ = set_scheduling(&kept);
         }
     }
@@ -83,8 +83,8 @@ fn attributes(policy: Policy, before: &SchedAttr) -> SchedAttr {
     }
 }
 
-/// The same for a program that is started: what it starts has it too. A `SCHED_DEADLINE` thread
-/// may start nothing without the flag.
+/// The same for a program that is started: its children inherit it. A `SCHED_DEADLINE` thread may start no child
+/// without the flag.
 pub(crate) fn inherited(policy: Policy) -> SchedAttr {
     let attr = attributes(policy, &SchedAttr::default());
     match policy {
@@ -135,7 +135,7 @@ pub(crate) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
         ),
         (Policy::Deadline { .. }, libc::EINVAL) => Note::new(
             "the kernel takes no such reservation; periods must lie between kernel.sched_deadline_period_min_us and \
-             kernel.sched_deadline_period_max_us (100 us and 4.2 s where nobody changed them)",
+             kernel.sched_deadline_period_max_us (100 us and 4.2 s by default)",
             "choose 1.024us <= runtime <= deadline <= period within those limits",
         ),
         (_, libc::EPERM) => denied(policy, rights),
@@ -183,7 +183,7 @@ fn denied(policy: Policy, rights: &Rights) -> Note {
     )
 }
 
-/// What a granted real-time policy still has to fear.
+/// The limits of a granted real-time policy.
 pub(crate) fn throttle(policy: Policy, rights: &Rights) -> Option<Note> {
     let (runtime_us, period_us) = rights.rt_throttle_us?;
     let by_priority = matches!(policy, Policy::Fifo(_) | Policy::RoundRobin(_));

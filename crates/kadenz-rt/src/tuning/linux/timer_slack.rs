@@ -4,7 +4,7 @@ use super::super::{Measure, Note};
 use super::kernel_says;
 use crate::os::linux::sched::{set_timer_slack_ns, timer_slack_ns};
 
-/// Gives the thread its timer slack back when it is dropped.
+/// Restores the thread's timer slack when it is dropped.
 #[derive(Debug)]
 pub(super) struct TimerSlackGuard(u64);
 
@@ -19,7 +19,7 @@ impl Drop for TimerSlackGuard {
 
 pub(super) fn apply(slack_ns: u64) -> (Measure, Option<TimerSlackGuard>) {
     let before = timer_slack_ns();
-    // The kernel takes zero for "the default", so the least that can be asked for is one.
+    // The kernel takes zero for "the default", so the least that can be requested is one.
     let outcome = set_timer_slack_ns(slack_ns.max(1));
     let granted_ns = timer_slack_ns();
     let ok = granted_ns <= slack_ns.max(1);

@@ -1,4 +1,4 @@
-//! The solution against the definition of what is asked for.
+//! The solution against the definition of the problem.
 
 use proptest::prelude::*;
 

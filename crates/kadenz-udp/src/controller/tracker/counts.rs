@@ -1,4 +1,4 @@
-//! What a tracker says of an answer, and of all of them.
+//! A tracker's result for one answer, and for all of them.
 
 use core::fmt;
 
@@ -22,30 +22,30 @@ pub enum Timing {
     Late,
 }
 
-/// What an answer is to its tracker.
+/// A tracker's result for an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Arrival {
     /// The first answer to its question.
     First {
-        /// Against those to other questions.
+        /// Its order against the answers to other questions.
         order: Order,
-        /// Against the timeout.
+        /// Its round trip against the timeout.
         timing: Timing,
     },
     /// A further answer to a question that has one.
     Duplicate,
-    /// Its question left the window, and counts as lost if nothing came before.
+    /// Its question left the window; the question counts as lost if no answer came before.
     TooOld,
-    /// Nothing was sent under its number.
+    /// No question was sent under its number.
     NotOurs,
 }
 
-/// A number that does not follow the last one: only what is sent in order can be tracked.
+/// A number that does not follow the last one: only numbers in order can be tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OutOfTurn {
-    /// The number that was sent last.
+    /// The last number sent.
     pub last: Sequence,
-    /// The number that came now.
+    /// The rejected number.
     pub given: Sequence,
 }
 
@@ -61,26 +61,26 @@ impl fmt::Display for OutOfTurn {
 
 impl core::error::Error for OutOfTurn {}
 
-/// What became of the questions so far. `sent = in_time + late + lost +` those still waited for.
+/// The counts of all questions so far. `sent = in_time + late + lost +` the outstanding ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     /// Questions sent.
     pub sent: u64,
     /// Questions whose first answer came within the timeout.
     pub in_time: u64,
-    /// Questions whose first answer came after it, and within the window.
+    /// Questions whose first answer came after the timeout, and within the window.
     pub late: u64,
-    /// Questions without an answer that are no longer waited for.
+    /// Questions without an answer that are no longer outstanding.
     pub lost: u64,
     /// The most questions in a row that were lost.
     pub longest_loss: u64,
-    /// First answers that came after one to a later question (RFC 4737 section 3.3).
+    /// First answers that came after the answer to a later question (RFC 4737 section 3.3).
     pub reordered: u64,
     /// Further answers to a question that has one.
     pub duplicates: u64,
     /// Answers whose question had left the window.
     pub too_old: u64,
-    /// Answers to what was never asked.
+    /// Answers to questions that were never sent.
     pub not_ours: u64,
 }
 

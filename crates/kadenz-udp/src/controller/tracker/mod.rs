@@ -1,4 +1,4 @@
-//! What became of the probes to one device.
+//! Tracking the probes to one device.
 
 mod counts;
 
@@ -14,13 +14,13 @@ pub struct TrackWord {
     answered: u64,
 }
 
-/// Follows the questions to one device through a window of sequence numbers.
+/// Tracks the questions to one device through a window of sequence numbers.
 ///
-/// It needs two bits a number: 1024 [`TrackWord`]s, 16 KiB, follow 65,536 of them, a minute at 1 kHz.
-/// Within the window every count is exact, whatever is lost, doubled, reordered or late. A question
-/// that leaves the window unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
+/// It needs two bits a number: 1024 [`TrackWord`]s, 16 KiB, track 65,536 of them, a minute at 1 kHz. Within the
+/// window every count is exact, whatever is lost, duplicated, reordered or late. A question that leaves the window
+/// unanswered is lost. Numbers may begin anywhere, wrap, and leave gaps.
 ///
-/// A word in which some were answered is looked at bit by bit, once.
+/// When a word leaves the window, the tracker reads it bit by bit only if it holds an answer.
 ///
 /// ```
 /// use kadenz_udp::controller::{Arrival, Order, Timing, TrackWord, Tracker};
@@ -40,16 +40,15 @@ pub struct TrackWord {
 /// ```
 ///
 /// # Real-time safety
-/// Real-time safe: [`received`](Self::received) looks at one bit, [`expect`](Self::expect) and
-/// [`expect_through`](Self::expect_through) at one word for each 64 numbers since the last, and at no more
-/// words than there are.
+/// Real-time safe: [`received`](Self::received) reads one bit, [`expect`](Self::expect) and
+/// [`expect_through`](Self::expect_through) one word for each 64 numbers since the last, and at most all words.
 #[derive(Clone, Debug)]
 pub struct Tracker<M> {
     words: M,
     timeout_ns: u64,
     /// First and last number sent, without wrapping.
     sent: Option<(u64, u64)>,
-    /// `NextExp` of RFC 4737: what arrives below it is reordered.
+    /// `NextExp` of RFC 4737: an answer to a lower number is reordered.
     next_expected: u64,
     counts: Counts,
     /// Questions lost in a row, up to the last that left the window.
@@ -57,7 +56,7 @@ pub struct Tracker<M> {
 }
 
 impl<M: Memory<TrackWord>> Tracker<M> {
-    /// Follows 64 numbers a word; a round trip above `timeout_ns` is late.
+    /// Makes a tracker of 64 numbers a word; a round trip above `timeout_ns` is late.
     pub fn over(mut words: M, timeout_ns: u64) -> Self {
         words.as_mut().fill(TrackWord::default());
         Self {
@@ -70,7 +69,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         }
     }
 
-    /// How many numbers are followed at once.
+    /// How many numbers the window holds.
     #[must_use]
     pub fn window(&self) -> u64 {
         u64::try_from(self.words.as_ref().len())
@@ -78,10 +77,10 @@ impl<M: Memory<TrackWord>> Tracker<M> {
             .saturating_mul(64)
     }
 
-    /// Says that a question goes out under this number.
+    /// Records that a question goes out under this number.
     ///
     /// # Errors
-    /// [`OutOfTurn`] if the number is not after the last one; nothing is changed then.
+    /// [`OutOfTurn`] if the number is not after the last one; the tracker is unchanged then.
     pub fn expect(&mut self, sequence: Sequence) -> Result<(), OutOfTurn> {
         let number = self.number_to_send(sequence)?;
         let first = match self.sent {
@@ -96,16 +95,16 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         Ok(())
     }
 
-    /// Says that all numbers from the last, or from 0, to this one were sent, for who knows of it by hearsay;
-    /// where more than `most` are left out, that this one alone was. A number that is not ahead changes
-    /// nothing.
+    /// Records that all numbers after the last one, or from 0, up to this one were sent, for a receiver that sees
+    /// only some of them. If more than `most` were left out, it records only this one. A number that is not ahead
+    /// changes nothing.
     pub fn expect_through(&mut self, sequence: Sequence, most: u64) {
         let from_zero = u64::try_from(sequence.distance_from(Sequence(0)));
         if self.sent.is_none() && from_zero.is_ok_and(|left_out| left_out <= most) {
             let _ = self.expect(Sequence(0));
         }
         let (Some((first, last)), Ok(number)) = (self.sent, self.number_to_send(sequence)) else {
-            // The first number, or one that is not ahead.
+            // This is the first number, or one that is not ahead.
             let _ = self.expect(sequence);
             return;
         };
@@ -115,7 +114,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         }
         let window = self.window();
         self.move_window(last, number);
-        // What entered the window and left it at once.
+        // The numbers that entered the window and left it at once.
         let passed = (number - last).saturating_sub(window);
         self.counts.sent += passed;
         self.counts.lost += passed;
@@ -125,7 +124,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         self.sent = Some((first, number));
     }
 
-    /// Says that an answer to this number came after `round_trip_ns`, and what it is.
+    /// Records that an answer to this number came after `round_trip_ns`, and returns its classification.
     pub fn received(&mut self, sequence: Sequence, round_trip_ns: u64) -> Arrival {
         let arrival = self.classify(sequence, round_trip_ns);
         let counts = &mut self.counts;
@@ -142,23 +141,23 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         arrival
     }
 
-    /// What became of the questions so far; who is in the window and unanswered is waited for.
+    /// The counts so far; unanswered questions in the window are outstanding.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The number that was sent last.
+    /// The last number sent.
     #[must_use]
     pub fn last_sent(&self) -> Option<Sequence> {
         self.sent.map(|(_, last)| wrapped(last))
     }
 
-    /// The counts as they are if nothing more comes to the questions up to `through`: for a view of
-    /// a run that goes on.
+    /// The counts as they are if no more answers come to the questions up to `through`: for a view of a running
+    /// measurement.
     ///
     /// # Real-time safety
-    /// Looks at the whole window, so it is not for a real-time path.
+    /// Reads the whole window, so it is not for a real-time path.
     #[must_use]
     pub fn counts_through(&self, through: Sequence) -> Counts {
         let Some((first, last)) = self.sent else {
@@ -173,7 +172,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         counts
     }
 
-    /// The counts when nothing is waited for any more.
+    /// The final counts: no question is outstanding any more.
     #[must_use]
     pub fn finish(self) -> Counts {
         self.last_sent()
@@ -182,7 +181,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
 
     fn number_to_send(&self, sequence: Sequence) -> Result<u64, OutOfTurn> {
         let Some((_, last)) = self.sent else {
-            // Far enough from 0 that what is before the first number can be told.
+            // Far enough from 0 to represent numbers before the first one.
             return Ok((1 << 32) + u64::from(sequence.0));
         };
         let steps = sequence.distance_from(wrapped(last));
@@ -208,7 +207,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
     fn move_window(&mut self, from: u64, to: u64) {
         let window = self.window();
         let steps = (to - from).min(window);
-        // The numbers that leave stand where the new ones will.
+        // The slots of the numbers that leave are those of the new ones.
         for (number, bits) in words_of(from + 1, from + steps) {
             let (word, _) = self.place(number);
             if let Some(word) = self.words.as_mut().get_mut(word) {
@@ -284,7 +283,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
     }
 }
 
-/// What is known of a number in the window.
+/// The state of a number in the window.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Fate {
     NotSent,
@@ -292,7 +291,7 @@ enum Fate {
     Answered,
 }
 
-/// Counts a number that is no longer waited for.
+/// Counts a number that is no longer outstanding.
 fn settle(fate: Fate, counts: &mut Counts, losing: &mut u64) {
     match fate {
         Fate::NotSent => {}
@@ -305,7 +304,7 @@ fn settle(fate: Fate, counts: &mut Counts, losing: &mut u64) {
     }
 }
 
-/// Counts the numbers of a word, in order; at once where none was answered.
+/// Counts the numbers of a word, in order; all at once where none was answered.
 fn settle_word(word: &TrackWord, bits: u64, counts: &mut Counts, losing: &mut u64) {
     let sent = word.sent & bits;
     if sent & word.answered == 0 {
@@ -337,7 +336,7 @@ fn words_of(first: u64, last: u64) -> impl Iterator<Item = (u64, u64)> {
         })
 }
 
-/// The number as it is on the wire.
+/// The number in its 32-bit form of the wire.
 fn wrapped(number: u64) -> Sequence {
     let [.., a, b, c, d] = number.to_be_bytes();
     Sequence(u32::from_be_bytes([a, b, c, d]))

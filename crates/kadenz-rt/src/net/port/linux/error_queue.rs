@@ -1,5 +1,4 @@
-//! What the kernel has to say of datagrams that were sent: when they left, and what the network
-//! refused.
+//! The kernel's reports of datagrams that were sent: when they left, and what the network refused.
 
 use std::collections::VecDeque;
 
@@ -10,14 +9,14 @@ use crate::os::linux::udp::messages::{BlockingMode, Messages, Queue};
 use crate::os::linux::udp::notes::ErrorQueueReport;
 use crate::os::linux::udp::socket::Socket;
 
-/// Messages taken by one call.
+/// Messages that one call takes.
 const A_CALL: usize = 16;
-/// Calls a time, so that a flood of errors holds nobody up.
+/// Most calls at a time, so that a flood of errors delays no caller.
 const MAX_CALLS: usize = 64;
-/// Errors kept until somebody asks for them.
+/// Errors kept until the caller takes them.
 const ERRORS_KEPT: usize = 64;
 
-/// Bounded: of what does not fit, the oldest is thrown away and counted.
+/// Bounded: when the queue is full, the oldest message is dropped and counted.
 #[derive(Debug)]
 pub(super) struct ErrorQueue {
     messages: Messages,
@@ -34,12 +33,12 @@ impl ErrorQueue {
         }
     }
 
-    /// An empty one that keeps as many.
+    /// Returns an empty queue with the same bound.
     pub(super) fn another(&self) -> Self {
         Self::new(self.stamps.limit)
     }
 
-    /// Takes out what the kernel has.
+    /// Takes the messages out of the kernel.
     pub(super) fn drain(&mut self, socket: &Socket, keys: &Keys) {
         for _ in 0..MAX_CALLS {
             let taken =
@@ -117,9 +116,9 @@ impl<T> Bounded<T> {
     }
 }
 
-// What the kernel's error numbers mean to a port.
+// The meaning of the kernel's error numbers for a port.
 
-/// Whether an error tells of a datagram that was sent before, rather than of this port.
+/// Whether an error belongs to a datagram that was sent before, rather than to this port.
 pub(super) fn is_of_a_datagram(errno: i32) -> bool {
     matches!(
         errno,

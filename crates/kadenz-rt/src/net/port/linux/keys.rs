@@ -1,18 +1,18 @@
-//! Which datagram a transmit stamp is of.
+//! The mapping from transmit stamps to the datagrams they belong to.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::TransmitKey;
 
-/// A stamp carries 32 bits: the key that the port gave its datagram (`SCM_TS_OPT_ID`, Linux 6.13), or
-/// how many datagrams the kernel has counted on the socket (`SOF_TIMESTAMPING_OPT_ID`). This follows
-/// either with 64. A datagram is counted before it is sent, so that a stamp that comes meanwhile, on
-/// another handle, is known. One thread counts; any may look up.
+/// A stamp carries 32 bits: the key that the port gave its datagram (`SCM_TS_OPT_ID`, Linux 6.13), or how many
+/// datagrams the kernel has counted on the socket (`SOF_TIMESTAMPING_OPT_ID`). This type extends either to 64 bits.
+/// It counts a datagram before the datagram is sent, so that a stamp that another handle receives meanwhile is
+/// known. One thread counts; any thread may look up.
 ///
 /// Where the kernel counts and refuses a datagram, its count is in doubt, and begins from zero again
-/// ([`Keys::restart`]). Datagrams that wait in a queue then are stamped later, with counts of before. As
-/// a queue keeps their order, counts are taken for those until a lower one shows that they are over. If
-/// the queue holds datagrams of before more than one refusal, some stamps find no datagram.
+/// ([`Keys::restart`]). The kernel then stamps datagrams that wait in a queue later, with counts from before the
+/// restart. As a queue keeps their order, counts are taken to be theirs until a lower count shows that they are
+/// over. If the queue holds datagrams from before more than one refusal, some stamps find no datagram.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
     /// Datagrams counted.
@@ -24,24 +24,24 @@ pub(super) struct Keys {
     before: Before,
 }
 
-/// Datagrams of before the last restart whose stamps have not come.
+/// Datagrams from before the last restart whose stamps have not come.
 #[derive(Debug, Default)]
 struct Before {
     base: AtomicU64,
-    /// The kernel's counts that may still come: from this one,
+    /// The kernel's counts that may still come: from this one on,
     due: AtomicU64,
     /// and before this one.
     end: AtomicU64,
 }
 
 impl Keys {
-    /// Counts datagrams that are about to be sent; the key of the first.
+    /// Counts datagrams that are about to be sent, and returns the key of the first.
     pub(super) fn count(&self, datagrams: u64) -> TransmitKey {
         TransmitKey::new(self.sent.fetch_add(datagrams, Ordering::AcqRel))
     }
 
-    /// The kernel begins to count from zero, with the datagram that was refused if that is tried again,
-    /// else with the next.
+    /// Makes the kernel's count begin from zero: with the refused datagram if that is tried again, else with the
+    /// next one.
     pub(super) fn restart(&self, refused: TransmitKey, again: bool) {
         let base = load(&self.base);
         let counted = refused.ordinal().saturating_sub(base);
@@ -56,7 +56,7 @@ impl Keys {
         self.base.store(next, Ordering::Release);
     }
 
-    /// The datagram that the kernel's count means: the last one sent that it can mean. `None` where no
+    /// The datagram that the kernel's count stands for: the last one sent that it can stand for. `None` where no
     /// such datagram was sent.
     pub(super) fn look_up(&self, kernel: u32) -> Option<TransmitKey> {
         self.look_up_before(kernel).or_else(|| {

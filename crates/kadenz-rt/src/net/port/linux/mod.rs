@@ -32,21 +32,22 @@ use stamping::Enabled;
 #[derive(Debug)]
 pub(super) struct Port {
     socket: Socket,
-    /// With a peer the kernel's errors are of that peer; else of anyone, and of no use to a call.
+    /// With a peer the kernel's errors concern that peer; without one they concern any destination, and a call has
+    /// no use for them.
     connected: bool,
     waker: SystemPortWaker,
     keys: Arc<Keys>,
     error_queue: ErrorQueue,
     drops: Option<Drops>,
     stamping: Arc<Enabled>,
-    /// Datagrams sent since the error queue was last taken out, by whichever handle.
+    /// Datagrams sent, by any handle, since the error queue was last emptied.
     unread: Arc<AtomicUsize>,
     waiting: WaitState,
     membership: Option<Membership>,
 }
 
-/// So many stamps may wait in the socket's receive buffer, which they share with what comes in: a
-/// loop that never takes them would else lose datagrams by its own stamps.
+/// At most so many stamps may wait in the socket's receive buffer, which they share with received datagrams: a loop
+/// that never takes its stamps would otherwise lose datagrams to them.
 const MAX_UNREAD: usize = 64;
 
 impl Port {
@@ -104,12 +105,12 @@ impl Port {
 
     pub(super) fn send_batch(&mut self, outbox: &mut Outbox) {
         if self.stamping.counts() {
-            // A call for many hides the error of the first that it did not send.
+            // A call that sends many hides the error of the first datagram that it did not send.
             return self.send_each(outbox);
         }
         let count = outbox.filled;
         if count == 1 {
-            // The call for one costs the kernel less than the call for many.
+            // A call that sends one costs the kernel less than a call that sends many.
             let parcel = &mut outbox.parcels[0];
             let sent = self.send([&outbox.payload[..parcel.length], &[]], Some(parcel.to));
             parcel.outcome = Some(sent);
@@ -160,19 +161,19 @@ impl Port {
     }
 
     fn drain(&mut self) {
-        // Before: what is sent meanwhile by another handle may be missed.
+        // Reset before draining: datagrams that another handle sends meanwhile may be missed.
         self.unread.store(0, Ordering::Relaxed);
         self.error_queue.drain(&self.socket, &self.keys);
     }
 
-    /// Whether the error tells of a datagram to somebody else, sent before: then this one can be
-    /// tried again, for telling has taken the error away.
+    /// Whether the error concerns an earlier datagram to another destination: then this one can be sent again,
+    /// since reading the error has cleared it.
     fn is_anothers(&self, errno: i32) -> bool {
         !self.connected && error_queue::is_of_a_datagram(errno)
     }
 
-    /// After a refusal, where the kernel counts: whether it has counted the refused datagram depends on
-    /// where that was refused, and on its version.
+    /// Restarts the keys after a refusal, where the kernel counts: whether it has counted the refused datagram
+    /// depends on where that was refused, and on the kernel's version.
     fn restart_counting(&mut self, refused: TransmitKey, again: bool) {
         if self.stamping.counts() {
             self.drain();
@@ -211,7 +212,7 @@ impl Port {
     }
 }
 
-/// A counter of 32 bits that is followed.
+/// A 32-bit counter of the kernel, extended to 64 bits.
 #[derive(Debug, Clone, Copy, Default)]
 struct Drops {
     last: u32,
@@ -219,7 +220,7 @@ struct Drops {
 }
 
 impl Drops {
-    /// The whole count for a reading, which may be older than the newest.
+    /// Returns the whole count for a reading, which may be older than the newest.
     fn total(&mut self, seen: u32) -> u64 {
         let ahead = i64::from(seen.wrapping_sub(self.last).cast_signed());
         if ahead > 0 {

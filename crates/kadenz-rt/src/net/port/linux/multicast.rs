@@ -1,4 +1,4 @@
-//! Being a member of a group, also when its interface goes and comes.
+//! Membership in a group, also when its interface disappears and returns.
 
 use std::net::{IpAddr, SocketAddr};
 
@@ -7,23 +7,23 @@ use crate::os::linux::link;
 use crate::os::linux::udp::multicast::{self as os, Name};
 use crate::os::linux::udp::socket::{Family, Socket};
 
-/// What a port's part in multicast rests on.
+/// The state of a port's part in multicast.
 #[derive(Debug, Clone)]
 pub(super) struct Membership {
     wish: Multicast,
     is_v6: bool,
-    /// Whom the way is asked for.
+    /// The group whose route is looked up.
     group: IpAddr,
     via: Option<Via>,
     is_lost: bool,
 }
 
-/// The interface by which it takes part.
+/// The interface by which the port takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Via {
     name: Name,
     number: i32,
-    /// The address that the routes choose; where the interface was asked for, that does not matter.
+    /// The source address that the routes choose; `None` where the user requested the interface.
     source: Option<IpAddr>,
 }
 
@@ -61,7 +61,7 @@ impl Membership {
         Ok(Some(membership))
     }
 
-    /// Looks whether the interface is still there and joins anew where it is another one.
+    /// Checks whether the interface is still there, and joins anew where it is another one.
     pub(super) fn renew(&mut self, socket: &Socket) -> Standing {
         let there = self
             .via
@@ -71,13 +71,13 @@ impl Membership {
         }
         let was_known = self.via.is_some() || self.is_lost;
         if let (Some(via), Some(group)) = (self.via.take(), self.wish.join) {
-            // Else a return of the same interface would find the group taken.
+            // Otherwise the join would fail when the same interface returns: the socket would still be a member.
             let _ = os::membership(socket, group, via.number, false);
         }
         self.is_lost = self.join(socket).is_err();
         match self.is_lost {
             true => Standing::Lost,
-            // A way that cannot be told from another is no other.
+            // A route that cannot be told from the old one counts as the same.
             false if !was_known => Standing::Kept,
             false => Standing::Regained,
         }
@@ -123,7 +123,7 @@ impl Via {
     }
 }
 
-/// What is sent to no group in particular is asked for by the way to all hosts.
+/// A port that sends to no particular group looks up the route to all hosts.
 fn any_group(is_v6: bool) -> IpAddr {
     if is_v6 {
         std::net::Ipv6Addr::new(0xff02, 0, 0, 0, 0, 0, 0, 1).into()
@@ -141,14 +141,14 @@ fn sending(socket: &Socket, wish: &Multicast, is_v6: bool) -> Result<(), i32> {
     socket.set(libc::SOL_IP, libc::IP_MULTICAST_TTL, hops)?;
     socket.set(libc::SOL_IP, libc::IP_MULTICAST_LOOP, looped)?;
     if wish.interface.is_some() {
-        /// `IP_MULTICAST_ALL` of in.h: without it a socket hears its groups where others joined them.
+        /// `IP_MULTICAST_ALL` of in.h: without it a socket receives datagrams to groups that other sockets joined.
         const MULTICAST_ALL: i32 = 49;
         socket.set(libc::SOL_IP, MULTICAST_ALL, 0)?;
     }
     Ok(())
 }
 
-/// Connecting a socket chooses a way and sends nothing.
+/// Connecting a socket chooses a route and sends nothing.
 fn source_towards(group: IpAddr) -> Option<IpAddr> {
     let to = SocketAddr::new(group, 9);
     let socket = Socket::open(Family::of(to)).ok()?;

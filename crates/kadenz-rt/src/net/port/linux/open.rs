@@ -1,4 +1,4 @@
-//! Opening a port and asking the kernel for what it should have.
+//! Opening a port and setting its options.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -23,7 +23,7 @@ pub(super) fn open(options: &PortOptions) -> Result<(Port, GrantedPort), OpenPor
     let drops = count_drops(&socket);
     place(&socket, options)?;
     let membership = Membership::set_up(&socket, options)?;
-    // Stamps come last: the card to ask is known from the way to the peer.
+    // Stamps come last: the route to the peer determines the card.
     let stamping = stamping::enable(&socket, options, &mut granted);
     let port = around(socket, options, drops, (stamping, membership))?;
     Ok((port, granted))
@@ -38,7 +38,7 @@ fn bare_socket(options: &PortOptions) -> Result<Socket, OpenPortError> {
     }
     let failed = |errno| OpenPortError::Socket { errno };
     let socket = Socket::open(Family::of(local)).map_err(failed)?;
-    // Without this a full queue of the interface is kept secret from the sender (ip(7)).
+    // Without this the kernel does not report a full queue of the interface to the sender (ip(7)).
     socket
         .set(libc::SOL_IP, libc::IP_RECVERR, 1)
         .or_else(|_| socket.set(libc::SOL_IPV6, libc::IPV6_RECVERR, 1))
@@ -125,7 +125,7 @@ fn busy_poll(socket: &Socket, wanted: Option<Duration>, measures: &mut Vec<Measu
     Duration::from_micros(u64::try_from(in_force()).unwrap_or(0))
 }
 
-/// What is either granted or refused, with nothing in between.
+/// The measures of options that are either granted or refused, with nothing in between.
 fn choices(socket: &Socket, options: &PortOptions) -> Vec<Measure> {
     let v6 = options.local.is_ipv6();
     let mut measures = Vec::new();
@@ -183,7 +183,7 @@ fn fragmentation(socket: &Socket, v6: bool, wish: Fragmentation) -> Result<(), i
     socket.set(libc::SOL_IP, libc::IP_MTU_DISCOVER, way)
 }
 
-/// Lets the kernel tell with each datagram how many were dropped before; `None` where it does not.
+/// Makes the kernel report with each datagram how many were dropped before; `None` where it does not.
 fn count_drops(socket: &Socket) -> Option<Drops> {
     let told = socket.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
     told.is_ok().then(Drops::default)

@@ -1,11 +1,11 @@
-//! Taking what has come, and waiting for it with as few system calls as can be.
+//! Receiving, and waiting for datagrams with as few system calls as possible.
 //!
-//! What is waited for goes through one of two doors. The call that receives can itself wait, which
-//! wakes the thread with the datagram in its hands; but it cannot be woken, and its limit is counted
-//! in ticks of the kernel. `ppoll` knows nanoseconds and events, and costs a call more and a
-//! high-resolution timer that is set before and cancelled after the wait: in a virtual machine each
-//! of the two takes microseconds, for the hypervisor has to be asked. So the first is taken where
-//! nobody holds a waker, or it may be late, and the deadline is far enough away.
+//! There are two ways to wait. The receiving call can itself wait, and then wakes the thread with the datagram
+//! already copied; but no waker can end that wait, and its limit counts in ticks of the kernel. `ppoll` has limits
+//! in nanoseconds and ends for events, and costs one more call and a high-resolution timer that is set before the
+//! wait and cancelled after it: in a virtual machine each of the two takes microseconds, since the guest must call
+//! the hypervisor. So the port waits in the receiving call where no waker exists, or where a waker may be late, and
+//! the deadline is far enough away.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
@@ -19,32 +19,32 @@ use crate::os::linux::clock::tick;
 use crate::os::linux::udp::messages::{self, Queue};
 use crate::os::linux::udp::socket::{self, Event, Socket};
 
-/// A call that waits comes back this often, to see whether somebody may wake it by now, or the
-/// deadline is near. It lasts a tick of the kernel at least, whatever is asked for; a short one lets
-/// beats of 100 Hz be waited for with it where the tick is 4 ms.
+/// A waiting receive call returns this often, to check whether a waker exists by now or the deadline is near. It
+/// lasts a tick of the kernel at least, whatever the limit; a short one allows this wait for beats of 100 Hz where
+/// the tick is 4 ms.
 const SLICE: Duration = Duration::from_millis(1);
 
-/// The longest that a slice lasts, except for the scheduler: the kernel rounds it up to whole ticks and
-/// adds the one that has begun (`sock_set_timeout`, net/core/sock.c; `calc_index`, kernel/time/timer.c).
+/// The longest duration of a slice, except for the scheduler: the kernel rounds it up to whole ticks and adds the
+/// one that has begun (`sock_set_timeout`, net/core/sock.c; `calc_index`, kernel/time/timer.c).
 fn longest_slice(tick: Duration) -> Duration {
     let ticks = SLICE.as_nanos().div_ceil(tick.as_nanos().max(1)) + 1;
     tick * u32::try_from(ticks).unwrap_or(u32::MAX)
 }
 
-/// How a port waits, and whether it had to last time.
+/// The way in which a port waits, and whether it had to wait last time.
 #[derive(Debug)]
 pub(super) struct WaitState {
-    /// A slice lasts no longer; none where calls cannot be limited.
+    /// The longest duration of a slice; `None` where calls cannot be limited.
     slice_lasts_ns: Option<u64>,
-    /// The last datagrams had to be waited for. Those of ping-pong always have to, and a first look
-    /// finds nothing.
+    /// Whether the last receive had to wait. In a ping-pong exchange every receive has to, and a first look finds
+    /// nothing.
     had_to_wait: bool,
-    /// A waker is looked for between slices alone.
+    /// Whether the port checks for wakers only between slices.
     wakers_may_be_late: bool,
 }
 
 impl WaitState {
-    /// Limits the calls of a socket.
+    /// Sets the limit of a socket's receiving calls.
     pub(super) fn set_up(socket: &Socket, wakers_may_be_late: bool) -> Self {
         let limited = socket.wait_at_most(SLICE).ok();
         let slice_lasts = limited.and_then(|()| tick()).map(longest_slice);
@@ -55,7 +55,7 @@ impl WaitState {
         }
     }
 
-    /// For another handle of the socket.
+    /// Returns the state for another handle of the socket.
     pub(super) fn another(&self) -> Self {
         Self {
             had_to_wait: false,
@@ -69,17 +69,17 @@ impl WaitState {
     }
 }
 
-/// What receiving does next.
+/// The next step of receiving.
 enum ReceiveStep {
     Look,
     /// Receive, and wait in that call.
     Slice,
-    /// Wait that long; for ever without an end.
+    /// Wait that long; `None` for ever.
     Await(Option<u64>),
     Over,
 }
 
-/// What the kernel was asked last.
+/// The last request to the kernel.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum LastQuery {
     Nothing,
@@ -96,7 +96,7 @@ impl Port {
         let mut asked = LastQuery::Nothing;
         let mut waited = false;
         loop {
-            // Before the look at the flag: a wake by the last waker must not be missed.
+            // Before the check of the flag: a wake by the last waker must not be missed.
             let alone = self.waker.is_alone();
             if wait != Wait::Poll && self.waker.take() {
                 return Ok(Reception::Woken);
@@ -140,9 +140,9 @@ impl Port {
         }
     }
 
-    /// Waits for a datagram, an error or an event; false when a signal ended it.
+    /// Waits for a datagram, an error or an event; returns false when a signal ended the wait.
     fn wait(&mut self, span_ns: Option<u64>, alone: bool) -> Result<bool, ReceiveError> {
-        // What stands in the error queue ends every wait until it is taken out.
+        // A message in the error queue ends every wait until it is taken out.
         if self.stamping.transmits() && self.unread.load(Ordering::Relaxed) > 0 {
             self.drain();
         }
@@ -162,13 +162,13 @@ impl Port {
         }
     }
 
-    /// Takes what is there, or comes while a slice lasts.
+    /// Takes the datagrams that are there, or come while a slice lasts.
     fn take(
         &mut self,
         inbox: &mut Inbox,
         mut blocking: messages::BlockingMode,
     ) -> Result<Reception, ReceiveError> {
-        // Without a peer each error tells of somebody else's datagram; the error queue keeps it.
+        // Without a peer each error concerns a datagram to another destination; the error queue keeps it.
         const ERRORS_OF_OTHERS: usize = 8;
         for _ in 0..ERRORS_OF_OTHERS {
             let messages = &mut inbox.system;
@@ -187,7 +187,7 @@ impl Port {
             if self.connected || !error_queue::is_of_a_datagram(errno) {
                 return Err(error_queue::receive_error(errno));
             }
-            // Else the slices of many errors might outlast the deadline.
+            // Otherwise the slices of many errors might outlast the deadline.
             blocking = messages::BlockingMode::None;
         }
         Ok(Reception::Nothing)
@@ -212,9 +212,9 @@ impl Port {
 
 // Ending a wait from another thread.
 
-/// A flag that says whether, and an event that ends the wait. The flag is set before the event is
-/// signalled and looked at after the event was cleared, so no wake is lost; an event without its flag
-/// is one that was answered already.
+/// A flag that says whether the port was woken, and an event that ends the wait. The waker sets the flag before it
+/// signals the event, and the port reads the flag after it has cleared the event, so no wake is lost; an event
+/// without its flag belongs to a wake that was handled already.
 #[derive(Debug, Clone)]
 pub(in crate::net::port) struct SystemPortWaker(Arc<Wake>);
 
@@ -238,7 +238,7 @@ impl SystemPortWaker {
         }
     }
 
-    /// Whether somebody woke since the last call.
+    /// Returns whether a waker was used since the last call.
     pub(super) fn take(&self) -> bool {
         if !self.0.flag.load(Ordering::Relaxed) {
             return false;
@@ -247,11 +247,11 @@ impl SystemPortWaker {
         self.0.flag.swap(false, Ordering::AcqRel)
     }
 
-    /// Whether nobody can wake any more or yet. Whoever could has woken before this says so: a wake
-    /// is seen by the next [`SystemPortWaker::take`].
+    /// Returns whether no waker exists. A wake by a waker that was dropped before this returns true is seen by the
+    /// next [`SystemPortWaker::take`].
     pub(super) fn is_alone(&self) -> bool {
         let alone = Arc::strong_count(&self.0) == 1;
-        // With the release by which a waker is dropped.
+        // Pairs with the release by which a waker is dropped.
         fence(Ordering::Acquire);
         alone
     }
@@ -285,7 +285,7 @@ mod wake_tests {
     use super::*;
 
     #[test]
-    fn who_holds_a_waker_is_known() {
+    fn a_port_is_alone_once_its_wakers_are_dropped() {
         let parts = SystemPortWaker::create().unwrap();
         assert!(parts.is_alone());
         let waker = parts.clone();

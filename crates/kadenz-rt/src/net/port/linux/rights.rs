@@ -1,4 +1,4 @@
-//! What was asked, what is in force, why not more, and what mends it.
+//! Requested settings, the settings in force, and the reason for and remedy of a difference.
 
 use crate::os::linux::udp::socket::Socket;
 use crate::tuning::Measure;
@@ -18,7 +18,7 @@ impl SocketBuffer {
         }
     }
 
-    /// The option, the one that is beyond the limit, and the limit's name.
+    /// The option, the option that may exceed the limit, and the limit's name.
     const fn options(self) -> (i32, i32, &'static str) {
         match self {
             Self::Receive => (libc::SO_RCVBUF, libc::SO_RCVBUFFORCE, "net.core.rmem_max"),
@@ -26,17 +26,17 @@ impl SocketBuffer {
         }
     }
 
-    /// In force, in bytes as they were asked for: the kernel keeps twice as many (socket(7)).
+    /// The size in force, in bytes as requested: the kernel keeps twice as many (socket(7)).
     pub(super) fn bytes(self, socket: &Socket) -> Option<usize> {
         let twice = socket.get(libc::SOL_SOCKET, self.options().0).ok()?;
         Some(usize::try_from(twice).ok()? / 2)
     }
 }
 
-/// Asks for a buffer, beyond the system's limit where this process may.
+/// Requests a buffer, beyond the system's limit where this process may.
 pub(super) fn size(socket: &Socket, buffer: SocketBuffer, wanted: usize) -> Measure {
     let (within, beyond, limit) = buffer.options();
-    // The kernel doubles the number, so half of what it can hold is the most.
+    // The kernel doubles the number, so the most is half of the largest number.
     let value = i32::try_from(wanted).unwrap_or(i32::MAX).min(i32::MAX / 2);
     let outcome = socket
         .set(libc::SOL_SOCKET, beyond, value)
@@ -61,7 +61,7 @@ pub(super) fn size(socket: &Socket, buffer: SocketBuffer, wanted: usize) -> Meas
     }
 }
 
-/// Polling the card in place of waiting for its interrupt.
+/// The measure for polling the card instead of waiting for its interrupt.
 pub(super) fn busy_poll(wanted_us: i32, in_force_us: i32, refused: Option<i32>) -> Measure {
     let ok = refused.is_none() && in_force_us >= wanted_us;
     Measure {
@@ -90,7 +90,7 @@ pub(super) fn busy_poll(wanted_us: i32, in_force_us: i32, refused: Option<i32>) 
     }
 }
 
-/// What is either granted or refused.
+/// The measure for a setting that is either granted or refused.
 pub(super) fn choice(name: &'static str, requested: String, outcome: Result<(), i32>) -> Measure {
     let refused = outcome.err();
     Measure {
@@ -114,7 +114,7 @@ pub(super) fn choice(name: &'static str, requested: String, outcome: Result<(), 
     }
 }
 
-/// What the system says of an error number.
+/// The system's text for an error number.
 pub(super) fn text(errno: i32) -> String {
     std::io::Error::from_raw_os_error(errno).to_string()
 }

@@ -1,4 +1,4 @@
-//! Turning the kernel's and the card's stamps on. Source: kernel documentation `timestamping.rst`.
+//! Enabling the stamps of the kernel and of the card. Source: kernel documentation `timestamping.rst`.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::time::Duration;
@@ -11,7 +11,7 @@ use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::{Measure, Note};
 
-/// What was turned on. The card's setting is put back when the last handle of the port goes.
+/// The enabled stamps. The card's setting is restored when the last handle of the port is dropped.
 #[derive(Debug)]
 pub(super) struct Enabled {
     flags: u32,
@@ -21,14 +21,14 @@ pub(super) struct Enabled {
 }
 
 const RECEIVE_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_RX_SOFTWARE | libc::SOF_TIMESTAMPING_SOFTWARE;
-/// With a count of datagrams instead of the datagram itself, which would need a right.
+/// Stamps carry a count of datagrams instead of the datagram itself, which would need a right.
 const TRANSMIT_SOFTWARE: u32 = libc::SOF_TIMESTAMPING_TX_SOFTWARE
     | libc::SOF_TIMESTAMPING_SOFTWARE
     | libc::SOF_TIMESTAMPING_OPT_ID
     | libc::SOF_TIMESTAMPING_OPT_TSONLY;
 const RECEIVE_HARDWARE: u32 =
     libc::SOF_TIMESTAMPING_RX_HARDWARE | libc::SOF_TIMESTAMPING_RAW_HARDWARE;
-/// Without the last, the kernel keeps its own stamp back where the card stamps.
+/// Without the last flag, the kernel withholds its own stamp where the card stamps.
 const TRANSMIT_HARDWARE: u32 = libc::SOF_TIMESTAMPING_TX_HARDWARE
     | libc::SOF_TIMESTAMPING_RAW_HARDWARE
     | libc::SOF_TIMESTAMPING_OPT_TX_SWHW;
@@ -44,12 +44,12 @@ impl Enabled {
         self.transmits() && !self.own_keys
     }
 
-    /// What a datagram is to carry beside it.
+    /// The key that a datagram carries in its control message.
     pub(super) fn own_key(&self, key: TransmitKey) -> Option<u32> {
         (self.transmits() && self.own_keys).then_some(key.ordinal() as u32)
     }
 
-    /// The same on a kernel that does not know keys of datagrams.
+    /// The same on a kernel without keys of datagrams.
     #[cfg(test)]
     pub(super) fn counting(&self) -> Self {
         Self {
@@ -59,10 +59,10 @@ impl Enabled {
         }
     }
 
-    /// Lets the kernel count datagrams from zero.
+    /// Makes the kernel count datagrams from zero.
     pub(super) fn restart_keys(&self, socket: &Socket) {
         let without = self.flags & !libc::SOF_TIMESTAMPING_OPT_ID;
-        // What was granted at the start is granted now.
+        // The kernel granted these flags at the start, so it grants them now.
         let _ = set(socket, without).and_then(|()| set(socket, self.flags));
     }
 }
@@ -71,7 +71,7 @@ fn set(socket: &Socket, flags: u32) -> Result<(), i32> {
     socket.set(libc::SOL_SOCKET, libc::SO_TIMESTAMPING, flags.cast_signed())
 }
 
-/// Turns on what the options want and the system gives.
+/// Enables the requested stamps, as far as the system grants them.
 pub(super) fn enable(socket: &Socket, options: &PortOptions, granted: &mut GrantedPort) -> Enabled {
     let wishes = [
         (options.receive_stamps, RECEIVE_SOFTWARE, RECEIVE_HARDWARE),
@@ -135,7 +135,7 @@ fn turn_on(socket: &Socket, flags: u32) -> Result<(), Note> {
     set(socket, flags).map_err(by_the_kernel)?;
     let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
     if receives && wait_for_stamps(RECEIVE_SOFTWARE) == Settled::Never {
-        // Nobody need wait for what never comes.
+        // No call need then wait for stamps that never come.
         let _ = set(socket, 0);
         return Err(Note::new(
             "the kernel accepts the wish and stamps nothing, as sandboxes do",
@@ -152,7 +152,7 @@ fn by_the_kernel(errno: i32) -> Note {
     )
 }
 
-/// The card of the interface asked for, else of the one that leads to the peer.
+/// Opens the card of the requested interface, else of the interface that leads to the peer.
 fn open_card(options: &PortOptions) -> Result<socket::HwtstampGuard, Note> {
     let towards = |peer: std::net::SocketAddr| interface::route_to(peer.ip()).ok()?.interface;
     let named = options.interface.clone();
@@ -207,40 +207,40 @@ fn measure(
     Measure::noted(name, requested, granted, ok, why)
 }
 
-/// Pauses between tries: the thread of the kernel is done within microseconds as a rule, but waits for
-/// its turn on a busy machine like any other.
+/// Pauses between tries: the thread of the kernel is usually done within microseconds, but waits for a CPU on a
+/// busy machine like any other thread.
 const PAUSES: [(u32, Duration); 2] = [
     (100, Duration::from_micros(100)),
     (1_000, Duration::from_millis(2)),
 ];
 
-/// What was seen on the loopback interface.
+/// The result of the test on the loopback interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Settled {
     /// A datagram came with a stamp.
     Stamping,
-    /// Many came, all without.
+    /// Many datagrams came, all without a stamp.
     Never,
-    /// None could be sent: the loopback interface is down, or this is no IPv4 host.
+    /// No datagram could be sent: the loopback interface is down, or this host has no IPv4.
     Unknown,
 }
 
 /// Sends datagrams to itself until one is stamped. `flags` turn the stamps on.
 ///
-/// The kernel turns its stamps on by rewriting its own code, which it puts off to a thread of its own
-/// (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the wish may come without a
-/// stamp. Besides, a sandbox may accept the wish and never stamp anything.
+/// The kernel enables its stamps by rewriting its own code, which a thread of the kernel does later
+/// (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the request may come without a stamp.
+/// Besides, a sandbox may accept the request and never stamp a datagram.
 fn wait_for_stamps(flags: u32) -> Settled {
     try_to_wait(flags).unwrap_or(Settled::Unknown)
 }
 
-/// Whether datagrams may carry keys of their own. A kernel that does not know them says so before it
-/// looks for a way to the address, so it does not matter where that leads.
+/// Whether datagrams may carry keys of their own. A kernel that does not know them refuses before it looks up the
+/// route, so the destination does not matter.
 fn takes_own_keys(flags: u32) -> bool {
     let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
     let tried = Socket::open(Family::V4).and_then(|socket| {
         socket.set(option.0, option.1, flags.cast_signed())?;
-        // Its own port: what arrives is thrown away with it.
+        // The socket's own port: datagrams that arrive are dropped with the socket.
         socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0))).ok();
         let to = socket.local_address().ok().filter(|own| own.port() > 0);
         socket.send([b"", &[]], to, Some(0))

@@ -1,5 +1,5 @@
-//! One system call in the name of a held process: an instruction is put in place of the next one,
-//! executed alone, and everything put back.
+//! One system call in the name of a stopped process: an instruction replaces the next one, is executed alone, and
+//! everything is restored.
 
 use std::mem::MaybeUninit;
 
@@ -36,7 +36,7 @@ impl HeldProcess {
     /// Executes one instruction.
     fn step(&mut self, registers: &Registers) -> Result<Registers, CallError> {
         self.set_registers(registers)?;
-        // SAFETY: the process is held by this thread; the request takes numbers only.
+        // SAFETY: this thread has stopped the process; the request takes numbers only.
         checked(unsafe { libc::ptrace(libc::PTRACE_SINGLESTEP, self.pid, 0, 0) })?;
         self.wait_for_trap().ok_or(CallError::Ended)?;
         self.registers()
@@ -49,8 +49,8 @@ impl HeldProcess {
             iov_len: size_of::<Registers>(),
         };
         let data = &raw mut place;
-        // SAFETY: the process is held by this thread; the kernel writes into the live structure, at
-        // most the length that is given, and notes how much that was.
+        // SAFETY: this thread has stopped the process; the kernel writes into the live structure, at most the given
+        // length, and notes how much that was.
         checked(unsafe { libc::ptrace(libc::PTRACE_GETREGSET, self.pid, GENERAL, data) })?;
         if place.iov_len != size_of::<Registers>() {
             return Err(CallError::OtherCode);
@@ -65,16 +65,16 @@ impl HeldProcess {
             iov_len: size_of::<Registers>(),
         };
         let data = &raw mut place;
-        // SAFETY: the process is held by this thread; the kernel only reads the live structure.
+        // SAFETY: this thread has stopped the process; the kernel only reads the live structure.
         checked(unsafe { libc::ptrace(libc::PTRACE_SETREGSET, self.pid, GENERAL, data) })
     }
 
     fn word(&self, address: u64) -> Result<i64, CallError> {
-        // A word of -1 looks like an error; then this number tells.
+        // A word of -1 looks like an error; then the error number decides.
         // SAFETY: the place of this thread's error number is always there to be written.
         unsafe { *libc::__errno_location() = 0 };
-        // SAFETY: the process is held by this thread; the address is in that process, and the
-        // kernel refuses one that is not mapped there.
+        // SAFETY: this thread has stopped the process; the address is in that process, and the kernel refuses an
+        // address that is not mapped there.
         let word = unsafe { libc::ptrace(libc::PTRACE_PEEKTEXT, self.pid, address, 0) };
         match errno() {
             0 => Ok(word),
@@ -83,7 +83,7 @@ impl HeldProcess {
     }
 
     fn set_word(&self, address: u64, word: i64) -> Result<(), CallError> {
-        // SAFETY: as above; what is written is code of that process, put back before it goes on.
+        // SAFETY: as above; the word is code of that process, and is restored before the process continues.
         checked(unsafe { libc::ptrace(libc::PTRACE_POKETEXT, self.pid, address, word) })
     }
 }

@@ -14,43 +14,43 @@ use super::super::errno;
 use super::notes::{self, KeyNote, Notes};
 use super::socket::Socket;
 
-/// Room for what the kernel notes beside a datagram: stamps (64 bytes), drops (24) and an error with
-/// its origin (64) on a 64-bit system.
+/// Room for the control messages that the kernel adds to a datagram: stamps (64 bytes), drops (24) and an error
+/// with its origin (64) on a 64-bit system.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
 struct NoteRoom([u8; 256]);
 
-/// Which queue of a socket is read.
+/// The queue of a socket to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Queue {
     Datagrams,
-    /// What the kernel has to say of datagrams that were sent.
+    /// The reports about datagrams that were sent.
     Errors,
 }
 
-/// Whether a call waits where there is nothing.
+/// Whether a call waits where the queue is empty.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum BlockingMode {
     /// Not at all.
     None,
-    /// As long as [`Socket::wait_at_most`] allows, and then for one datagram alone: a look for a
-    /// second would keep the first waiting.
+    /// As long as [`Socket::wait_at_most`] allows, and then for only one datagram: waiting for a second would delay
+    /// the first.
     ForOne,
 }
 
-/// What the calls need for a number of datagrams, made once.
+/// The structures that the calls need for a number of datagrams, made once.
 pub(crate) struct Messages {
     headers: Box<[mmsghdr]>,
     vectors: Box<[iovec]>,
     names: Box<[sockaddr_storage]>,
     notes: Box<[NoteRoom]>,
     keys: Box<[KeyNote]>,
-    /// Headers that the last call may have written to; all before the first.
+    /// Headers that the last call may have written to; all of them before the first call.
     used: usize,
 }
 
-// SAFETY: the pointers in it lead to its own boxes, which stay where they are when it moves, or are
-// set anew before each call to memory that is borrowed for it.
+// SAFETY: the pointers in it lead to its own boxes, which stay where they are when it moves, or are set anew before
+// each call to memory that is borrowed for it.
 unsafe impl Send for Messages {}
 
 impl fmt::Debug for Messages {
@@ -60,7 +60,7 @@ impl fmt::Debug for Messages {
 }
 
 impl Messages {
-    /// For that many datagrams, with room for notes.
+    /// For that many datagrams, with room for control messages.
     pub(crate) fn for_receiving(slots: usize) -> Self {
         Self::new(slots, slots, 0)
     }
@@ -87,8 +87,8 @@ impl Messages {
         }
     }
 
-    /// Takes what is there, or the one that comes: datagram `n` into the bytes from `n * slot_bytes`.
-    /// Made [for receiving](Self::for_receiving); `payload` holds all slots.
+    /// Takes the datagrams that are there, or the next one that comes: datagram `n` into the bytes from `n *
+    /// slot_bytes`. The structure was made [for receiving](Self::for_receiving); `payload` holds all slots.
     pub(crate) fn receive(
         &mut self,
         socket: &Socket,
@@ -102,7 +102,7 @@ impl Messages {
             BlockingMode::ForOne => (self.headers.len().min(1), 0),
         };
         self.lay_out(payload, slot_bytes, slots);
-        // With MSG_TRUNC the call tells how long a datagram was, also where its slot is shorter.
+        // With MSG_TRUNC the call returns how long a datagram was, even where its slot is shorter.
         let flags = match queue {
             Queue::Datagrams => libc::MSG_TRUNC,
             Queue::Errors => libc::MSG_ERRQUEUE,
@@ -120,13 +120,13 @@ impl Messages {
             )
         };
         let count = usize::try_from(taken).map_err(|_| errno());
-        // Beside those it has filled, the kernel may have begun with one more.
+        // Beside the headers that it has filled, the kernel may have written to one more.
         self.used = self.headers.len().min(count.unwrap_or(0) + 1);
         count
     }
 
-    /// Leads the first headers to their slots of the payload. What else stands in a header is as the
-    /// kernel needs it but where the last call wrote to it.
+    /// Points the first headers to their slots of the payload. The other fields of a header are as the kernel needs
+    /// them, except where the last call wrote to them.
     fn lay_out(&mut self, payload: &mut [u8], slot_bytes: usize, slots: usize) {
         let all = self.headers.len();
         assert!(
@@ -135,7 +135,7 @@ impl Messages {
         );
         let payload = payload.as_mut_ptr();
         for (at, vector) in self.vectors[..slots].iter_mut().enumerate() {
-            // SAFETY: the payload has as many slots, which the assertion has made sure of.
+            // SAFETY: the payload has as many slots, as the assertion has checked.
             vector.iov_base = unsafe { payload.add(at * slot_bytes) }.cast();
             vector.iov_len = slot_bytes;
         }
@@ -157,17 +157,17 @@ impl Messages {
         }
     }
 
-    /// How long the datagram `at` of the last [`Messages::receive`] was.
+    /// The whole length of the datagram `at` of the last [`Messages::receive`].
     pub(crate) fn length(&self, at: usize) -> usize {
         self.headers[at].msg_len as usize
     }
 
-    /// Who sent it; of a message of the error queue, to whom it had been sent.
+    /// The sender of the datagram; of a message of the error queue, the destination.
     pub(crate) fn address(&self, at: usize) -> Option<SocketAddr> {
         read(&self.names[at])
     }
 
-    /// What the kernel noted beside it.
+    /// The control messages of the datagram.
     pub(crate) fn notes(&self, at: usize) -> Notes {
         if self.notes.is_empty() {
             return Notes::default();
@@ -217,15 +217,15 @@ impl Messages {
     }
 }
 
-/// Datagrams that are ready to be sent. It borrows what it leads to.
+/// Datagrams that are ready to be sent. It borrows the memory that it points to.
 pub(crate) struct Prepared<'a> {
     headers: &'a mut [mmsghdr],
     _payload: &'a [u8],
 }
 
 impl Prepared<'_> {
-    /// Sends from the datagram `at` on, without waiting, until one is refused; how many were sent. An
-    /// error is of the datagram `at`.
+    /// Sends from the datagram `at` on, without waiting, until one is refused, and returns how many were sent. An
+    /// error belongs to the datagram `at`.
     pub(crate) fn send(&mut self, socket: &Socket, at: usize) -> Result<usize, i32> {
         let rest = &mut self.headers[at..];
         let count = rest.len() as libc::c_uint;
@@ -237,7 +237,7 @@ impl Prepared<'_> {
     }
 }
 
-// Addresses as the kernel takes and gives them.
+// Addresses in the kernel's form.
 
 /// Room for any address.
 pub(crate) fn empty() -> sockaddr_storage {
@@ -245,7 +245,7 @@ pub(crate) fn empty() -> sockaddr_storage {
     unsafe { std::mem::zeroed() }
 }
 
-/// Writes an address; how many bytes of the room it takes.
+/// Writes an address, and returns how many bytes of the room it takes.
 pub(crate) fn write(address: &SocketAddr, room: &mut sockaddr_storage) -> socklen_t {
     let place = std::ptr::from_mut(room);
     let length = match address {

@@ -1,4 +1,4 @@
-//! UDP sockets: many datagrams a call, what the kernel notes beside them, and waiting for them.
+//! UDP sockets: many datagrams a call, the control messages of datagrams, and waiting for them.
 
 pub(crate) mod messages;
 pub(crate) mod multicast;

@@ -5,7 +5,7 @@ use std::net::IpAddr;
 use super::super::errno;
 use super::socket::Socket;
 
-/// The name of an interface as the kernel takes it: padded with zeroes, at least one.
+/// The name of an interface in the kernel's form: padded with at least one zero.
 pub(crate) type Name = [u8; libc::IFNAMSIZ];
 
 /// `None` where no interface can have that name.
@@ -30,7 +30,7 @@ fn ask(socket: &Socket, name: Name, question: u64) -> Result<i32, i32> {
         number: 0,
         rest: [0; 5],
     };
-    // SAFETY: the structure is as long as the kernel's, and live; both questions write a number.
+    // SAFETY: the structure is as long as the kernel's, and live; both requests write a number.
     let outcome = unsafe { libc::ioctl(socket.number(), question as _, &raw mut request) };
     if outcome == 0 {
         Ok(request.number)
@@ -39,7 +39,7 @@ fn ask(socket: &Socket, name: Name, question: u64) -> Result<i32, i32> {
     }
 }
 
-/// The number of an interface in the socket's network.
+/// The number of an interface in the socket's network namespace.
 pub(crate) fn number_of(socket: &Socket, name: Name) -> Result<i32, i32> {
     ask(socket, name, libc::SIOCGIFINDEX as _)
 }
@@ -89,7 +89,7 @@ pub(crate) fn membership(
     }
 }
 
-/// Lets what is sent to groups leave by the interface of that number.
+/// Sets the interface by which datagrams to groups leave, by its number.
 pub(crate) fn send_by(socket: &Socket, is_v6: bool, interface: i32) -> Result<(), i32> {
     if is_v6 {
         socket.set(libc::SOL_IPV6, libc::IPV6_MULTICAST_IF, interface)
@@ -107,7 +107,7 @@ fn v4(group: [u8; 4], interface: i32) -> [u8; 12] {
     request
 }
 
-/// The flags of an interface of this thread's network; `None` where there is none of that name.
+/// The flags of an interface of this thread's network namespace; `None` where no interface has that name.
 pub(crate) fn flags_of(interface: &str) -> Option<u32> {
     let socket = Socket::open(super::socket::Family::V4).ok()?;
     let flags = ask(&socket, name(interface)?, libc::SIOCGIFFLAGS as _).ok()?;

@@ -1,9 +1,9 @@
-//! What the kernel notes beside a datagram: control messages. Layouts: `cmsg(3)`, `errqueue.h` and
-//! `net_tstamp.h` of the kernel's user interface.
+//! The control messages that the kernel adds to a datagram. Layouts: `cmsg(3)`, `errqueue.h` and `net_tstamp.h` of
+//! the kernel's user interface.
 
 use libc::{cmsghdr, msghdr, sock_extended_err, timespec};
 
-/// What stood beside one datagram.
+/// The control messages of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Notes {
     /// The kernel's stamp on `CLOCK_REALTIME`.
@@ -12,25 +12,25 @@ pub(crate) struct Notes {
     pub(crate) hardware_ns: Option<i64>,
     /// Datagrams dropped at the socket before this one, modulo 2^32; absent while there are none.
     pub(crate) dropped: Option<u32>,
-    /// Why it stands in the error queue.
+    /// The reason why it stands in the error queue.
     pub(crate) report: Option<ErrorQueueReport>,
 }
 
-/// Why something stands in a socket's error queue.
+/// The reason why a message stands in a socket's error queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ErrorQueueReport {
     /// A datagram left; the key counts the socket's datagrams.
     Left { key: u32 },
     /// The network refused a datagram.
     Error { errno: i32 },
-    /// Something else.
+    /// Another reason.
     Other,
 }
 
 /// `SCM_TS_OPT_ID` of Linux 6.13 and later (asm-generic/socket.h): the sender's own key of a datagram.
 const OWN_KEY: libc::c_int = 81;
 
-/// A note of the sender: the key that a datagram's transmit stamp is to carry.
+/// A control message of the sender: the key for the datagram's transmit stamp.
 #[repr(C, align(8))]
 #[derive(Debug, Clone, Copy)]
 pub(super) struct KeyNote {
@@ -54,7 +54,7 @@ impl KeyNote {
         }
     }
 
-    /// Lets a message carry it. It must live as long as the message is used.
+    /// Attaches the note to a message. The note must live as long as the message is used.
     pub(super) fn attach(&mut self, message: &mut msghdr) {
         message.msg_control = std::ptr::from_mut(self).cast();
         message.msg_controllen = size_of::<Self>() as _;

@@ -13,7 +13,7 @@ use super::super::{errno, number};
 use super::messages;
 use super::notes::KeyNote;
 
-/// A UDP socket whose calls wait only where they are told to.
+/// A UDP socket whose calls wait only on request.
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
@@ -92,8 +92,8 @@ impl Socket {
         done(unsafe { libc::setsockopt(self.number(), level, name, value.as_ptr().cast(), length) })
     }
 
-    /// Lets calls that wait do so no longer than this, to the next tick but one. With any such limit a
-    /// signal ends them, too, whatever its handler asked for (signal(7)).
+    /// Limits how long waiting calls wait, to the next tick but one. With any such limit a signal ends them, too,
+    /// whatever its handler requested (signal(7)).
     pub(crate) fn wait_at_most(&self, span: Duration) -> Result<(), i32> {
         let limit = libc::timeval {
             tv_sec: span.as_secs() as libc::time_t,
@@ -111,7 +111,7 @@ impl Socket {
         Ok(value.cast_signed())
     }
 
-    /// Datagrams that the kernel threw away at this socket, modulo 2^32.
+    /// Datagrams that the kernel dropped at this socket, modulo 2^32.
     pub(crate) fn dropped(&self) -> Result<u32, i32> {
         // SK_MEMINFO_DROPS is the last of the nine numbers of sock_diag.h.
         let words: [u32; 9] = self.get_words(libc::SOL_SOCKET, libc::SO_MEMINFO)?;
@@ -131,8 +131,8 @@ impl Socket {
         }
     }
 
-    /// Sends one datagram, whose bytes lie in two places, to where the socket is connected without an address; its transmit stamp is to
-    /// carry the key, if there is one.
+    /// Sends one datagram, whose bytes lie in two places, to the address, or without an address to the connected
+    /// peer. Its transmit stamp carries the key, if there is one.
     pub(crate) fn send(
         &self,
         parts: [&[u8]; 2],
@@ -156,8 +156,8 @@ impl Socket {
         if let Some(note) = &mut note {
             note.attach(&mut message);
         }
-        // SAFETY: the message leads to bytes, an address and a note that are live and of the lengths it
-        // states, or to nothing; the kernel only reads them.
+        // SAFETY: the message points to bytes, an address and a note that are live and of the lengths it states, or
+        // to nothing; the kernel only reads them.
         let sent = unsafe { libc::sendmsg(self.number(), &raw const message, libc::MSG_DONTWAIT) };
         if sent < 0 { Err(errno()) } else { Ok(()) }
     }
@@ -167,8 +167,8 @@ pub(super) fn done(outcome: libc::c_int) -> Result<(), i32> {
     if outcome == 0 { Ok(()) } else { Err(errno()) }
 }
 
-// Turning on the stamps of a network card, and putting its setting back. Layouts: `net_tstamp.h` and
-// `sockios.h` of the kernel's user interface; kernel documentation `timestamping.rst`.
+// Enabling the stamps of a network card, and restoring its setting. Layouts: `net_tstamp.h` and `sockios.h` of the
+// kernel's user interface; kernel documentation `timestamping.rst`.
 
 /// `struct ifreq` with a pointer in its union, never shorter than the kernel's.
 #[repr(C)]
@@ -178,7 +178,7 @@ struct HwtstampRequest {
     rest: [usize; 3],
 }
 
-/// A card that stamps every frame, as it did not before; dropping this puts its setting back.
+/// A card that stamps every frame, which it did not before; dropping this restores its setting.
 #[derive(Debug)]
 pub(crate) struct HwtstampGuard {
     socket: Socket,
@@ -187,7 +187,7 @@ pub(crate) struct HwtstampGuard {
 }
 
 impl HwtstampGuard {
-    /// Asks the card of an interface to stamp all frames, either way. The error is the kernel's.
+    /// Requests stamps of all frames, either way, from the card of an interface. The error is the kernel's.
     pub(crate) fn begin(interface: &str) -> Result<Self, i32> {
         let mut name = [0; 16];
         let place = name[..15].get_mut(..interface.len()).ok_or(libc::ENODEV)?;
@@ -204,9 +204,9 @@ impl HwtstampGuard {
             return Ok(stamping);
         }
         stamping.ask(libc::SIOCSHWTSTAMP, &mut wanted)?;
-        // From here on there is something to put back.
+        // From here on there is a setting to restore.
         stamping.before = Some(before);
-        // The driver answers with what it does, which may be less.
+        // The driver answers with the granted setting, which may be less.
         if wanted.rx_filter == libc::HWTSTAMP_FILTER_ALL.cast_signed() {
             Ok(stamping)
         } else {
@@ -229,7 +229,7 @@ impl HwtstampGuard {
 impl Drop for HwtstampGuard {
     fn drop(&mut self) {
         if let Some(mut before) = self.before.take() {
-            // A card that was removed meanwhile has nothing to be put back.
+            // A card that was removed meanwhile has no setting to restore.
             let _ = self.ask(libc::SIOCSHWTSTAMP, &mut before);
         }
     }
@@ -245,7 +245,7 @@ fn config(transmit: libc::c_uint, receive: libc::c_uint) -> hwtstamp_config {
 
 // Waiting for a socket, and ending that wait from another thread.
 
-/// A counter that a thread can wait for.
+/// An event descriptor that a thread can wait for.
 #[derive(Debug)]
 pub(crate) struct Event(OwnedFd);
 
@@ -260,29 +260,29 @@ impl Event {
         self.0.as_raw_fd()
     }
 
-    /// Ends waits, until [`Event::clear`].
+    /// Ends waits at once, until [`Event::clear`].
     pub(crate) fn signal(&self) {
-        // The write fails only where the counter is full, and then it ends waits already.
+        // The write fails only where the counter is full, and then the event ends waits already.
         let _ = rustix::io::write(&self.0, &1_u64.to_ne_bytes());
     }
 
-    /// Lets later waits wait.
+    /// Makes later waits wait again.
     pub(crate) fn clear(&self) {
         // The read fails only where there is nothing to clear.
         let _ = rustix::io::read(&self.0, &mut [0_u8; 8]);
     }
 }
 
-/// What ended a wait; nothing of it when its time was over.
+/// What ended a wait; all false when its time was over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Ready {
-    /// Something stands in the socket's error queue, or an error is to be fetched.
+    /// The error queue holds a message, or the socket has an error.
     pub(crate) error: bool,
     pub(crate) event: bool,
 }
 
-/// Waits until the socket has something to read or an error, or the event was signalled, where there
-/// is one; no longer than a span. An error of `EINTR` tells of a signal.
+/// Waits until the socket has something to read or an error, or the event was signalled, if there is one, for at
+/// most a span. An error of `EINTR` means that a signal was handled.
 pub(crate) fn wait(
     socket: &Socket,
     event: Option<&Event>,
@@ -293,7 +293,7 @@ pub(crate) fn wait(
         events: libc::POLLIN,
         revents: 0,
     };
-    // One with a negative number is left out (poll(2)).
+    // poll(2) ignores a negative number.
     let event = event.map_or(-1, |event| event.0.as_raw_fd());
     let mut descriptors = [of(socket.number()), of(event)];
     let span = timespec_of_ns(span_ns.unwrap_or(0));
@@ -314,7 +314,7 @@ pub(crate) fn wait(
     })
 }
 
-/// Waits until what the socket has sent leaves room for more, no longer than a span; whether it has.
+/// Waits until the send buffer has room, for at most a span, and returns whether it has.
 pub(crate) fn for_room(socket: &Socket, at_most: std::time::Duration) -> bool {
     let mut descriptor = libc::pollfd {
         fd: socket.number(),

@@ -81,7 +81,7 @@ fn touched_and_locked_memory_does_not_fault() {
     });
 }
 
-/// Uses a good part of what was touched ahead.
+/// Uses a large part of the memory that was touched in advance.
 #[inline(never)]
 fn use_stack() {
     let mut bytes = [0_u8; crate::memory::STACK_PREFAULT / 2];

@@ -12,7 +12,7 @@ use crate::testing::skip;
 const NEEDS_RIGHTS: &str =
     "the right to real-time scheduling; run as root or `sudo prlimit --pid $$ --rtprio=99`";
 
-/// Runs a test on a thread of its own, so that what it changes touches no other test.
+/// Runs a test on a thread of its own, so that its changes affect no other test.
 fn on_own_thread(test: impl FnOnce() + Send) {
     thread::scope(|scope| {
         if let Err(panic) = scope.spawn(test).join() {
@@ -36,13 +36,13 @@ fn measure<'a>(applied: &'a Applied, name: &str) -> &'a Measure {
         .unwrap()
 }
 
-/// What the kernel says of the calling thread: policy, priority and flags.
+/// The kernel's state of the calling thread: policy, priority and flags.
 fn in_force() -> (u32, u32, u64) {
     let attr = sched::scheduling().unwrap();
     (attr.policy, attr.priority, attr.flags)
 }
 
-/// Takes capabilities from the calling thread alone, to see what an ordinary user sees.
+/// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
 fn give_up_capabilities() {
     #[repr(C)]
     struct Header {
@@ -60,7 +60,7 @@ fn give_up_capabilities() {
     assert_eq!(outcome, 0);
 }
 
-/// Skips a test for what the measure says is missing.
+/// Skips a test and reports what the measure says is missing.
 fn skip_for(test: &str, measure: &Measure) {
     let (reason, remedy) = (measure.reason.as_deref(), measure.remedy.as_deref());
     skip(test, &format!("{}; {}", reason.unwrap(), remedy.unwrap()));

@@ -89,7 +89,7 @@ fn a_deadline_reservation_is_granted_or_explained() {
 }
 
 #[test]
-fn a_deadline_thread_held_to_one_cpu_is_told_why_not() {
+fn a_deadline_thread_held_to_one_cpu_learns_why_not() {
     on_own_thread(|| {
         let first = CpuSet::from_mask(sched::affinity().unwrap())
             .iter()
@@ -97,7 +97,7 @@ fn a_deadline_thread_held_to_one_cpu_is_told_why_not() {
             .unwrap();
         if thread::available_parallelism().unwrap().get() < 2 {
             return skip(
-                "a_deadline_thread_held_to_one_cpu_is_told_why_not",
+                "a_deadline_thread_held_to_one_cpu_learns_why_not",
                 "a second CPU; run on a larger machine",
             );
         }

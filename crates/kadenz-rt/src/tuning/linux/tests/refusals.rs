@@ -1,4 +1,4 @@
-//! Why something was refused, from made-up rights.
+//! The reasons of refusals, from made-up rights.
 
 use std::time::Duration;
 
@@ -24,7 +24,7 @@ fn root() -> Rights {
     }
 }
 
-/// Asks for the words that a refusal and its remedy must hold.
+/// Checks for the words that a refusal and its remedy must hold.
 fn refused_with(policy: Policy, errno: i32, rights: &Rights, reason: &str, remedy: &str) {
     let note = refusal(policy, errno, rights);
     assert!(note.reason.contains(reason), "{}", note.reason);

@@ -1,4 +1,4 @@
-//! An interface that is slower than its sender, in a network of its own.
+//! An interface that is slower than its sender, in a network namespace of its own.
 
 use std::process::Command;
 use std::time::Duration;
@@ -7,8 +7,8 @@ use crate::clock::now;
 use crate::net::port::{Outbox, PortOptions, SendError, StampSource, Stamping, UdpPort};
 use crate::testing::skip;
 
-/// Commands that make an interface which lets 800 kbit/s pass: 10 ms a datagram of 1000 bytes. Nobody
-/// listens at the other end of its cable, whose hardware address is made up.
+/// Commands that make an interface which lets 800 kbit/s pass: 10 ms a datagram of 1000 bytes. No host is at the
+/// other end of its cable, whose hardware address is made up.
 const SLOW: [&str; 5] = [
     "ip link add slow0 type veth peer name slow1",
     "ip address add 10.9.8.1/24 dev slow0",
@@ -17,8 +17,8 @@ const SLOW: [&str; 5] = [
     "ip neighbour add 10.9.8.2 lladdr 02:00:00:00:00:02 dev slow0",
 ];
 
-/// Puts the calling thread into a network of its own, with a slow interface that keeps back as many
-/// bytes; else says what is missing.
+/// Moves the calling thread into a network namespace of its own, with a slow interface that queues so many bytes;
+/// else returns what is missing.
 fn enter(kept_back: usize) -> Result<(), String> {
     // SAFETY: the call takes a number, and changes the calling thread alone.
     if unsafe { libc::unshare(libc::CLONE_NEWNET) } != 0 {
@@ -31,7 +31,7 @@ fn enter(kept_back: usize) -> Result<(), String> {
         format!("tc qdisc add dev slow0 root tbf rate 800kbit burst 1540 limit {kept_back}");
     for line in SLOW.into_iter().chain([queue.as_str()]) {
         let mut words = line.split(' ');
-        // A child belongs to the network of the thread that starts it.
+        // A child belongs to the network namespace of the thread that starts it.
         let outcome = Command::new(words.next().unwrap()).args(words).output();
         let done = outcome.is_ok_and(|it| it.status.success());
         if !done {
@@ -43,8 +43,8 @@ fn enter(kept_back: usize) -> Result<(), String> {
     Ok(())
 }
 
-/// Sends more than passes, several times over, and returns with what error; each stamp must be of a
-/// datagram that was sent, and each such datagram must get one.
+/// Sends more than passes, several times over, and returns the error; each stamp must belong to a datagram that was
+/// sent, and each such datagram must get one.
 fn overload(test: &str, kept_back: usize, send_buffer: Option<usize>) -> Option<SendError> {
     if let Err(missing) = enter(kept_back) {
         skip(test, &missing);
@@ -60,7 +60,7 @@ fn overload(test: &str, kept_back: usize, send_buffer: Option<usize>) -> Option<
         ..PortOptions::default()
     })
     .unwrap();
-    // Loopback is down here, so the kernel's word counts.
+    // Loopback is down here, so the kernel's answer counts.
     assert_eq!(port.granted().receive_stamps, Some(StampSource::Software));
     let mut outbox = Outbox::new(8, 1000);
     for _ in 0..8 {
@@ -99,9 +99,9 @@ fn on_own_thread(test: impl FnOnce() + Send) {
 }
 
 #[test]
-fn a_full_queue_of_the_interface_is_told_and_stamps_find_their_datagram() {
+fn a_full_queue_of_the_interface_is_reported_and_stamps_find_their_datagram() {
     on_own_thread(|| {
-        let test = "a_full_queue_of_the_interface_is_told_and_stamps_find_their_datagram";
+        let test = "a_full_queue_of_the_interface_is_reported_and_stamps_find_their_datagram";
         if let Some(refused) = overload(test, 2_500, None) {
             assert_eq!(refused, SendError::QueueFull);
         }
@@ -109,9 +109,9 @@ fn a_full_queue_of_the_interface_is_told_and_stamps_find_their_datagram() {
 }
 
 #[test]
-fn a_full_send_buffer_is_told_and_stamps_find_their_datagram() {
+fn a_full_send_buffer_is_reported_and_stamps_find_their_datagram() {
     on_own_thread(|| {
-        let test = "a_full_send_buffer_is_told_and_stamps_find_their_datagram";
+        let test = "a_full_send_buffer_is_reported_and_stamps_find_their_datagram";
         if let Some(refused) = overload(test, 100_000, Some(4_096)) {
             assert_eq!(refused, SendError::BufferFull);
         }

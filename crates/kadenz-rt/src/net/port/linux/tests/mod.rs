@@ -13,7 +13,7 @@ use super::super::*;
 use super::Drops;
 use crate::clock::{WallBridge, WallTime, now};
 
-/// Waits until a port reports what `look` asks for, for at most a minute.
+/// Waits until `look` returns a value, for at most a minute.
 fn until<T>(mut look: impl FnMut() -> Option<T>) -> T {
     let end = now() + Duration::from_secs(60);
     loop {
@@ -63,7 +63,7 @@ fn stamps_come_both_ways_and_in_order() {
         };
         let (Some(sent), Some(received)) = (bridge.translate(sent), bridge.translate(received))
         else {
-            // Somebody sets the clock of this machine; then nothing is said, which is right.
+            // Another program stepped this machine's clock; then the bridge gives no answer, as it should.
             assert!(bridge.steps() > 0);
             continue;
         };
@@ -100,20 +100,20 @@ fn waiting_goes_on_while_transmit_stamps_come_and_keeps_them() {
     let (mut controller, _device) = stamped();
     let mut inbox = Inbox::new(1, 64);
     for _ in 0..5 {
-        controller.send(b"nobody answers").unwrap();
+        controller.send(b"unanswered").unwrap();
     }
     let deadline = now() + Duration::from_millis(5);
     let outcome = controller.receive_batch(&mut inbox, Wait::Until(deadline));
     assert_eq!(outcome.unwrap(), Reception::Nothing);
     assert!(now() >= deadline);
-    // The wait itself has taken them out: they would have ended it again and again.
+    // The wait itself has taken them out: otherwise they would have ended it again and again.
     let stamps = controller.system.error_queue.stamps();
     let keys: Vec<u64> = stamps.map(|stamp| stamp.key.ordinal()).collect();
     assert_eq!(keys, [0, 1, 2, 3, 4]);
 }
 
 #[test]
-fn stamps_that_nobody_takes_are_counted() {
+fn stamps_that_are_not_taken_are_counted() {
     let mut port = UdpPort::open(&PortOptions {
         transmit_stamps: Stamping::Software,
         transmit_stamps_kept: 3,
@@ -132,7 +132,7 @@ fn stamps_that_nobody_takes_are_counted() {
 }
 
 #[test]
-fn stamps_that_nobody_takes_cost_no_datagram() {
+fn stamps_that_are_not_taken_cost_no_datagram() {
     let (mut controller, mut device) = stamped();
     let mut inbox = Inbox::new(64, 64);
     let mut answered = 0;
@@ -148,7 +148,7 @@ fn stamps_that_nobody_takes_cost_no_datagram() {
     }
     assert_eq!(answered, 2_000);
     assert_eq!((controller.dropped(), device.dropped()), (Some(0), Some(0)));
-    // Nor is a stamp lost before the port keeps no more of them.
+    // Nor may a stamp be lost before the port has reached its limit.
     let kept = controller.transmit_stamps().count() as u64;
     assert_eq!(kept, 1024);
     assert_eq!(kept + controller.transmit_stamps_lost(), 2_000);
@@ -205,7 +205,7 @@ fn a_port_may_move_to_the_thread_that_uses_it() {
     let outbox = Outbox::new(2, 64);
     is_send(&outbox);
     controller.send(b"before the move").unwrap();
-    // The boxes that the calls lead to move with it.
+    // The boxes that the calls point to move with it.
     let mut inbox = std::thread::spawn(move || {
         device.receive_batch(&mut inbox, long()).unwrap();
         inbox
@@ -256,7 +256,7 @@ fn keys_still_fit_after_a_closed_port_where_the_kernel_counts() {
     port.system.stamping = port.system.stamping.counting().into();
     let mut sent = Vec::new();
     for _ in 0..6 {
-        // Each datagram that leaves is answered by an error, which the next one meets.
+        // Each datagram that leaves comes back as an error, which the next call returns.
         sent.extend(port.send(b"anyone?").ok().map(TransmitKey::ordinal));
     }
     assert_eq!(sent, [0, 2, 4]);
@@ -279,10 +279,10 @@ fn an_overflow_is_counted_to_the_datagram() {
     }
     let mut inbox = Inbox::new(16, 256);
     let mut received = 0;
-    // Loopback hands over within the sender's call, so whatever is not there now was dropped.
+    // Loopback delivers within the sender's call, so any datagram that is not there now was dropped.
     while let Reception::Datagrams(count) = device.receive_batch(&mut inbox, Wait::Poll).unwrap() {
         received += count as u64;
-        // Those that still found room came before the first that did not.
+        // Datagrams that still found room came before the first that did not.
         assert!(inbox.datagrams().all(|it| it.dropped_before == Some(0)));
     }
     let dropped = sent - received;
@@ -297,7 +297,7 @@ fn an_overflow_is_counted_to_the_datagram() {
 }
 
 #[test]
-fn a_closed_port_of_the_peer_is_told() {
+fn a_closed_port_of_the_peer_is_reported() {
     let mut port = UdpPort::open(&PortOptions {
         peer: Some(closed_port()),
         ..PortOptions::default()
@@ -308,12 +308,12 @@ fn a_closed_port_of_the_peer_is_told() {
     let outcome = port.receive_batch(&mut inbox, long());
     assert_eq!(outcome, Err(ReceiveError::Refused));
     // The port goes on: the next datagram leaves, and the one after it fails by that.
-    port.send(b"still nobody?").unwrap();
+    port.send(b"still closed?").unwrap();
     assert_eq!(until(|| port.send(b"?").err()), SendError::Refused);
 }
 
 #[test]
-fn closed_ports_of_many_are_told_apart_and_disturb_nobody() {
+fn closed_ports_of_many_are_told_apart_and_disturb_no_other() {
     let (_, mut device) = pair();
     let mut port = UdpPort::open(&PortOptions::default()).unwrap();
     let closed = [closed_port(), closed_port()];

@@ -1,4 +1,4 @@
-//! Taking part in multicast.
+//! Multicast membership.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::process::Command;
@@ -40,7 +40,7 @@ fn mouth(interface: Option<&str>) -> UdpPort {
 }
 
 #[test]
-fn all_who_share_a_group_hear_what_is_sent_in_two_parts() {
+fn every_port_of_a_group_receives_what_is_sent_in_two_parts() {
     let mut first = ear(0, Some("lo")).unwrap();
     let group = first.local_address();
     let mut second = ear(group.port(), Some("lo")).unwrap();
@@ -119,7 +119,7 @@ fn heard(ear: &mut UdpPort, interface: Option<&str>) -> bool {
     ear.receive_batch(&mut Inbox::new(4, 100), soon) == Ok(Reception::Datagrams(1))
 }
 
-/// Takes the interface away and brings it back.
+/// Removes the interface and brings it back.
 fn vanish_and_return(interface: Option<&str>) -> Result<(), String> {
     cable()?;
     let mut ear = ear(0, interface).unwrap();

@@ -1,4 +1,4 @@
-//! What an ordinary user is refused, and what the refusal says.
+//! Options that the kernel refuses an ordinary user, and the text of the refusal.
 
 use crate::net::port::{PortOptions, Stamping, UdpPort};
 use crate::testing::skip;
@@ -17,7 +17,7 @@ fn as_ordinary_user(test: impl FnOnce() + Send) {
     });
 }
 
-/// Takes capabilities from the calling thread alone, to see what an ordinary user sees.
+/// Drops the capabilities of the calling thread alone, so that it has the rights of an ordinary user.
 fn give_up_capabilities() {
     #[repr(C)]
     struct Header {
@@ -95,7 +95,7 @@ fn busy_polling_needs_a_right_and_says_so() {
         .unwrap();
         let measure = only(&port);
         if measure.ok {
-            // Later kernels let everyone.
+            // Later kernels allow it to every user.
             assert_eq!(port.granted().busy_poll.as_micros(), 50);
             return;
         }
