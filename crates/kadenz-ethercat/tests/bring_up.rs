@@ -14,7 +14,7 @@ use kadenz_ethercat::main_device::bring_up::{
 };
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers};
 use kadenz_ethercat::main_device::expected::{Expected, FoundDevices};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
@@ -39,10 +39,7 @@ fn link() -> Link<WirePort> {
 }
 
 fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    }
+    BlockingExchange::over(link)
 }
 
 /// The whole of a bring-up with a drive, as a program does it.

@@ -13,7 +13,7 @@ use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
 use kadenz_ethercat::main_device::clocks;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping;
@@ -80,10 +80,7 @@ fn described(text: &str) -> Descriptions {
 }
 
 fn with<R>(link: &mut Link<WirePort>, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-    let mut way = BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(link);
     work(&mut Registers::by(&mut way))
 }
 

@@ -14,9 +14,7 @@ use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange as _, Registers, RetryPolicy,
-};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, axis};
 use kadenz_ethercat::port::Side;
@@ -164,10 +162,7 @@ impl Rig {
     /// In SAFEOP; the pulses start where they are wanted.
     fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let mut plan = motion::demo(&mut registers, &mut devices).unwrap();

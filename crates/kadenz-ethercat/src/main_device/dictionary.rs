@@ -206,7 +206,7 @@ fn ask<R>(
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -214,10 +214,7 @@ mod tests {
     /// Asks the humanoid's first drive.
     fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut found = bring_up::find(&mut registers).unwrap();
         let drive = found.iter_mut().find(|it| it.name == "KZ-Drive").unwrap();

@@ -181,6 +181,14 @@ pub struct BlockingExchange<'l, P> {
     pub patience: RetryPolicy,
 }
 
+impl<'l, P> BlockingExchange<'l, P> {
+    /// A link, with the patience that is the default.
+    pub fn over(link: &'l mut Link<P>) -> Self {
+        let patience = RetryPolicy::default();
+        Self { link, patience }
+    }
+}
+
 impl<P: Port> Exchange for BlockingExchange<'_, P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
         self.patience.exchange(self, frame)

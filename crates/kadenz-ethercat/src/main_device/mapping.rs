@@ -224,7 +224,7 @@ pub fn placed<'m>(managers: &'m [MappedManager], share: &Share) -> Vec<Placed<'m
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -233,10 +233,7 @@ mod tests {
     #[test]
     fn what_is_mapped_fills_the_process_data_of_every_device() {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         for device in &mut bring_up::find(&mut registers).unwrap() {
             let managers = read(&mut registers, device).unwrap();

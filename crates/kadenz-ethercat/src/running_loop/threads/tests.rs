@@ -23,10 +23,7 @@ fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
 fn prepared() -> Prepared<WirePort> {
     let port = WirePort::new(humanoid(3).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut found, None).unwrap();
@@ -35,10 +32,7 @@ fn prepared() -> Prepared<WirePort> {
 
 /// States of all devices, by OR.
 fn states(prepared: &mut Prepared<WirePort>) -> u16 {
-    let mut way = BlockingExchange {
-        link: &mut prepared.link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut prepared.link);
     // The devices take some time to get there.
     way.pause(Duration::from_secs(1));
     Registers::by(&mut way)

@@ -30,10 +30,7 @@ fn found(devices: usize) -> (Link<WirePort>, Vec<SubDevice>) {
 }
 
 fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    }
+    BlockingExchange::over(link)
 }
 
 fn drives(devices: &[SubDevice]) -> Vec<usize> {
