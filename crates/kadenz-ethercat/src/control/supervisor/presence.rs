@@ -4,7 +4,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::identity::StationStatus;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
-use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
 use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
@@ -39,7 +39,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[StationStatus],
-    ) -> Result<Looked, ExchangeError> {
+    ) -> ExchangeResult<Looked> {
         let now = exchange.now();
         self.note_losses(rows, now);
         let asked = self.newcomers(exchange, rows)?;
@@ -114,7 +114,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[StationStatus],
-    ) -> Result<Vec<PendingIdentification>, ExchangeError> {
+    ) -> ExchangeResult<Vec<PendingIdentification>> {
         let now = exchange.now();
         let mut batch = self.batch();
         let mut given = Vec::new();
@@ -198,7 +198,7 @@ impl SegmentSupervisor {
         exchange: &mut dyn Exchange,
         asked: Vec<PendingIdentification>,
         identities: &[Option<Identity>],
-    ) -> Result<Vec<(PendingIdentification, Option<Identity>)>, ExchangeError> {
+    ) -> ExchangeResult<Vec<(PendingIdentification, Option<Identity>)>> {
         let now = exchange.now();
         let mut strangers = Vec::new();
         for (one, identity) in asked.into_iter().zip(identities) {
@@ -247,7 +247,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         asked: &[(PendingIdentification, Option<Identity>)],
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let known: Vec<_> = self
             .watched
             .iter()
@@ -288,7 +288,7 @@ impl SegmentSupervisor {
         device: usize,
         one: &PendingIdentification,
         identity: Identity,
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let station = self.watched[device].who.station;
         let mut batch = self.batch();
         let whose = Target::Of(one.station);

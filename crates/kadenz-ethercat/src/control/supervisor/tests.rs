@@ -152,7 +152,7 @@ struct Counting<'f> {
 }
 
 impl Exchange for Counting<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.inline_loop.exchange(frame)?;
         for datagram in DatagramsMut::of(frame.bytes_mut())? {
             let datagram = datagram?;

@@ -12,7 +12,7 @@ use crate::description::Object;
 use crate::description::{Coe, Description};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{BlockingExchange, Exchange, FrameBuffer};
+use crate::main_device::exchange::{BlockingExchange, Exchange, ExchangeResult, FrameBuffer};
 use crate::main_device::link::Link;
 use crate::main_device::sdo::SdoError;
 use crate::main_device::{dictionary, sdo};
@@ -381,7 +381,7 @@ impl NeverAgain<'_> {
 }
 
 impl Exchange for NeverAgain<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         if Self::is_repeat_request(frame) {
             Self::swallow(frame);
             return Ok(());
@@ -389,7 +389,7 @@ impl Exchange for NeverAgain<'_> {
         self.0.exchange(frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         self.0.exchange_once(frame)
     }
 

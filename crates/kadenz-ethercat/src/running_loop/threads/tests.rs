@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::*;
 use crate::control::cyclic::{CycleContext, Free, VirtualTime};
 use crate::main_device::bring_up::{find, prepare};
-use crate::main_device::exchange::{Exchange as _, ExchangeError, FrameBuffer};
+use crate::main_device::exchange::{Exchange as _, ExchangeError, ExchangeResult, FrameBuffer};
 use crate::motion::{AxisGroup, Policy};
 use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
@@ -41,7 +41,7 @@ fn states(prepared: &mut Prepared<WirePort>) -> u16 {
 }
 
 /// As the last question of a thread beside a loop that has ended.
-fn ask(threads: &LoopThreads) -> Result<bool, ExchangeError> {
+fn ask(threads: &LoopThreads) -> ExchangeResult<bool> {
     let mut way = AcyclicClient::of(&threads.queue, RetryPolicy::default());
     way.exchange_once(&mut FrameBuffer::default())
 }
