@@ -11,7 +11,7 @@ use super::mailbox::Mail;
 use super::sdo::SdoError;
 use super::{assignment, dictionary};
 use crate::wire::coe::{Address, DataType};
-use crate::wire::sii::{Direction, Image, SyncManagerUse};
+use crate::wire::sii::{Direction, Image};
 
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,11 +93,7 @@ fn by_sii(sii: &[u8]) -> Vec<MappedManager> {
     };
     let numbered = (0_u8..16).zip(image.sync_managers());
     let managers = numbered.filter_map(|(number, default)| {
-        let direction = match default.usage {
-            SyncManagerUse::Outputs => Direction::Outputs,
-            SyncManagerUse::Inputs => Direction::Inputs,
-            _ => return None,
-        };
+        let direction = default.usage.direction()?;
         let of_it = image
             .pdos(direction)
             .zip(pdos_of(sii, direction))
