@@ -13,8 +13,8 @@ use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions};
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::provider::{
-    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet,
-    Provider, ProviderError, ReceiveError, Received, Take, Wait, Wake,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
+    ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 use kadenz_msg::service::heartbeat::{CHANNEL, Event, HeartbeatOptions};
 use kadenz_msg::service::messages::Heartbeat;

@@ -111,10 +111,7 @@ fn wire() -> (std::sync::Arc<Wire>, Arc<LeaderFollowers>) {
 
 fn core(leader_followers: &Arc<LeaderFollowers>, id: u64, name: &str) -> SubscriptionCore {
     let patterns = vec![Pattern::new(name).unwrap()];
-    let options = SubscriptionOptions {
-        queue: 1,
-        ..SubscriptionOptions::default()
-    };
+    let options = SubscriptionOptions::with_queue(1);
     SubscriptionCore::open(leader_followers.clone(), RouteId(id), patterns, &options).unwrap()
 }
 
