@@ -11,8 +11,7 @@ use crate::esi::{InitCommand, StartUp, Transition, Unheeded};
 use crate::wire::SyncManager;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{
-    Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault,
-    coe_details,
+    Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, coe_details,
 };
 use crate::wire::sync_manager::SyncManagerControl;
 
