@@ -192,7 +192,7 @@ impl<'a> Reader<'a> {
         let is_vector_of_numbers = lengths.len() == 1 && E::IS_NUMBER;
         if !lengths.is_empty() && !is_vector_of_numbers {
             let lengths = lengths.iter().map(|it| usize::try_from(*it).unwrap_or(0));
-            self.find_room(member, lengths, least)?;
+            self.find_room(member, &lengths, least)?;
         }
         E::get_all(std::slice::from_mut(into), self, (member, lengths))
     }
@@ -262,13 +262,13 @@ impl<'a> Reader<'a> {
         lengths: &[usize],
         least: usize,
     ) -> Result<(), DecodeError> {
-        self.find_room(member, lengths.iter().copied(), least)
+        self.find_room(member, &lengths.iter().copied(), least)
     }
 
     fn find_room(
         &mut self,
         member: &'static str,
-        lengths: impl Iterator<Item = usize> + Clone,
+        lengths: &(impl Iterator<Item = usize> + Clone),
         least: usize,
     ) -> DecodeResult {
         // Rows count where they are empty, too.
