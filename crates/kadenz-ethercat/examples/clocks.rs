@@ -11,7 +11,7 @@ use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::Segment;
@@ -89,10 +89,7 @@ impl Timekeeper<WirePort> for Watch<'_> {
 
 fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut link = Link::new(WirePort::new(wire.segment()?), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
     let clocks = clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default())?;
@@ -112,12 +109,7 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
         }
         last = *step;
     });
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let mut watch = Watch {
         clocks: &clocks,
         beats: 0,

@@ -11,7 +11,7 @@ use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, VirtualTime, operate}
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle};
 use kadenz_ethercat::sim::WirePort;
@@ -22,10 +22,7 @@ const MAX_S: f64 = 20.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut link = Link::new(WirePort::new(humanoid(WHOLE).build()?), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
     let plan = match std::env::args().nth(1) {
@@ -39,12 +36,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         AtomicBool::new(false),
         MotionHandle::default(),
     );
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let settings = plan.settings()?;
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
     let timing = Timing::new(&settings);

@@ -13,9 +13,7 @@ use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange as _, Registers, RetryPolicy,
-};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::axis::Control;
 use kadenz_ethercat::motion::{self, as_commissioned};
@@ -54,10 +52,7 @@ impl Rig {
     /// All in OP for a second.
     fn in_op(set_up: SetUp) -> Result<Self> {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build()?), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers)?;
         let control = match set_up {

@@ -6,6 +6,7 @@ use std::ops::Range;
 use std::path::Path;
 
 use serde::de::DeserializeOwned;
+use toml::Spanned;
 
 /// What is wrong with a file, where, and what to write instead.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -35,6 +36,20 @@ impl TextFile<'_> {
         toml::from_str(self.text).map_err(|error| {
             let cause = error.message().trim().replace('\n', " ");
             self.error(error.span(), cause, fields)
+        })
+    }
+
+    /// What a word stands for, which is one of several; `what` says that there is no other.
+    pub(crate) fn one_of<T: Copy>(
+        &self,
+        word: &Spanned<String>,
+        words: &[(&str, T)],
+        (what, remedy): (&str, &str),
+    ) -> Result<T, FileError> {
+        let found = words.iter().find(|(known, _)| known == word.get_ref());
+        found.map(|(_, it)| *it).ok_or_else(|| {
+            let cause = format!("{what} \"{}\"", word.get_ref());
+            self.error(Some(word.span()), cause, remedy)
         })
     }
 

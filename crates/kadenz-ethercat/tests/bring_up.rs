@@ -6,15 +6,13 @@ mod tended;
 use std::cell::Cell;
 use std::time::Duration;
 
-use kadenz_ethercat::control::inline_loop::InlineLoop;
 use kadenz_ethercat::control::notice::Event;
-use kadenz_ethercat::control::supervisor::SegmentSupervisor;
 use kadenz_ethercat::main_device::bring_up::{
     BringUpError, configure, is_passing, prepare, retry, silent,
 };
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange, Registers};
 use kadenz_ethercat::main_device::expected::{Expected, FoundDevices};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::states;
@@ -26,7 +24,7 @@ use kadenz_ethercat::sim::file::SegmentPlan;
 use kadenz_ethercat::sim::humanoid::humanoid;
 use kadenz_ethercat::sim::{CableId, End};
 use kadenz_ethercat::wire::{Configured, State};
-use tended::Tended;
+use tended::{Rig, Tended as _};
 
 const DEVICES: usize = 6;
 /// The drive of the humanoid's first six devices.
@@ -39,10 +37,7 @@ fn link() -> Link<WirePort> {
 }
 
 fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    }
+    BlockingExchange::over(link)
 }
 
 /// The whole of a bring-up with a drive, as a program does it.
@@ -257,18 +252,6 @@ fn what_a_device_refuses_is_not_asked_again() {
     assert!(!is_passing(&error) && silent(&error).is_none(), "{error}");
 }
 
-/// A loop and its supervisor.
-struct Rig {
-    inline_loop: InlineLoop<WirePort>,
-    supervisor: SegmentSupervisor,
-}
-
-impl Tended for Rig {
-    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
-        (&mut self.inline_loop, &mut self.supervisor)
-    }
-}
-
 #[test]
 fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
     for position in [2, DRIVE] {
@@ -281,14 +264,8 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         let refused = attempt(&mut waiting(&mut link), &mut expected, false).unwrap_err();
         assert!(refused.to_string().contains("no answer from "), "{refused}");
         let (devices, cycle) = attempt(&mut waiting(&mut link), &mut expected, true).unwrap();
-        let layout = cycle.layout().clone();
-        let inline_loop = InlineLoop::new(link, cycle, MS);
-        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
-        let device_table = supervisor.device_table();
-        let mut rig = Rig {
-            inline_loop,
-            supervisor,
-        };
+        let mut rig = Rig::of(link, cycle, devices, None);
+        let device_table = rig.supervisor.device_table();
         // Whoever is behind it is away with it.
         rig.until("those that are there", |_| {
             (0..position).all(|it| device_table.status(it).unwrap().is_well())

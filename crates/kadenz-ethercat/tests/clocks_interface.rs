@@ -55,12 +55,7 @@ fn align_and_follow() {
 
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let settings = LoopSettings::every(INTERVAL).unwrap();
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let end = Instant::now() + LONG;
     let (mut locked, mut time_ns) = (false, None);
     let of_phase = phase::PhaseSettings {

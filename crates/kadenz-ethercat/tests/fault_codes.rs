@@ -15,7 +15,7 @@ use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers,
 };
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, StageName, Status};
@@ -48,10 +48,7 @@ struct Rig {
 impl Rig {
     fn playing() -> Self {
         let mut link = Link::new(WirePort::new(humanoid(12).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let plan = motion::demo(&mut registers, &mut devices).unwrap();

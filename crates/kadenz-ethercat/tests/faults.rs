@@ -18,7 +18,7 @@ use kadenz_ethercat::main_device::bring_up::find;
 use kadenz_ethercat::main_device::cycle::{BESIDES, Cycle, Outcome};
 use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
+    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, Target,
 };
 use kadenz_ethercat::main_device::layout::{Layout, room};
 use kadenz_ethercat::main_device::link::Link;
@@ -50,10 +50,7 @@ struct Rig {
 /// Who is on a segment.
 fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
     let mut link = Link::new(WirePort::new(segment), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let found = find(&mut Registers::by(&mut way)).unwrap();
     (link, found)
 }

@@ -13,7 +13,7 @@ use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mailbox::Mail;
 use kadenz_ethercat::main_device::sdo;
@@ -63,10 +63,7 @@ impl Rig {
         prepare_one: impl FnOnce(&mut Registers<'_>, &mut SubDevice),
     ) -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         prepare_one(&mut registers, &mut devices[DRIVE]);

@@ -157,12 +157,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
     };
     std::thread::scope(|scope| {
         let looping = scope.spawn(|| {
-            let mut bus = Loop {
-                link: &mut link,
-                cycle: &mut cycle,
-                queue: &queue,
-                stop: &stop,
-            };
+            let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
             let mut time = RealTime::open(Duration::ZERO).unwrap();
             let count = |report: &CycleReport<'_>| latest.store(report.number, Ordering::Relaxed);
             let ended = bus.run(&pace, &mut time, &mut (), &mut (&*health, &timing, count));

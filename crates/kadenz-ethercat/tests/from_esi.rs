@@ -3,17 +3,14 @@
 
 mod tended;
 
-use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::inline_loop::InlineLoop;
-use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
 use kadenz_ethercat::description::Description;
 use kadenz_ethercat::esi::Esi;
 use kadenz_ethercat::main_device::bring_up::{self, BringUpError, prepare};
 use kadenz_ethercat::main_device::clocks;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::from_esi::{Descriptions, Matched, find};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::main_device::mapping;
@@ -25,7 +22,7 @@ use kadenz_ethercat::sim::{Cable, DeviceSettings, End, Segment};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::{Direction, coe_details};
 
-use tended::Tended;
+use tended::{Rig, Tended as _};
 
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
 const MS: Duration = Duration::from_millis(1);
@@ -80,10 +77,7 @@ fn described(text: &str) -> Descriptions {
 }
 
 fn with<R>(link: &mut Link<WirePort>, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-    let mut way = BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(link);
     work(&mut Registers::by(&mut way))
 }
 
@@ -95,38 +89,22 @@ fn found(segment: Segment, text: &str) -> (Link<WirePort>, Result<Found, BringUp
     (link, found)
 }
 
-/// A loop, its supervisor and a segment, set up by a file, all in one thread.
-struct Rig {
-    inline_loop: InlineLoop<WirePort>,
-    supervisor: SegmentSupervisor,
-    device_table: Arc<DeviceTable>,
-}
-
 impl Rig {
-    fn of(segment: Segment, text: &str) -> Self {
+    /// Set up by a file.
+    fn by(segment: Segment, text: &str) -> Self {
         let (mut link, found) = found(segment, text);
         let (mut devices, matched) = found.unwrap();
         let cycle = with(&mut link, |it| prepare(it, &mut devices, None).unwrap());
-        let layout = cycle.layout().clone();
-        let inline_loop = InlineLoop::new(link, cycle, MS);
         let again = move |device: &mut SubDevice, registers: &mut Registers<'_>| {
             matched.set_up(registers, device)
         };
-        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
-            .with_setup(Box::new(again));
-        let mut rig = Self {
-            device_table: supervisor.device_table(),
-            inline_loop,
-            supervisor,
-        };
+        let mut rig = Self::of(link, cycle, devices, Some(Box::new(again)));
         rig.until_well();
         rig
     }
 
     fn until_well(&mut self) {
-        self.until("all well", |it| {
-            it.device_table.is_well() && it.inline_loop.health().vitals().is_whole
-        });
+        self.until("all well", Self::is_well);
     }
 
     fn object(&mut self, device: usize, index: u16, sub: u8) -> Vec<u8> {
@@ -151,15 +129,9 @@ impl Rig {
     }
 }
 
-impl Tended for Rig {
-    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
-        (&mut self.inline_loop, &mut self.supervisor)
-    }
-}
-
 #[test]
 fn devices_get_the_pdos_and_the_values_of_the_file_and_again_after_they_lost_their_power() {
-    let mut rig = Rig::of(segment(3, |_| ()), &by_force());
+    let mut rig = Rig::by(segment(3, |_| ()), &by_force());
     for device in 0..3 {
         rig.judge(device);
     }

@@ -101,12 +101,7 @@ fn run_loop(
 ) {
     let mut publisher = SeqlockPublisher::begin(owner.words(), cycle.layout()).unwrap();
     let queue = AcyclicQueue::default();
-    let mut bus = Loop {
-        link,
-        cycle,
-        queue: &queue,
-        stop,
-    };
+    let mut bus = Loop::new(link, cycle, &queue, stop);
     let settings = LoopSettings::every(Duration::from_millis(1)).unwrap();
     let ended = bus.run(&settings, &mut VirtualTime, &mut (), &mut publisher);
     assert_eq!(ended.by, EndedBy::Flag);

@@ -10,7 +10,7 @@ use kadenz_ethercat::control::phase::{self, Follow, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::file::Kind;
@@ -22,10 +22,7 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
     let mut plan = humanoid(59);
     plan.devices[58].kind = Kind::Stamp(stamp::StampSettings::default());
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
     let clocks =
@@ -36,12 +33,7 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
         .unwrap();
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference()).unwrap();
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let every = LoopSettings::every(Duration::from_millis(1)).unwrap();
     operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
     let mut locked = 0;

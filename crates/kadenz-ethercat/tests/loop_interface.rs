@@ -85,12 +85,7 @@ fn run_beside(
         .collect();
     let publisher = SeqlockPublisher::begin(&words, cycle.layout()).unwrap();
     let timing = Timing::new(&settings);
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let mut time = RealTime::open(settings.spin).unwrap();
     let mut observer = (&timing, publisher, |report: &CycleReport<'_>| {
         seen.note(report);

@@ -31,12 +31,8 @@ fn judge(waiting: port::WaitMode) {
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &AcyclicQueue::default(),
-        stop: &AtomicBool::new(false),
-    };
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     // Who spins keeps its CPU until the scheduler takes it away, and that may be the one on which the
     // segment's thread is to run. A busy machine does so after a slice of 3 ms and some: waits are longer.
     let wait = Duration::from_millis(15);

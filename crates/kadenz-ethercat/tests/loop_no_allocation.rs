@@ -26,12 +26,7 @@ const MS: Duration = Duration::from_millis(1);
 fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
     let (mut link, mut cycle, ()) = prepared(59, |_, _| ());
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let every = LoopSettings::every(MS).unwrap();
     operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
     let lose = Fault::Frame(FrameFault::Lose { after: None });
@@ -80,12 +75,7 @@ fn posting_and_obeying_others_allocates_nothing() {
     );
     let actuators = Actuators::default();
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let settings = LoopSettings {
         cycles: Some(1000),
         ..LoopSettings::every(MS).unwrap()
@@ -119,12 +109,8 @@ fn all_axes_of_the_humanoid_move_without_an_allocation() {
         (plan, runners)
     });
     let settings = plan.settings().unwrap();
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &AcyclicQueue::default(),
-        stop: &AtomicBool::new(false),
-    };
+    let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     operate(&mut bus, 59, &settings, &mut VirtualTime).unwrap();
     let (handle, timing) = (MotionHandle::default(), Timing::new(&settings));
     let mut group = AxisGroup::new(runners, plan.safety, &handle);

@@ -165,12 +165,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     };
     std::thread::scope(|scope| {
         let looping = scope.spawn(|| {
-            let mut bus = Loop {
-                link: &mut link,
-                cycle: &mut cycle,
-                queue: &queue,
-                stop: &stop,
-            };
+            let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
             let mut time = RealTime::open(Duration::ZERO).unwrap();
             let mut group = AxisGroup::new(runners, policy, &handle);
             let ended = bus.run(&settings, &mut time, &mut group, &mut &*health);

@@ -7,7 +7,7 @@ use allocation_counter::measure;
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, Target};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::Port;
 use kadenz_ethercat::sim::WirePort;
@@ -34,18 +34,12 @@ fn cycles(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u32) -> u32 {
 #[test]
 fn a_cycle_with_all_of_the_humanoid_allocates_nothing() {
     let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-    let mut waiting = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     cycles(&mut link, &mut cycle, 10);
-    let mut waiting = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(&mut link);
     let all = Target::All(found.len() as u16);
     let op = AlControl::request(State::Op).0;
     Registers::by(&mut waiting)

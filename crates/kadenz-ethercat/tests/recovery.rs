@@ -8,15 +8,11 @@ use std::any::Any;
 use std::sync::Arc;
 use std::time::Duration;
 
-use kadenz_ethercat::control::inline_loop::InlineLoop;
-use kadenz_ethercat::control::notice::{Event, Subscription};
-use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor};
+use kadenz_ethercat::control::notice::Event;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{
-    BlockingExchange, Exchange as _, Registers, RetryPolicy,
-};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Exchange as _, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, axis};
 use kadenz_ethercat::port::Side;
@@ -32,7 +28,7 @@ use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::register::{DC_ACTIVATION, DC_SYNC0_CYCLE};
 use kadenz_ethercat::wire::{AlStatus, AlStatusCode, State};
 
-use tended::Tended;
+use tended::{Rig, Tended as _};
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
@@ -152,22 +148,11 @@ fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
     segment
 }
 
-/// A loop, its supervisor and a segment whose drives were commissioned, all in one thread.
-struct Rig {
-    inline_loop: InlineLoop<WirePort>,
-    supervisor: SegmentSupervisor,
-    device_table: Arc<DeviceTable>,
-    notices: Subscription,
-}
-
 impl Rig {
-    /// In SAFEOP; the pulses start where they are wanted.
+    /// Of commissioned drives in SAFEOP; the pulses start where they are wanted.
     fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
@@ -179,20 +164,8 @@ impl Rig {
         let clocks = pulses.then(|| pulsing(&mut registers, &devices));
         let reference = clocks.as_ref().and_then(Clocks::reference);
         let cycle = prepare(&mut registers, &mut devices, reference).unwrap();
-        let layout = cycle.layout().clone();
-        let inline_loop = InlineLoop::new(link, cycle, MS);
-        let supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health())
-            .with_setup(motion::as_commissioned(drives, clocks));
-        Self {
-            inline_loop,
-            device_table: supervisor.device_table(),
-            notices: supervisor.notices().subscribe(10_000),
-            supervisor,
-        }
-    }
-
-    fn is_well(&self) -> bool {
-        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
+        let set_up = motion::as_commissioned(drives, clocks);
+        Self::of(link, cycle, devices, Some(set_up))
     }
 
     /// Whether all are where they should be, but perhaps one.
@@ -231,12 +204,6 @@ impl Rig {
         let pulse = any.downcast_mut::<Firmware>().unwrap().pulse;
         let later = pulse.unwrap().1 % u64::from(CYCLE_NS);
         (active[0], u32::from_le_bytes(cycle), later)
-    }
-}
-
-impl Tended for Rig {
-    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
-        (&mut self.inline_loop, &mut self.supervisor)
     }
 }
 

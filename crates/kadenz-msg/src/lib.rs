@@ -22,6 +22,19 @@
 //!
 //! Nothing here logs. What may be called on a real-time path says so.
 
+/// Shows the named fields of a type; the others cannot be shown, or tell nothing.
+macro_rules! show_fields {
+    ($of:ident: $($field:ident),*) => {
+        impl std::fmt::Debug for $of {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                let mut shown = formatter.debug_struct(stringify!($of));
+                $(shown.field(stringify!($field), &self.$field);)*
+                shown.finish_non_exhaustive()
+            }
+        }
+    };
+}
+
 pub mod arrival;
 pub mod bus;
 pub mod channel;

@@ -197,10 +197,7 @@ fn many_threads_wait_on_one_bus_and_each_gets_its_own() {
     const THREADS: i64 = 8;
     const MESSAGES: i64 = 500;
     let bus = bus();
-    let options = SubscriptionOptions {
-        queue: 2000,
-        ..SubscriptionOptions::default()
-    };
+    let options = SubscriptionOptions::with_queue(2000);
     let (ready, readied) = sync_channel(THREADS as usize);
     let receivers: Vec<_> = (0..THREADS)
         .map(|index| {

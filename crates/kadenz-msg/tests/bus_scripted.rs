@@ -13,8 +13,8 @@ use kadenz_msg::bus::{Bus, Contract, RecvError, SubscriptionOptions};
 use kadenz_msg::channel::Pattern;
 use kadenz_msg::message::Message as _;
 use kadenz_msg::provider::{
-    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, More, Outlet,
-    Provider, ProviderError, ReceiveError, Received, Wait, Wake,
+    BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
+    ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 use kadenz_msg::service::heartbeat::{CHANNEL, Event, HeartbeatOptions};
 use kadenz_msg::service::messages::Heartbeat;
@@ -127,11 +127,7 @@ impl Inlet for Scripted {
         }
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         match self.next(wait) {
             None => Ok(Received::Nothing),
             Some(Step::End) => Ok(Received::Ended),
@@ -160,12 +156,7 @@ impl Inlet for Scripted {
     }
 }
 
-fn arrive(
-    channel: &str,
-    mut payload: Vec<u8>,
-    age: Duration,
-    take: &mut dyn FnMut(Arrival<'_>) -> More,
-) {
+fn arrive(channel: &str, mut payload: Vec<u8>, age: Duration, take: Take<'_>) {
     let now = clock::now();
     take(Arrival {
         channel,

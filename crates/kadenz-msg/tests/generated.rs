@@ -3,11 +3,13 @@
 #![deny(warnings, missing_docs)]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+mod golden;
 #[rustfmt::skip]
 pub mod messages;
 
 use std::path::PathBuf;
 
+use golden::{bytes, types};
 use kadenz_msg::codec::{DecodeError, EncodeError};
 use kadenz_msg::generate::{GenerateError, rust};
 use kadenz_msg::message::Message;
@@ -16,31 +18,13 @@ use messages::map::{Node, One, Path, Ping, Pong, Pose, Three, Two};
 use messages::odd::places::Words;
 use messages::robot::{Arrays, ArraysView, Mode, Nothing, Primitives, State};
 use messages::{Plain, deep};
-use serde_json::Value as Json;
-
-fn conformance() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-types")
-}
-
-fn types() -> Types {
-    Types::from_files([conformance().join("types")]).unwrap()
-}
 
 /// The golden messages of a type.
 fn golden<T: Message>() -> Vec<Vec<u8>> {
-    let text = std::fs::read_to_string(conformance().join("messages.json")).unwrap();
-    let json: Json = serde_json::from_str(&text).unwrap();
+    let json = golden::golden();
     let messages = json["messages"].as_array().unwrap().iter();
     let own = messages.filter(|it| it["type"] == T::NAME);
     own.map(|it| bytes(it["hex"].as_str().unwrap())).collect()
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    let digits = digits.map(|it| std::str::from_utf8(it).unwrap());
-    digits
-        .map(|it| u8::from_str_radix(it, 16).unwrap())
-        .collect()
 }
 
 #[test]

@@ -2,10 +2,13 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
+mod golden;
+
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
+use golden::{bytes, folder, hex};
 use kadenz_msg::types::Types;
 use serde_json::{Value as Json, json};
 
@@ -25,10 +28,6 @@ fn python(test: &str) -> Option<PathBuf> {
     None
 }
 
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-types")
-}
-
 /// What `lcm_types.py` answers.
 fn ask(python: &Path, arguments: &[&str], input: &Json) -> Json {
     let mut child = Command::new(python)
@@ -44,18 +43,6 @@ fn ask(python: &Path, arguments: &[&str], input: &Json) -> Json {
     let output = child.wait_with_output().unwrap();
     assert!(output.status.success(), "{arguments:?}");
     serde_json::from_slice(&output.stdout).unwrap()
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    let digits = digits.map(|it| std::str::from_utf8(it).unwrap());
-    digits
-        .map(|it| u8::from_str_radix(it, 16).unwrap())
-        .collect()
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|it| format!("{it:02x}")).collect()
 }
 
 #[test]
@@ -92,7 +79,7 @@ fn lcm_gen_reads_what_we_print() {
     let Some(python) = python("lcm_gen_reads_what_we_print") else {
         return;
     };
-    let types = Types::from_files([folder().join("types")]).unwrap();
+    let types = golden::types();
     for name in [
         "robot.state",
         "map.ping",

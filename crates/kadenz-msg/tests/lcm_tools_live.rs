@@ -145,10 +145,7 @@ fn lcm_logger_writes_down_what_we_publish() {
 }
 
 fn hear(bus: &Bus) -> Aggregator {
-    let options = SubscriptionOptions {
-        queue: 5000,
-        ..SubscriptionOptions::default()
-    };
+    let options = SubscriptionOptions::with_queue(5000);
     bus.aggregator_with("TOOL_.*", &options).unwrap()
 }
 

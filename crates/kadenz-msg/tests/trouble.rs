@@ -23,10 +23,7 @@ fn url() -> String {
 }
 
 fn long_queue() -> SubscriptionOptions {
-    SubscriptionOptions {
-        queue: 5000,
-        ..SubscriptionOptions::default()
-    }
+    SubscriptionOptions::with_queue(5000)
 }
 
 #[test]
@@ -34,10 +31,7 @@ fn a_flood_is_counted_to_the_message() {
     const SENT: i64 = 20_000;
     let url = url();
     let (sending, receiving) = (Bus::open(&url).unwrap(), Bus::open(&url).unwrap());
-    let options = SubscriptionOptions {
-        queue: 10,
-        ..SubscriptionOptions::default()
-    };
+    let options = SubscriptionOptions::with_queue(10);
     let mut slow = receiving.subscribe_with::<Pose>("FLOOD", &options).unwrap();
     let background = receiving.receive_in_background(Tuning::default()).unwrap();
     let mut publisher = sending.publisher::<Pose>("FLOOD").unwrap();

@@ -1,31 +1,10 @@
 //! What lcm-gen and Python's lcm made of the types in `conformance/lcm-types` is what we make of them.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use std::path::PathBuf;
+mod golden;
 
+use golden::{bytes, folder, golden, types};
 use kadenz_msg::types::Types;
-use serde_json::Value as Json;
-
-fn folder() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-types")
-}
-
-fn types() -> Types {
-    Types::from_files([folder().join("types")]).unwrap()
-}
-
-fn golden() -> Json {
-    let text = std::fs::read_to_string(folder().join("messages.json")).unwrap();
-    serde_json::from_str(&text).unwrap()
-}
-
-fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    let digits = digits.map(|it| std::str::from_utf8(it).unwrap());
-    digits
-        .map(|it| u8::from_str_radix(it, 16).unwrap())
-        .collect()
-}
 
 #[test]
 fn fingerprints_are_lcm_gens() {

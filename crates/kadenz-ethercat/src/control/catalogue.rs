@@ -207,7 +207,7 @@ pub enum OutputError {
 mod tests {
     use super::*;
     use crate::main_device::bring_up::{find, prepare};
-    use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+    use crate::main_device::exchange::{BlockingExchange, Registers};
     use crate::main_device::link::Link;
     use crate::main_device::mapping;
     use crate::sim::WirePort;
@@ -216,10 +216,7 @@ mod tests {
     /// The humanoid's catalogue; its drives' axes are moved.
     fn humanoids() -> Catalogue {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
         let mapped: Vec<_> = found

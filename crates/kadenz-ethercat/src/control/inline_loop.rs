@@ -37,7 +37,7 @@ use super::cyclic::{Controller, CycleContext};
 use super::health::Health;
 use crate::main_device::acyclic::{AcyclicQueue, SlotClass};
 use crate::main_device::cycle::{Cycle, Outcome};
-use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
+use crate::main_device::exchange::{Exchange, ExchangeResult, FrameBuffer, RetryPolicy};
 use crate::main_device::link::Link;
 use crate::port::Port;
 
@@ -147,11 +147,11 @@ impl<P: Port> InlineLoop<P> {
 }
 
 impl<P: Port> Exchange for InlineLoop<P> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.patience.exchange(self, frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let slot = loop {
             match self.queue.ask(frame, self.patience, SlotClass::Shared) {
                 Some(slot) => break slot,

@@ -30,7 +30,7 @@ use crate::main_device::link::LinkCounts;
 pub use histogram::Histogram;
 
 /// Statistics of a loop, since it began.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Timing {
     interval_ns: u64,
     cycles: AtomicU64,
@@ -63,26 +63,9 @@ impl Timing {
     /// Nothing noted yet. Allocates 64 KiB.
     #[must_use]
     pub fn new(settings: &LoopSettings) -> Self {
-        let zero = || AtomicU64::new(0);
         Self {
             interval_ns: settings.interval.as_ns_f64().round() as u64,
-            cycles: zero(),
-            overruns: zero(),
-            skipped: zero(),
-            early: zero(),
-            exchanged: zero(),
-            whole: zero(),
-            frames_sent: zero(),
-            frames_answered: zero(),
-            mismatches: zero(),
-            late: zero(),
-            foreign: zero(),
-            damaged: zero(),
-            refused: zero(),
-            period: Histogram::default(),
-            wake_up: Histogram::default(),
-            exchange: Histogram::default(),
-            controller: Histogram::default(),
+            ..Self::default()
         }
     }
 

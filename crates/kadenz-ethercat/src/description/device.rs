@@ -242,37 +242,17 @@ impl Description {
         };
         let size = |number| self.default_bytes(number) as u16;
         let enabled = |size| u8::from(size > 0);
+        let (receive, send) = (area(0x1000, mailbox), area(0x1000 + mailbox, mailbox));
+        let (out, of_out) = (area(outputs, size(2)), enabled(size(2)));
+        let (into, of_into) = (area(inputs, size(3)), enabled(size(3)));
         self.sync_managers = vec![
-            manager(
-                area(0x1000, mailbox),
-                0x26,
-                1,
-                SyncManagerUse::MailboxReceive,
-            ),
-            manager(
-                area(0x1000 + mailbox, mailbox),
-                0x22,
-                1,
-                SyncManagerUse::MailboxSend,
-            ),
-            manager(
-                area(outputs, size(2)),
-                0x64,
-                enabled(size(2)),
-                SyncManagerUse::Outputs,
-            ),
-            manager(
-                area(inputs, size(3)),
-                0x20,
-                enabled(size(3)),
-                SyncManagerUse::Inputs,
-            ),
+            manager(receive, 0x26, 1, SyncManagerUse::MailboxReceive),
+            manager(send, 0x22, 1, SyncManagerUse::MailboxSend),
+            manager(out, 0x64, of_out, SyncManagerUse::Outputs),
+            manager(into, 0x20, of_into, SyncManagerUse::Inputs),
         ];
         self.fmmus = vec![FmmuUse::Outputs, FmmuUse::Inputs, FmmuUse::MailboxStatus];
-        self.fixed.mailboxes = sii::Mailboxes {
-            receive: self.sync_managers[0].area,
-            send: self.sync_managers[1].area,
-        };
+        self.fixed.mailboxes = sii::Mailboxes { receive, send };
         self.fixed.protocols = Protocols::COE;
         self.general.coe = coe_details::SDO
             | coe_details::SDO_INFO
@@ -294,14 +274,9 @@ impl Description {
 
     /// SyncManagers that carry process data, with their direction.
     pub fn process_data(&self) -> impl Iterator<Item = (u8, Direction)> + '_ {
-        (0..).zip(&self.sync_managers).filter_map(|(number, it)| {
-            let direction = match it.usage {
-                SyncManagerUse::Outputs => Direction::Outputs,
-                SyncManagerUse::Inputs => Direction::Inputs,
-                _ => return None,
-            };
-            Some((number, direction))
-        })
+        (0..)
+            .zip(&self.sync_managers)
+            .filter_map(|(number, it)| Some((number, it.usage.direction()?)))
     }
 
     /// The SII image, as long as the memory.

@@ -218,10 +218,7 @@ fn sizes(device: &mut Description) {
     for number in 0..device.sync_managers.len() {
         let bytes = device.default_bytes(number as u8);
         let manager = &mut device.sync_managers[number];
-        if matches!(
-            manager.usage,
-            SyncManagerUse::Outputs | SyncManagerUse::Inputs
-        ) {
+        if manager.usage.direction().is_some() {
             manager.area.size = u16::try_from(bytes).unwrap_or(u16::MAX);
         }
         // Process data lies there three times.

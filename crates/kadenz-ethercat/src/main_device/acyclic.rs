@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::exchange::{Exchange, ExchangeError, FrameBuffer, RetryPolicy};
+use super::exchange::{Exchange, ExchangeError, ExchangeResult, FrameBuffer, RetryPolicy};
 use super::link::{Arrived, Link, Ticket};
 use crate::port::Port;
 use slot::{RequestSlot, SlotState};
@@ -164,7 +164,7 @@ impl AcyclicQueue {
     }
 
     /// Waits for the slot's end; whether there is an answer, which is put into `frame`.
-    fn answer(&self, slot: usize, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn answer(&self, slot: usize, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         loop {
             // Asked before: an answer that came just before the loop's end counts.
             let ended = self.has_ended();
@@ -233,11 +233,11 @@ impl<'p> AcyclicClient<'p> {
 }
 
 impl Exchange for AcyclicClient<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.patience.exchange(self, frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let slot = loop {
             if self.queue.has_ended() {
                 return Err(ExchangeError::Ended);

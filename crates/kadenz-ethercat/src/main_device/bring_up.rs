@@ -26,7 +26,8 @@ use super::cycle::{BESIDES, Cycle};
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
 use super::exchange::{
-    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
+    BlockingExchange, Exchange, ExchangeError, ExchangeResult, FrameBuffer, Registers, RetryPolicy,
+    Target,
 };
 use super::layout::{Layout, LayoutError, room};
 use super::link::Link;
@@ -120,7 +121,7 @@ pub struct UntilStopped<'x> {
 }
 
 impl UntilStopped<'_> {
-    fn ensure_wanted(&self) -> Result<(), ExchangeError> {
+    fn ensure_wanted(&self) -> ExchangeResult {
         match (self.is_stopped)() {
             true => Err(ExchangeError::Ended),
             false => Ok(()),
@@ -129,12 +130,12 @@ impl UntilStopped<'_> {
 }
 
 impl Exchange for UntilStopped<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.ensure_wanted()?;
         self.segment.exchange(frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         self.ensure_wanted()?;
         self.segment.exchange_once(frame)
     }

@@ -2,7 +2,7 @@
 
 use super::assignment::{self, AssignedPdo};
 use super::device::{Piece, ProcessData, SubDevice};
-use super::exchange::{ExchangeError, Registers};
+use super::exchange::{ExchangeError, ExchangeResult, Registers};
 use super::layout::Share;
 use super::sdo::SdoError;
 use super::states::{self, StateError};
@@ -155,6 +155,6 @@ fn set_sync_manager(
     registers: &mut Registers<'_>,
     device: &SubDevice,
     piece: Piece,
-) -> Result<(), ExchangeError> {
+) -> ExchangeResult {
     registers.write(device.whose(), piece.register(), &piece.manager.to_bytes())
 }

@@ -3,7 +3,8 @@
 use super::exchange::Registers;
 use super::mailbox::{Mail, MailError};
 use crate::wire::coe::{
-    Access, Address, DataType, Info, InfoError, ListType, Message, ObjectCode, Unit,
+    Access, Address, DataType, EntryDescription, Info, InfoError, ListType, Message, ObjectCode,
+    Unit,
 };
 use crate::wire::sii::Text;
 
@@ -66,22 +67,18 @@ pub fn list(
     which: ListType,
 ) -> Result<Vec<u16>, DictionaryError> {
     let mut bytes: Vec<u8> = Vec::new();
-    ask(
-        registers,
-        mail,
-        &Info::ListRequest(which),
-        |info| match info {
-            Info::List { left, data } => {
-                bytes.extend(data);
-                match bytes.len() {
-                    too_long if too_long > MAX_LIST => Some(Err(DictionaryError::Damaged)),
-                    _ if left == 0 => Some(Ok(())),
-                    _ => None,
-                }
+    let request = Info::ListRequest(which);
+    ask(registers, mail, &request, |info| match info {
+        Info::List { left, data } => {
+            bytes.extend(data);
+            match bytes.len() {
+                too_long if too_long > MAX_LIST => Some(Err(DictionaryError::Damaged)),
+                _ if left == 0 => Some(Ok(())),
+                _ => None,
             }
-            _ => Some(Err(DictionaryError::Damaged)),
-        },
-    )?;
+        }
+        _ => Some(Err(DictionaryError::Damaged)),
+    })?;
     let indices = bytes.get(2..).ok_or(DictionaryError::Damaged)?;
     let pairs = indices.chunks_exact(2);
     Ok(pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect())
@@ -96,21 +93,17 @@ pub fn object(
     mail: &mut Mail<'_>,
     index: u16,
 ) -> Result<DictionaryObject, DictionaryError> {
-    ask(
-        registers,
-        mail,
-        &Info::ObjectRequest(index),
-        |info| match info {
-            Info::Object(it) if it.index == index => Some(Ok(DictionaryObject {
-                index,
-                data_type: it.data_type,
-                highest_sub: it.highest_sub,
-                code: it.code,
-                name: Text(it.name).to_string(),
-            })),
-            _ => Some(Err(DictionaryError::Damaged)),
-        },
-    )
+    let request = Info::ObjectRequest(index);
+    ask(registers, mail, &request, |info| match info {
+        Info::Object(it) if it.index == index => Some(Ok(DictionaryObject {
+            index,
+            data_type: it.data_type,
+            highest_sub: it.highest_sub,
+            code: it.code,
+            name: Text(it.name).to_string(),
+        })),
+        _ => Some(Err(DictionaryError::Damaged)),
+    })
 }
 
 /// What an entry of an object is. Waits, allocates.
@@ -122,21 +115,12 @@ pub fn entry(
     mail: &mut Mail<'_>,
     address: Address,
 ) -> Result<DictionaryEntry, DictionaryError> {
-    let Address { index, sub } = address;
-    let request = Info::EntryRequest {
-        index,
-        sub,
-        values: 0,
-    };
-    ask(registers, mail, &request, |info| match info {
-        Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(DictionaryEntry {
-            address,
-            data_type: it.data_type,
-            bits: it.bits,
-            access: it.access,
-            name: Text(name(it.values, it.bits, it.data)).to_string(),
-        })),
-        _ => Some(Err(DictionaryError::Damaged)),
+    about_entry(registers, mail, address, 0, |it| DictionaryEntry {
+        address,
+        data_type: it.data_type,
+        bits: it.bits,
+        access: it.access,
+        name: Text(name(it.values, it.bits, it.data)).to_string(),
     })
 }
 
@@ -149,16 +133,22 @@ pub fn unit(
     mail: &mut Mail<'_>,
     address: Address,
 ) -> Result<Option<Unit>, DictionaryError> {
-    let Address { index, sub } = address;
-    let request = Info::EntryRequest {
-        index,
-        sub,
-        values: Unit::IN_VALUES,
-    };
+    about_entry(registers, mail, address, Unit::IN_VALUES, |it| {
+        unit_before(it.values, it.data)
+    })
+}
+
+/// What an entry's description says, with the values that are asked for.
+fn about_entry<R>(
+    registers: &mut Registers<'_>,
+    mail: &mut Mail<'_>,
+    Address { index, sub }: Address,
+    values: u8,
+    read: impl Fn(EntryDescription<&[u8]>) -> R,
+) -> Result<R, DictionaryError> {
+    let request = Info::EntryRequest { index, sub, values };
     ask(registers, mail, &request, |info| match info {
-        Info::Entry(it) if (it.index, it.sub) == (index, sub) => {
-            Some(Ok(unit_before(it.values, it.data)))
-        }
+        Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(read(it))),
         _ => Some(Err(DictionaryError::Damaged)),
     })
 }
@@ -206,7 +196,7 @@ fn ask<R>(
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -214,10 +204,7 @@ mod tests {
     /// Asks the humanoid's first drive.
     fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut found = bring_up::find(&mut registers).unwrap();
         let drive = found.iter_mut().find(|it| it.name == "KZ-Drive").unwrap();

@@ -1,7 +1,7 @@
 //! Who is on the segment: counts, addresses, and what each tells of itself.
 
 use super::device::SubDevice;
-use super::exchange::{ExchangeError, Registers, Target};
+use super::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use super::mailbox::Numbering;
 use super::sii::{Sii, SiiAccessError};
 use super::states::{self, StateError};
@@ -132,7 +132,7 @@ pub(super) fn with_registers(
     registers: &mut Registers<'_>,
     whose: Target,
     device: SubDevice,
-) -> Result<SubDevice, ExchangeError> {
+) -> ExchangeResult<SubDevice> {
     let about: [u8; 10] = registers.get(whose, TYPE)?;
     Ok(SubDevice {
         alias: registers.get_u16(whose, STATION_ALIAS)?,
@@ -157,7 +157,7 @@ pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, S
 
 /// Features less those that are told and not there: the clock of a controller that saves its power answers
 /// in its receive times alone, as of Beckhoff's EL2828, EL3004 and EK1914.
-fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> Result<u16, ExchangeError> {
+fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> ExchangeResult<u16> {
     let is_there = told & features::DC == 0
         || registers.count_reading(whose, DC_SYSTEM_TIME, &mut [0; 8])? > 0;
     Ok(match is_there {

@@ -62,6 +62,9 @@ impl FrameBuffer {
     }
 }
 
+/// What an exchange gives.
+pub type ExchangeResult<T = ()> = Result<T, ExchangeError>;
+
 /// Why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
@@ -108,7 +111,7 @@ pub trait Exchange {
     ///
     /// # Errors
     /// [`ExchangeError`] when nothing came back.
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError>;
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult;
 
     /// As [`exchange`](Self::exchange), but asks once: whether an answer came. It is for what must not be
     /// asked twice unnoticed, as reading a mailbox empties it. Whoever implements a way that asks again by
@@ -116,7 +119,7 @@ pub trait Exchange {
     ///
     /// # Errors
     /// [`ExchangeError`] when the question was not sent.
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         match self.exchange(frame) {
             Ok(()) => Ok(true),
             Err(ExchangeError::Lost(..)) => Ok(false),
@@ -162,7 +165,7 @@ impl RetryPolicy {
         self,
         exchange: &mut impl Exchange,
         frame: &mut FrameBuffer,
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         for _ in 0..self.tries {
             if exchange.exchange_once(frame)? {
                 return Ok(());
@@ -181,12 +184,20 @@ pub struct BlockingExchange<'l, P> {
     pub patience: RetryPolicy,
 }
 
+impl<'l, P> BlockingExchange<'l, P> {
+    /// A link, with the patience that is the default.
+    pub fn over(link: &'l mut Link<P>) -> Self {
+        let patience = RetryPolicy::default();
+        Self { link, patience }
+    }
+}
+
 impl<P: Port> Exchange for BlockingExchange<'_, P> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.patience.exchange(self, frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let until = self.link.now() + self.patience.answer;
         let ticket = self.link.send(frame.bytes_mut())?;
         let mut answer = [0; MAX_FRAME];
@@ -307,7 +318,7 @@ impl<'x> Registers<'x> {
         whose: Target,
         register: u16,
         to: &mut [u8],
-    ) -> Result<u16, ExchangeError> {
+    ) -> ExchangeResult<u16> {
         let (command, address, _) = whose.reading(register);
         let slot = self
             .frame
@@ -325,7 +336,7 @@ impl<'x> Registers<'x> {
         whose: Target,
         register: u16,
         to: &mut [u8],
-    ) -> Result<Option<u16>, ExchangeError> {
+    ) -> ExchangeResult<Option<u16>> {
         let (command, address, _) = whose.reading(register);
         let slot = self
             .frame
@@ -340,12 +351,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for one when whose it is did not answer.
-    pub fn read(
-        &mut self,
-        whose: Target,
-        register: u16,
-        to: &mut [u8],
-    ) -> Result<(), ExchangeError> {
+    pub fn read(&mut self, whose: Target, register: u16, to: &mut [u8]) -> ExchangeResult {
         let got = self.count_reading(whose, register, to)?;
         let (command, _, expected) = whose.reading(register);
         check(whose, command, register, expected, got)
@@ -355,11 +361,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get<const N: usize>(
-        &mut self,
-        whose: Target,
-        register: u16,
-    ) -> Result<[u8; N], ExchangeError> {
+    pub fn get<const N: usize>(&mut self, whose: Target, register: u16) -> ExchangeResult<[u8; N]> {
         let mut bytes = [0; N];
         self.read(whose, register, &mut bytes)?;
         Ok(bytes)
@@ -369,7 +371,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get_u16(&mut self, whose: Target, register: u16) -> Result<u16, ExchangeError> {
+    pub fn get_u16(&mut self, whose: Target, register: u16) -> ExchangeResult<u16> {
         self.get(whose, register).map(u16::from_le_bytes)
     }
 
@@ -377,7 +379,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub(crate) fn get_u32(&mut self, whose: Target, register: u16) -> Result<u32, ExchangeError> {
+    pub(crate) fn get_u32(&mut self, whose: Target, register: u16) -> ExchangeResult<u32> {
         self.get(whose, register).map(u32::from_le_bytes)
     }
 
@@ -390,7 +392,7 @@ impl<'x> Registers<'x> {
         whose: Target,
         register: u16,
         bytes: &[u8],
-    ) -> Result<u16, ExchangeError> {
+    ) -> ExchangeResult<u16> {
         let (command, address, _) = whose.writing(register);
         let slot = self.frame.write(|it| {
             let slot = it.push(command, 0, address, bytes.len())?;
@@ -404,12 +406,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for one when whose it is did not take them.
-    pub fn write(
-        &mut self,
-        whose: Target,
-        register: u16,
-        bytes: &[u8],
-    ) -> Result<(), ExchangeError> {
+    pub fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> ExchangeResult {
         let got = self.count_writing(whose, register, bytes)?;
         let (command, _, expected) = whose.writing(register);
         check(whose, command, register, expected, got)
@@ -419,12 +416,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn put_u16(
-        &mut self,
-        whose: Target,
-        register: u16,
-        value: u16,
-    ) -> Result<(), ExchangeError> {
+    pub fn put_u16(&mut self, whose: Target, register: u16, value: u16) -> ExchangeResult {
         self.write(whose, register, &value.to_le_bytes())
     }
 
@@ -436,7 +428,7 @@ impl<'x> Registers<'x> {
         &mut self,
         from: Configured,
         register: u16,
-    ) -> Result<[u8; N], ExchangeError> {
+    ) -> ExchangeResult<[u8; N]> {
         let address = DatagramAddress::configured(from, register);
         let command = Command::Frmw;
         let slot = self.frame.write(|it| it.push(command, 0, address, N))?;
@@ -453,13 +445,13 @@ impl<'x> Registers<'x> {
         }
     }
 
-    fn ask(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> Result<u16, ExchangeError> {
+    fn ask(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> ExchangeResult<u16> {
         self.exchange.exchange(&mut self.frame)?;
         self.answer(slot, to)
     }
 
     /// What came back in the frame.
-    fn answer(&self, slot: crate::wire::Slot, to: &mut [u8]) -> Result<u16, ExchangeError> {
+    fn answer(&self, slot: crate::wire::Slot, to: &mut [u8]) -> ExchangeResult<u16> {
         let answer = Datagrams::of(self.frame.bytes())?
             .next()
             .ok_or(FrameError::Overrun)??;
@@ -483,7 +475,7 @@ fn check(
     register: u16,
     expected: u16,
     got: u16,
-) -> Result<(), ExchangeError> {
+) -> ExchangeResult {
     if got == expected {
         return Ok(());
     }

@@ -34,9 +34,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::bring_up::BringUpError;
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{
-    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy, Target,
-};
+use super::exchange::{BlockingExchange, Exchange, ExchangeResult, FrameBuffer, Registers, Target};
 use super::link::Link;
 use super::place::{self, ConfiguredDevice, Newcomer, Serials};
 use crate::sim::WirePort;
@@ -327,11 +325,11 @@ impl Completed<'_> {
 }
 
 impl Exchange for Completed<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.whoever(frame).exchange(frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         self.whoever(frame).exchange_once(frame)
     }
 
@@ -364,8 +362,5 @@ fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
 }
 
 fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    }
+    BlockingExchange::over(link)
 }

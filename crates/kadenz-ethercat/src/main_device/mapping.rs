@@ -11,7 +11,7 @@ use super::mailbox::Mail;
 use super::sdo::SdoError;
 use super::{assignment, dictionary};
 use crate::wire::coe::{Address, DataType};
-use crate::wire::sii::{Direction, Image, SyncManagerUse};
+use crate::wire::sii::{Direction, Image};
 
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -93,11 +93,7 @@ fn by_sii(sii: &[u8]) -> Vec<MappedManager> {
     };
     let numbered = (0_u8..16).zip(image.sync_managers());
     let managers = numbered.filter_map(|(number, default)| {
-        let direction = match default.usage {
-            SyncManagerUse::Outputs => Direction::Outputs,
-            SyncManagerUse::Inputs => Direction::Inputs,
-            _ => return None,
-        };
+        let direction = default.usage.direction()?;
         let of_it = image
             .pdos(direction)
             .zip(pdos_of(sii, direction))
@@ -224,7 +220,7 @@ pub fn placed<'m>(managers: &'m [MappedManager], share: &Share) -> Vec<Placed<'m
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -233,10 +229,7 @@ mod tests {
     #[test]
     fn what_is_mapped_fills_the_process_data_of_every_device() {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         for device in &mut bring_up::find(&mut registers).unwrap() {
             let managers = read(&mut registers, device).unwrap();

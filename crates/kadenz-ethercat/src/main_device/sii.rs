@@ -254,7 +254,7 @@ fn refusal(word: u32, status: u16) -> Result<(), SiiAccessError> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
@@ -264,10 +264,7 @@ mod tests {
 
     fn with_a_device(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         work(&mut Registers::by(&mut way));
     }
 

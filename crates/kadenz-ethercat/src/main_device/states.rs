@@ -7,7 +7,7 @@
 
 use std::time::Duration;
 
-use super::exchange::{ExchangeError, Registers, Target};
+use super::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, pdi_control};
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
@@ -66,7 +66,7 @@ pub const fn longest(to: State) -> Duration {
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
-pub fn read(registers: &mut Registers<'_>, whose: Target) -> Result<AlStatus, ExchangeError> {
+pub fn read(registers: &mut Registers<'_>, whose: Target) -> ExchangeResult<AlStatus> {
     registers.get_u16(whose, AL_STATUS).map(AlStatus)
 }
 
@@ -172,11 +172,7 @@ fn acknowledge(
 }
 
 /// Writes AL control, again if it still holds what the application has not looked at.
-fn ask(
-    registers: &mut Registers<'_>,
-    whose: Target,
-    control: AlControl,
-) -> Result<(), ExchangeError> {
+fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> ExchangeResult {
     let (command, _, expected) = whose.writing(AL_CONTROL);
     // Several that are asked again and again would never be ready all at once.
     let pause = match whose {

@@ -4,7 +4,7 @@
 
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
-use super::exchange::{ExchangeError, Registers, Target};
+use super::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use super::states;
 use crate::wire::register::{
     AL_STATUS_CODE, SII_CONFIGURATION, STATION_ADDRESS, SYNC_MANAGER, SYNC_MANAGER_SIZE,
@@ -56,7 +56,7 @@ pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<Surveyed>, DiscoverEr
 ///
 /// # Errors
 /// [`ExchangeError`] when one does not take it.
-pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> Result<(), ExchangeError> {
+pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeResult {
     let mut taken: Vec<u16> = Vec::with_capacity(met.len());
     for place in 0..met.len() {
         let has = met[place].device.station.0;
@@ -96,10 +96,7 @@ fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
-pub fn look_at_known(
-    registers: &mut Registers<'_>,
-    device: SubDevice,
-) -> Result<Surveyed, ExchangeError> {
+pub fn look_at_known(registers: &mut Registers<'_>, device: SubDevice) -> ExchangeResult<Surveyed> {
     let whose = device.whose();
     let device = discover::with_registers(registers, whose, device)?;
     state_of(registers, whose, device)
@@ -129,7 +126,7 @@ fn demand_as_configured(
     registers: &mut Registers<'_>,
     whose: Target,
     device: &SubDevice,
-) -> Result<Demand, ExchangeError> {
+) -> ExchangeResult<Demand> {
     let mut demand = Demand::default();
     let Ok(image) = Image::of(&device.sii) else {
         return Ok(demand);
@@ -169,17 +166,14 @@ fn demand_by_sii(image: &Image<'_>) -> Demand {
 mod tests {
     use super::*;
     use crate::main_device::bring_up;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
     fn with_humanoid(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         work(&mut Registers::by(&mut way));
     }
 

@@ -22,10 +22,7 @@ use crate::wire::{AlControl, State};
 fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
     let port = WirePort::new(humanoid(devices).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut waiting = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut found, None).unwrap();
@@ -49,10 +46,7 @@ fn run(link: &mut Link<WirePort>, cycle: &mut Cycle, cycles: u32) -> super::cycl
 
 fn to_op(link: &mut Link<WirePort>, cycle: &mut Cycle, count: u16) {
     run(link, cycle, 10);
-    let mut waiting = BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(link);
     let mut registers = Registers::by(&mut waiting);
     registers
         .put_u16(
@@ -124,10 +118,7 @@ fn outputs_reach_the_device_and_inputs_come_back() {
 
 /// Maps a part of a drive's process data nowhere: 0 its outputs, 1 its inputs.
 fn unmap(link: &mut Link<WirePort>, drive: &SubDevice, fmmu: u16) {
-    let mut waiting = BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(link);
     // The byte that says whether it works, and a reserved one.
     let register = FMMU + fmmu * FMMU_SIZE + 12;
     let mut registers = Registers::by(&mut waiting);
@@ -186,10 +177,7 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
 fn a_state_that_is_refused_is_told_with_its_reason() {
     let port = WirePort::new(humanoid(6).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut waiting = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut waiting);
     let found = discover::discover(&mut registers).unwrap();
     let drive = found

@@ -83,11 +83,8 @@ pub fn parse(file: &str, text: &str) -> Result<Plan, FileError> {
         let checked = reader.axis(axis)?;
         if axes.iter().any(|it| it.device == checked.device) {
             let cause = format!("another axis has the device {}", checked.device);
-            return Err(reader.error(
-                Some(axis.span()),
-                cause,
-                "give each axis a drive of its own",
-            ));
+            let remedy = "give each axis a drive of its own";
+            return Err(reader.error(Some(axis.span()), cause, remedy));
         }
         axes.push(checked);
     }
@@ -113,40 +110,29 @@ impl TextFile<'_> {
     }
 
     fn mode(&self, written: &MotionFile, cycle: Duration) -> Result<LoopMode, FileError> {
-        let word = written.mode.as_ref();
-        let wait = written.wait_us.as_ref();
-        match (word.map(|it| it.get_ref().as_str()), wait) {
-            (None | Some("pipelined"), None) => Ok(LoopMode::Pipelined),
-            (None | Some("pipelined"), Some(wait)) => {
-                let cause = "a pipelined loop waits for nothing";
-                Err(self.error(
-                    Some(wait.span()),
-                    cause,
-                    "remove wait_us, or write mode = \"synchronous\"",
-                ))
-            }
-            (Some("synchronous"), None) => Ok(LoopMode::Synchronous { wait: cycle / 2 }),
-            (Some("synchronous"), Some(us)) => {
-                let wait = Duration::from_micros(*us.get_ref());
-                if wait.is_zero() || wait >= cycle {
-                    let cause = format!("answers cannot be waited for {} us", us.get_ref());
-                    return Err(self.error(
-                        Some(us.span()),
-                        cause,
-                        "write more than 0 and less than the cycle",
-                    ));
-                }
-                Ok(LoopMode::Synchronous { wait })
-            }
-            (Some(other), _) => {
-                let cause = format!("there is no mode \"{other}\"");
-                Err(self.error(
-                    word.map(Spanned::span),
-                    cause,
-                    "write pipelined or synchronous",
-                ))
-            }
+        let words = ("there is no mode", "write pipelined or synchronous");
+        let is_synchronous = match &written.mode {
+            None => false,
+            Some(it) => self.one_of(it, &[("pipelined", false), ("synchronous", true)], words)?,
+        };
+        let Some(us) = &written.wait_us else {
+            return Ok(match is_synchronous {
+                false => LoopMode::Pipelined,
+                true => LoopMode::Synchronous { wait: cycle / 2 },
+            });
+        };
+        if !is_synchronous {
+            let cause = "a pipelined loop waits for nothing";
+            let remedy = "remove wait_us, or write mode = \"synchronous\"";
+            return Err(self.error(Some(us.span()), cause, remedy));
         }
+        let wait = Duration::from_micros(*us.get_ref());
+        if wait.is_zero() || wait >= cycle {
+            let cause = format!("answers cannot be waited for {} us", us.get_ref());
+            let remedy = "write more than 0 and less than the cycle";
+            return Err(self.error(Some(us.span()), cause, remedy));
+        }
+        Ok(LoopMode::Synchronous { wait })
     }
 
     fn overrun(&self, written: &MotionFile) -> Result<Overrun, FileError> {
@@ -164,7 +150,8 @@ impl TextFile<'_> {
     }
 
     fn safety(&self, written: &MotionFile) -> Result<Policy, FileError> {
-        let default = Policy::default();
+        let (default, safety) = (Policy::default(), &written.safety);
+        let (enabling, braking) = ((ENABLING_S, "to wait for drives"), (BRAKING_S, "to brake"));
         let cycles = |written: &Option<Spanned<Cycles>>, default| match written {
             None => Ok(default),
             Some(cycles) => match cycles.get_ref() {
@@ -177,22 +164,11 @@ impl TextFile<'_> {
             },
         };
         Ok(Policy {
-            lost: cycles(&written.safety.lost_cycles, default.lost)?,
-            late: cycles(&written.safety.late_cycles, default.late)?,
-            stop_on_fault: written
-                .safety
-                .stop_on_fault
-                .unwrap_or(default.stop_on_fault),
-            enabling: self.span(
-                &written.safety.enabling_s,
-                default.enabling,
-                (ENABLING_S, "to wait for drives"),
-            )?,
-            braking: self.span(
-                &written.safety.braking_s,
-                default.braking,
-                (BRAKING_S, "to brake"),
-            )?,
+            lost: cycles(&safety.lost_cycles, default.lost)?,
+            late: cycles(&safety.late_cycles, default.late)?,
+            stop_on_fault: safety.stop_on_fault.unwrap_or(default.stop_on_fault),
+            enabling: self.span(&safety.enabling_s, default.enabling, enabling)?,
+            braking: self.span(&safety.braking_s, default.braking, braking)?,
         })
     }
 
@@ -249,12 +225,10 @@ impl TextFile<'_> {
             let remedy = "write a number above 0; reverse = true turns the joint round";
             Err(self.error(Some(number.span()), cause, remedy))
         };
+        let velocity = "number of units for a turn a second";
         Ok(UnitSettings {
             increments: positive(&axis.increments_per_turn, "number of increments a turn")?,
-            velocity: positive(
-                &axis.velocity_per_turn,
-                "number of units for a turn a second",
-            )?,
+            velocity: positive(&axis.velocity_per_turn, velocity)?,
             gear: positive(&axis.gear, "gear ratio")?,
             rated: positive(&axis.rated_torque, "torque in N m")?,
             reverse: axis.reverse,
@@ -265,19 +239,13 @@ impl TextFile<'_> {
         let Some(word) = &axis.control else {
             return Ok(Control::Position);
         };
-        match word.get_ref().as_str() {
-            "position" => Ok(Control::Position),
-            "velocity" => Ok(Control::Velocity),
-            "torque" => Ok(Control::Torque),
-            other => {
-                let cause = format!("there is no control \"{other}\"");
-                Err(self.error(
-                    Some(word.span()),
-                    cause,
-                    "write position, velocity or torque",
-                ))
-            }
-        }
+        let controls = [
+            ("position", Control::Position),
+            ("velocity", Control::Velocity),
+            ("torque", Control::Torque),
+        ];
+        let words = ("there is no control", "write position, velocity or torque");
+        self.one_of(word, &controls, words)
     }
 
     fn gains(
@@ -306,11 +274,8 @@ impl TextFile<'_> {
             return Ok(gains);
         }
         let cause = "no regulator has such gains";
-        Err(self.error(
-            Some(written.span()),
-            cause,
-            "write finite numbers from 0 on",
-        ))
+        let remedy = "write finite numbers from 0 on";
+        Err(self.error(Some(written.span()), cause, remedy))
     }
 
     fn limits(&self, axis: &AxisSection) -> Result<Limits, FileError> {
@@ -318,12 +283,10 @@ impl TextFile<'_> {
         let Some(written) = &axis.limits else {
             return Ok(default);
         };
+        let it = written.get_ref();
         let limits = Limits {
-            velocity: written.get_ref().velocity.unwrap_or(default.velocity),
-            acceleration: written
-                .get_ref()
-                .acceleration
-                .unwrap_or(default.acceleration),
+            velocity: it.velocity.unwrap_or(default.velocity),
+            acceleration: it.acceleration.unwrap_or(default.acceleration),
         };
         self.sensible(limits, written.span())
     }
@@ -333,11 +296,8 @@ impl TextFile<'_> {
             return Ok(limits);
         }
         let cause = "no axis moves within such limits";
-        Err(self.error(
-            Some(at),
-            cause,
-            "write a velocity (rad/s) and an acceleration (rad/s2) above 0",
-        ))
+        let remedy = "write a velocity (rad/s) and an acceleration (rad/s2) above 0";
+        Err(self.error(Some(at), cause, remedy))
     }
 }
 

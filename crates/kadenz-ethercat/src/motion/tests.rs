@@ -14,7 +14,7 @@ use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{find, prepare as prepare_all};
 use crate::main_device::cycle::Cycle;
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy, Target};
+use crate::main_device::exchange::{BlockingExchange, Registers, Target};
 use crate::main_device::link::Link;
 use crate::main_device::mailbox::Mail;
 use crate::main_device::sdo;
@@ -88,12 +88,12 @@ impl Bench {
         let mut bench = Self::in_safe_op(segment, prepare, change)?;
         let devices = bench.devices();
         operate(
-            &mut Loop {
-                link: &mut bench.link,
-                cycle: &mut bench.cycle,
-                queue: &AcyclicQueue::default(),
-                stop: &AtomicBool::new(false),
-            },
+            &mut Loop::new(
+                &mut bench.link,
+                &mut bench.cycle,
+                &AcyclicQueue::default(),
+                &AtomicBool::new(false),
+            ),
             devices,
             &bench.settings,
             &mut VirtualTime,
@@ -109,10 +109,7 @@ impl Bench {
         change: impl FnOnce(&mut Plan),
     ) -> Result<Self, PlanError> {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
         prepare(&mut registers, &mut found);
@@ -137,10 +134,7 @@ impl Bench {
 
     fn ask_for_op(&mut self) {
         let devices = Target::All(self.devices());
-        let mut way = BlockingExchange {
-            link: &mut self.link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut self.link);
         let op = AlControl::request(State::Op).0;
         let mut registers = Registers::by(&mut way);
         registers.put_u16(devices, AL_CONTROL, op).unwrap();
@@ -189,12 +183,12 @@ impl Bench {
                 }));
             }
         };
-        Loop {
-            link: &mut self.link,
-            cycle: &mut self.cycle,
-            queue: &AcyclicQueue::default(),
-            stop: &AtomicBool::new(false),
-        }
+        Loop::new(
+            &mut self.link,
+            &mut self.cycle,
+            &AcyclicQueue::default(),
+            &AtomicBool::new(false),
+        )
         .run(&settings, time, &mut controller, &mut |_: &CycleReport<
             '_,
         >| ())
@@ -403,10 +397,7 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
 #[test]
 fn a_device_that_is_no_drive_or_not_there_is_an_error_that_says_so() {
     let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let plan = demo(&mut registers, &mut found).unwrap();

@@ -113,12 +113,12 @@ impl LoopThreads {
                 self.health.note(outcome);
             }
         };
-        let mut bus = Loop {
-            link: &mut prepared.link,
-            cycle: &mut prepared.cycle,
-            queue: &self.queue,
-            stop: &self.halt,
-        };
+        let mut bus = Loop::new(
+            &mut prepared.link,
+            &mut prepared.cycle,
+            &self.queue,
+            &self.halt,
+        );
         // Its readers hear at once which cycle was the last: to leave may take longer than an image may be old.
         let mut observer = (&*self.timing, health, observer);
         bus.run_locked(settings, time, phase, controller, &mut observer)

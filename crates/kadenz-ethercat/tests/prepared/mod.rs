@@ -4,7 +4,7 @@
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::cycle::Cycle;
 use kadenz_ethercat::main_device::device::SubDevice;
-use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use kadenz_ethercat::main_device::exchange::{BlockingExchange, Registers};
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -15,10 +15,7 @@ pub fn prepared<R>(
     before: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> R,
 ) -> (Link<WirePort>, Cycle, R) {
     let mut link = Link::new(WirePort::new(humanoid(devices).build().unwrap()), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let done = before(&mut registers, &mut found);

@@ -2,11 +2,16 @@
 #![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
 #![allow(dead_code, reason = "each test uses its part")]
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use kadenz_ethercat::control::inline_loop::InlineLoop;
-use kadenz_ethercat::control::supervisor::SegmentSupervisor;
+use kadenz_ethercat::control::notice::Subscription;
+use kadenz_ethercat::control::supervisor::{DeviceTable, SegmentSupervisor, Setup};
+use kadenz_ethercat::main_device::cycle::Cycle;
+use kadenz_ethercat::main_device::device::SubDevice;
 use kadenz_ethercat::main_device::exchange::Exchange as _;
+use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
@@ -14,6 +19,47 @@ use kadenz_ethercat::sim::{DeviceId, Segment};
 
 /// Longer than anything takes, by the segment's time.
 const LONG: Duration = Duration::from_secs(10);
+
+/// A loop of 1 ms, its supervisor, and what that tells.
+pub struct Rig {
+    pub inline_loop: InlineLoop<WirePort>,
+    pub supervisor: SegmentSupervisor,
+    pub device_table: Arc<DeviceTable>,
+    pub notices: Subscription,
+}
+
+impl Rig {
+    /// Of devices in SAFEOP; `set_up` is done for each that comes back.
+    pub fn of(
+        link: Link<WirePort>,
+        cycle: Cycle,
+        devices: Vec<SubDevice>,
+        set_up: Option<Setup>,
+    ) -> Self {
+        let layout = cycle.layout().clone();
+        let inline_loop = InlineLoop::new(link, cycle, Duration::from_millis(1));
+        let mut supervisor = SegmentSupervisor::new(devices, &layout, inline_loop.health());
+        if let Some(set_up) = set_up {
+            supervisor = supervisor.with_setup(set_up);
+        }
+        Self {
+            device_table: supervisor.device_table(),
+            notices: supervisor.notices().subscribe(10_000),
+            inline_loop,
+            supervisor,
+        }
+    }
+
+    pub fn is_well(&self) -> bool {
+        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
+    }
+}
+
+impl Tended for Rig {
+    fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor) {
+        (&mut self.inline_loop, &mut self.supervisor)
+    }
+}
 
 /// Whoever has a loop and its supervisor in its hands.
 pub trait Tended {

@@ -10,7 +10,7 @@ use super::subscription::SubscriptionOptions;
 use super::subscription_core::SubscriptionCore;
 use crate::arrival::{Arrival, Payload, SenderId, Stamps};
 use crate::channel::Pattern;
-use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Wait, Wake};
+use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Take, Wait, Wake};
 use crate::sync::{Arc, Lock, Thread, thread};
 
 /// A wire of names alone.
@@ -78,11 +78,7 @@ impl Inlet for End {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        _: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, _: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         loop {
             match self.0.next() {
                 Next::Woken => return Ok(Received::Woken),
@@ -115,10 +111,7 @@ fn wire() -> (std::sync::Arc<Wire>, Arc<LeaderFollowers>) {
 
 fn core(leader_followers: &Arc<LeaderFollowers>, id: u64, name: &str) -> SubscriptionCore {
     let patterns = vec![Pattern::new(name).unwrap()];
-    let options = SubscriptionOptions {
-        queue: 1,
-        ..SubscriptionOptions::default()
-    };
+    let options = SubscriptionOptions::with_queue(1);
     SubscriptionCore::open(leader_followers.clone(), RouteId(id), patterns, &options).unwrap()
 }
 

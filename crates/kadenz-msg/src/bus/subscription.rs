@@ -25,6 +25,17 @@ pub struct SubscriptionOptions {
     pub contract: Contract,
 }
 
+impl SubscriptionOptions {
+    /// The defaults, but that so many messages may wait.
+    #[must_use]
+    pub fn with_queue(queue: usize) -> Self {
+        Self {
+            queue,
+            ..Self::default()
+        }
+    }
+}
+
 impl Default for SubscriptionOptions {
     fn default() -> Self {
         Self {

@@ -1,13 +1,15 @@
 //! The encoding of messages: big-endian, in a caller's buffer.
 //!
 //! # Real-time safety
-//! Nothing here allocates but [`Reader::string`] and the `read_` functions that fill vectors, and
-//! those only where the vector is too short.
+//! Nothing here allocates but [`Reader::string`], [`Reader::vector`] and [`Reader::list`], and those only
+//! where what they fill is too short.
 
+mod element;
 mod primitive;
 mod reader;
 mod writer;
 
+pub use element::{ArrayElement, DecodeResult, EncodeResult, Lengths, Stated, length};
 pub use primitive::Primitive;
 pub use reader::{DecodeError, Reader, View};
 pub use writer::{EncodeError, Writer};

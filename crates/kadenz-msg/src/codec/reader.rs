@@ -1,6 +1,6 @@
 use std::marker::PhantomData;
 
-use super::{Fingerprint, Primitive};
+use super::{ArrayElement, DecodeResult, Fingerprint, Primitive};
 
 /// Reads members one after the other; bytes from strangers never make it panic, nor allocate more
 /// than they are long.
@@ -172,6 +172,31 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
+    /// An array of arrays, strings or messages, over what is there. Where it has a variable length, all its lengths
+    /// are told, the outermost first, and how many bytes an element takes at least. Allocates only where a vector or
+    /// a string has too little room, and none for elements that the message has no room for.
+    ///
+    /// # Errors
+    /// Where a length is negative, what is left cannot hold so many elements, or an element cannot be read.
+    pub fn list<E: ArrayElement>(
+        &mut self,
+        member: &'static str,
+        into: &mut E,
+        lengths: &[i64],
+        least: usize,
+    ) -> DecodeResult {
+        for stated in lengths {
+            Self::length(member, *stated)?;
+        }
+        // A vector of numbers is looked for as a whole.
+        let is_vector_of_numbers = lengths.len() == 1 && E::IS_NUMBER;
+        if !lengths.is_empty() && !is_vector_of_numbers {
+            let lengths = lengths.iter().map(|it| usize::try_from(*it).unwrap_or(0));
+            self.find_room(member, &lengths, least)?;
+        }
+        E::get_all(std::slice::from_mut(into), self, (member, lengths))
+    }
+
     /// The elements of an array as they lie in the message; nothing is copied.
     ///
     /// # Errors
@@ -237,11 +262,20 @@ impl<'a> Reader<'a> {
         lengths: &[usize],
         least: usize,
     ) -> Result<(), DecodeError> {
+        self.find_room(member, &lengths.iter().copied(), least)
+    }
+
+    fn find_room(
+        &mut self,
+        member: &'static str,
+        lengths: &(impl Iterator<Item = usize> + Clone),
+        least: usize,
+    ) -> DecodeResult {
         // Rows count where they are empty, too.
-        let filled = lengths.iter().take_while(|it| **it > 0);
-        let count = filled.fold(1_usize, |count, it| count.saturating_mul(*it));
-        let empty = lengths.first() == Some(&0);
-        if least > 0 && !lengths.contains(&0) {
+        let filled = lengths.clone().take_while(|it| *it > 0);
+        let count = filled.fold(1_usize, usize::saturating_mul);
+        let empty = lengths.clone().next() == Some(0);
+        if least > 0 && lengths.clone().all(|it| it > 0) {
             let possible = self.left() / least;
             let fits = count <= possible;
             return if fits {

@@ -1,4 +1,4 @@
-use super::Primitive;
+use super::{ArrayElement, EncodeResult, Primitive};
 
 /// Writes members one after the other into a caller's buffer.
 ///
@@ -121,6 +121,21 @@ impl<'a> Writer<'a> {
         self.value(length)?;
         self.bytes(text.as_bytes())?;
         self.value(0_u8)
+    }
+
+    /// An array of arrays, strings or messages. Each variable array in it has a member that states its length: its
+    /// name, and what it says.
+    ///
+    /// # Errors
+    /// Where a variable array has another length than is stated, an element cannot be written, or the buffer is too
+    /// short.
+    pub fn list<E: ArrayElement>(
+        &mut self,
+        member: &'static str,
+        array: &E,
+        stated: &[(&'static str, i64)],
+    ) -> EncodeResult {
+        E::put_all(std::slice::from_ref(array), self, (member, stated))
     }
 
     /// Holds the length of a variable array against the member that states it.

@@ -1,6 +1,5 @@
 //! A file on a disk that fails as it is told to, for tests of what happens then.
 
-use std::fmt;
 use std::io::{self, Write};
 use std::thread;
 use std::time::Duration;
@@ -85,11 +84,7 @@ impl FaultyFile {
     }
 }
 
-impl fmt::Debug for FaultyFile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.debug_struct("FaultyFile").finish_non_exhaustive()
-    }
-}
+show_fields!(FaultyFile: );
 
 impl Write for FaultyFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {

@@ -36,7 +36,7 @@ use crate::provider::{Provider as _, ProviderError};
 pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
     if address.scheme() != "udpm" {
         let reason = format!("{}:// is not multicast", address.scheme());
-        return Err(address.failed(reason, "give a URL that begins with udpm://"));
+        return Err(address.wrong(reason, "give a URL that begins with udpm://"));
     }
     let bus = Udpm::open(address)?;
     let asked = bus.asked();

@@ -72,7 +72,7 @@ impl FileProvider {
         let speed = parameters.text("speed").map(str::parse::<f64>).transpose();
         let speed = speed.ok().filter(|it| it.is_none_or(f64::is_finite));
         let speed = speed.ok_or_else(|| {
-            address.failed(
+            address.wrong(
                 "the speed is not a number",
                 "give 1, 0.5 or the like; 0 for no pauses",
             )
@@ -82,7 +82,7 @@ impl FileProvider {
         parameters.finish()?;
         let path = PathBuf::from(address.location());
         if path.as_os_str().is_empty() {
-            return Err(address.failed("it names no file", "write file:///path/to/log"));
+            return Err(address.wrong("it names no file", "write file:///path/to/log"));
         }
         let role = match mode {
             Mode::Read => Role::Reads(PlayOptions {
@@ -136,7 +136,7 @@ impl Provider for FileProvider {
             }
             Role::Reads(_) => Err(self
                 .address
-                .failed("it is read", "write by ?mode=w or ?mode=a")),
+                .wrong("it is read", "write by ?mode=w or ?mode=a")),
         }
     }
 
@@ -147,7 +147,7 @@ impl Provider for FileProvider {
         };
         let failed = |error: LogError| {
             let remedy = "`kadenz log info` says what is in a log";
-            self.address.failed(error.to_string(), remedy)
+            self.address.wrong(error.to_string(), remedy)
         };
         let reader = log::open(&self.path).map_err(failed)?;
         let player = Player::new(reader, options).map_err(failed)?;

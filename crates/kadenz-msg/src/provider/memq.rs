@@ -13,7 +13,7 @@ use kadenz_rt::clock;
 use super::stream::{Buffered, Publish};
 use super::{
     BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More,
-    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Wait, Wake,
+    Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Take, Wait, Wake,
 };
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::{Channel, Pattern};
@@ -261,11 +261,7 @@ impl Inlet for MemqInlet {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let received = self.wait(wait);
         let Received::Messages(count) = received else {
             return Ok(received);

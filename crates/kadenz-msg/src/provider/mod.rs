@@ -105,11 +105,7 @@ pub trait Inlet: Send + fmt::Debug {
     ///
     /// # Errors
     /// Where nothing can be received now. The inlet stays usable, and the next call tries again.
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError>;
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError>;
 
     /// A way to end its wait from another thread.
     fn waker(&self) -> Arc<dyn Wake>;
@@ -125,6 +121,9 @@ pub trait Inlet: Send + fmt::Debug {
         None
     }
 }
+
+/// Takes messages, one after another.
+pub type Take<'t> = &'t mut dyn FnMut(Arrival<'_>) -> More;
 
 /// Ends an inlet's wait. Using it while the inlet does not wait ends its next wait.
 ///

@@ -13,7 +13,7 @@
 //! assert_eq!(parameters.bytes("reassembly")?, Some(16_000_000));
 //! assert_eq!(parameters.text("iface"), None);
 //! parameters.finish()?; // an error where the URL says something that was not asked for
-//! # Ok::<(), kadenz_msg::provider::parameters::AddressError>(())
+//! # Ok::<(), kadenz_msg::provider::ProviderError>(())
 //! ```
 
 use std::net::{IpAddr, SocketAddr};
@@ -36,33 +36,6 @@ pub struct Address {
     given: Vec<(String, String)>,
 }
 
-/// Why a URL does not say what a provider needs to know.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{url}: {reason}; {remedy}")]
-pub struct AddressError {
-    /// The URL.
-    pub url: String,
-    /// What is wrong with it.
-    pub reason: String,
-    /// What mends it.
-    pub remedy: String,
-}
-
-impl From<AddressError> for ProviderError {
-    fn from(error: AddressError) -> Self {
-        let AddressError {
-            url,
-            reason,
-            remedy,
-        } = error;
-        Self {
-            url,
-            reason,
-            remedy,
-        }
-    }
-}
-
 impl Address {
     /// Takes `scheme://location?name=value&name=value` apart. A parameter with nothing behind its `=`
     /// counts as not given, as in LCM. `%20` and the like are decoded in values.
@@ -70,8 +43,8 @@ impl Address {
     /// # Errors
     /// Where there is no scheme, a parameter has no `=` or stands there twice, or the URL is longer
     /// than 4096 bytes.
-    pub fn parse(url: &str) -> Result<Self, AddressError> {
-        let wrong = |reason: String, remedy: &str| AddressError {
+    pub fn parse(url: &str) -> Result<Self, ProviderError> {
+        let wrong = |reason: String, remedy: &str| ProviderError {
             url: url.chars().take(MAX).collect(),
             reason,
             remedy: remedy.to_owned(),
@@ -135,7 +108,7 @@ impl Address {
     ///
     /// # Errors
     /// Where there is a port that is none.
-    pub(crate) fn host_and_port(&self) -> Result<(&str, Option<u16>), AddressError> {
+    pub(crate) fn host_and_port(&self) -> Result<(&str, Option<u16>), ProviderError> {
         let place = self.location.split('/').next().unwrap_or_default();
         let is_v6 = place.starts_with('[');
         let (host, port) = match place.rsplit_once(':') {
@@ -163,7 +136,7 @@ impl Address {
         &self,
         host_by_default: IpAddr,
         port_by_default: u16,
-    ) -> Result<SocketAddr, AddressError> {
+    ) -> Result<SocketAddr, ProviderError> {
         let (host, port) = self.host_and_port()?;
         let ip = if host.is_empty() {
             host_by_default
@@ -192,20 +165,14 @@ impl Address {
         }
     }
 
-    /// An error about this URL.
+    /// An error about this URL, or of a provider that was opened by it.
     #[must_use]
-    pub fn wrong(&self, reason: impl Into<String>, remedy: impl Into<String>) -> AddressError {
-        AddressError {
+    pub fn wrong(&self, reason: impl Into<String>, remedy: impl Into<String>) -> ProviderError {
+        ProviderError {
             url: self.text.clone(),
             reason: reason.into(),
             remedy: remedy.into(),
         }
-    }
-
-    /// An error of a provider that was opened by this URL.
-    #[must_use]
-    pub fn failed(&self, reason: impl Into<String>, remedy: impl Into<String>) -> ProviderError {
-        self.wrong(reason, remedy).into()
     }
 }
 
@@ -236,7 +203,7 @@ impl<'a> UrlParameters<'a> {
         &mut self,
         name: &'static str,
         range: RangeInclusive<u64>,
-    ) -> Result<Option<u64>, AddressError> {
+    ) -> Result<Option<u64>, ProviderError> {
         let remedy = format!(
             "give a whole number from {} to {}",
             range.start(),
@@ -251,7 +218,7 @@ impl<'a> UrlParameters<'a> {
     ///
     /// # Errors
     /// Where it is none.
-    pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, AddressError> {
+    pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, ProviderError> {
         self.typed(name, "give a number above 0, as 0.5", |text| {
             let number: f64 = text.parse().ok()?;
             (number.is_finite() && number > 0.0).then_some(number)
@@ -262,7 +229,7 @@ impl<'a> UrlParameters<'a> {
     ///
     /// # Errors
     /// Where it is none.
-    pub fn bytes(&mut self, name: &'static str) -> Result<Option<usize>, AddressError> {
+    pub fn bytes(&mut self, name: &'static str) -> Result<Option<usize>, ProviderError> {
         let remedy = "give bytes, with kB, MB, GB (1000) or KiB, MiB, GiB (1024), as 16MB";
         self.typed(name, remedy, bytes)
     }
@@ -271,7 +238,7 @@ impl<'a> UrlParameters<'a> {
     ///
     /// # Errors
     /// Where it is none.
-    pub fn span(&mut self, name: &'static str) -> Result<Option<Duration>, AddressError> {
+    pub fn span(&mut self, name: &'static str) -> Result<Option<Duration>, ProviderError> {
         self.typed(name, "give a span with ns, us, ms or s, as 50us", span)
     }
 
@@ -279,7 +246,7 @@ impl<'a> UrlParameters<'a> {
     ///
     /// # Errors
     /// Where it is none of them.
-    pub fn switch(&mut self, name: &'static str) -> Result<Option<bool>, AddressError> {
+    pub fn switch(&mut self, name: &'static str) -> Result<Option<bool>, ProviderError> {
         self.typed(name, "give yes or no", |text| match text {
             "yes" | "true" | "1" | "on" => Some(true),
             "no" | "false" | "0" | "off" => Some(false),
@@ -295,7 +262,7 @@ impl<'a> UrlParameters<'a> {
         &mut self,
         name: &'static str,
         words: &[(&str, T)],
-    ) -> Result<Option<T>, AddressError> {
+    ) -> Result<Option<T>, ProviderError> {
         let list: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
         let remedy = format!("give one of {}", list.join(", "));
         self.typed(name, &remedy, |text| {
@@ -308,7 +275,7 @@ impl<'a> UrlParameters<'a> {
     ///
     /// # Errors
     /// Where the URL has a parameter that this provider does not know.
-    pub fn finish(self) -> Result<(), AddressError> {
+    pub fn finish(self) -> Result<(), ProviderError> {
         let mut given = self.address.given.iter();
         let Some((name, _)) = given.find(|(name, _)| !self.known.contains(&name.as_str())) else {
             return Ok(());
@@ -330,7 +297,7 @@ impl<'a> UrlParameters<'a> {
         name: &'static str,
         remedy: &str,
         read: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<Option<T>, AddressError> {
+    ) -> Result<Option<T>, ProviderError> {
         let Some(text) = self.text(name) else {
             return Ok(None);
         };

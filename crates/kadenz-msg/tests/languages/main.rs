@@ -10,15 +10,18 @@
     reason = "random members are made of random bits"
 )]
 
+#[path = "../golden/mod.rs"]
+mod golden;
 mod messages;
 mod tools;
 
 use std::path::Path;
 use std::process::Command;
 
+use golden::{hex, types};
 use kadenz_msg::generate::{self, GenerateError, Language};
 use kadenz_msg::types::Types;
-use messages::{Case, cases, fields, hex, hostile, types};
+use messages::{Case, cases, fields, hostile};
 use tools::{code, java, list, octave, output, program, python, sanitized};
 
 /// Gives messages, a line each, to a program that answers with the bytes it encodes again, or `refused: `

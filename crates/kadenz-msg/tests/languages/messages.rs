@@ -1,7 +1,6 @@
 //! Messages that every language is given: LCM's own, ours with random members, and damaged ones.
 
-use std::path::PathBuf;
-
+use crate::golden::{bytes, types};
 use kadenz_msg::types::{Definition, Dimension, Member, MemberType, PrimitiveType, Types};
 use serde_json::{Map, Value as Json, json};
 
@@ -15,30 +14,9 @@ pub(crate) struct Case {
     pub(crate) valid: bool,
 }
 
-fn conformance() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-types")
-}
-
-pub(crate) fn types() -> Types {
-    Types::from_files([conformance().join("types")]).unwrap()
-}
-
-pub(crate) fn bytes(hex: &str) -> Vec<u8> {
-    let digits = hex.as_bytes().chunks(2);
-    let digits = digits.map(|it| std::str::from_utf8(it).unwrap());
-    digits
-        .map(|it| u8::from_str_radix(it, 16).unwrap())
-        .collect()
-}
-
-pub(crate) fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|it| format!("{it:02x}")).collect()
-}
-
 /// What Python's lcm encoded.
 fn golden() -> Vec<(String, Vec<u8>)> {
-    let text = std::fs::read_to_string(conformance().join("messages.json")).unwrap();
-    let json: Json = serde_json::from_str(&text).unwrap();
+    let json = crate::golden::golden();
     let text = |it: &Json| it.as_str().unwrap().to_owned();
     let messages = json["messages"].as_array().unwrap().iter();
     let messages = messages.map(|it| (text(&it["type"]), bytes(&text(&it["hex"]))));

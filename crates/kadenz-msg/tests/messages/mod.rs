@@ -44,29 +44,19 @@ impl kadenz_msg::message::Message for Plain {
 
     fn body_length(&self) -> usize {
         let mut length = 4;
-        length += self.words.iter().map(|it| 5 + it.len()).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.words);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.number)?;
-        for it in &self.words {
-            writer.string("words", it)?;
-        }
+        writer.list("words", &self.words, &[])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.number = reader.value("number")?;
-        for it in &mut self.words {
-            reader.string("words", it)?;
-        }
+        reader.list("words", &mut self.words, &[], 0)?;
         Ok(())
     }
 }

@@ -111,6 +111,23 @@ struct Begun {
     ending: bool,
 }
 
+impl<'l, P> Loop<'l, P> {
+    /// A loop of these.
+    pub fn new(
+        link: &'l mut Link<P>,
+        cycle: &'l mut Cycle,
+        queue: &'l AcyclicQueue,
+        stop: &'l AtomicBool,
+    ) -> Self {
+        Self {
+            link,
+            cycle,
+            queue,
+            stop,
+        }
+    }
+}
+
 impl<P: Port> Loop<'_, P> {
     /// Runs until it is stopped, by its own beat. See [`run_locked`](Self::run_locked).
     pub fn run(

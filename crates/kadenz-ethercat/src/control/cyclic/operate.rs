@@ -3,9 +3,7 @@
 use std::ops::ControlFlow;
 
 use super::{Controller, CycleContext, CycleReport, Loop, LoopSettings, Overrun, Timekeeper};
-use crate::main_device::exchange::{
-    BlockingExchange, ExchangeError, Registers, RetryPolicy, Target,
-};
+use crate::main_device::exchange::{BlockingExchange, ExchangeError, Registers, Target};
 use crate::main_device::states::longest;
 use crate::port::Port;
 use crate::wire::register::AL_CONTROL;
@@ -55,10 +53,7 @@ pub fn operate<P: Port>(
         ..settings
     };
     bus.run(&some, time, &mut (), &mut ());
-    let mut way = BlockingExchange {
-        link: bus.link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(bus.link);
     let op = AlControl::request(State::Op).0;
     Registers::by(&mut way).put_u16(Target::All(devices), AL_CONTROL, op)?;
     let mut wait = Wait {

@@ -5,7 +5,7 @@ use super::*;
 use crate::control::locked::Locked;
 use crate::control::process_image::Reader;
 use crate::main_device::bring_up::{find, prepare};
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, Registers};
 use crate::port::Side;
 use crate::sim::WirePort;
 use crate::sim::fault::{Fault, FrameFault, WireFault};
@@ -26,10 +26,7 @@ impl Bench {
     fn new(devices: u16) -> Self {
         let port = WirePort::new(humanoid(usize::from(devices)).build().unwrap());
         let mut link = Link::new(port, 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut found = find(&mut registers).unwrap();
         let cycle = prepare(&mut registers, &mut found, None).unwrap();
@@ -50,12 +47,7 @@ impl Bench {
     }
 
     fn bus(&mut self) -> Loop<'_, WirePort> {
-        Loop {
-            link: &mut self.link,
-            cycle: &mut self.cycle,
-            queue: &self.queue,
-            stop: &self.stop,
-        }
+        Loop::new(&mut self.link, &mut self.cycle, &self.queue, &self.stop)
     }
 
     fn inflict(&mut self, fault: FrameFault) {

@@ -13,7 +13,7 @@ use crate::control::phase::{self, Follow};
 use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{BringUpError, find, prepare};
 use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncError, start_sync};
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, Registers};
 use crate::main_device::link::Link;
 use crate::sim::WirePort;
 use crate::sim::file::{BuildError, Kind, SegmentPlan};
@@ -128,10 +128,7 @@ pub fn measure_on(
         ..LoopSettings::every(experiment.interval)?
     };
     let mut link = segment(experiment, interval_ns, plan)?;
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers)?;
     let stamps = devices
@@ -149,12 +146,7 @@ pub fn measure_on(
     }
     let mut cycle = prepare(&mut registers, &mut devices, clocks.reference())?;
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
-    let mut bus = Loop {
-        link: &mut link,
-        cycle: &mut cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
     let mut phase = Follow::new(
         phase::PhaseSettings::every(interval_ns),

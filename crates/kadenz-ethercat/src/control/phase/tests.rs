@@ -9,7 +9,7 @@ use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Epoch};
 use crate::main_device::cycle::Cycle;
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, Registers};
 use crate::main_device::link::Link;
 use crate::port::Port as _;
 use crate::sim::WirePort;
@@ -211,10 +211,7 @@ fn humanoid_with_clocks(drift_ppm: f64) -> (Link<WirePort>, Cycle) {
     let mut plan = humanoid(59);
     plan.devices[0].drift_ppm = drift_ppm;
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
     let measured =
@@ -250,12 +247,7 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: LoopMode) -> (
     let mut beats = Vec::new();
     let mut last = Step::default();
     let mut phase = Follow::new(PhaseSettings::every(MS), |step: &Step| last = *step);
-    let mut bus = Loop {
-        link,
-        cycle,
-        queue: &queue,
-        stop: &stop,
-    };
+    let mut bus = Loop::new(link, cycle, &queue, &stop);
     bus.run_locked(
         &settings,
         &mut Late(Random::new(5), 30_000),

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, FrameBuffer, Target};
 use crate::wire::{DATAGRAM_OVERHEAD, Datagrams, ETHERNET_HEADER, FrameError, MAX_FRAME, Slot};
 
 /// Bytes of datagrams that the longest frame has.
@@ -99,7 +99,7 @@ impl Batch {
     }
 
     /// Sends all and takes the answers in.
-    pub(super) fn send(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+    pub(super) fn send(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let mut frame = FrameBuffer::default();
         let mut start = 0;
         while start < self.asks.len() {
@@ -131,11 +131,7 @@ impl Batch {
         fitting.unwrap_or(self.asks.len())
     }
 
-    fn fill(
-        &self,
-        frame: &mut FrameBuffer,
-        asks: Range<usize>,
-    ) -> Result<Vec<Slot>, ExchangeError> {
+    fn fill(&self, frame: &mut FrameBuffer, asks: Range<usize>) -> ExchangeResult<Vec<Slot>> {
         let slots = frame.write(|writer| {
             let mut slots = Vec::with_capacity(asks.len());
             for ask in &self.asks[asks] {
@@ -155,12 +151,7 @@ impl Batch {
         Ok(slots)
     }
 
-    fn take_in(
-        &mut self,
-        frame: &FrameBuffer,
-        start: usize,
-        slots: &[Slot],
-    ) -> Result<(), ExchangeError> {
+    fn take_in(&mut self, frame: &FrameBuffer, start: usize, slots: &[Slot]) -> ExchangeResult {
         let mut answers = Datagrams::of(frame.bytes())?;
         for (ask, slot) in self.asks[start..].iter_mut().zip(slots) {
             let answer = answers.next().ok_or(FrameError::Overrun)??;

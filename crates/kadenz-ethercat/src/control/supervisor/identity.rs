@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::batch::{AskId, Batch};
-use crate::main_device::exchange::{Exchange, ExchangeError, Registers, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, Registers, Target};
 use crate::wire::register::sii_control::{BUSY, EIGHT_BYTES, NOT_ACKNOWLEDGED, READ};
 use crate::wire::register::{
     AL_STATUS, DL_STATUS, SII_CONFIGURATION, SII_CONTROL, STATION_ADDRESS, TYPE,
@@ -65,7 +65,7 @@ pub(super) fn read(
     exchange: &mut dyn Exchange,
     stations: &[Configured],
     frame_bytes: usize,
-) -> Result<Vec<Option<Identity>>, ExchangeError> {
+) -> ExchangeResult<Vec<Option<Identity>>> {
     let mut all: Vec<_> = stations
         .iter()
         .map(|station| EepromReadState {
@@ -93,7 +93,7 @@ fn own(
     stations: &[Configured],
     owners: &[u8],
     mut batch: Batch,
-) -> Result<(), ExchangeError> {
+) -> ExchangeResult {
     for station in stations {
         batch.together();
         for owner in owners {
@@ -108,7 +108,7 @@ fn ask(
     exchange: &mut dyn Exchange,
     all: &mut [EepromReadState],
     mut batch: Batch,
-) -> Result<(), ExchangeError> {
+) -> ExchangeResult {
     let mut asked: Vec<(usize, AskId)> = Vec::new();
     for (place, reading) in all.iter().enumerate() {
         if reading.is_done() || reading.under_way {
@@ -137,7 +137,7 @@ fn look(
     exchange: &mut dyn Exchange,
     all: &mut [EepromReadState],
     mut batch: Batch,
-) -> Result<(), ExchangeError> {
+) -> ExchangeResult {
     let mut asked: Vec<(usize, AskId)> = Vec::new();
     for (place, reading) in all.iter().enumerate().filter(|(_, it)| it.under_way) {
         batch.together();
@@ -173,7 +173,7 @@ pub(super) struct StationStatus {
 pub(super) fn survey(
     exchange: &mut dyn Exchange,
     mut batch: Batch,
-) -> Result<Option<Vec<StationStatus>>, ExchangeError> {
+) -> ExchangeResult<Option<Vec<StationStatus>>> {
     let count = Registers::by(exchange).count_reading(Target::All(0), TYPE, &mut [0])?;
     let asked: Vec<_> = (0..count)
         .map(|position| {

@@ -70,7 +70,7 @@ use super::health::Health;
 use super::notice::{Event, Notices, Who};
 use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{Exchange, ExchangeError, Registers};
+use crate::main_device::exchange::{Exchange, ExchangeError, ExchangeResult, Registers};
 use crate::main_device::layout::{Layout, Share};
 use crate::wire::sii::Identity;
 use crate::wire::{ETHERNET_HEADER, State};
@@ -334,7 +334,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         looked: Looked,
-    ) -> Result<Looked, ExchangeError> {
+    ) -> ExchangeResult<Looked> {
         if !self.pool.is_busy() {
             return Ok(looked);
         }
@@ -370,7 +370,7 @@ impl SegmentSupervisor {
         self.device_table.wanted(device).unwrap_or(State::Init)
     }
 
-    fn look(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
+    fn look(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<Looked> {
         let Some(rows) = identity::survey(exchange, self.batch())? else {
             return Ok(Looked::Unsure);
         };

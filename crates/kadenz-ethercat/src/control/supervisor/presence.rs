@@ -4,7 +4,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::identity::StationStatus;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
-use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
 use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
@@ -39,7 +39,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[StationStatus],
-    ) -> Result<Looked, ExchangeError> {
+    ) -> ExchangeResult<Looked> {
         let now = exchange.now();
         self.note_losses(rows, now);
         let asked = self.newcomers(exchange, rows)?;
@@ -114,7 +114,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[StationStatus],
-    ) -> Result<Vec<PendingIdentification>, ExchangeError> {
+    ) -> ExchangeResult<Vec<PendingIdentification>> {
         let now = exchange.now();
         let mut batch = self.batch();
         let mut given = Vec::new();
@@ -198,7 +198,7 @@ impl SegmentSupervisor {
         exchange: &mut dyn Exchange,
         asked: Vec<PendingIdentification>,
         identities: &[Option<Identity>],
-    ) -> Result<Vec<(PendingIdentification, Option<Identity>)>, ExchangeError> {
+    ) -> ExchangeResult<Vec<(PendingIdentification, Option<Identity>)>> {
         let now = exchange.now();
         let mut strangers = Vec::new();
         for (one, identity) in asked.into_iter().zip(identities) {
@@ -214,11 +214,7 @@ impl SegmentSupervisor {
             }
             // Somebody else's device, with an address that another MainDevice gave it.
             let station = self.next_temporary(&[]);
-            let mut batch = self.batch();
-            let whose = Target::Of(one.station);
-            let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
-            batch.send(exchange)?;
-            if batch.working_counter(written) == 1 {
+            if self.readdress(exchange, one.station, station)? {
                 let one = PendingIdentification {
                     station: Configured(station),
                     ..one
@@ -247,7 +243,7 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         asked: &[(PendingIdentification, Option<Identity>)],
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let known: Vec<_> = self
             .watched
             .iter()
@@ -288,22 +284,14 @@ impl SegmentSupervisor {
         device: usize,
         one: &PendingIdentification,
         identity: Identity,
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let station = self.watched[device].who.station;
-        let mut batch = self.batch();
-        let whose = Target::Of(one.station);
-        let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
-        batch.send(exchange)?;
-        if batch.working_counter(written) != 1 {
+        if !self.readdress(exchange, one.station, station)? {
             return Ok(());
         }
         let now = exchange.now();
         self.strangers.retain(|it| it.station != one.station.0);
-        if let Some(seen) = self.before.as_mut()
-            && let Some(place) = seen.get_mut(usize::from(one.position))
-        {
-            *place = station;
-        }
+        self.note_seen(one.position, station);
         let watched = &mut self.watched[device];
         watched.position = Some(one.position);
         watched.not_before = now;
@@ -316,14 +304,34 @@ impl SegmentSupervisor {
         let (position, powered) = (one.position, false);
         self.tell(device, now, Event::Back { position, powered });
         if before.serial != identity.serial {
-            let (serial, now_it_is) = (before.serial, identity.serial);
             let event = Event::Replaced {
-                serial,
-                now: now_it_is,
+                serial: before.serial,
+                now: identity.serial,
             };
             self.tell(device, now, event);
         }
         Ok(())
+    }
+
+    /// Gives a device another address; whether it took it.
+    fn readdress(
+        &self,
+        exchange: &mut dyn Exchange,
+        who: Configured,
+        station: u16,
+    ) -> ExchangeResult<bool> {
+        let mut batch = self.batch();
+        let written = batch.write(Target::Of(who), STATION_ADDRESS, &station.to_le_bytes());
+        batch.send(exchange)?;
+        Ok(batch.working_counter(written) == 1)
+    }
+
+    /// The next look finds this station at that position, as if it had been there before.
+    fn note_seen(&mut self, position: u16, station: u16) {
+        let seen = self.before.as_mut();
+        if let Some(place) = seen.and_then(|it| it.get_mut(usize::from(position))) {
+            *place = station;
+        }
     }
 
     fn note_stranger(
@@ -347,11 +355,7 @@ impl SegmentSupervisor {
             again: now + MAX_PAUSE,
             tries: 1,
         });
-        if let Some(seen) = self.before.as_mut()
-            && let Some(place) = seen.get_mut(usize::from(one.position))
-        {
-            *place = one.station.0;
-        }
+        self.note_seen(one.position, one.station.0);
         let event = Event::Unknown {
             position: one.position,
             identity: identity.map(|it| [it.vendor, it.product, it.revision, it.serial]),

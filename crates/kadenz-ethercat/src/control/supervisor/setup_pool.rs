@@ -20,7 +20,9 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::{DeviceTable, Setup};
 use crate::main_device::configure::ConfigureError;
-use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Registers};
+use crate::main_device::exchange::{
+    Exchange, ExchangeError, ExchangeResult, FrameBuffer, Registers,
+};
 use crate::wire::register::DC_RECEIVE_TIME;
 use crate::wire::{
     DATAGRAM_OVERHEAD, Datagram, Datagrams, DatagramsMut, FrameError, FrameWriter, OverflowError,
@@ -194,7 +196,7 @@ impl SetupPool {
         exchange: &mut dyn Exchange,
         (least, most): (Duration, Duration),
         frame_bytes: usize,
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let start = exchange.now();
         loop {
             let now = exchange.now();
@@ -250,11 +252,7 @@ impl SetupPool {
     }
 
     /// Sends one frame of questions, and hands out the answers.
-    fn carry(
-        &mut self,
-        exchange: &mut dyn Exchange,
-        frame_bytes: usize,
-    ) -> Result<(), ExchangeError> {
+    fn carry(&mut self, exchange: &mut dyn Exchange, frame_bytes: usize) -> ExchangeResult {
         let mut frame = FrameBuffer::default();
         let aboard = frame.write(|writer| self.load(writer, frame_bytes))?;
         let came = exchange.exchange_once(&mut frame);
@@ -315,7 +313,7 @@ impl SetupPool {
         frame: &FrameBuffer,
         aboard: &[usize],
         now: MonotonicTime,
-    ) -> Result<(), ExchangeError> {
+    ) -> ExchangeResult {
         let mut answers = Datagrams::of(frame.bytes())?;
         for device in aboard {
             let Some(job) = self.jobs.get_mut(device) else {
@@ -424,7 +422,7 @@ impl SetupChannel {
     }
 
     /// Asks; whether there is an answer.
-    fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> Result<bool, ExchangeError> {
+    fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> ExchangeResult<bool> {
         let question = SetupRequest {
             frame: Box::new(frame.clone()),
             once,
@@ -440,13 +438,13 @@ impl SetupChannel {
 }
 
 impl Exchange for SetupChannel {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         // Whoever asks for as long as it takes hears nothing of a loss.
         let answered = self.ask(frame, false)?;
         answered.then_some(()).ok_or(ExchangeError::Ended)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         self.ask(frame, true)
     }
 

@@ -9,7 +9,7 @@ use super::setup_pool::SetupProgress;
 use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, Watched};
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::{Piece, SubDevice};
-use crate::main_device::exchange::{Exchange, ExchangeError, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
 use crate::main_device::mailbox::Numbering;
 use crate::main_device::states::longest;
 use crate::wire::register::{
@@ -92,7 +92,7 @@ impl Watched {
 
 impl SegmentSupervisor {
     /// One step with each device that is not as it should be.
-    pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> Result<Looked, ExchangeError> {
+    pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<Looked> {
         let now = exchange.now();
         let mut batch = self.batch();
         let mut asked = Vec::new();

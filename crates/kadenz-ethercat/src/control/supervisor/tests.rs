@@ -7,7 +7,7 @@ use crate::control::inline_loop::InlineLoop;
 use crate::control::notice::Subscription;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::clocks::{self, Bounds, Clocks, Epoch};
-use crate::main_device::exchange::{BlockingExchange, FrameBuffer, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, FrameBuffer};
 use crate::main_device::link::Link;
 use crate::port::Side;
 use crate::sim::DeviceId;
@@ -48,10 +48,7 @@ impl Rig {
     /// All in OP for half a second.
     fn in_op() -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let clocks = aligned(&mut registers, &devices);
@@ -155,7 +152,7 @@ struct Counting<'f> {
 }
 
 impl Exchange for Counting<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.inline_loop.exchange(frame)?;
         for datagram in DatagramsMut::of(frame.bytes_mut())? {
             let datagram = datagram?;

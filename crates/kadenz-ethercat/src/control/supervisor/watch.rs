@@ -6,7 +6,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::{Event, SegmentSupervisor};
 use crate::control::health::Vitals;
-use crate::main_device::exchange::{Exchange, ExchangeError, Registers, Target};
+use crate::main_device::exchange::{Exchange, ExchangeResult, Registers, Target};
 use crate::main_device::mailbox::Mail;
 use crate::wire::Configured;
 use crate::wire::coe::Emergency;
@@ -88,7 +88,7 @@ impl SegmentSupervisor {
     }
 
     /// Fetches emergencies, where nobody else is at the mailbox just now.
-    pub(super) fn fetch_mail(&mut self, exchange: &mut dyn Exchange) -> Result<(), ExchangeError> {
+    pub(super) fn fetch_mail(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let now = exchange.now();
         if now < self.mail {
             return Ok(());
@@ -141,10 +141,7 @@ impl SegmentSupervisor {
     }
 
     /// Reads counters of errors and tells what has risen.
-    pub(super) fn count_errors(
-        &mut self,
-        exchange: &mut dyn Exchange,
-    ) -> Result<(), ExchangeError> {
+    pub(super) fn count_errors(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let now = exchange.now();
         if now < self.count {
             return Ok(());

@@ -1,6 +1,6 @@
 use super::*;
 use crate::main_device::bring_up::{find, prepare};
-use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+use crate::main_device::exchange::BlockingExchange;
 use crate::main_device::link::Link;
 use crate::main_device::mapping;
 use crate::sim::WirePort;
@@ -76,10 +76,7 @@ fn process_data(about: std::ops::RangeInclusive<u16>) -> (Vec<mapping::MappedMan
     };
     let segment = Segment::line([model], 1).unwrap();
     let mut link = Link::new(WirePort::new(segment), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
     let mapped = mapping::read(&mut registers, &mut devices[0]).unwrap();

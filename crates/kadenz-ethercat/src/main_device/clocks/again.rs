@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::{ClockError, Clocks, DeviceClock, Width, set_one, start_sync};
-use crate::main_device::exchange::{ExchangeError, FrameBuffer, Registers, Target};
+use crate::main_device::exchange::{ExchangeError, ExchangeResult, FrameBuffer, Registers, Target};
 use crate::main_device::states;
 use crate::wire::register::{AL_STATUS, DC_OFFSET, DC_RECEIVE_TIME, DC_RECEIVE_TIME_UNIT};
 use crate::wire::{
@@ -79,7 +79,7 @@ impl Clocks {
         &self,
         registers: &mut Registers<'_>,
         reference: &DeviceClock,
-    ) -> Result<(u64, u64), ExchangeError> {
+    ) -> ExchangeResult<(u64, u64)> {
         latch(registers)?;
         let others = self
             .with_clock()
@@ -109,7 +109,7 @@ fn times_with(
     registers: &mut Registers<'_>,
     reference: Configured,
     device: &DeviceClock,
-) -> Result<(u64, u64), ExchangeError> {
+) -> ExchangeResult<(u64, u64)> {
     let end = registers.exchange().now() + MAX;
     while !counts(states::read(registers, Target::Of(reference))?) {
         if registers.exchange().now() >= end {
@@ -126,7 +126,7 @@ fn times_with(
     }
 }
 
-fn latch(registers: &mut Registers<'_>) -> Result<u16, ExchangeError> {
+fn latch(registers: &mut Registers<'_>) -> ExchangeResult<u16> {
     registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])
 }
 
@@ -136,7 +136,7 @@ fn look(
     registers: &mut Registers<'_>,
     first: Configured,
     others: impl IntoIterator<Item = Configured>,
-) -> Result<Vec<Option<ClockSample>>, ExchangeError> {
+) -> ExchangeResult<Vec<Option<ClockSample>>> {
     let mut frame = FrameBuffer::default();
     let slots = frame.write(|writer| {
         let mut slots = Vec::new();

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::{Clocks, Width};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{ExchangeError, Registers, Target};
+use crate::main_device::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use crate::wire::Position;
 use crate::wire::register::{
     DC_ACTIVATION, DC_CYCLIC_CONTROL, DC_START_TIME, DC_SYNC0_CYCLE, DC_SYNC1_CYCLE, DC_SYSTEM_TIME,
@@ -206,7 +206,7 @@ pub fn start_sync(
 fn system_time(
     registers: &mut Registers<'_>,
     reference: crate::wire::Configured,
-) -> Result<u64, ExchangeError> {
+) -> ExchangeResult<u64> {
     let time = registers.get(Target::Of(reference), DC_SYSTEM_TIME)?;
     Ok(u64::from_le_bytes(time))
 }

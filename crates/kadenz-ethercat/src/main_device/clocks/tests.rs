@@ -12,7 +12,7 @@ use crate::description::Description;
 use crate::description::{Hardware, PortKind};
 use crate::main_device::device::SubDevice;
 use crate::main_device::discover;
-use crate::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, Registers};
 use crate::main_device::link::Link;
 use crate::port::Side;
 use crate::sim::WirePort;
@@ -107,19 +107,13 @@ impl Bench {
 
     fn over(port: WirePort) -> Self {
         let mut link = Link::new(port, 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let devices = discover::discover(&mut Registers::by(&mut way)).unwrap();
         Self { link, devices }
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>, &[SubDevice]) -> T) -> T {
-        let mut way = BlockingExchange {
-            link: &mut self.link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut self.link);
         ask(&mut Registers::by(&mut way), &self.devices)
     }
 

@@ -11,8 +11,7 @@ use crate::esi::{InitCommand, StartUp, Transition, Unheeded};
 use crate::wire::SyncManager;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{
-    Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, SyncManagerUse,
-    coe_details,
+    Area, Direction, Identity, Mailboxes, Protocols, SyncManagerDefault, coe_details,
 };
 use crate::wire::sync_manager::SyncManagerControl;
 
@@ -194,14 +193,9 @@ impl Described {
     fn process_managers(&self) -> impl Iterator<Item = SyncManagerPdos> {
         let numbered = (0_u8..).zip(&self.sync_managers);
         numbered.filter_map(|(number, it)| {
-            let direction = match it.usage {
-                SyncManagerUse::Outputs => Direction::Outputs,
-                SyncManagerUse::Inputs => Direction::Inputs,
-                _ => return None,
-            };
             Some(SyncManagerPdos {
                 number,
-                direction,
+                direction: it.usage.direction()?,
                 pdos: Vec::new(),
             })
         })

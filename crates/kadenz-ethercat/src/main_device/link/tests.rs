@@ -244,10 +244,7 @@ fn a_lost_question_is_asked_again_and_at_last_given_up() {
 fn a_working_counter_that_is_not_as_it_should_be_is_an_error() {
     let (mut link, hand) = link();
     hand.0.borrow_mut().answers = Some(2);
-    let mut waiting = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut waiting = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut waiting);
     let error = registers.put_u16(Target::All(3), 0x0120, 1).unwrap_err();
     assert_eq!(

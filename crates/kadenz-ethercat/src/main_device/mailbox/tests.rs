@@ -12,7 +12,7 @@ use crate::description::Object;
 use crate::description::{Coe, Description};
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::device::SubDevice;
-use crate::main_device::exchange::{BlockingExchange, Exchange, FrameBuffer, RetryPolicy};
+use crate::main_device::exchange::{BlockingExchange, Exchange, ExchangeResult, FrameBuffer};
 use crate::main_device::link::Link;
 use crate::main_device::sdo::SdoError;
 use crate::main_device::{dictionary, sdo};
@@ -87,10 +87,7 @@ impl Rig {
 
     fn of(segment: Segment, stored: Arc<AtomicU32>) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let device = find(&mut Registers::by(&mut way)).unwrap().remove(0);
         Self {
             link,
@@ -100,10 +97,7 @@ impl Rig {
     }
 
     fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> R) -> R {
-        let mut way = BlockingExchange {
-            link: &mut self.link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut self.link);
         work(
             &mut Registers::by(&mut way),
             &mut self.device.mail().unwrap(),
@@ -182,10 +176,7 @@ fn whichever_frame_of_a_transfer_is_spoiled_it_ends_well_and_nothing_is_done_twi
 fn a_transfer_through_the_loop_loses_nothing_either() {
     let stored = Arc::new(AtomicU32::new(0));
     let mut link = Link::new(WirePort::new(segment(&stored)), 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut devices = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut devices, None).unwrap();
@@ -390,7 +381,7 @@ impl NeverAgain<'_> {
 }
 
 impl Exchange for NeverAgain<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         if Self::is_repeat_request(frame) {
             Self::swallow(frame);
             return Ok(());
@@ -398,7 +389,7 @@ impl Exchange for NeverAgain<'_> {
         self.0.exchange(frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         self.0.exchange_once(frame)
     }
 
@@ -418,10 +409,7 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
     for fault in [LOSE, FrameFault::Lose { after: Some(0) }] {
         let mut told = Vec::new();
         rig.for_each_frame(fault, 1, |rig, _| {
-            let mut way = NeverAgain(BlockingExchange {
-                link: &mut rig.link,
-                patience: RetryPolicy::default(),
-            });
+            let mut way = NeverAgain(BlockingExchange::over(&mut rig.link));
             let mut registers = Registers::by(&mut way);
             let mut mail = rig.device.mail().unwrap();
             let read = sdo::get::<4>(&mut registers, &mut mail, Address::new(0x1000, 0));

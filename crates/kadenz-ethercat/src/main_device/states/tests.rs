@@ -4,7 +4,7 @@ use super::*;
 use crate::main_device::bring_up::{find, prepare};
 use crate::main_device::device::SubDevice;
 use crate::main_device::discover::discover;
-use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+use crate::main_device::exchange::BlockingExchange;
 use crate::main_device::link::Link;
 use crate::port::Side;
 use crate::sim::WirePort;
@@ -35,10 +35,7 @@ impl Bench {
     }
 
     fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>) -> T) -> T {
-        let mut way = BlockingExchange {
-            link: &mut self.0,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut self.0);
         ask(&mut Registers::by(&mut way))
     }
 

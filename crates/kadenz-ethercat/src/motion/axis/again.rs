@@ -106,7 +106,7 @@ impl DriveSetup {
 mod tests {
     use super::*;
     use crate::main_device::bring_up::find;
-    use crate::main_device::exchange::{BlockingExchange, RetryPolicy};
+    use crate::main_device::exchange::BlockingExchange;
     use crate::main_device::link::Link;
     use crate::motion::axis::{UnitSettings, commission};
     use crate::sim::WirePort;
@@ -115,10 +115,7 @@ mod tests {
     #[test]
     fn a_drive_of_other_units_or_another_mapping_is_refused() {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = BlockingExchange {
-            link: &mut link,
-            patience: RetryPolicy::default(),
-        };
+        let mut way = BlockingExchange::over(&mut link);
         let mut registers = Registers::by(&mut way);
         let mut devices = find(&mut registers).unwrap();
         let drive = &mut devices[5];

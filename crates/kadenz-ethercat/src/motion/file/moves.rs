@@ -69,22 +69,13 @@ impl TextFile<'_> {
         match (it.to, it.hold_s, it.sine) {
             (Some(to), None, None) if to.abs() <= FARTHEST => {
                 self.strangers(it.frequency_hz.is_some() || it.periods.is_some(), &at)?;
-                match it.by.as_ref().map(|it| it.get_ref().as_str()) {
-                    None | Some("quintic") => {
-                        Ok(ProgramPiece::Quintic(Quintic::between(from, to, limits)))
-                    }
-                    Some("trapezoid") => Ok(ProgramPiece::Trapezoid(Trapezoid::between(
-                        from, to, limits,
-                    ))),
-                    Some(other) => {
-                        let cause = format!("no way is named \"{other}\"");
-                        Err(self.error(
-                            it.by.as_ref().map(Spanned::span),
-                            cause,
-                            "write quintic or trapezoid",
-                        ))
-                    }
-                }
+                let ways = [("quintic", true), ("trapezoid", false)];
+                let words = ("no way is named", "write quintic or trapezoid");
+                let is_quintic = it.by.as_ref().map(|by| self.one_of(by, &ways, words));
+                Ok(match is_quintic.transpose()?.unwrap_or(true) {
+                    true => ProgramPiece::Quintic(Quintic::between(from, to, limits)),
+                    false => ProgramPiece::Trapezoid(Trapezoid::between(from, to, limits)),
+                })
             }
             (None, Some(seconds), None) if (0.0..=86_400.0).contains(&seconds) => {
                 self.strangers(it.by.is_some() || it.frequency_hz.is_some(), &at)?;
@@ -126,11 +117,8 @@ impl TextFile<'_> {
             sine.frequency.is_finite() && sine.frequency > 0.0 && amplitude.abs() <= FARTHEST;
         if !good || sine.periods.is_some_and(|it| it < 2) {
             let cause = "a sine has an amplitude (rad), a frequency above 0, and 2 periods or more";
-            return Err(self.error(
-                Some(at),
-                cause,
-                "write { sine = 0.2, frequency_hz = 0.5, periods = 4 }",
-            ));
+            let remedy = "write { sine = 0.2, frequency_hz = 0.5, periods = 4 }";
+            return Err(self.error(Some(at), cause, remedy));
         }
         let needs = sine.limits();
         if needs.velocity > limits.velocity || needs.acceleration > limits.acceleration {

@@ -169,12 +169,12 @@ fn a_shutdown_brings_all_axes_to_rest_before_the_loop_ends() {
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     bench.play(1_500, &mut group, |_, _| ());
     assert!(is_moving(group.stage()));
-    let ended = Loop {
-        link: &mut bench.link,
-        cycle: &mut bench.cycle,
-        queue: &AcyclicQueue::default(),
-        stop: &AtomicBool::new(true),
-    }
+    let ended = Loop::new(
+        &mut bench.link,
+        &mut bench.cycle,
+        &AcyclicQueue::default(),
+        &AtomicBool::new(true),
+    )
     .run(&bench.settings, &mut VirtualTime, &mut group, &mut ());
     assert_eq!(ended.by, EndedBy::Controller, "{ended:?}");
     assert_eq!(group.stage(), Stage::Ending);

@@ -7,7 +7,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::client::{Client, ClientError};
 use super::question::{Answer, Question};
 use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
-use crate::main_device::exchange::{Exchange, ExchangeError, FrameBuffer, Target};
+use crate::main_device::exchange::{Exchange, ExchangeError, ExchangeResult, FrameBuffer, Target};
 use crate::main_device::objects::{AccessError, Objects};
 use crate::wire::coe::Address;
 use crate::wire::{Command, Configured, DatagramAddress, DatagramMut, DatagramsMut};
@@ -43,7 +43,7 @@ impl<'c> LoopExchange<'c> {
     }
 
     /// Asks a datagram; how many took part.
-    fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> Result<u16, ExchangeError> {
+    fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> ExchangeResult<u16> {
         let address = datagram.address();
         let register = address.register();
         let is_its = address == DatagramAddress::configured(self.station, register);
@@ -74,7 +74,7 @@ impl<'c> LoopExchange<'c> {
 }
 
 impl Exchange for LoopExchange<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         for datagram in DatagramsMut::of(frame.bytes_mut())? {
             let mut datagram = datagram?;
             let count = self.ask(&mut datagram)?;

@@ -3,7 +3,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::*;
 use crate::control::cyclic::{CycleContext, Free, VirtualTime};
 use crate::main_device::bring_up::{find, prepare};
-use crate::main_device::exchange::{Exchange as _, ExchangeError, FrameBuffer};
+use crate::main_device::exchange::{Exchange as _, ExchangeError, ExchangeResult, FrameBuffer};
 use crate::motion::{AxisGroup, Policy};
 use crate::sim::WirePort;
 use crate::sim::humanoid::humanoid;
@@ -23,10 +23,7 @@ fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
 fn prepared() -> Prepared<WirePort> {
     let port = WirePort::new(humanoid(3).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
-        link: &mut link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut link);
     let mut registers = Registers::by(&mut way);
     let mut found = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut found, None).unwrap();
@@ -35,10 +32,7 @@ fn prepared() -> Prepared<WirePort> {
 
 /// States of all devices, by OR.
 fn states(prepared: &mut Prepared<WirePort>) -> u16 {
-    let mut way = BlockingExchange {
-        link: &mut prepared.link,
-        patience: RetryPolicy::default(),
-    };
+    let mut way = BlockingExchange::over(&mut prepared.link);
     // The devices take some time to get there.
     way.pause(Duration::from_secs(1));
     Registers::by(&mut way)
@@ -47,7 +41,7 @@ fn states(prepared: &mut Prepared<WirePort>) -> u16 {
 }
 
 /// As the last question of a thread beside a loop that has ended.
-fn ask(threads: &LoopThreads) -> Result<bool, ExchangeError> {
+fn ask(threads: &LoopThreads) -> ExchangeResult<bool> {
     let mut way = AcyclicClient::of(&threads.queue, RetryPolicy::default());
     way.exchange_once(&mut FrameBuffer::default())
 }

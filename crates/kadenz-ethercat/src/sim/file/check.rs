@@ -22,7 +22,7 @@ pub(super) fn is_same(one: &str, other: &str) -> bool {
 
 /// A file that is being checked.
 pub(super) struct Checker<'t> {
-    reader: TextFile<'t>,
+    pub(super) reader: TextFile<'t>,
     pub(super) seed: u64,
     pub(super) devices: Vec<PlannedDevice>,
     pub(super) has_ring: bool,
@@ -92,11 +92,8 @@ impl Checker<'_> {
         } else {
             return Ok(());
         };
-        Err(self.error(
-            Some(written.span()),
-            cause,
-            "give each device a name of its own",
-        ))
+        let remedy = "give each device a name of its own";
+        Err(self.error(Some(written.span()), cause, remedy))
     }
 
     fn device(

@@ -98,11 +98,10 @@ impl Checker<'_> {
             }
         }
         match &fault.chance {
-            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => Err(self.error(
-                Some(chance.span()),
-                "it is not a valid probability",
-                "write 0 to 1",
-            )),
+            Some(chance) if !(0.0..=1.0).contains(chance.get_ref()) => {
+                let cause = "it is not a valid probability";
+                Err(self.error(Some(chance.span()), cause, "write 0 to 1"))
+            }
             _ => Ok(()),
         }
     }
@@ -172,18 +171,10 @@ struct FaultParser<'c, 't> {
 impl FaultParser<'_, '_> {
     fn what(&self) -> Result<Fault, FileError> {
         let frame = match self.fault.what.get_ref().as_str() {
-            "lose" => FrameFault::Lose {
-                after: self.after()?,
-            },
-            "corrupt" => FrameFault::Corrupt {
-                after: self.after()?,
-            },
-            "garble" => FrameFault::Garble {
-                bits: self.value()?,
-            },
-            "truncate" => FrameFault::Truncate {
-                length: self.value()?,
-            },
+            "lose" => self.after().map(|after| FrameFault::Lose { after })?,
+            "corrupt" => self.after().map(|after| FrameFault::Corrupt { after })?,
+            "garble" => self.value().map(|bits| FrameFault::Garble { bits })?,
+            "truncate" => self.value().map(|length| FrameFault::Truncate { length })?,
             "delay" => FrameFault::Delay { ns: self.value()? },
             "duplicate" => FrameFault::Duplicate { ns: self.value()? },
             "skew" => FrameFault::Skew { by: self.value()? },

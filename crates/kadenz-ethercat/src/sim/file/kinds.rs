@@ -141,14 +141,8 @@ impl Checker<'_> {
         let drive = written.get_ref();
         let motor = &mut parameters.motor;
         if let Some(name) = &drive.motor {
-            let found = MOTORS
-                .iter()
-                .find(|(known, _)| *known == name.get_ref().as_str());
-            let (_, found) = found.ok_or_else(|| {
-                let cause = format!("there is no motor \"{}\"", name.get_ref());
-                self.error(Some(name.span()), cause, "there are knee, elbow, finger")
-            })?;
-            *motor = *found;
+            let words = ("there is no motor", "there are knee, elbow, finger");
+            *motor = self.reader.one_of(name, &MOTORS, words)?;
         }
         let set = |to: &mut f64, from: Option<f64>| *to = from.unwrap_or(*to);
         set(&mut motor.inertia, drive.inertia);
@@ -214,25 +208,17 @@ impl Checker<'_> {
     fn load(&mut self, esi: &Spanned<String>, load: Load<'_>) -> Result<Vendors, FileError> {
         let (at, name) = (Some(esi.span()), esi.get_ref());
         let text = load(name).map_err(|cause| {
+            let cause = format!("{name} cannot be read: {cause}");
             let remedy = "look at that file; its path is from this file's folder";
-            self.error(
-                at.clone(),
-                format!("{name} cannot be read: {cause}"),
-                remedy,
-            )
+            self.error(at.clone(), cause, remedy)
         })?;
         let bytes = text.len() as u64;
         let before: u64 = self.loaded.files.values().map(|it| it.bytes).sum();
         if before + bytes > MAX {
-            let cause = format!(
-                "the ESI files up to {name} have more than {} MiB",
-                MAX >> 20
-            );
-            return Err(self.error(
-                at,
-                cause,
-                "take fewer, or keep only the devices that are needed",
-            ));
+            let most = MAX >> 20;
+            let cause = format!("the ESI files up to {name} have more than {most} MiB");
+            let remedy = "take fewer, or keep only the devices that are needed";
+            return Err(self.error(at, cause, remedy));
         }
         let read = Esi::read_within(&text, Some(&mut self.loaded.budget));
         let esi =
@@ -255,11 +241,8 @@ impl Checker<'_> {
             (None, kind) if !matches!(kind, Kind::Described(_)) => return Ok(()),
             _ => placed.model().map(|it| it.sii.len()).map_err(|error| {
                 let cause = format!("its description does not fit into its EEPROM: {error}");
-                self.error(
-                    Some(start),
-                    cause,
-                    "mend ByteSize of its Eeprom in the ESI file",
-                )
+                let remedy = "mend ByteSize of its Eeprom in the ESI file";
+                self.error(Some(start), cause, remedy)
             })?,
         };
         let Some(written) = &device.eeprom else {

@@ -1,6 +1,6 @@
 //! A plan as the file that gives it.
 
-use std::fmt::Write as _;
+use std::fmt::{Display, Write as _};
 
 use super::check::RING;
 use super::kinds::MOTORS;
@@ -123,68 +123,48 @@ impl SegmentPlan {
     }
 
     fn what(&self, text: &mut String, fault: Fault) {
-        let frame = |text: &mut String, name: &str, after: Option<u16>| {
-            line!(text, "what = \"{name}\"");
-            if let Some(after) = after {
-                line!(text, "after = {after}");
-            }
-        };
-        match fault {
-            Fault::Frame(FrameFault::Lose { after }) => frame(text, "lose", after),
-            Fault::Frame(FrameFault::Corrupt { after }) => frame(text, "corrupt", after),
-            Fault::Frame(FrameFault::Garble { bits }) => valued(text, "garble", bits),
-            Fault::Frame(FrameFault::Truncate { length }) => valued(text, "truncate", length),
-            Fault::Frame(FrameFault::Delay { ns }) => valued(text, "delay", ns),
-            Fault::Frame(FrameFault::Duplicate { ns }) => valued(text, "duplicate", ns),
-            Fault::Frame(FrameFault::Skew { by }) => valued(text, "skew", by),
-            Fault::Wire(fault) => self.of_wire(text, fault),
-        }
-    }
-
-    fn of_wire(&self, text: &mut String, fault: WireFault) {
         let cable = |CableId(it): CableId| match usize::from(it) {
-            it if it == self.devices.len() => quoted(RING),
-            it => self.name(it),
+            it if it == self.devices.len() => Some(quoted(RING)),
+            it => Some(self.name(it)),
         };
-        let device = |DeviceId(it): DeviceId| self.name(it.into());
-        let mut of = |name: &str, device: String| {
-            line!(text, "what = \"{name}\"\ndevice = {device}");
+        let device = |DeviceId(it): DeviceId| Some(self.name(it.into()));
+        let after = |after: Option<u16>| after.map(|it| format!("after = {it}"));
+        let value = |value: &dyn Display| Some(format!("value = {value}"));
+        let (name, device, more) = match fault {
+            Fault::Frame(FrameFault::Lose { after: it }) => ("lose", None, after(it)),
+            Fault::Frame(FrameFault::Corrupt { after: it }) => ("corrupt", None, after(it)),
+            Fault::Frame(FrameFault::Garble { bits }) => ("garble", None, value(&bits)),
+            Fault::Frame(FrameFault::Truncate { length }) => ("truncate", None, value(&length)),
+            Fault::Frame(FrameFault::Delay { ns }) => ("delay", None, value(&ns)),
+            Fault::Frame(FrameFault::Duplicate { ns }) => ("duplicate", None, value(&ns)),
+            Fault::Frame(FrameFault::Skew { by }) => ("skew", None, value(&by)),
+            Fault::Wire(fault) => match fault {
+                WireFault::Cut(it) => ("cut", cable(it), None),
+                WireFault::Heal(it) => ("heal", cable(it), None),
+                WireFault::Flap(it, ns) => ("flap", cable(it), value(&ms(ns))),
+                WireFault::PowerOff(it) => ("power-off", device(it), None),
+                WireFault::PowerOn(it) => ("power-on", device(it), None),
+                WireFault::PowerCycle(it, ns) => ("power-cycle", device(it), value(&ms(ns))),
+                WireFault::Leave(it, state, code) => {
+                    let more = format!("state = \"{}\"\nvalue = 0x{:X}", state.name(), code.0);
+                    ("leave", device(it), Some(more))
+                }
+                WireFault::Fail(it, code) => ("fail", device(it), value(&format!("0x{code:X}"))),
+                WireFault::Drift(it, ppm) => ("drift", device(it), value(&format!("{ppm:?}"))),
+                WireFault::Spoil(it, address, byte) => {
+                    let more = format!("address = 0x{address:X}\nvalue = 0x{byte:X}");
+                    ("spoil", device(it), Some(more))
+                }
+            },
         };
-        match fault {
-            WireFault::Cut(it) => of("cut", cable(it)),
-            WireFault::Heal(it) => of("heal", cable(it)),
-            WireFault::Flap(it, ns) => {
-                of("flap", cable(it));
-                line!(text, "value = {}", ms(ns));
-            }
-            WireFault::PowerOff(it) => of("power-off", device(it)),
-            WireFault::PowerOn(it) => of("power-on", device(it)),
-            WireFault::PowerCycle(it, ns) => {
-                of("power-cycle", device(it));
-                line!(text, "value = {}", ms(ns));
-            }
-            WireFault::Leave(it, state, code) => {
-                of("leave", device(it));
-                line!(text, "state = \"{}\"\nvalue = 0x{:X}", state.name(), code.0);
-            }
-            WireFault::Fail(it, code) => {
-                of("fail", device(it));
-                line!(text, "value = 0x{code:X}");
-            }
-            WireFault::Drift(it, ppm) => {
-                of("drift", device(it));
-                line!(text, "value = {ppm:?}");
-            }
-            WireFault::Spoil(it, address, byte) => {
-                of("spoil", device(it));
-                line!(text, "address = 0x{address:X}\nvalue = 0x{byte:X}");
-            }
+        line!(text, "what = \"{name}\"");
+        if let Some(device) = device {
+            line!(text, "device = {device}");
+        }
+        if let Some(more) = more {
+            line!(text, "{more}");
         }
     }
-}
-
-fn valued(text: &mut String, name: &str, value: impl std::fmt::Display) {
-    line!(text, "what = \"{name}\"\nvalue = {value}");
 }
 
 fn when(text: &mut String, planned: &Planned) -> Result<(), PrintError> {

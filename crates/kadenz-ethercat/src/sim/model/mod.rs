@@ -12,6 +12,7 @@ mod device;
 pub mod drive;
 pub mod noise;
 mod objects;
+mod own;
 pub mod sensor;
 pub mod stamp;
 pub mod terminal;

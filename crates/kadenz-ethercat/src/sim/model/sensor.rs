@@ -2,14 +2,12 @@
 
 use std::f64::consts::TAU;
 
-use super::drive::VENDOR;
 use super::noise::Noise;
-use super::{Behaviour, Device, Moment};
-use crate::description::Hardware;
-use crate::description::{Coe, Description, Pdo, PdoEntry};
+use super::{Behaviour, Device, Moment, own};
+use crate::description::{Description, Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::wire::coe::{Address, DataType, Emergency};
-use crate::wire::sii::{Direction, Identity};
+use crate::wire::sii::Direction;
 
 /// Product code of the inertial measurement unit.
 pub const IMU: u32 = 0x0501_0001;
@@ -85,20 +83,8 @@ impl Behaviour for SixAxes {
     }
 }
 
-fn describe(
-    order: &str,
-    name: &str,
-    product: u32,
-    serial: u32,
-    channels: [&str; 6],
-) -> Description {
-    let identity = Identity {
-        vendor: VENDOR,
-        product,
-        revision: 1,
-        serial,
-    };
-    let mut description = Description::new(Hardware::et1100(), identity, order, name);
+fn describe(kind: (u32, &str), which: (&str, u32), channels: [&str; 6]) -> Description {
+    let mut description = own::describe(kind, which, "Sensor");
     let mut entries: Vec<_> = (1..)
         .zip(channels)
         .map(|(sub, channel)| PdoEntry::new(0x6000, sub, channel, DataType::INTEGER16))
@@ -107,20 +93,9 @@ fn describe(
     entries.push(PdoEntry::new(0x6000, 7, "Sample counter", counter));
     let time = DataType::UNSIGNED32;
     entries.push(PdoEntry::new(0x6000, 8, "Time of sample", time));
-    description.fixed.size = 31;
-    description.group = "Sensor".to_owned();
-    description.group_name = "Sensors".to_owned();
-    description.general.ports = 0x0011;
     let inputs = Direction::Inputs;
     description.pdos = vec![Pdo::new(inputs, 0x1A00, "Sample", Some(3), entries)];
-    let coe = Coe {
-        // No standard profile.
-        device_type: 0,
-        hardware_version: "1".to_owned(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
-        objects: Vec::new(),
-    };
-    description.with_coe(coe, 128)
+    description.with_coe(own::coe(0, Vec::new()), 128)
 }
 
 /// An inertial measurement unit: acceleration in mm/s2, then angular velocity in mrad/s, each x, y, z.
@@ -153,7 +128,7 @@ pub fn imu(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
         turn(25.0),
         turn(10.0),
     ];
-    let description = describe("KZ-IMU", name, IMU, serial, channels);
+    let description = describe((IMU, "KZ-IMU"), (name, serial), channels);
     Device::new(description, SixAxes::new(moves, seed))
 }
 
@@ -173,6 +148,6 @@ pub fn force(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
         channel(0.0, 600.0, 6.0),
         channel(0.0, 100.0, 4.0),
     ];
-    let description = describe("KZ-Force", name, FORCE, serial, channels);
+    let description = describe((FORCE, "KZ-Force"), (name, serial), channels);
     Device::new(description, SixAxes::new(moves, seed))
 }

@@ -8,14 +8,12 @@
 //! [`control::latency`](crate::control::latency) computes of it holds on any segment that has such a
 //! device.
 
-use super::drive::VENDOR;
-use super::{Behaviour, Device, Moment};
-use crate::description::Hardware;
-use crate::description::{Coe, Description, Pdo, PdoEntry};
+use super::{Behaviour, Device, Moment, own};
+use crate::description::{Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::sim::{Random, Time};
 use crate::wire::coe::{Address, DataType, Emergency};
-use crate::wire::sii::{Direction, Identity};
+use crate::wire::sii::Direction;
 
 /// Product code.
 pub(crate) const STAMP: u32 = 0x0503_0001;
@@ -161,13 +159,7 @@ impl Behaviour for Stamp {
 /// A stamp device.
 #[must_use]
 pub fn stamp(name: &str, serial: u32, settings: StampSettings) -> Device<Stamp> {
-    let identity = Identity {
-        vendor: VENDOR,
-        product: STAMP,
-        revision: 1,
-        serial,
-    };
-    let mut description = Description::new(Hardware::et1100(), identity, "KZ-Stamp", name);
+    let mut description = own::describe((STAMP, "KZ-Stamp"), (name, serial), "Sensor");
     let number = DataType::UNSIGNED16;
     let time = DataType::UNSIGNED64;
     let inputs = vec![
@@ -177,20 +169,10 @@ pub fn stamp(name: &str, serial: u32, settings: StampSettings) -> Device<Stamp> 
         PdoEntry::new(0x6000, 4, "Time of command", time),
     ];
     let outputs = vec![PdoEntry::new(0x7000, 1, "Command", number)];
-    description.fixed.size = 31;
-    description.group = "Sensor".to_owned();
-    description.group_name = "Sensors".to_owned();
-    description.general.ports = 0x0011;
     description.pdos = vec![
         Pdo::new(Direction::Outputs, 0x1600, "Command", Some(2), outputs),
         Pdo::new(Direction::Inputs, 0x1A00, "Stamps", Some(3), inputs),
     ];
-    let coe = Coe {
-        // No standard profile.
-        device_type: 0,
-        hardware_version: "1".to_owned(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
-        objects: Vec::new(),
-    };
-    Device::new(description.with_coe(coe, 128), Stamp::new(settings))
+    let description = description.with_coe(own::coe(0, Vec::new()), 128);
+    Device::new(description, Stamp::new(settings))
 }

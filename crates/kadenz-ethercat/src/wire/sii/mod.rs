@@ -292,6 +292,18 @@ numbered_or_other! {
     }
 }
 
+impl SyncManagerUse {
+    /// Which way its process data goes; `None` where it carries none.
+    #[must_use]
+    pub const fn direction(self) -> Option<Direction> {
+        match self {
+            Self::Outputs => Some(Direction::Outputs),
+            Self::Inputs => Some(Direction::Inputs),
+            _ => None,
+        }
+    }
+}
+
 /// How a SyncManager is to be set, eight bytes of category 41.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SyncManagerDefault {

@@ -1,7 +1,7 @@
 //! Reading and writing the members of a message.
 
 use super::names::word;
-use super::structs::{is_number, stated};
+use super::structs::{is_number, stated_by};
 use super::{Code, Generator};
 use crate::types::{Dimension, Member, MemberType, PrimitiveType, Struct};
 
@@ -38,80 +38,55 @@ impl Generator<'_> {
 
     /// How many bytes something takes, as an expression.
     fn length_of(&self, place: &str, of: &MemberType, dimensions: &[Dimension]) -> String {
+        let krate = self.krate;
         let Some((_, inner)) = dimensions.split_first() else {
             return match of {
-                MemberType::Named(_) => format!(
-                    "{}::message::Message::body_length({})",
-                    self.krate,
-                    borrowed(place)
-                ),
+                MemberType::Named(_) => format!("{krate}::message::Message::body_length(&{place})"),
                 MemberType::Primitive(_) => format!("5 + {place}.len()"),
             };
         };
-        if let (Some(bytes), Some(count)) = (self.exact(of), Dimension::count(inner)) {
-            return match bytes.saturating_mul(count) {
+        match (self.exact(of), Dimension::count(inner)) {
+            (Some(bytes), Some(count)) => match bytes.saturating_mul(count) {
                 1 => format!("{place}.len()"),
                 bytes => format!("{place}.len() * {bytes}"),
-            };
+            },
+            _ => format!("{krate}::codec::length(&{place})"),
         }
-        if let (MemberType::Named(_), []) = (of, inner) {
-            let krate = self.krate;
-            return format!(
-                "{place}.iter().map({krate}::message::Message::body_length).sum::<usize>()"
-            );
-        }
-        let inner = self.length_of("it", of, inner);
-        format!("{place}.iter().map(|it| {inner}).sum::<usize>()")
     }
 
     pub(super) fn encode_body(&self, code: &mut Code, it: &Struct) {
         let writer = if it.members.is_empty() { "_" } else { "writer" };
         self.lines(code, ENCODE, &[("writer", writer)]);
         for member in &it.members {
-            let place = format!("self.{}", word(&member.name));
-            self.encode(code, it, member, &place, &member.dimensions);
+            self.encode(code, it, member);
         }
         code.lines("Ok(())\n}", &[]);
     }
 
-    fn encode(
-        &self,
-        code: &mut Code,
-        within: &Struct,
-        member: &Member,
-        place: &str,
-        left: &[Dimension],
-    ) {
-        let krate = self.krate;
-        let name = &member.name;
-        let Some((outer, inner)) = left.split_first() else {
-            code.line(&match &member.of {
-                MemberType::Primitive(PrimitiveType::String) => {
-                    format!("writer.string(\"{name}\", {})?;", borrowed(place))
-                }
-                MemberType::Primitive(_) => format!("writer.value({place})?;"),
-                MemberType::Named(_) => {
-                    format!(
-                        "{krate}::message::Message::encode_body({}, writer)?;",
-                        borrowed(place)
-                    )
-                }
-            });
-            return;
-        };
-        if let Dimension::Variable { member: by } = outer {
-            let says = stated(within, by, &format!("self.{}", word(by)));
-            code.line(&format!(
-                "{krate}::codec::Writer::agree(\"{name}\", {place}.len(), \"{by}\", {says})?;"
-            ));
-        }
-        if inner.is_empty() && is_number(&member.of) {
-            code.line(&format!("writer.array({})?;", borrowed(place)));
-            return;
-        }
-        code.line(&format!("for it in {} {{", borrowed(place)));
-        self.encode(code, within, member, "it", inner);
-        code.line("}");
+    fn encode(&self, code: &mut Code, within: &Struct, member: &Member) {
+        let (krate, name) = (self.krate, &member.name);
+        let place = format!("self.{}", word(name));
+        code.line(&match (&member.of, &member.dimensions[..]) {
+            (MemberType::Primitive(PrimitiveType::String), []) => {
+                format!("writer.string(\"{name}\", &{place})?;")
+            }
+            (MemberType::Primitive(_), []) => format!("writer.value({place})?;"),
+            (MemberType::Named(_), []) => {
+                format!("{krate}::message::Message::encode_body(&{place}, writer)?;")
+            }
+            (of, [Dimension::Fixed { .. }]) if is_number(of) => {
+                format!("writer.array(&{place})?;")
+            }
+            (_, dimensions) => {
+                let stated = dimensions.iter().filter_map(Dimension::stated_by);
+                let stated = stated.map(|by| {
+                    let says = stated_by(within, by, &format!("self.{}", word(by)));
+                    format!("(\"{by}\", {says})")
+                });
+                let stated = stated.collect::<Vec<_>>().join(", ");
+                format!("writer.list(\"{name}\", &{place}, &[{stated}])?;")
+            }
+        });
     }
 
     pub(super) fn decode_body(&self, code: &mut Code, it: &Struct) {
@@ -122,9 +97,9 @@ impl Generator<'_> {
             code.line(&format!("reader.enter(\"{}\")?;", it.name));
         }
         for member in &it.members {
-            self.lengths(code, it, member, "self.");
             let place = format!("self.{}", word(&member.name));
-            self.decode(code, member, &place, 0);
+            let says = |by: &str| stated_by(it, by, &format!("self.{}", word(by)));
+            self.decode(code, member, &place, says);
         }
         if recursive {
             code.line("reader.leave();");
@@ -132,108 +107,42 @@ impl Generator<'_> {
         code.lines("Ok(())\n}", &[]);
     }
 
-    /// How long a variable array is, and that the message has room for it.
-    pub(super) fn lengths(&self, code: &mut Code, within: &Struct, member: &Member, from: &str) {
-        let krate = self.krate;
-        let mut lengths = Vec::new();
-        for (at, dimension) in member.dimensions.iter().enumerate() {
-            match dimension {
-                Dimension::Fixed { size, .. } => lengths.push(size.to_string()),
-                Dimension::Variable { member: by } => {
-                    let place = format!(
-                        "{from}{}",
-                        if from == "self." {
-                            word(by)
-                        } else {
-                            by.clone()
-                        }
-                    );
-                    let says = stated(within, by, &place);
-                    let name = &member.name;
-                    code.line(&format!(
-                        "let length_{at} = {krate}::codec::Reader::length(\"{name}\", {says})?;"
-                    ));
-                    lengths.push(format!("length_{at}"));
-                }
+    /// Reads a member into a place; `says` is what a member states, as an `i64`.
+    pub(super) fn decode(
+        &self,
+        code: &mut Code,
+        member: &Member,
+        place: &str,
+        says: impl Fn(&str) -> String,
+    ) {
+        let (krate, name) = (self.krate, &member.name);
+        code.line(&match (&member.of, &member.dimensions[..]) {
+            (MemberType::Primitive(PrimitiveType::String), []) => {
+                format!("reader.string(\"{name}\", &mut {place})?;")
             }
-        }
-        let one_of_numbers = lengths.len() == 1 && is_number(&member.of);
-        if member.is_variable() && !one_of_numbers {
-            let least = self.least(&member.of);
-            code.line(&format!(
-                "reader.room(\"{}\", &[{}], {least})?;",
-                member.name,
-                lengths.join(", ")
-            ));
-        }
-    }
-
-    pub(super) fn decode(&self, code: &mut Code, member: &Member, place: &str, depth: usize) {
-        let krate = self.krate;
-        let name = &member.name;
-        let borrow = match place {
-            "it" => "it".to_owned(),
-            place => format!("&mut {place}"),
-        };
-        let target = if place == "it" { "*it" } else { place };
-        let Some(outer) = member.dimensions.get(depth) else {
-            code.line(&match &member.of {
-                MemberType::Primitive(PrimitiveType::String) => {
-                    format!("reader.string(\"{name}\", {borrow})?;")
-                }
-                MemberType::Primitive(_) => format!("{target} = reader.value(\"{name}\")?;"),
-                MemberType::Named(_) => {
-                    format!("{krate}::message::Message::decode_body({borrow}, reader)?;")
-                }
-            });
-            return;
-        };
-        let inner = &member.dimensions[depth + 1..];
-        let numbers = inner.is_empty() && is_number(&member.of);
-        match outer {
-            Dimension::Fixed { .. } if numbers => {
-                code.line(&format!("reader.array(\"{name}\", {borrow})?;"));
-                return;
+            (MemberType::Primitive(_), []) => format!("{place} = reader.value(\"{name}\")?;"),
+            (MemberType::Named(_), []) => {
+                format!("{krate}::message::Message::decode_body(&mut {place}, reader)?;")
             }
-            Dimension::Variable { .. } if numbers => {
-                code.line(&format!(
-                    "reader.vector(\"{name}\", length_{depth}, {borrow})?;"
-                ));
-                return;
+            (of, [Dimension::Fixed { .. }]) if is_number(of) => {
+                format!("reader.array(\"{name}\", &mut {place})?;")
             }
-            Dimension::Fixed { .. } => {}
-            Dimension::Variable { .. } => {
-                let start = self.start(&member.of, inner);
-                let default = format!("{}::default()", self.std("Default"));
-                let start = match start {
-                    it if it == default => format!("{}::default", self.std("Default")),
-                    it if it.ends_with("::new()") && !it.contains('|') => {
-                        it.trim_end_matches("()").to_owned()
-                    }
-                    it => format!("|| {it}"),
-                };
-                code.line(&format!("{place}.resize_with(length_{depth}, {start});"));
+            _ if !member.is_variable() => {
+                format!("reader.list(\"{name}\", &mut {place}, &[], 0)?;")
             }
-        }
-        code.line(&format!("for it in {borrow} {{"));
-        self.decode(code, member, "it", depth + 1);
-        code.line("}");
+            (of, dimensions) => {
+                let lengths = dimensions.iter().map(|it| match it {
+                    Dimension::Fixed { size, .. } => size.to_string(),
+                    Dimension::Variable { member: by } => says(by),
+                });
+                let lengths = lengths.collect::<Vec<_>>().join(", ");
+                let least = self.least(of);
+                format!("reader.list(\"{name}\", &mut {place}, &[{lengths}], {least})?;")
+            }
+        });
     }
 }
 
-const ENCODE: &str = "fn encode_body(
-&self,
-@writer@: &mut @krate@::codec::Writer<'_>,
-) -> @Result@<(), @krate@::codec::EncodeError> {";
+const ENCODE: &str = "fn encode_body(&self, @writer@: &mut @krate@::codec::Writer<'_>) -> @krate@::codec::EncodeResult {";
 
-const DECODE: &str = "fn decode_body(
-&mut self,
-@reader@: &mut @krate@::codec::Reader<'_>,
-) -> @Result@<(), @krate@::codec::DecodeError> {";
-
-fn borrowed(place: &str) -> String {
-    match place {
-        "it" => "it".to_owned(),
-        place => format!("&{place}"),
-    }
-}
+const DECODE: &str = "fn decode_body(&mut self, @reader@: &mut @krate@::codec::Reader<'_>) -> @krate@::codec::DecodeResult {";

@@ -90,14 +90,9 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// Lines of a template, in which `@krate@`, `@Result@` and `@Default@` have their names besides.
+    /// Lines of a template, in which `@krate@` and `@Default@` have their names besides.
     fn lines(&self, code: &mut Code, template: &str, values: &[(&str, &str)]) {
-        let (result, default) = (self.std("Result"), self.std("Default"));
-        let names = [
-            ("krate", self.krate),
-            ("Result", &result),
-            ("Default", &default),
-        ];
+        let names = [("krate", self.krate), ("Default", &self.std("Default"))];
         code.lines(&fill(template, values), &names);
     }
 

@@ -120,8 +120,6 @@ impl RustNames {
         let path = match short {
             "Vec" => "::std::vec::Vec",
             "String" => "::std::string::String",
-            "Result" => "::std::result::Result",
-            "Option" => "::std::option::Option",
             _ => "::std::default::Default",
         };
         if hidden {

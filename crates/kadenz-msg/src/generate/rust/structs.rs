@@ -166,17 +166,11 @@ const ENUM_MESSAGE: &str = r#"fn body_length(&self) -> usize {
 4
 }
 
-fn encode_body(
-&self,
-writer: &mut @krate@::codec::Writer<'_>,
-) -> @Result@<(), @krate@::codec::EncodeError> {
+fn encode_body(&self, writer: &mut @krate@::codec::Writer<'_>) -> @krate@::codec::EncodeResult {
 writer.value(self.0)
 }
 
-fn decode_body(
-&mut self,
-reader: &mut @krate@::codec::Reader<'_>,
-) -> @Result@<(), @krate@::codec::DecodeError> {
+fn decode_body(&mut self, reader: &mut @krate@::codec::Reader<'_>) -> @krate@::codec::DecodeResult {
 self.0 = reader.value("@full@")?;
 Ok(())
 }
@@ -261,7 +255,7 @@ pub(super) fn is_number(of: &MemberType) -> bool {
 }
 
 /// An integer member as an `i64`.
-pub(super) fn stated(within: &Struct, member: &str, from: &str) -> String {
+pub(super) fn stated_by(within: &Struct, member: &str, from: &str) -> String {
     let wide = within
         .members
         .iter()

@@ -66,7 +66,7 @@ impl Generator<'_> {
                 match dimension {
                     Dimension::Fixed { size, .. } => product.push(format!("{size}_usize")),
                     Dimension::Variable { member: by } => {
-                        let says = super::structs::stated(within, by, &format!("member_{by}"));
+                        let says = super::structs::stated_by(within, by, &format!("member_{by}"));
                         let krate = self.krate;
                         code.line(&format!(
                             "let length_{at} = {krate}::codec::Reader::length(\"{name}\", {says})?;"
@@ -90,9 +90,9 @@ impl Generator<'_> {
         } else {
             let of = self.field_type(member);
             let start = self.start(&member.of, &member.dimensions);
-            self.lengths(code, within, member, "member_");
+            let says = |by: &str| super::structs::stated_by(within, by, &format!("member_{by}"));
             code.line(&format!("let mut {place}: {of} = {start};"));
-            self.decode(code, member, &place, 0);
+            self.decode(code, member, &place, says);
         }
     }
 }
@@ -110,9 +110,7 @@ impl<'a> @short@View<'a> {
 ///
 /// # Errors
 /// Where the message is of another type, or its bytes do not follow the description.
-pub fn decode(
-bytes: &'a [u8],
-) -> @Result@<Self, @krate@::codec::DecodeError> {
+pub fn decode(bytes: &'a [u8]) -> @krate@::codec::DecodeResult<Self> {
 let reader = &mut @krate@::codec::Reader::new(bytes);
 let name = <@short@ as @krate@::message::Message>::NAME;
 let fingerprint = <@short@ as @krate@::message::Message>::FINGERPRINT;

@@ -91,7 +91,7 @@ impl Amqp {
         let password = match parameters.text("password_file") {
             None => "guest".to_owned(),
             Some(file) => std::fs::read_to_string(file).map_err(|error| {
-                address.failed(format!("{file}: {error}"), "name a file that can be read")
+                address.wrong(format!("{file}: {error}"), "name a file that can be read")
             })?,
         };
         let account = Account {
@@ -116,7 +116,7 @@ impl Amqp {
 
     fn failed(&self, error: &io::Error) -> ProviderError {
         let remedy = "start the broker, or name its host and port in the URL";
-        self.address.failed(format!("no broker: {error}"), remedy)
+        self.address.wrong(format!("no broker: {error}"), remedy)
     }
 
     /// Looks at how far the connection is until it is ready. `step` may do something meanwhile.
@@ -138,12 +138,12 @@ impl Amqp {
                         "give user, password_file, vhost and exchange as the broker knows them";
                     return Err(self
                         .address
-                        .failed(format!("the broker says {reason}"), remedy));
+                        .wrong(format!("the broker says {reason}"), remedy));
                 }
             }
         }
         let remedy = "look into its log: a broker hangs up without a word on a wrong password";
-        Err(self.address.failed("the broker does not let us in", remedy))
+        Err(self.address.wrong("the broker does not let us in", remedy))
     }
 }
 

@@ -1,6 +1,5 @@
 //! Subscribing: a DataReader, in which rustdds's thread puts what comes.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 use std::task;
@@ -16,7 +15,7 @@ use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::notifier::Notifier;
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
 /// No call looks at more samples before it looks whether it is to end.
@@ -40,12 +39,7 @@ struct Batch {
     is_full: bool,
 }
 
-impl fmt::Debug for DdsInlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("DdsInlet");
-        shown.field("wanted", &self.wanted).finish_non_exhaustive()
-    }
-}
+show_fields!(DdsInlet: wanted);
 
 impl DdsInlet {
     pub(super) fn new(bus: &Arc<DdsBus>) -> Result<Self, ProviderError> {
@@ -88,10 +82,7 @@ impl DdsInlet {
     }
 
     /// Hands over what is there, and is wanted.
-    fn take_batch(
-        &mut self,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Batch, ReceiveError> {
+    fn take_batch(&mut self, take: Take<'_>) -> Result<Batch, ReceiveError> {
         let mut handed = 0;
         for _ in 0..LARGEST_BATCH {
             let Some(sample) = self.next()? else {
@@ -110,11 +101,7 @@ impl DdsInlet {
     }
 
     /// Hands one over; `None` where it is of no channel that is wanted.
-    fn hand(
-        &mut self,
-        sample: DeserializedCacheChange<Came>,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Option<More> {
+    fn hand(&mut self, sample: DeserializedCacheChange<Came>, take: Take<'_>) -> Option<More> {
         let sender = sender_of(sample.writer_guid);
         let sequence = Sequence {
             // Receivers of numbers know that they wrap.
@@ -161,11 +148,7 @@ impl Inlet for DdsInlet {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         loop {
             let first = self.take_batch(take)?;
             if first.handed > 0 {

@@ -139,7 +139,7 @@ impl DdsBus {
     fn failed(&self, what: &str, error: &dyn fmt::Display) -> ProviderError {
         let remedy = "look by `ss -ulnp` whether ports are free for one more participant (a domain has 120), \
                       or take another domain";
-        self.address.failed(format!("{what}: {error}"), remedy)
+        self.address.wrong(format!("{what}: {error}"), remedy)
     }
 }
 

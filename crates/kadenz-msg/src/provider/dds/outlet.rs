@@ -1,6 +1,5 @@
 //! Publishing: a DataWriter.
 
-use std::fmt;
 use std::io::ErrorKind;
 use std::sync::Arc;
 
@@ -18,12 +17,7 @@ pub(super) struct DdsOutlet {
     writer: DataWriter<Written, Cdr>,
 }
 
-impl fmt::Debug for DdsOutlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("DdsOutlet");
-        shown.field("bus", &self.bus).finish_non_exhaustive()
-    }
-}
+show_fields!(DdsOutlet: bus);
 
 impl DdsOutlet {
     pub(super) fn new(bus: &Arc<DdsBus>) -> Result<Self, ProviderError> {

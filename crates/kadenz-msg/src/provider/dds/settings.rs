@@ -7,7 +7,8 @@ use kadenz_rt::net::interface::list_broadcast;
 use rustdds::policy::{History, ResourceLimits};
 use rustdds::{QosPolicies, QosPolicyBuilder};
 
-use crate::provider::parameters::{Address, AddressError};
+use crate::provider::ProviderError;
+use crate::provider::parameters::Address;
 
 /// The highest domain whose ports are below 65536 (RTPS 2.5, 9.6.2.3).
 const HIGHEST_DOMAIN: u16 = 232;
@@ -31,7 +32,7 @@ pub(super) struct DdsSettings {
 }
 
 impl DdsSettings {
-    pub(super) fn read(address: &Address) -> Result<Self, AddressError> {
+    pub(super) fn read(address: &Address) -> Result<Self, ProviderError> {
         let mut given = address.parameters();
         let words = [("reliable", true), ("best_effort", false)];
         let name = given.text("bus").unwrap_or("messages");
@@ -83,7 +84,7 @@ impl DdsSettings {
     }
 }
 
-fn domain(address: &Address) -> Result<u16, AddressError> {
+fn domain(address: &Address) -> Result<u16, ProviderError> {
     let place = address.location();
     if place.is_empty() {
         return Ok(0);
@@ -98,7 +99,7 @@ fn domain(address: &Address) -> Result<u16, AddressError> {
         })
 }
 
-fn topic(address: &Address, bus: &str) -> Result<String, AddressError> {
+fn topic(address: &Address, bus: &str) -> Result<String, ProviderError> {
     // Cyclone DDS refuses topics with any other sign.
     let is_sign = |sign: char| sign.is_ascii_alphanumeric() || "_/".contains(sign);
     if bus.len() <= MAX_NAME && bus.chars().all(is_sign) {
@@ -109,7 +110,7 @@ fn topic(address: &Address, bus: &str) -> Result<String, AddressError> {
 }
 
 /// Interfaces by an address, a name, or `all`.
-fn interfaces(address: &Address, text: &str) -> Result<Option<Vec<IpAddr>>, AddressError> {
+fn interfaces(address: &Address, text: &str) -> Result<Option<Vec<IpAddr>>, ProviderError> {
     if text == "all" {
         return Ok(None);
     }

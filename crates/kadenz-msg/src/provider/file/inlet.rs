@@ -11,7 +11,7 @@ use crate::channel::Pattern;
 use crate::log::LogError;
 use crate::log::play::Player;
 use crate::provider::notifier::Notifier;
-use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Wait, Wake};
+use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Take, Wait, Wake};
 
 pub(super) struct FileInlet {
     path: PathBuf,
@@ -71,11 +71,7 @@ impl FileInlet {
     }
 
     /// Hands over what is due; the last message's answer, where one was handed over.
-    fn hand_over(
-        &mut self,
-        now: MonotonicTime,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Option<More> {
+    fn hand_over(&mut self, now: MonotonicTime, take: Take<'_>) -> Option<More> {
         let entry = self.player.as_mut().and_then(Player::take)?;
         let channel = Arc::clone(&entry.channel);
         if !self.wanted.iter().any(|it| it.matches(&channel.name)) {
@@ -101,11 +97,7 @@ impl Inlet for FileInlet {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let mut count = 0;
         loop {
             let now = clock::now();

@@ -38,7 +38,7 @@ impl OutletLog {
         address: &Address,
     ) -> Result<Arc<Self>, ProviderError> {
         let writer = writer.map_err(|error| {
-            address.failed(
+            address.wrong(
                 error.to_string(),
                 "name a file in a folder that you may write to",
             )

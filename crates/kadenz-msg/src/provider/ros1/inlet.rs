@@ -7,14 +7,14 @@ use kadenz_rt::net::watch::Waker;
 
 use super::node::RosNode;
 use super::tcpros::TcprosPublisher;
-use crate::arrival::{Arrival, SenderId, random_number};
+use crate::arrival::{SenderId, random_number};
 use crate::channel::Pattern;
 use crate::provider::parameters::Address;
 use crate::provider::stream::note::Expected;
 use crate::provider::stream::peer_receiver::PeerReceiver;
 use crate::provider::stream::socket::SocketAddress;
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
 #[derive(Debug)]
@@ -72,11 +72,7 @@ impl Inlet for RosInlet {
         outcome.map_err(|error| super::no_master(&self.address, &error))
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         loop {
             let Self {
                 receiver, expected, ..

@@ -114,13 +114,13 @@ impl Ros1 {
             (None, None) => None,
             _ => {
                 let remedy = "give both, as rosmsg md5 tells them";
-                return Err(address.failed("type and md5 belong together", remedy));
+                return Err(address.wrong("type and md5 belong together", remedy));
             }
         };
         let host = parameters.text("host").map(str::parse::<IpAddr>);
         let host = host.transpose().map_err(|_| {
             let remedy = "give an address in digits, as 192.168.0.7";
-            address.failed("host is no IP address", remedy)
+            address.wrong("host is no IP address", remedy)
         })?;
         let queue = parameters.bytes("queue")?.unwrap_or(4 << 20);
         let largest = parameters.bytes("largest")?.unwrap_or(64 << 20);
@@ -173,7 +173,7 @@ impl Ros1 {
 
 fn no_master(address: &Address, error: &io::Error) -> ProviderError {
     let remedy = "start roscore there, or name the master's host and port in the URL";
-    address.failed(format!("the ROS master does not answer: {error}"), remedy)
+    address.wrong(format!("the ROS master does not answer: {error}"), remedy)
 }
 
 impl Provider for Ros1 {
@@ -198,7 +198,7 @@ impl Provider for Ros1 {
             let remedy = "add ?type=std_msgs/String&md5=..., as rosmsg md5 tells it";
             return Err(self
                 .address
-                .failed("it is not known what is published", remedy));
+                .wrong("it is not known what is published", remedy));
         };
         let publishers = self
             .publishers(kind)

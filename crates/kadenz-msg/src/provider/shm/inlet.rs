@@ -17,7 +17,7 @@ use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::{LossMeter, SequenceStatus};
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
 /// No call of `receive` hands over more messages.
@@ -40,19 +40,13 @@ pub(super) struct ShmInlet {
     counters: InletCounters,
 }
 
-impl fmt::Debug for ShmInlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ShmInlet");
-        shown.field("bus", &self.bus).field("wanted", &self.wanted);
-        shown.finish_non_exhaustive()
-    }
-}
+show_fields!(ShmInlet: bus, wanted);
 
 impl ShmInlet {
     pub(super) fn create(bus: &Arc<ShmBus>) -> Result<Self, ProviderError> {
         let failed = |error: &dyn fmt::Debug| {
             let remedy = "close another inlet, or open the bus with more by ?inlets=";
-            bus.address.failed(format!("no inlet: {error:?}"), remedy)
+            bus.address.wrong(format!("no inlet: {error:?}"), remedy)
         };
         // Before the subscriber, so that no message comes without its event.
         let (listener, notifier) = if bus.settings.waiting == WaitMode::Event {
@@ -84,10 +78,7 @@ impl ShmInlet {
     }
 
     /// Hands over what is there, and says how much that was.
-    fn take_all(
-        &mut self,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<usize, ReceiveError> {
+    fn take_all(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         while count < LARGEST_BATCH {
             let sample = self.subscriber.receive().map_err(|_| self.lost())?;
@@ -171,11 +162,7 @@ impl Inlet for ShmInlet {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let end = match wait {
             Wait::Until(end) => Some(end),
             Wait::Poll | Wait::Forever => None,
@@ -245,12 +232,7 @@ impl ShmWaker {
     }
 }
 
-impl fmt::Debug for ShmWaker {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ShmWaker");
-        shown.field("woken", &self.woken).finish_non_exhaustive()
-    }
-}
+show_fields!(ShmWaker: woken);
 
 impl Wake for ShmWaker {
     fn wake(&self) {

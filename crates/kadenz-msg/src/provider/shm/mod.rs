@@ -141,7 +141,7 @@ impl Shm {
             Ok(opened) => opened,
             Err(error) => {
                 let remedy = error.remedy(&private::folder());
-                Err(address.failed(error.to_string(), remedy))
+                Err(address.wrong(error.to_string(), remedy))
             }
         }
     }
@@ -205,10 +205,10 @@ fn open_in(folder: &Path, address: Address, settings: ShmSettings) -> Result<Shm
             "let every program open the bus with the same parameters; else {}",
             reset(folder)
         );
-        address.failed(format!("{what}: {error:?}"), &remedy)
+        address.wrong(format!("{what}: {error:?}"), &remedy)
     };
     let config = private::config(folder)
-        .map_err(|error| address.failed("no folder of this user's own", error.to_string()))?;
+        .map_err(|error| address.wrong("no folder of this user's own", error.to_string()))?;
     let node = NodeBuilder::new()
         .config(&config)
         .signal_handling_mode(SignalHandlingMode::Disabled)
@@ -266,7 +266,7 @@ fn events(
 fn settings(address: &Address) -> Result<ShmSettings, ProviderError> {
     if address.location().is_empty() {
         let remedy = "give the bus a name, as shm://robot";
-        return Err(address.failed("it has no name", remedy));
+        return Err(address.wrong("it has no name", remedy));
     }
     let mut parameters = address.parameters();
     let words = [("event", WaitMode::Event), ("poll", WaitMode::Poll)];

@@ -35,19 +35,13 @@ pub(super) struct ShmOutlet {
     next: u32,
 }
 
-impl fmt::Debug for ShmOutlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ShmOutlet");
-        shown.field("bus", &self.bus).field("next", &self.next);
-        shown.finish_non_exhaustive()
-    }
-}
+show_fields!(ShmOutlet: bus, next);
 
 impl ShmOutlet {
     pub(super) fn create(bus: &Arc<ShmBus>) -> Result<Self, ProviderError> {
         let failed = |error: &dyn fmt::Debug| {
             let remedy = "close another outlet, or open the bus with more by ?outlets=";
-            bus.address.failed(format!("no outlet: {error:?}"), remedy)
+            bus.address.wrong(format!("no outlet: {error:?}"), remedy)
         };
         let publisher = bus
             .messages

@@ -8,7 +8,7 @@ use super::peer_receiver::{PeerProtocol, PeerReceiver, ReceiverWaker};
 use crate::arrival::{Arrival, Scope, SenderId, Sequence, random_number};
 use crate::channel::{Channel, Pattern};
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
 /// The length of a note, in bytes.
@@ -119,11 +119,7 @@ impl<T: PeerProtocol + Debug> Inlet for PeerInlet<T> {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let Some(expected) = &mut self.expected else {
             return self.receiver.receive(wait, take);
         };

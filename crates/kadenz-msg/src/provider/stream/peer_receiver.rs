@@ -14,9 +14,8 @@ use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionSlots, GREETING, Standing};
 use super::socket::{Door, SocketAddress};
 use super::{ProtocolError, RETRY, ReadOutcome};
-use crate::arrival::Arrival;
 use crate::channel::Pattern;
-use crate::provider::{InletCounters, More, ReceiveError, Received, Wait, Wake};
+use crate::provider::{InletCounters, More, ReceiveError, Received, Take, Wait, Wake};
 use connection::PeerReceiverConnection;
 
 /// Room for what comes, at first; it grows with the messages.
@@ -178,7 +177,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     pub(in crate::provider) fn receive(
         &mut self,
         wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
+        take: Take<'_>,
     ) -> Result<Received, ReceiveError> {
         loop {
             let count = self.hand_over(take)?;
@@ -208,10 +207,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Hands over what is there whole.
-    fn hand_over(
-        &mut self,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<usize, ReceiveError> {
+    fn hand_over(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         for place in 0..self.connections.len() {
             let mut words = Vec::new();
@@ -234,7 +230,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         place: usize,
         words: &mut Vec<u8>,
         count: &mut usize,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
+        take: Take<'_>,
     ) -> Result<More, ProtocolError> {
         let Self {
             connections,

@@ -93,7 +93,7 @@ impl Tcpq {
     }
 
     fn no_server(&self, reason: &str) -> ProviderError {
-        self.address.failed(
+        self.address.wrong(
             format!("no server answers at {}{reason}", self.place),
             "start one: `kadenz msg server`, or LCM's `java -cp lcm.jar lcm.lcm.TCPService`",
         )
@@ -127,7 +127,7 @@ impl Provider for Tcpq {
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let failed = |error: std::io::Error| {
             let remedy = "close other files or raise the limit with `ulimit -n`";
-            self.address.failed(error.to_string(), remedy)
+            self.address.wrong(error.to_string(), remedy)
         };
         let mut receiver = PeerReceiver::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;

@@ -18,7 +18,7 @@ use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 use crate::sync::Lock;
 use crate::wire::{Added, Fragment, Packet, Reassembly, ReassemblyLimits, SELF_TEST};
@@ -161,7 +161,7 @@ impl UdpmInlet {
     }
 
     /// Hands over what is left in the inbox; how many messages.
-    fn hand_over(&mut self, take: &mut dyn FnMut(Arrival<'_>) -> More) -> usize {
+    fn hand_over(&mut self, take: Take<'_>) -> usize {
         let mut count = 0;
         for mut datagram in self.inbox.datagrams().skip(self.next) {
             self.next += 1;
@@ -203,11 +203,7 @@ impl Inlet for UdpmInlet {
         Ok(())
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let mut late = 0;
         loop {
             let count = self.hand_over(take);
@@ -266,11 +262,7 @@ impl Inlet for UdpmInlet {
 }
 
 impl Making {
-    fn take(
-        &mut self,
-        datagram: &mut Datagram<'_>,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> DatagramOutcome {
+    fn take(&mut self, datagram: &mut Datagram<'_>, take: Take<'_>) -> DatagramOutcome {
         if let Some(dropped) = datagram.dropped_before {
             self.overrun = self.overrun.max(dropped);
         }
@@ -311,7 +303,7 @@ impl Making {
         sender: SenderId,
         fragment: &Fragment<'_>,
         kernel: Option<MonotonicTime>,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
+        take: Take<'_>,
     ) -> DatagramOutcome {
         let added = self.reassembly.add(sender, fragment, clock::now(), kernel);
         let Added::Complete(whole) = added else {

@@ -33,7 +33,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::port::{Inbox, Multicast, OpenPortError, PortOptions, Stamping, UdpPort, Wait};
 use kadenz_rt::tuning::Measure;
 
-use super::parameters::{Address, AddressError};
+use super::parameters::Address;
 use super::stream::Buffered;
 use super::{
     BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
@@ -174,7 +174,7 @@ impl Provider for Udpm {
 }
 
 impl Options {
-    fn read(address: &Address) -> Result<Self, AddressError> {
+    fn read(address: &Address) -> Result<Self, ProviderError> {
         let group = address.socket_address(GROUP, PORT)?;
         let remedy =
             "give one of 224.0.0.0 to 239.255.255.255, or of ff00::/8; LCM's is 239.255.76.67";
@@ -265,7 +265,7 @@ impl Options {
                 }
                 _ => error.to_string(),
             };
-            self.address.failed(reason, doctor)
+            self.address.wrong(reason, doctor)
         })
     }
 }

@@ -2,7 +2,7 @@ use super::inlet::sender_of;
 use super::*;
 use crate::wire::{Added, Packet, Reassembly};
 
-fn options(url: &str) -> Result<Options, AddressError> {
+fn options(url: &str) -> Result<Options, ProviderError> {
     Options::read(&Address::parse(url).unwrap())
 }
 

@@ -1,7 +1,6 @@
 //! Subscribing: Zenoh's thread puts samples into a bounded queue, from which the inlet takes them.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::sync::{Arc, Mutex};
 
 use zenoh::Wait as _;
@@ -14,7 +13,7 @@ use crate::channel::Pattern;
 use crate::provider::notifier::Notifier;
 use crate::provider::stream::note::{Expected, read_note};
 use crate::provider::{
-    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Wait, Wake,
+    Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 use crate::sync::lock;
 
@@ -57,12 +56,7 @@ pub(super) struct ZenohInlet {
     counters: InletCounters,
 }
 
-impl fmt::Debug for ZenohInlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ZenohInlet");
-        shown.field("wanted", &self.wanted).finish_non_exhaustive()
-    }
-}
+show_fields!(ZenohInlet: wanted);
 
 impl ZenohInlet {
     pub(super) fn new(bus: &Arc<ZenohBus>) -> Self {
@@ -91,7 +85,7 @@ impl ZenohInlet {
     }
 
     /// Hands one over; `None` where it is of no channel that is wanted.
-    fn hand(&mut self, sample: &Sample, take: &mut dyn FnMut(Arrival<'_>) -> More) -> Option<More> {
+    fn hand(&mut self, sample: &Sample, take: Take<'_>) -> Option<More> {
         let Some(channel) = channel_of(&self.bus.prefix, sample.key_expr().as_str()) else {
             self.counters.malformed += 1;
             return None;
@@ -134,11 +128,7 @@ impl Inlet for ZenohInlet {
         keys.into_iter().try_for_each(|key| self.subscribe(key))
     }
 
-    fn receive(
-        &mut self,
-        wait: Wait,
-        take: &mut dyn FnMut(Arrival<'_>) -> More,
-    ) -> Result<Received, ReceiveError> {
+    fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let mut count = 0;
         while count == 0 {
             let waiting = lock(&self.queue.state).samples.len();

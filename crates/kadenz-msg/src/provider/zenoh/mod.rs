@@ -86,7 +86,7 @@ impl ZenohBus {
 
 fn failed(address: &Address, error: &zenoh::Error) -> ProviderError {
     let remedy = "look whether the router or peer listens there, and whether listen is free here";
-    address.failed(format!("Zenoh says {error}"), remedy)
+    address.wrong(format!("Zenoh says {error}"), remedy)
 }
 
 /// Zenoh's configuration, with room and time for a thread that a busy machine holds up.
@@ -200,12 +200,7 @@ struct ZenohOutlet {
     numbers: Numbers,
 }
 
-impl fmt::Debug for ZenohOutlet {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ZenohOutlet");
-        shown.field("bus", &self.bus).finish_non_exhaustive()
-    }
-}
+show_fields!(ZenohOutlet: bus);
 
 impl ZenohOutlet {
     /// The publisher of a channel, which is declared at its first message.

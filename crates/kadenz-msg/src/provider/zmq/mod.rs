@@ -101,7 +101,7 @@ impl Zmq {
         let location = address.location();
         if !location.starts_with('/') && address.host_and_port()?.1.is_none() {
             let remedy = "write zmq://127.0.0.1:5556 or zmq:///tmp/robot";
-            return Err(address.failed("it has no port", remedy));
+            return Err(address.wrong("it has no port", remedy));
         }
         let mut parameters = address.parameters();
         let words = [
@@ -157,7 +157,7 @@ impl Zmq {
             }
             _ => "give an address of this host that may be listened at",
         };
-        self.address.failed(format!("{what}: {error}"), remedy)
+        self.address.wrong(format!("{what}: {error}"), remedy)
     }
 }
 

@@ -69,10 +69,7 @@ impl Bus {
     /// # Errors
     /// As [`Bus::subscribe`].
     pub fn watch_nodes(&self, options: &HeartbeatOptions) -> Result<Nodes, SubscribeError> {
-        let queue = SubscriptionOptions {
-            queue: QUEUE,
-            ..SubscriptionOptions::default()
-        };
+        let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Nodes {
             beats: self.subscribe_with(CHANNEL, &queue)?,
             beat: Heartbeat::default(),

@@ -143,10 +143,7 @@ impl Bus {
         let client = random_number().cast_signed();
         let publisher = self.publisher(service)?;
         let replies = reply_channel(client).map_err(AdvertiseError::Channel)?;
-        let queue = SubscriptionOptions {
-            queue: QUEUE,
-            ..SubscriptionOptions::default()
-        };
+        let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Client {
             publisher,
             replies: self.subscribe_with(replies.as_str(), &queue)?,

@@ -133,10 +133,7 @@ impl Bus {
             counts: Arc::clone(&counts),
             handler,
         };
-        let queue = SubscriptionOptions {
-            queue: options.queue,
-            ..SubscriptionOptions::default()
-        };
+        let queue = SubscriptionOptions::with_queue(options.queue);
         // Told where this bus tells its types.
         self.announce::<Req>();
         self.announce::<Rep>();

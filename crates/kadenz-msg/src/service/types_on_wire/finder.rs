@@ -75,10 +75,7 @@ impl TypeFinder {
     /// # Errors
     /// Where the provider cannot send or receive.
     pub fn new(bus: &Bus) -> Result<Self, FinderError> {
-        let queue = SubscriptionOptions {
-            queue: QUEUE,
-            ..SubscriptionOptions::default()
-        };
+        let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Self {
             answers: bus.subscribe_with(TELL, &queue)?,
             answer: TypeAnswer::default(),

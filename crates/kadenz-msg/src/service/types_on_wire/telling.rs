@@ -94,10 +94,7 @@ impl Bus {
     /// # Errors
     /// Where the provider cannot send or receive, or no thread is to be had.
     pub fn tell_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
-        let queue = SubscriptionOptions {
-            queue: QUEUE,
-            ..SubscriptionOptions::default()
-        };
+        let queue = SubscriptionOptions::with_queue(QUEUE);
         let mut heard = self.beside().aggregator_with(ASK, &queue)?;
         heard.add(TELL)?;
         let told = Arc::new(AtomicU64::new(0));

@@ -6,7 +6,7 @@ use super::super::{
     Definition, Dimension, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
 };
 use super::path::Trail;
-use super::{Array, Elements, EnumNumber, Record, Value, ValueError};
+use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult};
 use crate::codec::{DecodeError, Primitive, Reader};
 use crate::message::Fingerprint;
 
@@ -27,7 +27,7 @@ impl Types {
     ///
     /// # Errors
     /// Where no type has the fingerprint, or the bytes are no message of it.
-    pub fn decode(&self, bytes: &[u8]) -> Result<Value, ValueError> {
+    pub fn decode(&self, bytes: &[u8]) -> ValueResult<Value> {
         let found = fingerprint(bytes)?;
         let Some(definition) = self.by_fingerprint(found).next() else {
             return Err(ValueError::UnknownFingerprint { found });
@@ -40,7 +40,7 @@ impl Types {
     /// # Errors
     /// Where there is no such type, the message carries another fingerprint, or its bytes do not
     /// follow the description.
-    pub fn decode_as(&self, name: &str, bytes: &[u8]) -> Result<Value, ValueError> {
+    pub fn decode_as(&self, name: &str, bytes: &[u8]) -> ValueResult<Value> {
         let definition = self.required(name)?;
         let name = definition.name();
         let found = fingerprint(bytes)?;
@@ -54,13 +54,13 @@ impl Types {
         }
     }
 
-    pub(super) fn required(&self, name: &str) -> Result<&Definition, ValueError> {
+    pub(super) fn required(&self, name: &str) -> ValueResult<&Definition> {
         self.get(name).ok_or_else(|| ValueError::UnknownType {
             name: TypeName::new(name),
         })
     }
 
-    fn decode_definition(&self, of: &Definition, bytes: &[u8]) -> Result<Value, ValueError> {
+    fn decode_definition(&self, of: &Definition, bytes: &[u8]) -> ValueResult<Value> {
         let mut decoder = ValueDecoder {
             types: self,
             reader: Reader::new(bytes.get(8..).unwrap_or_default()),
@@ -78,7 +78,7 @@ impl Types {
     }
 }
 
-fn fingerprint(bytes: &[u8]) -> Result<Fingerprint, ValueError> {
+fn fingerprint(bytes: &[u8]) -> ValueResult<Fingerprint> {
     let found = Reader::new(bytes).u64("the fingerprint");
     found.map(Fingerprint).map_err(|cause| ValueError::Decode {
         path: "the message".to_owned(),
@@ -100,7 +100,7 @@ struct ValueDecoder<'a> {
 }
 
 impl<'a> ValueDecoder<'a> {
-    fn definition(&mut self, of: &'a Definition) -> Result<Value, ValueError> {
+    fn definition(&mut self, of: &'a Definition) -> ValueResult<Value> {
         match of {
             Definition::Struct(of) => self.record(of).map(Value::Struct),
             Definition::Enum(of) => {
@@ -110,7 +110,7 @@ impl<'a> ValueDecoder<'a> {
         }
     }
 
-    fn record(&mut self, of: &'a Arc<Struct>) -> Result<Record, ValueError> {
+    fn record(&mut self, of: &'a Arc<Struct>) -> ValueResult<Record> {
         if self.depth >= MAX_VALUE_DEPTH {
             let (path, most) = (self.trail.path(), MAX_VALUE_DEPTH);
             return Err(ValueError::TooDeep { path, most });
@@ -132,12 +132,7 @@ impl<'a> ValueDecoder<'a> {
         Ok(Record { of, members })
     }
 
-    fn member(
-        &mut self,
-        member: &'a Member,
-        of: &Struct,
-        before: &[Value],
-    ) -> Result<Value, ValueError> {
+    fn member(&mut self, member: &'a Member, of: &Struct, before: &[Value]) -> ValueResult<Value> {
         if !member.dimensions.is_empty() {
             return self.array(member, of, before).map(Value::Array);
         }
@@ -150,7 +145,7 @@ impl<'a> ValueDecoder<'a> {
         }
     }
 
-    fn one(&mut self, of: PrimitiveType) -> Result<Value, ValueError> {
+    fn one(&mut self, of: PrimitiveType) -> ValueResult<Value> {
         Ok(match of {
             PrimitiveType::Int8 => Value::Int8(self.primitive()?),
             PrimitiveType::Int16 => Value::Int16(self.primitive()?),
@@ -164,12 +159,7 @@ impl<'a> ValueDecoder<'a> {
         })
     }
 
-    fn array(
-        &mut self,
-        member: &'a Member,
-        of: &Struct,
-        before: &[Value],
-    ) -> Result<Array, ValueError> {
+    fn array(&mut self, member: &'a Member, of: &Struct, before: &[Value]) -> ValueResult<Array> {
         let shape = member
             .dimensions
             .iter()
@@ -188,12 +178,7 @@ impl<'a> ValueDecoder<'a> {
         Ok(Array { shape, elements })
     }
 
-    fn length(
-        &self,
-        dimension: &Dimension,
-        of: &Struct,
-        before: &[Value],
-    ) -> Result<usize, ValueError> {
+    fn length(&self, dimension: &Dimension, of: &Struct, before: &[Value]) -> ValueResult<usize> {
         match dimension {
             Dimension::Fixed { size, .. } => Ok(*size),
             Dimension::Variable { member } => {
@@ -215,7 +200,7 @@ impl<'a> ValueDecoder<'a> {
     }
 
     /// How many elements there are: no more than there can be.
-    fn count(&self, shape: &[usize], least: usize) -> Result<usize, ValueError> {
+    fn count(&self, shape: &[usize], least: usize) -> ValueResult<usize> {
         if shape.contains(&0) {
             return Ok(0);
         }
@@ -237,7 +222,7 @@ impl<'a> ValueDecoder<'a> {
     }
 
     /// One more struct that may take no bytes: of these a few hundred can hold each other 2^90 times.
-    fn spend(&mut self) -> Result<(), ValueError> {
+    fn spend(&mut self) -> ValueResult {
         match self.free.checked_sub(1) {
             Some(free) => {
                 self.free = free;
@@ -252,7 +237,7 @@ impl<'a> ValueDecoder<'a> {
     }
 
     /// Takes memory for what is not as long as its bytes.
-    fn take(&mut self, bytes: usize) -> Result<(), ValueError> {
+    fn take(&mut self, bytes: usize) -> ValueResult {
         let left = self.memory.checked_sub(bytes);
         self.memory = left.ok_or_else(|| ValueError::TooMuchMemory {
             path: self.trail.path(),
@@ -261,7 +246,7 @@ impl<'a> ValueDecoder<'a> {
         Ok(())
     }
 
-    fn elements(&mut self, of: PrimitiveType, count: usize) -> Result<Elements, ValueError> {
+    fn elements(&mut self, of: PrimitiveType, count: usize) -> ValueResult<Elements> {
         Ok(match of {
             PrimitiveType::Int8 => Elements::Int8(self.vector(count)?),
             PrimitiveType::Int16 => Elements::Int16(self.vector(count)?),
@@ -284,7 +269,7 @@ impl<'a> ValueDecoder<'a> {
         })
     }
 
-    fn records(&mut self, of: &'a Arc<Struct>, count: usize) -> Result<Vec<Record>, ValueError> {
+    fn records(&mut self, of: &'a Arc<Struct>, count: usize) -> ValueResult<Vec<Record>> {
         let mut records = Vec::new();
         for index in 0..count {
             self.trail.enter_index(index);
@@ -294,26 +279,26 @@ impl<'a> ValueDecoder<'a> {
         Ok(records)
     }
 
-    fn vector<T: Primitive>(&mut self, count: usize) -> Result<Vec<T>, ValueError> {
+    fn vector<T: Primitive>(&mut self, count: usize) -> ValueResult<Vec<T>> {
         let mut values = Vec::new();
         let read = self.reader.vector("it", count, &mut values);
         read.map_err(|cause| self.failed(cause))?;
         Ok(values)
     }
 
-    fn primitive<T: Primitive>(&mut self) -> Result<T, ValueError> {
+    fn primitive<T: Primitive>(&mut self) -> ValueResult<T> {
         let read = self.reader.value("it");
         read.map_err(|cause| self.failed(cause))
     }
 
-    fn string(&mut self) -> Result<String, ValueError> {
+    fn string(&mut self) -> ValueResult<String> {
         let mut text = String::new();
         let read = self.reader.string("it", &mut text);
         read.map_err(|cause| self.failed(cause))?;
         Ok(text)
     }
 
-    fn named(&self, name: &TypeName) -> Result<&'a Definition, ValueError> {
+    fn named(&self, name: &TypeName) -> ValueResult<&'a Definition> {
         let definition = self.types.definition(name);
         definition.ok_or_else(|| ValueError::UnknownType { name: name.clone() })
     }

@@ -2,7 +2,7 @@
 
 use super::super::{Definition, Dimension, Member, MemberType, Struct, TypeName, Types};
 use super::path::Trail;
-use super::{Array, Elements, Record, Value, ValueError};
+use super::{Array, Elements, Record, Value, ValueError, ValueResult};
 use crate::codec::{EncodeError, Primitive};
 
 impl Types {
@@ -11,7 +11,7 @@ impl Types {
     /// # Errors
     /// Where its type is not among these, a member holds something else than its description says, an
     /// array is not as long as stated, or a string holds a NUL.
-    pub fn encode(&self, value: &Value) -> Result<Vec<u8>, ValueError> {
+    pub fn encode(&self, value: &Value) -> ValueResult<Vec<u8>> {
         let name = match value {
             Value::Struct(it) => &it.of.name,
             Value::Enum(it) => &it.of.name,
@@ -44,7 +44,7 @@ struct ValueEncoder<'a> {
 }
 
 impl<'a> ValueEncoder<'a> {
-    fn named(&mut self, name: &TypeName, value: &'a Value) -> Result<(), ValueError> {
+    fn named(&mut self, name: &TypeName, value: &'a Value) -> ValueResult {
         match (self.types.definition(name), value) {
             (Some(Definition::Struct(of)), Value::Struct(record)) => self.record(of, record),
             (Some(Definition::Enum(of)), Value::Enum(it)) if it.of.name == of.name => {
@@ -55,7 +55,7 @@ impl<'a> ValueEncoder<'a> {
         }
     }
 
-    fn record(&mut self, of: &'a Struct, record: &'a Record) -> Result<(), ValueError> {
+    fn record(&mut self, of: &'a Struct, record: &'a Record) -> ValueResult {
         let same = of.name == record.of.name && of.members.len() == record.members.len();
         if !same {
             return Err(self.wrong(of.name.to_string(), record.of.name.to_string()));
@@ -72,7 +72,7 @@ impl<'a> ValueEncoder<'a> {
         Ok(())
     }
 
-    fn one(&mut self, member: &Member, value: &'a Value) -> Result<(), ValueError> {
+    fn one(&mut self, member: &Member, value: &'a Value) -> ValueResult {
         let of = match &member.of {
             MemberType::Named(name) => return self.named(name, value),
             MemberType::Primitive(of) => *of,
@@ -95,12 +95,7 @@ impl<'a> ValueEncoder<'a> {
         Ok(())
     }
 
-    fn array(
-        &mut self,
-        member: &'a Member,
-        array: &'a Array,
-        within: &Record,
-    ) -> Result<(), ValueError> {
+    fn array(&mut self, member: &'a Member, array: &'a Array, within: &Record) -> ValueResult {
         self.check_shape(member, array, within)?;
         let fits = match (&member.of, &array.elements) {
             (MemberType::Named(name), Elements::Enum(of, _)) => of.name == *name,
@@ -126,12 +121,7 @@ impl<'a> ValueEncoder<'a> {
         Ok(())
     }
 
-    fn check_shape(
-        &self,
-        member: &Member,
-        array: &Array,
-        within: &Record,
-    ) -> Result<(), ValueError> {
+    fn check_shape(&self, member: &Member, array: &Array, within: &Record) -> ValueResult {
         if array.shape.len() != member.dimensions.len() {
             let found = format!("an array of {} dimensions", array.shape.len());
             return Err(self.wrong(member.type_text(), found));
@@ -158,7 +148,7 @@ impl<'a> ValueEncoder<'a> {
         self.agree(array.elements.len(), "its shape", stated)
     }
 
-    fn agree(&self, length: usize, stated_by: &str, stated: i64) -> Result<(), ValueError> {
+    fn agree(&self, length: usize, stated_by: &str, stated: i64) -> ValueResult {
         if i64::try_from(length).is_ok_and(|length| length == stated) {
             return Ok(());
         }
@@ -170,7 +160,7 @@ impl<'a> ValueEncoder<'a> {
         })
     }
 
-    fn strings(&mut self, texts: &[String]) -> Result<(), ValueError> {
+    fn strings(&mut self, texts: &[String]) -> ValueResult {
         for (index, text) in texts.iter().enumerate() {
             self.trail.enter_index(index);
             self.string(text)?;
@@ -179,7 +169,7 @@ impl<'a> ValueEncoder<'a> {
         Ok(())
     }
 
-    fn records(&mut self, name: &TypeName, records: &'a [Record]) -> Result<(), ValueError> {
+    fn records(&mut self, name: &TypeName, records: &'a [Record]) -> ValueResult {
         let Some(Definition::Struct(of)) = self.types.definition(name) else {
             return Err(ValueError::UnknownType { name: name.clone() });
         };
@@ -191,7 +181,7 @@ impl<'a> ValueEncoder<'a> {
         Ok(())
     }
 
-    fn string(&mut self, text: &str) -> Result<(), ValueError> {
+    fn string(&mut self, text: &str) -> ValueResult {
         let member = "it";
         let length = i32::try_from(text.len().saturating_add(1));
         let problem = match length {

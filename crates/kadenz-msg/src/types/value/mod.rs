@@ -208,6 +208,9 @@ impl Elements {
     }
 }
 
+/// What is made of bytes or of a value.
+pub(super) type ValueResult<T = ()> = Result<T, ValueError>;
+
 /// Why bytes and a value do not go together.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {

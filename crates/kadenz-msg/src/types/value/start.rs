@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::{
     Definition, Dimension, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
 };
-use super::{Array, Elements, EnumNumber, Record, Value, ValueError};
+use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult};
 
 /// How large LCM lets a message be.
 const MAX_BYTES: usize = 1 << 28;
@@ -19,7 +19,7 @@ impl Types {
     ///
     /// # Errors
     /// Where there is no such type, or a value takes more bytes than LCM lets a message have.
-    pub fn default_value(&self, name: &str) -> Result<Value, ValueError> {
+    pub fn default_value(&self, name: &str) -> ValueResult<Value> {
         let definition = self.required(name)?;
         let name = definition.name().clone();
         let bytes = self.least_bytes(&name);

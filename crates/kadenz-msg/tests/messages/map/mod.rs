@@ -28,36 +28,22 @@ struct node {
 
     fn body_length(&self) -> usize {
         let mut length = 5;
-        length += self.children.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.children);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.id)?;
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("children", self.children.len(), "n", i64::from(self.n))?;
-        for it in &self.children {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("children", &self.children, &[("n", i64::from(self.n))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.node")?;
         self.id = reader.value("id")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("children", i64::from(self.n))?;
-        reader.room("children", &[length_0], 5)?;
-        self.children.resize_with(length_0, Default::default);
-        for it in &mut self.children {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("children", &mut self.children, &[i64::from(self.n)], 5)?;
         reader.leave();
         Ok(())
     }
@@ -103,45 +89,23 @@ struct three {
 
     fn body_length(&self) -> usize {
         let mut length = 1;
-        length += self.twos.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
-        length += self.ones.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.twos);
+        length += kadenz_msg::codec::length(&self.ones);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("twos", self.twos.len(), "n", i64::from(self.n))?;
-        for it in &self.twos {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        kadenz_msg::codec::Writer::agree("ones", self.ones.len(), "n", i64::from(self.n))?;
-        for it in &self.ones {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("twos", &self.twos, &[("n", i64::from(self.n))])?;
+        writer.list("ones", &self.ones, &[("n", i64::from(self.n))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.one")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("twos", i64::from(self.n))?;
-        reader.room("twos", &[length_0], 1)?;
-        self.twos.resize_with(length_0, Default::default);
-        for it in &mut self.twos {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("ones", i64::from(self.n))?;
-        reader.room("ones", &[length_0], 1)?;
-        self.ones.resize_with(length_0, Default::default);
-        for it in &mut self.ones {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("twos", &mut self.twos, &[i64::from(self.n)], 1)?;
+        reader.list("ones", &mut self.ones, &[i64::from(self.n)], 1)?;
         reader.leave();
         Ok(())
     }
@@ -183,39 +147,17 @@ struct pose {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.length)?;
-        kadenz_msg::codec::Writer::agree("points", self.points.len(), "length", i64::from(self.length))?;
-        for it in &self.points {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        for it in &self.corners {
-            for it in it {
-                kadenz_msg::message::Message::encode_body(it, writer)?;
-            }
-        }
+        writer.list("points", &self.points, &[("length", i64::from(self.length))])?;
+        writer.list("corners", &self.corners, &[])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.length = reader.value("length")?;
-        let length_0 = kadenz_msg::codec::Reader::length("points", i64::from(self.length))?;
-        reader.room("points", &[length_0], 24)?;
-        self.points.resize_with(length_0, Default::default);
-        for it in &mut self.points {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        for it in &mut self.corners {
-            for it in it {
-                kadenz_msg::message::Message::decode_body(it, reader)?;
-            }
-        }
+        reader.list("points", &mut self.points, &[i64::from(self.length)], 24)?;
+        reader.list("corners", &mut self.corners, &[], 0)?;
         Ok(())
     }
 }
@@ -271,35 +213,21 @@ struct primitives {
 
     fn body_length(&self) -> usize {
         let mut length = 5;
-        length += self.pongs.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.pongs);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("pongs", self.pongs.len(), "n", i64::from(self.n))?;
-        for it in &self.pongs {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("pongs", &self.pongs, &[("n", i64::from(self.n))])?;
         writer.value(self.mark)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.ping")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("pongs", i64::from(self.n))?;
-        reader.room("pongs", &[length_0], 35)?;
-        self.pongs.resize_with(length_0, Default::default);
-        for it in &mut self.pongs {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("pongs", &mut self.pongs, &[i64::from(self.n)], 35)?;
         self.mark = reader.value("mark")?;
         reader.leave();
         Ok(())
@@ -357,36 +285,22 @@ struct primitives {
 
     fn body_length(&self) -> usize {
         let mut length = 1;
-        length += self.pings.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.pings);
         length += kadenz_msg::message::Message::body_length(&self.load);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("pings", self.pings.len(), "n", i64::from(self.n))?;
-        for it in &self.pings {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("pings", &self.pings, &[("n", i64::from(self.n))])?;
         kadenz_msg::message::Message::encode_body(&self.load, writer)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.pong")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("pings", i64::from(self.n))?;
-        reader.room("pings", &[length_0], 5)?;
-        self.pings.resize_with(length_0, Default::default);
-        for it in &mut self.pings {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("pings", &mut self.pings, &[i64::from(self.n)], 5)?;
         kadenz_msg::message::Message::decode_body(&mut self.load, reader)?;
         reader.leave();
         Ok(())
@@ -421,20 +335,14 @@ struct pose {
         24
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.x)?;
         writer.value(self.y)?;
         writer.value(self.heading)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.x = reader.value("x")?;
         self.y = reader.value("y")?;
         self.heading = reader.value("heading")?;
@@ -484,47 +392,25 @@ struct two {
 
     fn body_length(&self) -> usize {
         let mut length = 1;
-        length += self.ones.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
-        length += self.twos.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.ones);
+        length += kadenz_msg::codec::length(&self.twos);
         length += 5 + self.s.len();
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("ones", self.ones.len(), "n", i64::from(self.n))?;
-        for it in &self.ones {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        kadenz_msg::codec::Writer::agree("twos", self.twos.len(), "n", i64::from(self.n))?;
-        for it in &self.twos {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("ones", &self.ones, &[("n", i64::from(self.n))])?;
+        writer.list("twos", &self.twos, &[("n", i64::from(self.n))])?;
         writer.string("s", &self.s)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.three")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("ones", i64::from(self.n))?;
-        reader.room("ones", &[length_0], 1)?;
-        self.ones.resize_with(length_0, Default::default);
-        for it in &mut self.ones {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("twos", i64::from(self.n))?;
-        reader.room("twos", &[length_0], 1)?;
-        self.twos.resize_with(length_0, Default::default);
-        for it in &mut self.twos {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("ones", &mut self.ones, &[i64::from(self.n)], 1)?;
+        reader.list("twos", &mut self.twos, &[i64::from(self.n)], 1)?;
         reader.string("s", &mut self.s)?;
         reader.leave();
         Ok(())
@@ -571,45 +457,23 @@ struct one {
 
     fn body_length(&self) -> usize {
         let mut length = 1;
-        length += self.threes.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
-        length += self.ones.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.threes);
+        length += kadenz_msg::codec::length(&self.ones);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.n)?;
-        kadenz_msg::codec::Writer::agree("threes", self.threes.len(), "n", i64::from(self.n))?;
-        for it in &self.threes {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        kadenz_msg::codec::Writer::agree("ones", self.ones.len(), "n", i64::from(self.n))?;
-        for it in &self.ones {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("threes", &self.threes, &[("n", i64::from(self.n))])?;
+        writer.list("ones", &self.ones, &[("n", i64::from(self.n))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.enter("map.two")?;
         self.n = reader.value("n")?;
-        let length_0 = kadenz_msg::codec::Reader::length("threes", i64::from(self.n))?;
-        reader.room("threes", &[length_0], 6)?;
-        self.threes.resize_with(length_0, Default::default);
-        for it in &mut self.threes {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("ones", i64::from(self.n))?;
-        reader.room("ones", &[length_0], 1)?;
-        self.ones.resize_with(length_0, Default::default);
-        for it in &mut self.ones {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("threes", &mut self.threes, &[i64::from(self.n)], 6)?;
+        reader.list("ones", &mut self.ones, &[i64::from(self.n)], 1)?;
         reader.leave();
         Ok(())
     }

@@ -108,135 +108,50 @@ struct primitives {
     fn body_length(&self) -> usize {
         let mut length = 77;
         length += self.samples.len() * 4;
-        length += self.image.iter().map(|it| it.len()).sum::<usize>();
-        length += self.mixed.iter().map(|it| it.len() * 12).sum::<usize>();
-        length += self.names.iter().map(|it| 5 + it.len()).sum::<usize>();
-        length += self.labels.iter().map(|it| 5 + it.len()).sum::<usize>();
-        length += self.cube.iter().map(|it| it.len() * 16).sum::<usize>();
-        length += self.some.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
-        length += self.pair.iter().map(kadenz_msg::message::Message::body_length).sum::<usize>();
-        length += self.table.iter().map(|it| it.iter().map(|it| 5 + it.len()).sum::<usize>()).sum::<usize>();
+        length += kadenz_msg::codec::length(&self.image);
+        length += kadenz_msg::codec::length(&self.mixed);
+        length += kadenz_msg::codec::length(&self.names);
+        length += kadenz_msg::codec::length(&self.labels);
+        length += kadenz_msg::codec::length(&self.cube);
+        length += kadenz_msg::codec::length(&self.some);
+        length += kadenz_msg::codec::length(&self.pair);
+        length += kadenz_msg::codec::length(&self.table);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.array(&self.position)?;
-        for it in &self.matrix {
-            writer.array(it)?;
-        }
+        writer.list("matrix", &self.matrix, &[])?;
         writer.value(self.n)?;
         writer.value(self.m)?;
-        kadenz_msg::codec::Writer::agree("samples", self.samples.len(), "n", i64::from(self.n))?;
-        writer.array(&self.samples)?;
-        kadenz_msg::codec::Writer::agree("image", self.image.len(), "m", i64::from(self.m))?;
-        for it in &self.image {
-            kadenz_msg::codec::Writer::agree("image", it.len(), "n", i64::from(self.n))?;
-            writer.array(it)?;
-        }
-        for it in &self.mixed {
-            kadenz_msg::codec::Writer::agree("mixed", it.len(), "n", i64::from(self.n))?;
-            for it in it {
-                writer.array(it)?;
-            }
-        }
-        kadenz_msg::codec::Writer::agree("names", self.names.len(), "n", i64::from(self.n))?;
-        for it in &self.names {
-            writer.string("names", it)?;
-        }
+        writer.list("samples", &self.samples, &[("n", i64::from(self.n))])?;
+        writer.list("image", &self.image, &[("m", i64::from(self.m)), ("n", i64::from(self.n))])?;
+        writer.list("mixed", &self.mixed, &[("n", i64::from(self.n))])?;
+        writer.list("names", &self.names, &[("n", i64::from(self.n))])?;
         writer.array(&self.flags)?;
-        for it in &self.labels {
-            writer.string("labels", it)?;
-        }
-        kadenz_msg::codec::Writer::agree("cube", self.cube.len(), "n", i64::from(self.n))?;
-        for it in &self.cube {
-            kadenz_msg::codec::Writer::agree("cube", it.len(), "m", i64::from(self.m))?;
-            for it in it {
-                writer.array(it)?;
-            }
-        }
-        kadenz_msg::codec::Writer::agree("some", self.some.len(), "n", i64::from(self.n))?;
-        for it in &self.some {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        for it in &self.pair {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        for it in &self.table {
-            kadenz_msg::codec::Writer::agree("table", it.len(), "m", i64::from(self.m))?;
-            for it in it {
-                writer.string("table", it)?;
-            }
-        }
+        writer.list("labels", &self.labels, &[])?;
+        writer.list("cube", &self.cube, &[("n", i64::from(self.n)), ("m", i64::from(self.m))])?;
+        writer.list("some", &self.some, &[("n", i64::from(self.n))])?;
+        writer.list("pair", &self.pair, &[])?;
+        writer.list("table", &self.table, &[("m", i64::from(self.m))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         reader.array("position", &mut self.position)?;
-        for it in &mut self.matrix {
-            reader.array("matrix", it)?;
-        }
+        reader.list("matrix", &mut self.matrix, &[], 0)?;
         self.n = reader.value("n")?;
         self.m = reader.value("m")?;
-        let length_0 = kadenz_msg::codec::Reader::length("samples", i64::from(self.n))?;
-        reader.vector("samples", length_0, &mut self.samples)?;
-        let length_0 = kadenz_msg::codec::Reader::length("image", i64::from(self.m))?;
-        let length_1 = kadenz_msg::codec::Reader::length("image", i64::from(self.n))?;
-        reader.room("image", &[length_0, length_1], 1)?;
-        self.image.resize_with(length_0, Vec::new);
-        for it in &mut self.image {
-            reader.vector("image", length_1, it)?;
-        }
-        let length_1 = kadenz_msg::codec::Reader::length("mixed", i64::from(self.n))?;
-        reader.room("mixed", &[2, length_1, 3], 4)?;
-        for it in &mut self.mixed {
-            it.resize_with(length_1, || [0.0; 3]);
-            for it in it {
-                reader.array("mixed", it)?;
-            }
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("names", i64::from(self.n))?;
-        reader.room("names", &[length_0], 5)?;
-        self.names.resize_with(length_0, String::new);
-        for it in &mut self.names {
-            reader.string("names", it)?;
-        }
+        reader.list("samples", &mut self.samples, &[i64::from(self.n)], 4)?;
+        reader.list("image", &mut self.image, &[i64::from(self.m), i64::from(self.n)], 1)?;
+        reader.list("mixed", &mut self.mixed, &[2, i64::from(self.n), 3], 4)?;
+        reader.list("names", &mut self.names, &[i64::from(self.n)], 5)?;
         reader.array("flags", &mut self.flags)?;
-        for it in &mut self.labels {
-            reader.string("labels", it)?;
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("cube", i64::from(self.n))?;
-        let length_1 = kadenz_msg::codec::Reader::length("cube", i64::from(self.m))?;
-        reader.room("cube", &[length_0, length_1, 2], 8)?;
-        self.cube.resize_with(length_0, Vec::new);
-        for it in &mut self.cube {
-            it.resize_with(length_1, || [0; 2]);
-            for it in it {
-                reader.array("cube", it)?;
-            }
-        }
-        let length_0 = kadenz_msg::codec::Reader::length("some", i64::from(self.n))?;
-        reader.room("some", &[length_0], 34)?;
-        self.some.resize_with(length_0, Default::default);
-        for it in &mut self.some {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        for it in &mut self.pair {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        let length_1 = kadenz_msg::codec::Reader::length("table", i64::from(self.m))?;
-        reader.room("table", &[2, length_1], 5)?;
-        for it in &mut self.table {
-            it.resize_with(length_1, String::new);
-            for it in it {
-                reader.string("table", it)?;
-            }
-        }
+        reader.list("labels", &mut self.labels, &[], 0)?;
+        reader.list("cube", &mut self.cube, &[i64::from(self.n), i64::from(self.m), 2], 8)?;
+        reader.list("some", &mut self.some, &[i64::from(self.n)], 34)?;
+        reader.list("pair", &mut self.pair, &[], 0)?;
+        reader.list("table", &mut self.table, &[2, i64::from(self.m)], 5)?;
         Ok(())
     }
 }
@@ -280,9 +195,7 @@ impl<'a> ArraysView<'a> {
     ///
     /// # Errors
     /// Where the message is of another type, or its bytes do not follow the description.
-    pub fn decode(
-        bytes: &'a [u8],
-    ) -> Result<Self, kadenz_msg::codec::DecodeError> {
+    pub fn decode(bytes: &'a [u8]) -> kadenz_msg::codec::DecodeResult<Self> {
         let reader = &mut kadenz_msg::codec::Reader::new(bytes);
         let name = <Arrays as kadenz_msg::message::Message>::NAME;
         let fingerprint = <Arrays as kadenz_msg::message::Message>::FINGERPRINT;
@@ -298,41 +211,20 @@ impl<'a> ArraysView<'a> {
         let member_image = reader.view("image", length_0.saturating_mul(length_1))?;
         let length_1 = kadenz_msg::codec::Reader::length("mixed", i64::from(member_n))?;
         let member_mixed = reader.view("mixed", 2_usize.saturating_mul(length_1).saturating_mul(3_usize))?;
-        let length_0 = kadenz_msg::codec::Reader::length("names", i64::from(member_n))?;
-        reader.room("names", &[length_0], 5)?;
         let mut member_names: Vec<String> = Vec::new();
-        member_names.resize_with(length_0, String::new);
-        for it in &mut member_names {
-            reader.string("names", it)?;
-        }
+        reader.list("names", &mut member_names, &[i64::from(member_n)], 5)?;
         let member_flags = reader.view("flags", 2_usize)?;
         let mut member_labels: [String; 2] = ::std::array::from_fn(|_| String::new());
-        for it in &mut member_labels {
-            reader.string("labels", it)?;
-        }
+        reader.list("labels", &mut member_labels, &[], 0)?;
         let length_0 = kadenz_msg::codec::Reader::length("cube", i64::from(member_n))?;
         let length_1 = kadenz_msg::codec::Reader::length("cube", i64::from(member_m))?;
         let member_cube = reader.view("cube", length_0.saturating_mul(length_1).saturating_mul(2_usize))?;
-        let length_0 = kadenz_msg::codec::Reader::length("some", i64::from(member_n))?;
-        reader.room("some", &[length_0], 34)?;
         let mut member_some: Vec<Primitives> = Vec::new();
-        member_some.resize_with(length_0, Default::default);
-        for it in &mut member_some {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("some", &mut member_some, &[i64::from(member_n)], 34)?;
         let mut member_pair: [Primitives; 2] = ::std::array::from_fn(|_| Default::default());
-        for it in &mut member_pair {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        let length_1 = kadenz_msg::codec::Reader::length("table", i64::from(member_m))?;
-        reader.room("table", &[2, length_1], 5)?;
+        reader.list("pair", &mut member_pair, &[], 0)?;
         let mut member_table: [Vec<String>; 2] = ::std::array::from_fn(|_| Vec::new());
-        for it in &mut member_table {
-            it.resize_with(length_1, String::new);
-            for it in it {
-                reader.string("table", it)?;
-            }
-        }
+        reader.list("table", &mut member_table, &[2, i64::from(member_m)], 5)?;
         reader.end()?;
         Ok(Self {
             position: member_position,
@@ -395,17 +287,11 @@ enum mode {
         4
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.0)
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.0 = reader.value("robot.mode")?;
         Ok(())
     }
@@ -429,17 +315,11 @@ struct nothing {
         0
     }
 
-    fn encode_body(
-        &self,
-        _: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, _: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        _: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, _: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         Ok(())
     }
 }
@@ -496,10 +376,7 @@ struct primitives {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.small)?;
         writer.value(self.medium)?;
         writer.value(self.large)?;
@@ -512,10 +389,7 @@ struct primitives {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.small = reader.value("small")?;
         self.medium = reader.value("medium")?;
         self.large = reader.value("large")?;
@@ -593,39 +467,21 @@ struct path {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         kadenz_msg::message::Message::encode_body(&self.now, writer)?;
         writer.value(self.count)?;
-        kadenz_msg::codec::Writer::agree("history", self.history.len(), "count", i64::from(self.count))?;
-        for it in &self.history {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
-        for it in &self.wanted {
-            kadenz_msg::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("history", &self.history, &[("count", i64::from(self.count))])?;
+        writer.list("wanted", &self.wanted, &[])?;
         kadenz_msg::message::Message::encode_body(&self.pose, writer)?;
         kadenz_msg::message::Message::encode_body(&self.way, writer)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         kadenz_msg::message::Message::decode_body(&mut self.now, reader)?;
         self.count = reader.value("count")?;
-        let length_0 = kadenz_msg::codec::Reader::length("history", i64::from(self.count))?;
-        reader.room("history", &[length_0], 4)?;
-        self.history.resize_with(length_0, Default::default);
-        for it in &mut self.history {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
-        for it in &mut self.wanted {
-            kadenz_msg::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("history", &mut self.history, &[i64::from(self.count)], 4)?;
+        reader.list("wanted", &mut self.wanted, &[], 0)?;
         kadenz_msg::message::Message::decode_body(&mut self.pose, reader)?;
         kadenz_msg::message::Message::decode_body(&mut self.way, reader)?;
         Ok(())

@@ -30,10 +30,7 @@ fn found(devices: usize) -> (Link<WirePort>, Vec<SubDevice>) {
 }
 
 fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
-    BlockingExchange {
-        link,
-        patience: RetryPolicy::default(),
-    }
+    BlockingExchange::over(link)
 }
 
 fn drives(devices: &[SubDevice]) -> Vec<usize> {
@@ -86,11 +83,11 @@ struct Unlucky<'l> {
 }
 
 impl Exchange for Unlucky<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         RetryPolicy::default().exchange(self, frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let repeat = SYNC_MANAGER + SYNC_MANAGER_SIZE + sync_manager::ACTIVATE;
         let mut answer = frame.clone();
         let mut came = self.inner.exchange_once(&mut answer)?;
@@ -182,11 +179,11 @@ impl<'l> Watching<'l> {
 }
 
 impl Exchange for Watching<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         RetryPolicy::default().exchange(self, frame)
     }
 
-    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> Result<bool, ExchangeError> {
+    fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let all = Datagrams::of(frame.bytes())?.map(Result::unwrap);
         let all = all.map(|it| {
             let bytes = it.data.len() + DATAGRAM_OVERHEAD;
@@ -260,7 +257,7 @@ fn a_frame_is_as_long_as_it_may_be_but_for_a_question_that_is_longer_alone() {
 struct Nobody;
 
 impl Exchange for Nobody {
-    fn exchange(&mut self, _: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, _: &mut FrameBuffer) -> ExchangeResult {
         Err(ExchangeError::Ended)
     }
 

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::{Bench, Bounds, ClockSettings, Epoch, Node, Sync, measure, segment};
 use crate::main_device::clocks::{ClockError, TopologyError};
 use crate::main_device::exchange::{
-    BlockingExchange, Exchange, ExchangeError, FrameBuffer, Registers, RetryPolicy,
+    BlockingExchange, Exchange, ExchangeResult, FrameBuffer, Registers, RetryPolicy,
 };
 use crate::sim::WirePort;
 use crate::wire::register::{
@@ -37,7 +37,7 @@ struct Liar<'l> {
 }
 
 impl Exchange for Liar<'_> {
-    fn exchange(&mut self, frame: &mut FrameBuffer) -> Result<(), ExchangeError> {
+    fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.inner.exchange(frame)?;
         for datagram in DatagramsMut::of(frame.bytes_mut())? {
             let datagram = datagram?;

@@ -3,13 +3,12 @@
 use std::f64::consts::TAU;
 
 use super::Parameters;
-use crate::description::Hardware;
-use crate::description::Object;
-use crate::description::{Clock, Coe, Description, Pdo, PdoEntry};
+use crate::description::{Clock, Description, Object, Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, DictionarySlot};
+use crate::sim::model::own;
 use crate::wire::cia402::{OperationMode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType, Unit};
-use crate::wire::sii::{ClockMode, Direction, Identity};
+use crate::wire::sii::{ClockMode, Direction};
 
 /// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
 pub const VENDOR: u32 = 0x4B41_445A;
@@ -17,8 +16,8 @@ pub const VENDOR: u32 = 0x4B41_445A;
 pub(crate) const PRODUCT: u32 = 0x0402_0001;
 /// Bytes of its mailboxes.
 const MAILBOX: u16 = 128;
-/// Bytes of its SII memory: 32 KiBit.
-const SII_KIBIT: u16 = 32;
+/// Its profile: a servo drive of CiA 402.
+const SERVO_DRIVE: u32 = 0x0002_0192;
 
 const I8: DataType = DataType::INTEGER8;
 const I16: DataType = DataType::INTEGER16;
@@ -33,22 +32,12 @@ const U32: DataType = DataType::UNSIGNED32;
 /// may be assigned: 0x1601 for velocity, 0x1602 for torque, 0x1603 and 0x1A01 for everything.
 #[must_use]
 pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Description {
-    let identity = Identity {
-        vendor: VENDOR,
-        product: PRODUCT,
-        revision: 1,
-        serial,
-    };
     let name = if name.is_empty() {
         "CiA 402 drive"
     } else {
         name
     };
-    let mut description = Description::new(Hardware::et1100(), identity, "KZ-Drive", name);
-    description.fixed.size = SII_KIBIT - 1;
-    description.group = "Drive".to_owned();
-    description.group_name = "Drives".to_owned();
-    description.general.ports = 0x0011;
+    let mut description = own::describe((PRODUCT, "KZ-Drive"), (name, serial), "Drive");
     description.pdos = pdos();
     description.clocks = vec![
         Clock {
@@ -65,14 +54,8 @@ pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Descript
         },
     ];
     let modes = OperationMode::ALL.iter().map(|it| it.supported_bit());
-    let coe = Coe {
-        // A servo drive of CiA 402.
-        device_type: 0x0002_0192,
-        hardware_version: "1".to_owned(),
-        software_version: env!("CARGO_PKG_VERSION").to_owned(),
-        objects: objects(parameters, modes.fold(0, |all, it| all | it)),
-    };
-    description.with_coe(coe, MAILBOX)
+    let objects = objects(parameters, modes.fold(0, |all, it| all | it));
+    description.with_coe(own::coe(SERVO_DRIVE, objects), MAILBOX)
 }
 
 fn entry(index: u16) -> PdoEntry {

@@ -1,6 +1,5 @@
 //! Calling a service.
 
-use std::fmt;
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
 use std::time::Duration;
@@ -26,13 +25,7 @@ pub struct ServiceClient {
     connection: Option<TcpStream>,
 }
 
-impl fmt::Debug for ServiceClient {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ServiceClient");
-        shown.field("service", &self.service);
-        shown.finish_non_exhaustive()
-    }
-}
+show_fields!(ServiceClient: service);
 
 /// What went wrong, before it is told of which service.
 enum Trouble {

@@ -3,7 +3,6 @@
 //! One thread lets clients in, hears them and sends them answers; so many others as were asked for call the user's
 //! function. A client waits for nobody but for a thread that is free.
 
-use std::fmt;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,12 +50,7 @@ pub struct ServiceServer {
     threads: Vec<JoinHandle<()>>,
 }
 
-impl fmt::Debug for ServiceServer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("ServiceServer");
-        shown.field("node", &self.node).finish_non_exhaustive()
-    }
-}
+show_fields!(ServiceServer: node);
 
 /// A request on its way to a thread that answers.
 struct Job {

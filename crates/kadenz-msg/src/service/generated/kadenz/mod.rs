@@ -83,10 +83,7 @@ struct camera_frame {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.utime)?;
         writer.value(self.begin_ns)?;
         writer.value(self.published_ns)?;
@@ -104,10 +101,7 @@ struct camera_frame {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.utime = reader.value("utime")?;
         self.begin_ns = reader.value("begin_ns")?;
         self.published_ns = reader.value("published_ns")?;
@@ -150,18 +144,12 @@ struct clock_query {
         8
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.sent_ns)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.sent_ns = reader.value("sent_ns")?;
         Ok(())
     }
@@ -203,10 +191,7 @@ struct clock_stamps {
         32
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.received_monotonic_ns)?;
         writer.value(self.sent_monotonic_ns)?;
         writer.value(self.received_wall_ns)?;
@@ -214,10 +199,7 @@ struct clock_stamps {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.received_monotonic_ns = reader.value("received_monotonic_ns")?;
         self.sent_monotonic_ns = reader.value("sent_monotonic_ns")?;
         self.received_wall_ns = reader.value("received_wall_ns")?;
@@ -273,10 +255,7 @@ struct heartbeat {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.instance)?;
         writer.value(self.number)?;
         writer.value(self.started_us)?;
@@ -286,10 +265,7 @@ struct heartbeat {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.instance = reader.value("instance")?;
         self.number = reader.value("number")?;
         self.started_us = reader.value("started_us")?;
@@ -364,10 +340,7 @@ struct parameter_value {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.string("name", &self.name)?;
         writer.string("description", &self.description)?;
         crate::message::Message::encode_body(&self.value, writer)?;
@@ -376,10 +349,7 @@ struct parameter_value {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         reader.string("name", &mut self.name)?;
         reader.string("description", &mut self.description)?;
         crate::message::Message::decode_body(&mut self.value, reader)?;
@@ -449,35 +419,21 @@ struct parameter_value {
 
     fn body_length(&self) -> usize {
         let mut length = 8;
-        length += self.parameters.iter().map(crate::message::Message::body_length).sum::<usize>();
+        length += crate::codec::length(&self.parameters);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.total)?;
         writer.value(self.count)?;
-        crate::codec::Writer::agree("parameters", self.parameters.len(), "count", i64::from(self.count))?;
-        for it in &self.parameters {
-            crate::message::Message::encode_body(it, writer)?;
-        }
+        writer.list("parameters", &self.parameters, &[("count", i64::from(self.count))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.total = reader.value("total")?;
         self.count = reader.value("count")?;
-        let length_0 = crate::codec::Reader::length("parameters", i64::from(self.count))?;
-        reader.room("parameters", &[length_0], 79)?;
-        self.parameters.resize_with(length_0, Default::default);
-        for it in &mut self.parameters {
-            crate::message::Message::decode_body(it, reader)?;
-        }
+        reader.list("parameters", &mut self.parameters, &[i64::from(self.count)], 79)?;
         Ok(())
     }
 }
@@ -554,10 +510,7 @@ struct parameter_value {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.action)?;
         writer.value(self.first)?;
         writer.string("name", &self.name)?;
@@ -565,10 +518,7 @@ struct parameter_value {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.action = reader.value("action")?;
         self.first = reader.value("first")?;
         reader.string("name", &mut self.name)?;
@@ -642,10 +592,7 @@ struct parameter_value {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.kind)?;
         writer.value(self.truth)?;
         writer.value(self.integer)?;
@@ -654,10 +601,7 @@ struct parameter_value {
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.kind = reader.value("kind")?;
         self.truth = reader.value("truth")?;
         self.integer = reader.value("integer")?;
@@ -717,33 +661,25 @@ struct reply {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.client)?;
         writer.value(self.number)?;
         writer.value(self.server)?;
         writer.value(self.refused)?;
         writer.string("reason", &self.reason)?;
         writer.value(self.size)?;
-        crate::codec::Writer::agree("payload", self.payload.len(), "size", i64::from(self.size))?;
-        writer.array(&self.payload)?;
+        writer.list("payload", &self.payload, &[("size", i64::from(self.size))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.client = reader.value("client")?;
         self.number = reader.value("number")?;
         self.server = reader.value("server")?;
         self.refused = reader.value("refused")?;
         reader.string("reason", &mut self.reason)?;
         self.size = reader.value("size")?;
-        let length_0 = crate::codec::Reader::length("payload", i64::from(self.size))?;
-        reader.vector("payload", length_0, &mut self.payload)?;
+        reader.list("payload", &mut self.payload, &[i64::from(self.size)], 1)?;
         Ok(())
     }
 }
@@ -773,9 +709,7 @@ impl<'a> ReplyView<'a> {
     ///
     /// # Errors
     /// Where the message is of another type, or its bytes do not follow the description.
-    pub fn decode(
-        bytes: &'a [u8],
-    ) -> Result<Self, crate::codec::DecodeError> {
+    pub fn decode(bytes: &'a [u8]) -> crate::codec::DecodeResult<Self> {
         let reader = &mut crate::codec::Reader::new(bytes);
         let name = <Reply as crate::message::Message>::NAME;
         let fingerprint = <Reply as crate::message::Message>::FINGERPRINT;
@@ -840,27 +774,19 @@ struct request {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.client)?;
         writer.value(self.number)?;
         writer.value(self.size)?;
-        crate::codec::Writer::agree("payload", self.payload.len(), "size", i64::from(self.size))?;
-        writer.array(&self.payload)?;
+        writer.list("payload", &self.payload, &[("size", i64::from(self.size))])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.client = reader.value("client")?;
         self.number = reader.value("number")?;
         self.size = reader.value("size")?;
-        let length_0 = crate::codec::Reader::length("payload", i64::from(self.size))?;
-        reader.vector("payload", length_0, &mut self.payload)?;
+        reader.list("payload", &mut self.payload, &[i64::from(self.size)], 1)?;
         Ok(())
     }
 }
@@ -885,9 +811,7 @@ impl<'a> RequestView<'a> {
     ///
     /// # Errors
     /// Where the message is of another type, or its bytes do not follow the description.
-    pub fn decode(
-        bytes: &'a [u8],
-    ) -> Result<Self, crate::codec::DecodeError> {
+    pub fn decode(bytes: &'a [u8]) -> crate::codec::DecodeResult<Self> {
         let reader = &mut crate::codec::Reader::new(bytes);
         let name = <Request as crate::message::Message>::NAME;
         let fingerprint = <Request as crate::message::Message>::FINGERPRINT;
@@ -941,20 +865,14 @@ struct type_answer {
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.fingerprint)?;
         writer.string("name", &self.name)?;
         writer.string("text", &self.text)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.fingerprint = reader.value("fingerprint")?;
         reader.string("name", &mut self.name)?;
         reader.string("text", &mut self.text)?;
@@ -985,18 +903,12 @@ struct type_query {
         8
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut crate::codec::Writer<'_>,
-    ) -> Result<(), crate::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut crate::codec::Writer<'_>) -> crate::codec::EncodeResult {
         writer.value(self.fingerprint)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut crate::codec::Reader<'_>,
-    ) -> Result<(), crate::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut crate::codec::Reader<'_>) -> crate::codec::DecodeResult {
         self.fingerprint = reader.value("fingerprint")?;
         Ok(())
     }

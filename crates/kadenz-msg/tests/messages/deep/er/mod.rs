@@ -24,18 +24,12 @@ struct name {
         1
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.first)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.first = reader.value("first")?;
         Ok(())
     }

@@ -25,29 +25,19 @@ struct a_name_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_tha
 
     fn body_length(&self) -> usize {
         let mut length = 1;
-        length += self._under.iter().map(|it| 5 + it.len()).sum::<usize>();
+        length += kadenz_msg::codec::length(&self._under);
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.a_member_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps)?;
-        for it in &self._under {
-            writer.string("_under", it)?;
-        }
+        writer.list("_under", &self._under, &[])?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.a_member_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps = reader.value("a_member_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_that_its_length_does_not_fit_a_signed_char_of_lcm_gen_and_wraps")?;
-        for it in &mut self._under {
-            reader.string("_under", it)?;
-        }
+        reader.list("_under", &mut self._under, &[], 0)?;
         Ok(())
     }
 }
@@ -106,31 +96,21 @@ struct a_name_that_is_longer_than_one_hundred_and_twenty_seven_characters_so_tha
         length
     }
 
-    fn encode_body(
-        &self,
-        writer: &mut kadenz_msg::codec::Writer<'_>,
-    ) -> Result<(), kadenz_msg::codec::EncodeError> {
+    fn encode_body(&self, writer: &mut kadenz_msg::codec::Writer<'_>) -> kadenz_msg::codec::EncodeResult {
         writer.value(self.r#type)?;
         writer.value(self.r#match)?;
         writer.value(self.r#fn)?;
-        for it in &self.r#loop {
-            writer.array(it)?;
-        }
+        writer.list("loop", &self.r#loop, &[])?;
         writer.string("ref", &self.r#ref)?;
         kadenz_msg::message::Message::encode_body(&self.inner, writer)?;
         Ok(())
     }
 
-    fn decode_body(
-        &mut self,
-        reader: &mut kadenz_msg::codec::Reader<'_>,
-    ) -> Result<(), kadenz_msg::codec::DecodeError> {
+    fn decode_body(&mut self, reader: &mut kadenz_msg::codec::Reader<'_>) -> kadenz_msg::codec::DecodeResult {
         self.r#type = reader.value("type")?;
         self.r#match = reader.value("match")?;
         self.r#fn = reader.value("fn")?;
-        for it in &mut self.r#loop {
-            reader.array("loop", it)?;
-        }
+        reader.list("loop", &mut self.r#loop, &[], 0)?;
         reader.string("ref", &mut self.r#ref)?;
         kadenz_msg::message::Message::decode_body(&mut self.inner, reader)?;
         Ok(())

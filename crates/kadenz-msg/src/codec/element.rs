@@ -1,0 +1,189 @@
+//! Arrays of numbers, strings and messages, at any depth.
+
+use super::{DecodeError, EncodeError, Primitive, Reader, Writer};
+use crate::message::Message;
+
+/// A result of writing.
+pub type EncodeResult = Result<(), EncodeError>;
+
+/// A result of reading.
+pub type DecodeResult<T = ()> = Result<T, DecodeError>;
+
+/// The name of an array, and the members that state the lengths of its variable arrays, with what they say.
+pub type Stated<'a> = (&'static str, &'a [(&'static str, i64)]);
+
+/// The name of an array, and its lengths.
+pub type Lengths<'a> = (&'static str, &'a [i64]);
+
+/// What an array of a message may hold: a number, a string, a message, or an array of one of these.
+///
+/// [`Writer::list`], [`Reader::list`] and [`length`] take arrays of it, which is how `kadenz msg gen` writes members.
+pub trait ArrayElement: Sized {
+    /// Whether it is a number, or an array of numbers.
+    const IS_NUMBER: bool = false;
+
+    /// What an element begins with.
+    fn start() -> Self;
+
+    /// How many bytes elements take.
+    fn length_of(all: &[Self]) -> usize;
+
+    /// Writes elements. Each variable array within is held against what states its length, the outermost first.
+    ///
+    /// # Errors
+    /// As [`Writer::list`].
+    fn put_all(all: &[Self], to: &mut Writer<'_>, array: Stated<'_>) -> EncodeResult;
+
+    /// Reads elements over what is there. The lengths are those of the arrays within, the outermost first.
+    ///
+    /// # Errors
+    /// As [`Reader::list`].
+    fn get_all(all: &mut [Self], from: &mut Reader<'_>, array: Lengths<'_>) -> DecodeResult;
+
+    /// Reads so many elements over what a vector holds. Allocates only where it has too little room.
+    ///
+    /// # Errors
+    /// As [`Reader::list`].
+    fn get_vector(
+        into: &mut Vec<Self>,
+        count: usize,
+        from: &mut Reader<'_>,
+        array: Lengths<'_>,
+    ) -> DecodeResult {
+        into.resize_with(count, Self::start);
+        Self::get_all(into, from, array)
+    }
+}
+
+/// How many bytes an array takes.
+pub fn length<E: ArrayElement>(array: &E) -> usize {
+    E::length_of(std::slice::from_ref(array))
+}
+
+macro_rules! numbers {
+    ($($number:ty)*) => {$(
+        impl ArrayElement for $number {
+            const IS_NUMBER: bool = true;
+
+            fn start() -> Self {
+                Self::default()
+            }
+
+            fn length_of(all: &[Self]) -> usize {
+                all.len() * Self::SIZE
+            }
+
+            fn put_all(all: &[Self], to: &mut Writer<'_>, _: Stated<'_>) -> EncodeResult {
+                to.array(all)
+            }
+
+            fn get_all(all: &mut [Self], from: &mut Reader<'_>, (member, _): Lengths<'_>) -> DecodeResult {
+                from.array(member, all)
+            }
+
+            fn get_vector(
+                into: &mut Vec<Self>,
+                count: usize,
+                from: &mut Reader<'_>,
+                (member, _): Lengths<'_>,
+            ) -> DecodeResult {
+                from.vector(member, count, into)
+            }
+        }
+    )*};
+}
+
+numbers!(i8 i16 i32 i64 u8 f32 f64 bool);
+
+impl ArrayElement for String {
+    fn start() -> Self {
+        Self::new()
+    }
+
+    fn length_of(all: &[Self]) -> usize {
+        all.iter().map(|it| 5 + it.len()).sum()
+    }
+
+    fn put_all(all: &[Self], to: &mut Writer<'_>, (member, _): Stated<'_>) -> EncodeResult {
+        all.iter().try_for_each(|it| to.string(member, it))
+    }
+
+    fn get_all(all: &mut [Self], from: &mut Reader<'_>, (member, _): Lengths<'_>) -> DecodeResult {
+        all.iter_mut().try_for_each(|it| from.string(member, it))
+    }
+}
+
+impl<M: Message + Default> ArrayElement for M {
+    fn start() -> Self {
+        Self::default()
+    }
+
+    fn length_of(all: &[Self]) -> usize {
+        all.iter().map(Self::body_length).sum()
+    }
+
+    fn put_all(all: &[Self], to: &mut Writer<'_>, _: Stated<'_>) -> EncodeResult {
+        all.iter().try_for_each(|it| it.encode_body(to))
+    }
+
+    fn get_all(all: &mut [Self], from: &mut Reader<'_>, _: Lengths<'_>) -> DecodeResult {
+        all.iter_mut().try_for_each(|it| it.decode_body(from))
+    }
+}
+
+impl<E: ArrayElement, const N: usize> ArrayElement for [E; N] {
+    const IS_NUMBER: bool = E::IS_NUMBER;
+
+    fn start() -> Self {
+        std::array::from_fn(|_| E::start())
+    }
+
+    fn length_of(all: &[Self]) -> usize {
+        all.iter().map(|it| E::length_of(it)).sum()
+    }
+
+    fn put_all(all: &[Self], to: &mut Writer<'_>, array: Stated<'_>) -> EncodeResult {
+        all.iter().try_for_each(|it| E::put_all(it, to, array))
+    }
+
+    fn get_all(
+        all: &mut [Self],
+        from: &mut Reader<'_>,
+        (member, lengths): Lengths<'_>,
+    ) -> DecodeResult {
+        let inner = lengths.get(1..).unwrap_or_default();
+        let mut all = all.iter_mut();
+        all.try_for_each(|it| E::get_all(it, from, (member, inner)))
+    }
+}
+
+impl<E: ArrayElement> ArrayElement for Vec<E> {
+    const IS_NUMBER: bool = E::IS_NUMBER;
+
+    fn start() -> Self {
+        Self::new()
+    }
+
+    fn length_of(all: &[Self]) -> usize {
+        all.iter().map(|it| E::length_of(it)).sum()
+    }
+
+    fn put_all(all: &[Self], to: &mut Writer<'_>, (member, stated): Stated<'_>) -> EncodeResult {
+        let (&(by, says), inner) = stated.split_first().unwrap_or((&("", 0), &[]));
+        all.iter().try_for_each(|it| {
+            Writer::agree(member, it.len(), by, says)?;
+            E::put_all(it, to, (member, inner))
+        })
+    }
+
+    fn get_all(
+        all: &mut [Self],
+        from: &mut Reader<'_>,
+        (member, lengths): Lengths<'_>,
+    ) -> DecodeResult {
+        let (count, inner) = lengths.split_first().unwrap_or((&0, &[]));
+        let count = Reader::length(member, *count)?;
+        let mut all = all.iter_mut();
+        all.try_for_each(|it| E::get_vector(it, count, from, (member, inner)))
+    }
+}
