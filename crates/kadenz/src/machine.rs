@@ -66,12 +66,8 @@ fn warnings() -> Vec<Warning> {
     let spoiling = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Spoils);
-    let warnings = spoiling.map(|finding| Warning {
-        id: finding.id.to_owned(),
-        text: finding.sentence(),
-        remedy: finding.remedy.clone(),
-        ..Warning::default()
-    });
+    let warnings = spoiling
+        .map(|finding| Warning::new(finding.id, finding.sentence(), finding.remedy.as_deref()));
     warnings.collect()
 }
 

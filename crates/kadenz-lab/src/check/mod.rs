@@ -79,16 +79,6 @@ fn long_enough_command(interval: Interval, share: u32) -> String {
     format!("kadenz check --duration {}s", needed.as_secs_f64().ceil())
 }
 
-/// Why a layer was not measured.
-fn unmeasured(id: &str, text: String, remedy: String) -> Warning {
-    Warning {
-        id: id.to_owned(),
-        text,
-        remedy: Some(remedy),
-        ..Warning::default()
-    }
-}
-
 /// Runs the check and returns the completed run.
 ///
 /// # Errors

@@ -212,18 +212,18 @@ pub(super) fn too_short(interval: Interval) -> Warning {
         "the network was not measured: a fifth of this check is fewer than {MIN_BEATS} round trips, which \
          99.9 % needs"
     );
-    super::unmeasured(
-        "no_network",
-        text,
-        super::long_enough_command(interval, SHARE),
-    )
+    let remedy = super::long_enough_command(interval, SHARE);
+    Warning::new("no_network", text, Some(&remedy))
 }
 
 /// Why a run has no round trips over the loopback.
 pub(super) fn refused(error: &OpenPortError) -> Warning {
     let text = format!("the network was not measured: {error}");
-    let remedy = "kadenz check --no-network leaves it out".to_owned();
-    super::unmeasured("no_network", text, remedy)
+    Warning::new(
+        "no_network",
+        text,
+        Some("kadenz check --no-network leaves it out"),
+    )
 }
 
 #[cfg(test)]

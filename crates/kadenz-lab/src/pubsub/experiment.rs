@@ -351,16 +351,15 @@ fn tell_of_source(
             Some(published)
         }
         Err(said) => {
-            ongoing.running.add_warning(Warning {
-                id: "publisher_failed".to_owned(),
-                text: format!(
+            ongoing.running.add_warning(Warning::new(
+                "publisher_failed",
+                format!(
                     "the publisher on {} failed ({said}): what it did not publish any more is \
                      counted as lost",
                     plan.url
                 ),
-                remedy: None,
-                ..Warning::default()
-            });
+                None,
+            ));
             None
         }
     }

@@ -204,12 +204,7 @@ fn note(run: &mut Run, counts: &StampedCounts) {
 fn warnings(counts: &StampedCounts) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |id: &str, text: String, remedy: &str| {
-        warnings.push(Warning {
-            id: id.to_owned(),
-            text,
-            remedy: Some(remedy.to_owned()),
-            ..Warning::default()
-        });
+        warnings.push(Warning::new(id, text, Some(remedy)));
     };
     let seconds = |ns: i64| ns as f64 / 1e9;
     if let Some(by_ns) = counts.stepped_by_ns {

@@ -333,6 +333,19 @@ pub struct Warning {
     pub tuning: Option<String>,
 }
 
+impl Warning {
+    /// A warning that is about no tuning.
+    #[must_use]
+    pub fn new(id: &str, text: impl Into<String>, remedy: Option<&str>) -> Self {
+        Self {
+            id: id.to_owned(),
+            text: text.into(),
+            remedy: remedy.map(str::to_owned),
+            tuning: None,
+        }
+    }
+}
+
 /// Marks the refusals of tuning in a run from before warnings named their measure: then only the id told it. The one
 /// place that takes ids apart.
 pub(crate) fn tuning_by_ids(run: &mut Run) {

@@ -83,13 +83,7 @@ pub struct EncodedInterval {
 impl dyn Sink + '_ {
     /// Adds a warning to the run.
     pub(super) fn warn(&mut self, id: &str, text: String, remedy: Option<&str>) {
-        let remedy = remedy.map(str::to_owned);
-        self.run().warnings.push(Warning {
-            id: id.to_owned(),
-            text,
-            remedy,
-            ..Warning::default()
-        });
+        self.run().warnings.push(Warning::new(id, text, remedy));
     }
 
     /// Says that the source ends too early: what could be read is imported, as a run that is not complete.

@@ -181,12 +181,7 @@ fn full_run() -> Summary {
     run.run.network = Some(network());
     run.run.messages = Some(messages());
     run.testbed_error = Some(TestbedError::default());
-    run.warnings.push(Warning {
-        id: "x".into(),
-        text: "y".into(),
-        remedy: None,
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new("x", "y", None));
     run
 }
 

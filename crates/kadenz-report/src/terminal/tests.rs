@@ -136,12 +136,11 @@ fn warnings_and_refusals_stand_with_their_remedy() {
         remedy: Some("ulimit -r 99".into()),
     });
     let mut run = run_of("r", vec![series.clone(), series]);
-    run.warnings.push(Warning {
-        id: "virtual_machine".into(),
-        text: "This is a virtual machine.".into(),
-        remedy: Some("measure on the metal".into()),
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new(
+        "virtual_machine",
+        "This is a virtual machine.",
+        Some("measure on the metal"),
+    ));
     let text = summary(&run, Style::plain());
     let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
     assert_eq!(text.matches(refused).count(), 1, "{text}");
@@ -151,12 +150,11 @@ fn warnings_and_refusals_stand_with_their_remedy() {
 #[test]
 fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
     let mut run = run_of("r", vec![judged("wakeup", &[(50_000, 600)])]);
-    run.warnings.push(Warning {
-        id: "series_refused".into(),
-        text: "a device has no series of its own: too many".into(),
-        remedy: Some("look at the series of all devices".into()),
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new(
+        "series_refused",
+        "a device has no series of its own: too many",
+        Some("look at the series of all devices"),
+    ));
     let text = brief(&[run], &Aside::default(), Style::plain()).to_string();
     assert!(
         text.contains("- a device has no series of its own: look at"),
@@ -443,12 +441,11 @@ fn crowded() -> Summary {
             ok: false,
         });
         run.series.push(series);
-        run.warnings.push(Warning {
-            id: format!("warning_{n}"),
-            text: "This is a virtual machine. ".repeat(9),
-            remedy: Some(format!("measure on the metal {n} ").repeat(20)),
-            ..Warning::default()
-        });
+        run.warnings.push(Warning::new(
+            &format!("warning_{n}"),
+            "This is a virtual machine. ".repeat(9),
+            Some(&format!("measure on the metal {n} ").repeat(20)),
+        ));
     }
     run
 }

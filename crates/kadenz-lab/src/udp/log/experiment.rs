@@ -201,11 +201,8 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
             "raise --limit",
         ),
     ];
-    let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| Warning {
-        id: id.to_owned(),
-        text: format!("{count} {words}"),
-        remedy: Some(remedy.to_owned()),
-        ..Warning::default()
+    let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| {
+        Warning::new(id, format!("{count} {words}"), Some(remedy))
     };
     let told = told.into_iter().filter(|(_, count, _, _)| *count > 0);
     told.map(warning).collect()

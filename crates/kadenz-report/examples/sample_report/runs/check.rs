@@ -4,14 +4,14 @@ use std::error::Error;
 use std::fs::{self, File};
 use std::path::Path;
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure, Warning};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use kadenz_report::statistics::SampleMeter;
 use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
-use super::{clock, command, granted, host, warning};
+use super::{clock, command, granted, host};
 use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: i64 = 1_000_000;
@@ -133,12 +133,12 @@ pub(super) fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
         ..Run::default()
     };
     let warnings = vec![
-        warning(
+        Warning::new(
             "c_states",
             "CPU 3 may sleep in C6; waking it takes up to 133 us, which every sample may carry.",
             Some("kadenz check --cpu-dma-latency 0"),
         ),
-        warning(
+        Warning::new(
             "rt_throttling",
             "The kernel stops real-time threads for 50 ms of every second that they fill.",
             Some("sysctl kernel.sched_rt_runtime_us=-1"),

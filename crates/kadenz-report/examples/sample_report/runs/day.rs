@@ -1,10 +1,10 @@
 //! Four systems idling for a day, after the figures of Enner's "A Practical Look at Latency in
 //! Robotics": about 80 million samples each in 86,400 intervals of one second.
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
-use super::{clock, command, host, warning};
+use super::{clock, command, host};
 use crate::tally::{Chance, Tally};
 
 const DAY_S: u32 = 86_400;
@@ -85,7 +85,7 @@ pub(crate) fn day() -> Summary {
         clock: clock(),
         ..Run::default()
     };
-    let warnings = vec![warning(
+    let warnings = vec![Warning::new(
         "invented",
         "These figures are invented after Enner’s table to show what a day looks like.",
         None,

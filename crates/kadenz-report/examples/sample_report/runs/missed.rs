@@ -8,11 +8,11 @@ use kadenz_record::run::messages::{
     DECODE, KERNEL_TO_INLET, Messages, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS,
     QUEUE, Subscriber,
 };
-use kadenz_record::run::model::{Kind, Series, TuningMeasure};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::check::{self, Lateness};
-use super::{granted, network, tune, warning};
+use super::{granted, network, tune};
 use crate::tally::{Chance, Tally};
 
 const MESSAGES: u64 = 6000;
@@ -52,7 +52,7 @@ pub(crate) fn missed(out: &Path) -> Result<Summary, Box<dyn Error>> {
     summary.folder = out.join("runs/missed-2026-05-09");
     summary.run.host.cpu = Some("AMD EPYC".into());
     summary.run.host.virtualisation = Some("kvm, docker".into());
-    summary.warnings = vec![warning(
+    summary.warnings = vec![Warning::new(
         "virtualisation",
         "this is a virtual machine (kvm): the host takes the CPU away whenever it likes and nothing \
          inside sees why: no number measured here holds for the bare machine (seen: CPUID leaf \

@@ -16,7 +16,7 @@ pub(crate) use network::round_trips;
 pub(crate) use night::night;
 pub(crate) use tune::{tune, tune_interrupted};
 
-use kadenz_record::run::model::{Clock, Host, TuningMeasure, Warning};
+use kadenz_record::run::model::{Clock, Host, TuningMeasure};
 
 /// A machine as a robot carries it.
 fn host() -> Host {
@@ -51,15 +51,6 @@ fn granted(name: &str, value: &str) -> TuningMeasure {
         granted: value.into(),
         ok: true,
         ..TuningMeasure::default()
-    }
-}
-
-fn warning(id: &str, text: &str, remedy: Option<&str>) -> Warning {
-    Warning {
-        id: id.into(),
-        text: text.into(),
-        remedy: remedy.map(String::from),
-        ..Warning::default()
     }
 }
 

@@ -9,13 +9,13 @@ use std::path::Path;
 use kadenz_record::histogram::Histogram;
 use kadenz_record::hlog::writer::IntervalLogWriter;
 use kadenz_record::recorder::Counts;
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
+use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure, Warning};
 use kadenz_record::run::tune::Tune;
 use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
 use kadenz_report::summary::Summary;
 use serde_json::json;
 
-use super::{clock, command, granted, host, warning};
+use super::{clock, command, granted, host};
 use crate::tally::Chance;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -235,7 +235,7 @@ fn run(plan: &Plan, series: Vec<Series>) -> Run {
         host: host(),
         clock: clock(),
         series,
-        warnings: vec![warning(
+        warnings: vec![Warning::new(
             "c_states",
             "CPU 3 may sleep in C6; waking it takes up to 133 us, which every sample may carry.",
             Some("kadenz check --cpu-dma-latency 0"),
