@@ -187,18 +187,13 @@ fn member(
     let mut series = |name: &str, value: &str, words: &str, kind, deadline| {
         let mut labels = labels([(VALUE, value)]);
         labels.extend(cpu.map(|cpu| (CPU.to_owned(), cpu.to_string())));
-        measuring.series(
-            run,
-            SeriesSketch {
-                name,
-                labels,
-                description: format!("{words}{on}"),
-                kind,
-                interval: Some(experiment.plan.resolution),
-                deadline,
-                raw: true,
-            },
-        )
+        let sketch = SeriesSketch {
+            labels,
+            interval: Some(experiment.plan.resolution),
+            deadline,
+            ..SeriesSketch::new(kind, name, format!("{words}{on}"))
+        };
+        measuring.series(run, sketch)
     };
     let deadline = measuring.deadline;
     let mut recorders = HiccupRecorders {

@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use kadenz_msg::bus::{Aggregator, Raw, RecvError};
 use kadenz_record::run::folder::SeriesRecorder;
-use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, ClockPair, MonotonicTime, WallTime};
@@ -65,19 +64,9 @@ pub fn stamped(
     watch: &mut dyn Watch,
 ) -> Result<(Run, StampedCounts), ExperimentError> {
     let mut run = session::begin(&measuring.session)?;
-    let mut series = |name: &str, description: &str, deadline| {
-        measuring.series(
-            &mut run,
-            SeriesSketch {
-                name,
-                labels: Labels::new(),
-                description: description.to_owned(),
-                kind: Kind::Latency,
-                interval: None,
-                deadline,
-                raw: true,
-            },
-        )
+    let mut series = |name: &str, words: &str, deadline| {
+        let sketch = SeriesSketch::new(Kind::Latency, name, words);
+        measuring.series(&mut run, SeriesSketch { deadline, ..sketch })
     };
     let recorders = StampedRecorders {
         latency: series(

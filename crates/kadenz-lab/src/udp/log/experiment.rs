@@ -5,7 +5,6 @@ use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::run::network::{LostHere, Network, RESPONSE, RTT};
 use kadenz_rt::net::port::{PortOptions, UdpPort};
@@ -117,13 +116,8 @@ fn server(
 ) -> Result<LogServer, ExperimentError> {
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {
-            name,
-            labels: Labels::new(),
-            description: format!("{words}, of all devices"),
-            kind: Kind::Latency,
-            interval: None,
             deadline: measuring.deadline.filter(|_| name == RESPONSE),
-            raw: true,
+            ..SeriesSketch::new(Kind::Latency, name, format!("{words}, of all devices"))
         };
         measuring.series(run, sketch)
     };
