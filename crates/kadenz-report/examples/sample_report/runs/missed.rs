@@ -88,11 +88,8 @@ fn of_messages((name, about_ns): (&str, f64)) -> SeriesSummary {
         tally.record(value.max(100.0), 1);
     }
     let series = Series {
-        name: name.into(),
-        kind: Kind::Latency,
-        unit: "ns".into(),
         expected_interval_ns: Some(1_000_000),
-        ..Series::default()
+        ..super::series(name, Kind::Latency)
     };
     tally.summary(series, MESSAGES * 1_000_000)
 }
