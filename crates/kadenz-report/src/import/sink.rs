@@ -202,8 +202,8 @@ pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
 }
 
 pub(super) fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
-    counts.min_ns = Some(counts.min_ns.map_or(min_ns, |known| known.min(min_ns)));
-    counts.max_ns = Some(counts.max_ns.map_or(max_ns, |known| known.max(max_ns)));
+    counts.min_ns = Some(counts.min_ns.unwrap_or(min_ns).min(min_ns));
+    counts.max_ns = counts.max_ns.max(Some(max_ns));
 }
 
 /// A name made of what a series name may hold, and not yet taken in the run.

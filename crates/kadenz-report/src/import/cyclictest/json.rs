@@ -146,26 +146,12 @@ fn store(
     length_s: f64,
 ) -> Result<(), ReadError> {
     let wrong =
-        |field: String, cause: String| ReadError::field(format!("thread.{number}.{field}"), cause);
-    let scale = |field: &str, value: i64| {
-        scaled(value, width_ns).map_err(|cause| wrong(field.to_owned(), cause))
-    };
-    let mut bins = Bins::new();
-    for (bin, &count) in thread.histogram.iter().flatten() {
-        let field = format!("histogram.{bin}");
-        let value = bin
-            .parse()
-            .map_err(|_| wrong(field.clone(), "it is not a whole number".into()))?;
-        bins.add(scale(&field, value)?, count);
-    }
-    let missing = thread.cycles.checked_sub(bins.count()).ok_or_else(|| {
-        let cause = format!(
-            "{} is below the {} values in the bins",
-            thread.cycles,
-            bins.count()
-        );
-        wrong("cycles".to_owned(), cause)
-    })?;
+        |field: &str, cause: String| ReadError::field(format!("thread.{number}.{field}"), cause);
+    let scale =
+        |field: &str, value: i64| scaled(value, width_ns).map_err(|cause| wrong(field, cause));
+    let bins = Bins::of_json(thread.histogram.iter().flatten(), width_ns, wrong)?;
+    let count = bins.missing(thread.cycles);
+    let count = count.map_err(|cause| wrong("cycles", cause))?;
     let max_ns = thread.max.map(|max| scale("max", max)).transpose()?;
     let limit_ns = match command.limit {
         Some(limit) => scale("histogram", limit.min(super::MAX_BINS))?,
@@ -174,11 +160,11 @@ fn store(
             .max_ns()
             .map_or(0, |max_ns| max_ns.saturating_add(width_ns)),
     };
-    let overflow = (missing > 0).then_some(Overflow {
-        count: missing,
+    let overflow = Overflow {
+        count,
         limit_ns,
         max_ns,
-    });
+    };
     let on = thread
         .cpu
         .map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
@@ -188,12 +174,10 @@ fn store(
     if let (Some(max_ns), Some(highest)) = (max_ns, bins.max_ns())
         && max_ns < highest
     {
-        return Err(wrong(
-            "max".to_owned(),
-            format!("it is below the highest bin, {highest} ns"),
-        ));
+        let cause = format!("it is below the highest bin, {highest} ns");
+        return Err(wrong("max", cause));
     }
-    bins.store(sink, series, length_s, overflow.as_ref())
+    bins.store(sink, series, length_s, Some(overflow))
 }
 
 /// Escapes the command line, which stands on a line of its own.
