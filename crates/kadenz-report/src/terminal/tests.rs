@@ -4,7 +4,7 @@ use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
-use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, series_of};
+use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, searched, series_of};
 
 /// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
@@ -340,17 +340,8 @@ fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
     for (devices, told) in [(2, true), (40, false)] {
         let mut fleet = fleet(devices);
         for series in &mut fleet.series {
-            let name = series.series.name.clone();
-            series.modes = Some(crate::modes::SeriesModes {
-                series: name,
-                kind: Kind::Latency,
-                source: crate::modes::Source::Samples,
-                count: 1000,
-                span_s: 10.0,
-                modes: Vec::new(),
-                starts_s: Vec::new(),
-                notes: Vec::new(),
-            });
+            let found = searched(&series.series.name, Kind::Latency, Vec::new());
+            series.modes = Some(found);
         }
         let text = summary(&fleet, Style::plain());
         let page = crate::html::render(&[fleet]);
