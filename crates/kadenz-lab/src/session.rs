@@ -214,9 +214,8 @@ impl Ongoing {
         series: impl IntoIterator<Item = N>,
         measures: &[TuningMeasure],
     ) {
-        for warning in measures.iter().filter_map(TuningMeasure::refusal) {
-            self.running.add_warning(warning);
-        }
+        self.running
+            .add_warnings(measures.iter().filter_map(TuningMeasure::refusal));
         for name in series {
             let measures = measures.to_vec();
             self.running.add_series_tuning(name.as_ref(), measures);
@@ -237,9 +236,7 @@ impl Ongoing {
                 Some("sudo kadenz doctor --restore"),
             ));
         }
-        if let Some(warning) = self.meanwhile.stolen() {
-            self.running.add_warning(warning);
-        }
+        self.running.add_warnings(self.meanwhile.stolen());
         self.running.finish(ended_by)
     }
 }

@@ -78,9 +78,7 @@ pub(crate) fn note_tuning<'a>(
     measures: impl Iterator<Item = &'a tuning::Measure>,
 ) {
     let measures: Vec<_> = measures.map(measure).collect();
-    for warning in measures.iter().filter_map(|it| it.refusal()) {
-        run.add_warning(warning);
-    }
+    run.add_warnings(measures.iter().filter_map(|it| it.refusal()));
     for name in series {
         run.add_series_tuning(name, measures.clone());
     }

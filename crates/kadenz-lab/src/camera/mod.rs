@@ -362,9 +362,7 @@ fn note(
     if plan.poll.is_none() && noted.unmatched > reader.arrays.len() as u64 {
         warnings.push(unmatched(&noted, reader.cameras.tolerance()));
     }
-    for warning in warnings {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings);
     ongoing.running.update(|run| run.camera = Some(noted));
 }
 

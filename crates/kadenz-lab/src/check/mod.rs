@@ -101,9 +101,9 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     let messages = messages.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
     let messages = messages.transpose()?;
     let ongoing = plan.measuring.start(run)?;
-    for warning in no_network.into_iter().chain(no_messages) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing
+        .running
+        .add_warnings(no_network.into_iter().chain(no_messages));
     let mut ended_by = measuring_threads::work(&ongoing, vec![floor], stop, watch)?;
     if ended_by == EndedBy::Finished {
         ended_by = measuring_threads::work(&ongoing, vec![realtime, ordinary], stop, watch)?;

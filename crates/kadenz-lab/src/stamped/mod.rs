@@ -93,9 +93,7 @@ pub fn stamped(
     let members = vec![measuring.member(&["latency", "to-kernel"], work)];
     let ended_by = measuring_threads::work(&ongoing, members, stop, watch)?;
     let counts = counts.lock().map(|it| *it).unwrap_or_default();
-    for warning in warnings(&counts) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings(&counts));
     ongoing.running.update(|run| note(run, &counts));
     Ok((ongoing.finish(ended_by)?, counts))
 }

@@ -270,9 +270,7 @@ fn note(ongoing: &Ongoing, ended: ProbeOutcome) {
                 ended.ignored
             ), None));
     }
-    for warning in noted("timer", &ended.notes) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(noted("timer", &ended.notes));
     if let Some(failed) = ended.failed {
         ongoing.running.add_warning(Warning::new(
             "timer_failed",

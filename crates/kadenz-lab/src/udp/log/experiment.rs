@@ -72,9 +72,9 @@ pub fn log(
     let (mut ended, counts) = results
         .recv()
         .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-    for warning in warnings(&ended.streams, &counts) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing
+        .running
+        .add_warnings(warnings(&ended.streams, &counts));
     let network = Network {
         flows: ended.streams.flows(),
         here: Some(LostHere {

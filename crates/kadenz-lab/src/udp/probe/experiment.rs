@@ -130,9 +130,7 @@ impl ProbeSetup {
         let mut receiver = results
             .recv()
             .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-        for warning in warnings(&receiver) {
-            ongoing.running.add_warning(warning);
-        }
+        ongoing.running.add_warnings(warnings(&receiver));
         if let Some(Ok(facts)) = estimator.map(std::thread::JoinHandle::join) {
             trust::tell_of_ways(ongoing, &plan, facts);
         }

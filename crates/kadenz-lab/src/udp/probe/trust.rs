@@ -39,9 +39,7 @@ pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFac
         }
     });
     let kept = clock::synchronisation();
-    for warning in warnings(plan, facts, kept) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings(plan, facts, kept));
 }
 
 fn by_whose_clocks(clocks: Clocks, facts: OneWayFacts) -> String {
