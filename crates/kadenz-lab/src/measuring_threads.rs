@@ -270,12 +270,5 @@ fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure
         SleeperKind::Spin => format!("{kind}, margin {} us", options.spin_margin.as_micros()),
         _ => kind.to_string(),
     };
-    TuningMeasure {
-        name: "sleeper".to_owned(),
-        requested: words.clone(),
-        granted: words,
-        ok: true,
-        reason: None,
-        remedy: None,
-    }
+    TuningMeasure::granted("sleeper", &words)
 }

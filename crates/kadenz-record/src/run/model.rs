@@ -260,6 +260,18 @@ pub enum Scheduling<'a> {
 }
 
 impl TuningMeasure {
+    /// One that was granted as it was asked for.
+    #[must_use]
+    pub fn granted(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            requested: value.to_owned(),
+            granted: value.to_owned(),
+            ok: true,
+            ..Self::default()
+        }
+    }
+
     /// How a thread is scheduled that has this; absent where this is no policy.
     #[must_use]
     pub fn scheduling(&self) -> Option<Scheduling<'_>> {

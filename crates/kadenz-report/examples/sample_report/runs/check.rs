@@ -10,7 +10,7 @@ use kadenz_report::statistics::SampleMeter;
 use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
-use super::{c_states, finished, granted, parameters, write_samples};
+use super::{c_states, finished, parameters, write_samples};
 use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: i64 = 1_000_000;
@@ -219,8 +219,8 @@ fn sample(sequence: u64, lateness_ns: f64) -> Sample {
 
 fn fifo() -> Vec<TuningMeasure> {
     vec![
-        granted("policy", "SCHED_FIFO 80"),
-        granted("memory_lock", "all pages"),
+        TuningMeasure::granted("policy", "SCHED_FIFO 80"),
+        TuningMeasure::granted("memory_lock", "all pages"),
         TuningMeasure {
             name: "cpu_dma_latency".into(),
             requested: "0 us".into(),
@@ -229,13 +229,13 @@ fn fifo() -> Vec<TuningMeasure> {
             reason: Some("/dev/cpu_dma_latency: permission denied".into()),
             remedy: Some("chmod o+w /dev/cpu_dma_latency".into()),
         },
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }
 
 fn other() -> Vec<TuningMeasure> {
     vec![
-        granted("policy", "SCHED_OTHER"),
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("policy", "SCHED_OTHER"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }

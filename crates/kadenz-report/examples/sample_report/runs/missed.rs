@@ -12,7 +12,7 @@ use kadenz_record::run::model::{Kind, Series, TuningMeasure, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::check::{self, Lateness};
-use super::{granted, network, tune};
+use super::{network, tune};
 use crate::tally::{Chance, Tally};
 
 const MESSAGES: u64 = 6000;
@@ -106,9 +106,9 @@ fn throttled() -> Vec<TuningMeasure> {
                  runaway real-time thread can hang the machine"
                     .into(),
             ),
-            ..granted("policy", "SCHED_FIFO 80")
+            ..TuningMeasure::granted("policy", "SCHED_FIFO 80")
         },
-        granted("memory_lock", "all pages"),
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("memory_lock", "all pages"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }

@@ -21,7 +21,7 @@ use std::error::Error;
 use std::fs::File;
 use std::path::Path;
 
-use kadenz_record::run::model::{Clock, EndedBy, Host, Kind, Run, Series, TuningMeasure, Warning};
+use kadenz_record::run::model::{Clock, EndedBy, Host, Kind, Run, Series, Warning};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use serde_json::Value;
@@ -49,16 +49,6 @@ fn clock() -> Clock {
         resolution_ns: 1.0,
         read_cost_ns: 21.4,
         record_cost_ns: Some(9.8),
-    }
-}
-
-fn granted(name: &str, value: &str) -> TuningMeasure {
-    TuningMeasure {
-        name: name.into(),
-        requested: value.into(),
-        granted: value.into(),
-        ok: true,
-        ..TuningMeasure::default()
     }
 }
 

@@ -1,13 +1,13 @@
 //! Twelve seconds of round trips at 1 kHz to an actuator that is one of a robot's.
 
-use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 use kadenz_record::run::network::{
     Flow, Interface, LATENESS, LostHere, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy,
     WIRE_AND_DEVICE, WirePath,
 };
 use kadenz_report::summary::{SeriesSummary, Summary};
 
-use super::{finished, granted};
+use super::finished;
 use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -103,7 +103,7 @@ fn described(name: &str) -> Series {
     };
     Series {
         expected_interval_ns: Some(PERIOD_NS),
-        tuning: vec![granted("policy", "SCHED_FIFO 80")],
+        tuning: vec![TuningMeasure::granted("policy", "SCHED_FIFO 80")],
         ..super::series(name, kind)
     }
 }

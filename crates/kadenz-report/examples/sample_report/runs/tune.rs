@@ -15,7 +15,7 @@ use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
 use kadenz_report::summary::Summary;
 use serde_json::json;
 
-use super::{c_states, finished, granted, parameters};
+use super::{c_states, finished, parameters};
 use crate::tally::Chance;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -196,7 +196,7 @@ fn tuning(measure: Measure, refused: bool) -> TuningMeasure {
             remedy: Some("sudo kadenz tune --deadline 400us".into()),
         };
     }
-    granted(name, value)
+    TuningMeasure::granted(name, value)
 }
 
 fn run(plan: &Plan, series: Vec<Series>) -> Run {

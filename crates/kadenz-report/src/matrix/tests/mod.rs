@@ -22,13 +22,7 @@ fn told(measure: Measure) -> (&'static str, &'static str) {
 fn tuning(combination: Combination) -> Vec<TuningMeasure> {
     let granted = |measure| {
         let (name, value) = told(measure);
-        TuningMeasure {
-            name: name.into(),
-            requested: value.into(),
-            granted: value.into(),
-            ok: true,
-            ..TuningMeasure::default()
-        }
+        TuningMeasure::granted(name, value)
     };
     combination.measures().map(granted).collect()
 }
