@@ -96,10 +96,7 @@ fn tables(
     runs: &[Summary],
     style: Style,
 ) -> Vec<Text> {
-    let wide = Style {
-        width: u16::MAX,
-        ..style
-    };
+    let wide = style.of_width(u16::MAX);
     let fits = |table: &Text| {
         let width = table.lines().map(visible_width).max().unwrap_or(0);
         width <= usize::from(style.width)

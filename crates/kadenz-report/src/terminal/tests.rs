@@ -92,13 +92,8 @@ fn nothing_rich_reaches_a_pipe() {
     let run = run_of("r", vec![judged("wakeup", &[(50_000, 600), (900_000, 2)])]);
     let plain = summary(&run, Style::plain());
     assert!(plain.is_ascii(), "{plain}");
-    let rich = summary(
-        &run,
-        Style {
-            width: 100,
-            rich: true,
-        },
-    );
+    let (width, rich) = (100, true);
+    let rich = summary(&run, Style { width, rich });
     assert!(rich.contains('\u{1b}'), "no colour in {rich}");
 }
 
@@ -230,10 +225,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
         for folders in [&["before", "after"][..], &["a", "b", "c", "d", "e"]] {
             let runs: Vec<Summary> = folders.iter().map(|folder| run(folder, series)).collect();
             let compared = Comparison::new(&runs, &CompareOptions::default());
-            let style = Style {
-                width: 80,
-                rich: false,
-            };
+            let style = Style::plain().of_width(80);
             let text = comparison_answer(&compared, &runs, style);
             assert!(text.lines().count() <= 25, "{text}");
             assert!(
@@ -263,17 +255,8 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
         text.matches("| samples ").count()
     };
     assert_eq!((tables(60), tables(200)), (4, 1));
-    for style in [
-        Style {
-            width: 40,
-            rich: false,
-        },
-        Style {
-            width: 40,
-            rich: true,
-        },
-    ] {
-        let text = comparison(&compared, &runs, style);
+    for rich in [false, true] {
+        let text = comparison(&compared, &runs, Style { width: 40, rich });
         let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[39m", "");
         assert!(
             plain.lines().all(|line| line.chars().count() <= 40),
