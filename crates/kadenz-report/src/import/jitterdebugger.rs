@@ -80,6 +80,7 @@ impl Importer for Jitterdebugger {
             });
         }
         describe(sink.run(), &file);
+        sink.parameter("source_program", "jitterdebugger");
         if width_ns > 1 {
             warn_of_bins(sink, &format!("{width_ns} ns"), "its lower end");
         }
@@ -96,8 +97,6 @@ fn describe(run: &mut Run, file: &JitterdebuggerFile) {
     run.host.kernel.clone_from(&system.release);
     run.host.cpus = system.cpus_online;
     run.host.preemption = super::source::preemption(&system.version);
-    run.parameters
-        .insert("source_program".to_owned(), "jitterdebugger".into());
 }
 
 fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<(), ReadError> {

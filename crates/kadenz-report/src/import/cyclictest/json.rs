@@ -7,7 +7,7 @@ use std::str::SplitWhitespace;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use kadenz_record::run::model::{Kind, Run};
+use kadenz_record::run::model::Kind;
 use serde::Deserialize;
 
 use super::NO_HISTOGRAM;
@@ -70,7 +70,7 @@ impl Importer for Json {
         let command = CommandLine::parse(&file.command);
         // 0 stands for microseconds.
         let width_ns = if file.resolution_in_ns == 0 { 1000 } else { 1 };
-        let length_s = describe(sink.run(), &file, &command);
+        let length_s = describe(sink, &file, &command);
         let mut threads: Vec<_> = file.thread.iter().collect();
         threads.sort_by_key(|(number, _)| (number.len(), *number));
         if threads
@@ -88,11 +88,12 @@ impl Importer for Json {
 }
 
 /// What the file tells of the run; how long it lasted, in seconds.
-fn describe(run: &mut Run, file: &CyclictestFile, command: &CommandLine) -> f64 {
+fn describe(sink: &mut dyn Sink, file: &CyclictestFile, command: &CommandLine) -> f64 {
     let time = |text: &Option<String>| -> Option<Timestamp> {
         Some(rfc2822::parse(text.as_ref()?).ok()?.timestamp())
     };
     let (start, end) = (time(&file.start_time), time(&file.end_time));
+    let run = sink.run();
     if let Some(start) = start {
         set_start(run, start);
     }
@@ -105,30 +106,18 @@ fn describe(run: &mut Run, file: &CyclictestFile, command: &CommandLine) -> f64 
             source::preemption(&system.version)
         };
     }
-    let mut parameter = |name: &str, value: serde_json::Value| {
-        run.parameters.insert(name.to_owned(), value);
-    };
-    parameter(
-        "source_program",
-        format!("cyclictest {}", file.version).trim_end().into(),
-    );
-    parameter("source_command", file.command.as_str().into());
+    let program = format!("cyclictest {}", file.version);
+    sink.parameter("source_program", program.trim_end());
+    sink.parameter("source_command", file.command.as_str());
     if let Some(code) = file.return_code {
-        parameter("source_exit_code", code.into());
+        sink.parameter("source_exit_code", code);
     }
     // Whole seconds; for a short measurement the cycles tell it better.
-    let cycles = file
-        .thread
-        .values()
-        .map(|thread| thread.cycles)
-        .max()
-        .unwrap_or(0);
-    let by_cycles = command
-        .interval_us
-        .map(|us| cycles as f64 * us as f64 / 1e6);
-    let by_clock = start
-        .zip(end)
-        .map(|(start, end)| end.duration_since(start).as_secs_f64());
+    let cycles = file.thread.values().map(|thread| thread.cycles);
+    let cycles = cycles.max().unwrap_or(0) as f64;
+    let by_cycles = command.interval_us.map(|us| cycles * us as f64 / 1e6);
+    let both = start.zip(end);
+    let by_clock = both.map(|(start, end)| end.duration_since(start).as_secs_f64());
     match (by_clock, by_cycles) {
         (Some(seconds), _) if seconds > 5.0 => seconds,
         (_, Some(seconds)) => seconds,
