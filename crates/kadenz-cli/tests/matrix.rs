@@ -71,13 +71,7 @@ fn one(out: &Path, cell: &str, kind: Kind, worst: u64) -> Series {
 }
 
 fn priority() -> TuningMeasure {
-    TuningMeasure {
-        name: "policy".into(),
-        requested: "SCHED_FIFO 80".into(),
-        granted: "SCHED_FIFO 80".into(),
-        ok: true,
-        ..TuningMeasure::default()
-    }
+    TuningMeasure::granted("policy", "SCHED_FIFO 80")
 }
 
 #[test]

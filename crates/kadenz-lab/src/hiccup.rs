@@ -187,18 +187,13 @@ fn member(
     let mut series = |name: &str, value: &str, words: &str, kind, deadline| {
         let mut labels = labels([(VALUE, value)]);
         labels.extend(cpu.map(|cpu| (CPU.to_owned(), cpu.to_string())));
-        measuring.series(
-            run,
-            SeriesSketch {
-                name,
-                labels,
-                description: format!("{words}{on}"),
-                kind,
-                interval: Some(experiment.plan.resolution),
-                deadline,
-                raw: true,
-            },
-        )
+        let sketch = SeriesSketch {
+            labels,
+            interval: Some(experiment.plan.resolution),
+            deadline,
+            ..SeriesSketch::new(kind, name, format!("{words}{on}"))
+        };
+        measuring.series(run, sketch)
     };
     let deadline = measuring.deadline;
     let mut recorders = HiccupRecorders {
@@ -265,12 +260,11 @@ impl Companion {
     fn wait(&mut self, running: &RunningRun) -> Option<ExitStatus> {
         let status = self.ended.or_else(|| self.child.wait().ok())?;
         if !status.success() {
-            running.add_warning(Warning {
-                id: "program_failed".to_owned(),
-                text: format!("the measured program ended with {status}"),
-                remedy: None,
-                ..Warning::default()
-            });
+            running.add_warning(Warning::new(
+                "program_failed",
+                format!("the measured program ended with {status}"),
+                None,
+            ));
         }
         Some(status)
     }
@@ -297,12 +291,7 @@ impl Control {
             Ok(status) => format!("the control process ended with {status}"),
             Err(error) => format!("the control process could not be waited for: {error}"),
         };
-        running.add_warning(Warning {
-            id: "control_failed".to_owned(),
-            text: trouble,
-            remedy: None,
-            ..Warning::default()
-        });
+        running.add_warning(Warning::new("control_failed", trouble, None));
     }
 }
 

@@ -116,7 +116,7 @@ impl Measuring {
                 deadline_ns: sketch.deadline.map(nanoseconds),
                 ..Series::default()
             },
-            raw: self.session.raw && sketch.raw,
+            raw: self.session.raw,
         })?)
     }
 
@@ -156,5 +156,63 @@ pub(crate) struct SeriesSketch<'a> {
     pub(crate) kind: Kind,
     pub(crate) interval: Option<Duration>,
     pub(crate) deadline: Option<Duration>,
-    pub(crate) raw: bool,
+}
+
+impl<'a> SeriesSketch<'a> {
+    /// Of a kind, without labels, interval and deadline.
+    pub(crate) fn new(kind: Kind, name: &'a str, description: impl Into<String>) -> Self {
+        Self {
+            name,
+            labels: Labels::new(),
+            description: description.into(),
+            kind,
+            interval: None,
+            deadline: None,
+        }
+    }
+}
+
+/// Makes the series of an experiment whose values come once an interval, and keeps their names.
+pub(crate) struct SeriesMaker<'a> {
+    pub(crate) measuring: &'a Measuring,
+    pub(crate) run: &'a mut RunWriter,
+    pub(crate) interval: Duration,
+    pub(crate) made: Vec<String>,
+}
+
+impl SeriesMaker<'_> {
+    /// One that the user's deadline is held against, or not.
+    pub(crate) fn series(
+        &mut self,
+        (name, labels): (&str, Labels),
+        words: &str,
+        kind: Kind,
+        judged: bool,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        self.made.push(name.to_owned());
+        let sketch = SeriesSketch {
+            labels,
+            interval: Some(self.interval),
+            deadline: self.measuring.deadline.filter(|_| judged),
+            ..SeriesSketch::new(kind, name, words)
+        };
+        self.measuring.series(self.run, sketch)
+    }
+
+    pub(crate) fn latency(
+        &mut self,
+        name: &str,
+        words: &str,
+    ) -> Result<SeriesRecorder, ExperimentError> {
+        self.series((name, Labels::new()), words, Kind::Latency, false)
+    }
+
+    pub(crate) fn latency_if(
+        &mut self,
+        wanted: bool,
+        name: &str,
+        words: &str,
+    ) -> Result<Option<SeriesRecorder>, ExperimentError> {
+        wanted.then(|| self.latency(name, words)).transpose()
+    }
 }

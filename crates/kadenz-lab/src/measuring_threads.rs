@@ -246,16 +246,15 @@ fn serve(
 
 /// The warning that a loop gave up.
 pub(crate) fn not_run(series: &str, owed: u64) -> Warning {
-    Warning {
-        id: BEATS_NOT_RUN.to_owned(),
-        text: format!(
+    Warning::new(
+        BEATS_NOT_RUN,
+        format!(
             "`{series}` was still {owed} beats behind when its time and {} s of grace were over, and gave up: this \
              machine cannot keep the rate that was asked for",
             GRACE.as_secs()
         ),
-        remedy: Some("ask for a lower --rate".to_owned()),
-        ..Warning::default()
-    }
+        Some("ask for a lower --rate"),
+    )
 }
 
 /// The run's start, told on `clock`, which need not count from where `CLOCK_MONOTONIC` does.
@@ -271,12 +270,5 @@ fn sleeper_measure(kind: SleeperKind, options: &SleeperOptions) -> TuningMeasure
         SleeperKind::Spin => format!("{kind}, margin {} us", options.spin_margin.as_micros()),
         _ => kind.to_string(),
     };
-    TuningMeasure {
-        name: "sleeper".to_owned(),
-        requested: words.clone(),
-        granted: words,
-        ok: true,
-        reason: None,
-        remedy: None,
-    }
+    TuningMeasure::granted("sleeper", &words)
 }

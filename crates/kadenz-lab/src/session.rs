@@ -214,9 +214,8 @@ impl Ongoing {
         series: impl IntoIterator<Item = N>,
         measures: &[TuningMeasure],
     ) {
-        for warning in measures.iter().filter_map(TuningMeasure::refusal) {
-            self.running.add_warning(warning);
-        }
+        self.running
+            .add_warnings(measures.iter().filter_map(TuningMeasure::refusal));
         for name in series {
             let measures = measures.to_vec();
             self.running.add_series_tuning(name.as_ref(), measures);
@@ -231,16 +230,13 @@ impl Ongoing {
         let restored = self.shield.take().map(Shield::lower).unwrap_or_default();
         if !restored.is_complete() {
             let left: Vec<String> = restored.failed.iter().map(ToString::to_string).collect();
-            self.running.add_warning(Warning {
-                id: "shield_left".to_owned(),
-                text: left.join("; "),
-                remedy: Some("sudo kadenz doctor --restore".to_owned()),
-                ..Warning::default()
-            });
+            self.running.add_warning(Warning::new(
+                "shield_left",
+                left.join("; "),
+                Some("sudo kadenz doctor --restore"),
+            ));
         }
-        if let Some(warning) = self.meanwhile.stolen() {
-            self.running.add_warning(warning);
-        }
+        self.running.add_warnings(self.meanwhile.stolen());
         self.running.finish(ended_by)
     }
 }
@@ -252,15 +248,10 @@ fn cpu_time() -> Option<CpuTime> {
 /// What the hypervisor took while this run was measured; the doctor only knows all since boot.
 fn stolen(meanwhile: CpuTime) -> Option<Warning> {
     let percent = meanwhile.stolen_percent();
-    (percent >= STOLEN_PERCENT).then(|| Warning {
-        id: "stolen_meanwhile".to_owned(),
-        text: format!(
+    (percent >= STOLEN_PERCENT).then(|| Warning::new("stolen_meanwhile", format!(
             "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this \
              machine: what it delayed stands in the values as if the machine had done it"
-        ),
-        remedy: Some("measure again when the host is quiet, or on bare metal".to_owned()),
-        ..Warning::default()
-    })
+        ), Some("measure again when the host is quiet, or on bare metal")))
 }
 
 fn clock_facts(clock: &dyn Clock) -> model::Clock {
@@ -300,26 +291,20 @@ fn warnings_of_this_machine() -> Vec<Warning> {
             .filter(move |finding| finding.severity == severity)
     };
     let mut warnings: Vec<Warning> = of(Severity::Spoils)
-        .map(|finding| Warning {
-            id: finding.id.to_owned(),
-            text: finding.sentence(),
-            remedy: finding.remedy.clone(),
-            ..Warning::default()
-        })
+        .map(|finding| Warning::new(finding.id, finding.sentence(), finding.remedy.as_deref()))
         .collect();
     let costs: Vec<&str> = of(Severity::Costs)
         .map(|finding| finding.title.as_str())
         .collect();
     if !costs.is_empty() {
-        warnings.push(Warning {
-            id: "doctor_costs".to_owned(),
-            text: format!(
+        warnings.push(Warning::new(
+            "doctor_costs",
+            format!(
                 "the doctor finds what costs real time here: {}",
                 costs.join("; ")
             ),
-            remedy: Some("kadenz doctor says what each costs and how to mend it".to_owned()),
-            ..Warning::default()
-        });
+            Some("kadenz doctor says what each costs and how to mend it"),
+        ));
     }
     warnings
 }

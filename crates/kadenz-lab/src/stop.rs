@@ -1,7 +1,9 @@
 //! The flag that ends a measurement early, with the data kept.
 
+use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::thread::{Builder, JoinHandle};
 
 /// Asks every loop that holds a clone of it to end after its present cycle.
 ///
@@ -31,5 +33,32 @@ impl Stop {
     /// Whether somebody asked.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// A thread that is asked to end, and waited for, when this is dropped.
+pub(crate) struct StoppableThread {
+    stop: Stop,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl StoppableThread {
+    /// Starts one. `work` must return soon after it is asked to.
+    pub(crate) fn start(name: &str, work: impl FnOnce(&Stop) + Send + 'static) -> io::Result<Self> {
+        let stop = Stop::default();
+        let asked = stop.clone();
+        let thread = Builder::new().name(name.to_owned());
+        let thread = Some(thread.spawn(move || work(&asked))?);
+        Ok(Self { stop, thread })
+    }
+}
+
+impl Drop for StoppableThread {
+    fn drop(&mut self) {
+        self.stop.request();
+        if let Some(thread) = self.thread.take() {
+            // It has nothing to return; if it panicked, what it did before stands.
+            let _ = thread.join();
+        }
     }
 }

@@ -28,11 +28,7 @@ fn a_run_comes_back_as_it_was_measured() {
             }
         }
     });
-    let ok = TuningMeasure {
-        name: "policy".to_owned(),
-        ok: true,
-        ..TuningMeasure::default()
-    };
+    let ok = TuningMeasure::granted("policy", "");
     assert!(running.add_series_tuning("raw", vec![ok]));
     assert!(!running.add_series_tuning("other", Vec::new()));
     running.add_warning(Warning {

@@ -7,6 +7,8 @@
 //! cargo run --release -p kadenz-report --example summary_cost -- FOLDER [SAMPLES]
 //! ```
 
+mod cost;
+
 use std::error::Error;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -20,6 +22,8 @@ use kadenz_record::run::model::{Run, Series, SeriesFiles};
 use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use kadenz_report::summary::Summary;
+
+use cost::{cpu_time_s, peak_bytes, say};
 
 const INTERVAL_NS: i64 = 100_000;
 const SAMPLES_PER_SECOND: u64 = 10_000;
@@ -54,10 +58,10 @@ fn main() -> Result<(), Box<dyn Error>> {
         "wall_s": wall_s,
         "cpu_s": cpu_s,
         "samples_per_cpu_s": cpu_s.map(|s| (samples as f64 / s).round()),
-        "peak_memory_bytes": peak_memory_bytes(),
+        "peak_memory_bytes": peak_bytes(),
         "warnings": summary.warnings.len(),
     });
-    println_line(&result.to_string());
+    say(&result.to_string());
     Ok(())
 }
 
@@ -86,11 +90,8 @@ fn write_run(folder: &Path, samples: u64) -> Result<(), Box<dyn Error>> {
             counts.recorded += 1;
             counts.early += u64::from(sample.value_ns < 0);
             counts.misses += u64::from(sample.value_ns > 400_000);
-            counts.min_ns = Some(
-                counts
-                    .min_ns
-                    .map_or(sample.value_ns, |min| min.min(sample.value_ns)),
-            );
+            let least = counts.min_ns.unwrap_or(i64::MAX);
+            counts.min_ns = Some(least.min(sample.value_ns));
             counts.max_ns = counts.max_ns.max(Some(sample.value_ns));
             batch.push(sample);
             sequence += 1;
@@ -142,26 +143,6 @@ fn sample(sequence: u64, chance: &mut Chance) -> Sample {
         actual_ns: intended_ns + value_ns,
         value_ns,
     }
-}
-
-/// How long this thread was on a CPU, where the system tells: what a busy machine does not change.
-fn cpu_time_s() -> Option<f64> {
-    let schedule = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    Some(schedule.split(' ').next()?.parse::<f64>().ok()? / 1e9)
-}
-
-/// The most memory this process held, where the system tells.
-fn peak_memory_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
-}
-
-#[allow(clippy::print_stdout, reason = "the result of the example")]
-fn println_line(line: &str) {
-    println!("{line}");
 }
 
 /// Marsaglia's xorshift64: the same everywhere.

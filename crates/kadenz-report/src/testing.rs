@@ -4,6 +4,7 @@ use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::recorder::Counts;
 use kadenz_record::run::model::{Kind, Series};
 
+use crate::modes::{Mode, ModeKind, SeriesModes, Source};
 use crate::statistics::SampleMeter;
 use crate::summary::{SeriesSummary, Summary};
 
@@ -66,6 +67,37 @@ pub(crate) fn named(name: &str, kind: Kind) -> Series {
         kind,
         expected_interval_ns: Some(1_000_000),
         ..Series::default()
+    }
+}
+
+/// A mode that does not stray, of so many samples at 100 Hz.
+pub(crate) fn mode_of(kind: ModeKind, period_s: f64, samples: u64) -> Mode {
+    Mode {
+        kind,
+        period_s,
+        stray_s: 0.0,
+        duration_s: 0.01 * samples as f64,
+        samples,
+        height_ns: 150_000,
+        peak_ns: 210_000,
+        first_s: 0.0,
+        occurrences: 3,
+        expected: 3,
+        confidence: 1.0,
+    }
+}
+
+/// What a day at 100 Hz was searched for.
+pub(crate) fn searched(series: &str, kind: Kind, modes: Vec<Mode>) -> SeriesModes {
+    SeriesModes {
+        series: series.into(),
+        kind,
+        source: Source::Samples,
+        count: 8_640_000,
+        span_s: 86_400.0,
+        modes,
+        starts_s: Vec::new(),
+        notes: Vec::new(),
     }
 }
 

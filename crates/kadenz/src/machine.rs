@@ -67,12 +67,8 @@ fn warnings() -> Vec<Warning> {
     let spoiling = findings
         .iter()
         .filter(|finding| finding.severity == Severity::Spoils);
-    let warnings = spoiling.map(|finding| Warning {
-        id: finding.id.to_owned(),
-        text: finding.sentence(),
-        remedy: finding.remedy.clone(),
-        ..Warning::default()
-    });
+    let warnings = spoiling
+        .map(|finding| Warning::new(finding.id, finding.sentence(), finding.remedy.as_deref()));
     warnings.collect()
 }
 
@@ -83,9 +79,7 @@ pub(crate) fn note_tuning<'a>(
     measures: impl Iterator<Item = &'a tuning::Measure>,
 ) {
     let measures: Vec<_> = measures.map(measure).collect();
-    for warning in measures.iter().filter_map(|it| it.refusal()) {
-        run.add_warning(warning);
-    }
+    run.add_warnings(measures.iter().filter_map(|it| it.refusal()));
     for name in series {
         run.add_series_tuning(name, measures.clone());
     }

@@ -177,12 +177,11 @@ mod tests {
     #[test]
     fn warnings_come_with_their_remedy() {
         let mut recorded = recorded(&[]);
-        recorded.run.warnings.push(Warning {
-            id: "policy_refused".to_owned(),
-            text: "no right".to_owned(),
-            remedy: Some("ulimit -r".to_owned()),
-            ..Warning::default()
-        });
+        recorded.run.warnings.push(Warning::new(
+            "policy_refused",
+            "no right",
+            Some("ulimit -r"),
+        ));
         assert_eq!(
             recorded.to_string(),
             "lateness: 0 samples; 0 misses of 400 us\nwarning: no right; ulimit -r\nrun: run"

@@ -300,10 +300,7 @@ mod tests {
 
     #[test]
     fn findings_are_wrapped_at_words() {
-        let style = Style {
-            width: 60,
-            ..Style::plain()
-        };
+        let style = Style::plain().of_width(60);
         let text = page(&[finding(Severity::Spoils)], false, style);
         let said = finding(Severity::Spoils);
         let remedy = said.remedy.unwrap();

@@ -362,46 +362,38 @@ fn note(
     if plan.poll.is_none() && noted.unmatched > reader.arrays.len() as u64 {
         warnings.push(unmatched(&noted, reader.cameras.tolerance()));
     }
-    for warning in warnings {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings);
     ongoing.running.update(|run| run.camera = Some(noted));
 }
 
 /// What a reader of the run must know.
 fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<Warning> {
-    let warning = |id: &str, text: String, remedy: &str| Warning {
-        id: id.to_owned(),
-        text,
-        remedy: Some(remedy.to_owned()),
-        ..Warning::default()
-    };
     let mut warnings = Vec::new();
     if let Some(advice) = advise.then(|| advice(counted)).flatten() {
         warnings.push(advice);
     }
     if counted.received == 0 {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "camera_silent",
             format!("no frame of {} came", noted.url),
-            "`kadenz camera list` says how it is",
+            Some("`kadenz camera list` says how it is"),
         ));
     }
     if counted.by_camera_clock {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "camera_clock",
-            "the ages rest on the camera's own clock, by its RTCP sender reports".to_owned(),
-            "set the camera's clock by the same NTP server as this computer's",
+            "the ages rest on the camera's own clock, by its RTCP sender reports",
+            Some("set the camera's clock by the same NTP server as this computer's"),
         ));
     }
     if noted.reconnects > 0 {
-        warnings.push(warning(
+        warnings.push(Warning::new(
             "camera_reconnected",
             format!(
                 "the camera was lost and opened again {} times",
                 noted.reconnects
             ),
-            "see its power and its network",
+            Some("see its power and its network"),
         ));
     }
     warnings
@@ -409,14 +401,15 @@ fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<W
 
 fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
     let (unmatched, received) = (noted.unmatched, noted.received);
-    Warning {
-        id: "camera_unmatched".to_owned(),
-        text: format!(
+    Warning::new(
+        "camera_unmatched",
+        format!(
             "{unmatched} frames were in none of {received} sets within {tolerance:?} of one another"
         ),
-        remedy: Some(
-            "trigger the cameras by one signal, or set their clocks by the same NTP server; --tolerance allows more".to_owned(),
-        ), ..Warning::default() }
+        Some(
+            "trigger the cameras by one signal, or set their clocks by the same NTP server; --tolerance allows more",
+        ),
+    )
 }
 
 /// Which layer takes the most, and what shortens it.
@@ -433,12 +426,11 @@ fn advice(counted: &FrameCounts) -> Option<Warning> {
     let (words, remedy) = LAYERS[layer];
     let share = 100.0 * *most as f64 / all as f64;
     let mean_ms = *most as f64 / counted.received as f64 / 1e6;
-    Some(Warning {
-        id: "camera_layer".to_owned(),
-        text: format!("{words} takes {share:.0} % of a frame's age, {mean_ms:.1} ms on average"),
-        remedy: Some(remedy.to_owned()),
-        ..Warning::default()
-    })
+    Some(Warning::new(
+        "camera_layer",
+        format!("{words} takes {share:.0} % of a frame's age, {mean_ms:.1} ms on average"),
+        Some(remedy),
+    ))
 }
 
 impl From<OpenCameraError> for ExperimentError {

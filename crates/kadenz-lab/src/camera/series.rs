@@ -75,13 +75,8 @@ impl FrameSeries {
         let mut add = |(name, description): (&str, &str)| {
             let limited = [names::AGE, names::END_TO_END].contains(&name);
             let sketch = SeriesSketch {
-                name,
-                labels: Default::default(),
-                description: description.to_owned(),
-                kind: Kind::Latency,
-                interval: None,
                 deadline: measuring.deadline.filter(|_| limited),
-                raw: true,
+                ..SeriesSketch::new(Kind::Latency, name, description)
             };
             measuring.series(run, sketch)
         };

@@ -113,18 +113,18 @@ pub(super) fn too_short(interval: Interval) -> Warning {
         "messages were not measured: a tenth of this check is fewer than {MIN_BEATS} messages, which 99.9 % \
          needs"
     );
-    super::unmeasured(
-        "no_messages",
-        text,
-        super::long_enough_command(interval, SHARE),
-    )
+    let remedy = super::long_enough_command(interval, SHARE);
+    Warning::new("no_messages", text, Some(&remedy))
 }
 
 /// Why a run has no messages over a bus that nobody asked for.
 pub(super) fn refused(error: &MessagesError) -> Warning {
     let text = format!("messages were not measured: {error}");
-    let remedy = "kadenz check --no-messages leaves them out".to_owned();
-    super::unmeasured("no_messages", text, remedy)
+    Warning::new(
+        "no_messages",
+        text,
+        Some("kadenz check --no-messages leaves them out"),
+    )
 }
 
 #[cfg(test)]

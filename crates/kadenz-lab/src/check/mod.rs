@@ -12,7 +12,6 @@ mod network;
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{EndedBy, Kind, Run, Warning};
 use kadenz_rt::beat::{Interval, Overrun};
 use kadenz_rt::sleep::SleeperKind;
@@ -79,16 +78,6 @@ fn long_enough_command(interval: Interval, share: u32) -> String {
     format!("kadenz check --duration {}s", needed.as_secs_f64().ceil())
 }
 
-/// Why a layer was not measured.
-fn unmeasured(id: &str, text: String, remedy: String) -> Warning {
-    Warning {
-        id: id.to_owned(),
-        text,
-        remedy: Some(remedy),
-        ..Warning::default()
-    }
-}
-
 /// Runs the check and returns the completed run.
 ///
 /// # Errors
@@ -112,9 +101,9 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     let messages = messages.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
     let messages = messages.transpose()?;
     let ongoing = plan.measuring.start(run)?;
-    for warning in no_network.into_iter().chain(no_messages) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing
+        .running
+        .add_warnings(no_network.into_iter().chain(no_messages));
     let mut ended_by = measuring_threads::work(&ongoing, vec![floor], stop, watch)?;
     if ended_by == EndedBy::Finished {
         ended_by = measuring_threads::work(&ongoing, vec![realtime, ordinary], stop, watch)?;
@@ -172,21 +161,14 @@ fn beat_keeper(
     tuning: &Tuning,
     cycles: u64,
 ) -> Result<Member, ExperimentError> {
-    let mut lateness = plan.measuring.series(
-        run,
-        SeriesSketch {
-            name,
-            labels: Labels::new(),
-            description: format!(
-                "lateness of a beat that asked to be kept as {}",
-                words(tuning)
-            ),
-            kind: Kind::Lateness,
-            interval: Some(plan.interval.as_duration()),
-            deadline: plan.measuring.deadline,
-            raw: true,
-        },
-    )?;
+    let told = words(tuning);
+    let told = format!("lateness of a beat that asked to be kept as {told}");
+    let sketch = SeriesSketch {
+        interval: Some(plan.interval.as_duration()),
+        deadline: plan.measuring.deadline,
+        ..SeriesSketch::new(Kind::Lateness, name, told)
+    };
+    let mut lateness = plan.measuring.series(run, sketch)?;
     let cyclic_plan = CyclicPlan {
         interval: plan.interval,
         pace: Overrun::CatchUp,
@@ -205,21 +187,15 @@ fn beat_keeper(
 }
 
 fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, ExperimentError> {
-    let mut gaps = plan.measuring.series(
-        run,
-        SeriesSketch {
-            name: FLOOR,
-            labels: Labels::new(),
-            description: format!(
-                "longest gap between two clock readings in each {} us of a thread that never sleeps",
-                plan.floor.window.as_micros()
-            ),
-            kind: Kind::Floor,
-            interval: Some(plan.floor.window),
-            deadline: None,
-            raw: true,
-        },
-    )?;
+    let told = format!(
+        "longest gap between two clock readings in each {} us of a thread that never sleeps",
+        plan.floor.window.as_micros()
+    );
+    let sketch = SeriesSketch {
+        interval: Some(plan.floor.window),
+        ..SeriesSketch::new(Kind::Floor, FLOOR, told)
+    };
+    let mut gaps = plan.measuring.series(run, sketch)?;
     let floor_plan = plan.floor;
     let work = Box::new(move |context: &mut measuring_threads::LoopContext<'_>| {
         floor(&floor_plan, context, &mut gaps);

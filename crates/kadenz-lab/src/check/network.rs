@@ -1,7 +1,6 @@
 //! The network layer of a check: round trips at the check's rate, with the check's tuning.
 
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
@@ -14,7 +13,7 @@ use super::MIN_BEATS;
 use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
-use crate::stop::Stop;
+use crate::stop::{Stop, StoppableThread};
 use crate::udp::echo::{EchoDevice, EchoPlan};
 use crate::udp::probe::{
     self, Clocks, Destination, Device, Loop, ProbePlan, ProbeSetup, SocketReceiving,
@@ -156,7 +155,7 @@ impl NetworkRound {
         watch: &mut dyn Watch,
     ) -> Result<EndedBy, ExperimentError> {
         let tuning = &self.measuring.tuning;
-        let answering = self.echo.map(|echo| Echoing::start(echo, tuning));
+        let answering = self.echo.map(|echo| echoing(echo, tuning));
         let answering = answering
             .transpose()
             .map_err(crate::measuring_threads::MeasuringThreadError::Thread)?;
@@ -166,44 +165,19 @@ impl NetworkRound {
     }
 }
 
-/// The echo's thread; dropping it ends it.
-struct Echoing {
-    stop: Stop,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Echoing {
-    /// Answers at the priority of the thread that asks: a device is not what is to be measured, and
-    /// an ordinary thread would be waited for. On any CPU, as the asking one may have its own.
-    fn start(mut echo: EchoDevice, tuning: &Tuning) -> std::io::Result<Self> {
-        let stop = Stop::default();
-        let until = stop.clone();
-        let tuning = Tuning {
-            policy: tuning.policy,
-            ..Tuning::default()
-        };
-        let thread = std::thread::Builder::new()
-            .name("echo".to_owned())
-            .spawn(move || {
-                // Refused to the asking thread too, which says so.
-                let _applied = tuning::apply(&tuning);
-                echo.run(&until);
-            })?;
-        Ok(Self {
-            stop,
-            thread: Some(thread),
-        })
-    }
-}
-
-impl Drop for Echoing {
-    fn drop(&mut self) {
-        self.stop.request();
-        if let Some(thread) = self.thread.take() {
-            // A panic of it would show as packets that nobody answered.
-            let _ = thread.join();
-        }
-    }
+/// Answers at the priority of the thread that asks: a device is not what is to be measured, and an
+/// ordinary thread would be waited for. On any CPU, as the asking one may have its own.
+fn echoing(mut echo: EchoDevice, tuning: &Tuning) -> std::io::Result<StoppableThread> {
+    let tuning = Tuning {
+        policy: tuning.policy,
+        ..Tuning::default()
+    };
+    // A panic of it would show as packets that nobody answered.
+    StoppableThread::start("echo", move |until| {
+        // Refused to the asking thread too, which says so.
+        let _applied = tuning::apply(&tuning);
+        echo.run(until);
+    })
 }
 
 /// Why a run has no round trips.
@@ -212,18 +186,18 @@ pub(super) fn too_short(interval: Interval) -> Warning {
         "the network was not measured: a fifth of this check is fewer than {MIN_BEATS} round trips, which \
          99.9 % needs"
     );
-    super::unmeasured(
-        "no_network",
-        text,
-        super::long_enough_command(interval, SHARE),
-    )
+    let remedy = super::long_enough_command(interval, SHARE);
+    Warning::new("no_network", text, Some(&remedy))
 }
 
 /// Why a run has no round trips over the loopback.
 pub(super) fn refused(error: &OpenPortError) -> Warning {
     let text = format!("the network was not measured: {error}");
-    let remedy = "kadenz check --no-network leaves it out".to_owned();
-    super::unmeasured("no_network", text, remedy)
+    Warning::new(
+        "no_network",
+        text,
+        Some("kadenz check --no-network leaves it out"),
+    )
 }
 
 #[cfg(test)]

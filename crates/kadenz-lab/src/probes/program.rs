@@ -421,10 +421,7 @@ fn ended_badly(status: ExitStatus, mut notes: File) -> String {
 
 /// What a probe noted, as warnings of the run.
 pub(crate) fn noted<'a>(name: &'a str, notes: &'a [String]) -> impl Iterator<Item = Warning> + 'a {
-    notes.iter().map(move |text| Warning {
-        id: "probe_note".to_owned(),
-        text: format!("{name}: {text}"),
-        remedy: None,
-        ..Warning::default()
-    })
+    notes
+        .iter()
+        .map(move |text| Warning::new("probe_note", format!("{name}: {text}"), None))
 }

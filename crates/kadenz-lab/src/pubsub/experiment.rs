@@ -338,9 +338,7 @@ fn tell_of_source(
     plan: &LatencyPlan,
     mut source: Box<dyn Source + '_>,
 ) -> Option<Published> {
-    for note in source.notes() {
-        ongoing.running.add_warning(note);
-    }
+    ongoing.running.add_warnings(source.notes());
     match source.finish() {
         Ok((published, measures)) => {
             ongoing.note_tuning(OF_PUBLISHER, &measures);
@@ -351,16 +349,15 @@ fn tell_of_source(
             Some(published)
         }
         Err(said) => {
-            ongoing.running.add_warning(Warning {
-                id: "publisher_failed".to_owned(),
-                text: format!(
+            ongoing.running.add_warning(Warning::new(
+                "publisher_failed",
+                format!(
                     "the publisher on {} failed ({said}): what it did not publish any more is \
                      counted as lost",
                     plan.url
                 ),
-                remedy: None,
-                ..Warning::default()
-            });
+                None,
+            ));
             None
         }
     }
@@ -377,9 +374,9 @@ fn conclude(
         published: plan.publish.count,
         ..Published::default()
     });
-    for warning in listeners.iter().flat_map(Listener::warnings) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing
+        .running
+        .add_warnings(listeners.iter().flat_map(Listener::warnings));
     let close = |listener: Listener| listener.close(published.published);
     let messages = Messages {
         url: plan.url.clone(),

@@ -199,12 +199,11 @@ impl BusListener {
 
     fn warning(&self) -> Option<Warning> {
         let (error, count) = self.trouble.as_ref()?;
-        Some(Warning {
-            id: "receiving_failed".to_owned(),
-            text: format!("{}: receiving failed {count} times: {error}", self.name),
-            remedy: None,
-            ..Warning::default()
-        })
+        Some(Warning::new(
+            "receiving_failed",
+            format!("{}: receiving failed {count} times: {error}", self.name),
+            None,
+        ))
     }
 
     pub(super) fn close(self, published: u64) -> Subscriber {

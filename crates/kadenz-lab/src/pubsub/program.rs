@@ -245,14 +245,15 @@ impl ProgramListener {
 
     /// What belongs into the run as warnings.
     pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
-        let failed = self.failed.iter().map(|failed| Warning {
-            id: "subscriber_failed".to_owned(),
-            text: format!(
-                "{}: {failed}: what it did not receive is counted as lost",
-                self.name
-            ),
-            remedy: None,
-            ..Warning::default()
+        let failed = self.failed.iter().map(|failed| {
+            Warning::new(
+                "subscriber_failed",
+                format!(
+                    "{}: {failed}: what it did not receive is counted as lost",
+                    self.name
+                ),
+                None,
+            )
         });
         failed.chain(noted(&self.name, &self.told.notes)).collect()
     }

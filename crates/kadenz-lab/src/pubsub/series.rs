@@ -13,7 +13,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 use super::LatencyPlan;
 use super::latency_probe::LatencyProbe;
-use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring::{ExperimentError, Measuring, SeriesMaker};
 
 /// What one subscriber fills.
 #[derive(Debug)]
@@ -59,22 +59,31 @@ pub(super) fn create(
     subscriber: usize,
     stages: Stages,
 ) -> Result<(SubscriberRecorders, Vec<String>), ExperimentError> {
-    let mut maker = SeriesBuilder {
+    let mut maker = SeriesMaker {
         measuring,
         run,
-        plan,
-        subscriber: Subscriber {
-            name: name(subscriber),
-            ..Subscriber::default()
-        },
+        interval: plan.publish.interval.as_duration(),
         made: Vec::new(),
     };
-    let one_way = maker.judged(ONE_WAY, "the message was there, decoded, less its beat")?;
+    let of = Subscriber {
+        name: name(subscriber),
+        ..Subscriber::default()
+    };
+    let mut received = |value: &str, words: &str| {
+        let mut labels = labels([(VALUE, value)]);
+        if plan.subscribers > 1 {
+            labels.insert(SUBSCRIBER.to_owned(), of.name.clone());
+        }
+        let name = of.series(value, plan.subscribers);
+        maker.series((&name, labels), words, Kind::Latency, value == ONE_WAY)
+    };
+    let one_way = received(ONE_WAY, "the message was there, decoded, less its beat")?;
     let words = "the message was there, decoded, less its publishing";
-    let from_send = maker.latency(ONE_WAY_FROM_SEND, words)?;
-    let stages = maker.stages(stages)?;
+    let from_send = received(ONE_WAY_FROM_SEND, words)?;
+    let stages = stage_recorders(stages, &mut received)?;
     let received = std::mem::take(&mut maker.made);
-    let publishing = (subscriber == 0).then(|| maker.publishing()).transpose()?;
+    let publishing = (subscriber == 0).then(|| publishing(&mut maker));
+    let publishing = publishing.transpose()?;
     let recorders = SubscriberRecorders {
         one_way,
         from_send,
@@ -153,83 +162,29 @@ impl SubscriberRecorders {
     }
 }
 
-struct SeriesBuilder<'a> {
-    measuring: &'a Measuring,
-    run: &'a mut RunWriter,
-    plan: &'a LatencyPlan,
-    subscriber: Subscriber,
-    made: Vec<String>,
+fn stage_recorders(
+    stages: Stages,
+    received: &mut impl FnMut(&str, &str) -> Result<SeriesRecorder, ExperimentError>,
+) -> Result<Option<StageRecorders>, ExperimentError> {
+    if stages == Stages::None {
+        return Ok(None);
+    }
+    let words = "from the kernel's stamp until the message was there whole";
+    let kernel_to_inlet = (stages == Stages::FromKernel)
+        .then(|| received(KERNEL_TO_INLET, words))
+        .transpose()?;
+    let words = "from the message being there until its thread took it out of the queue";
+    Ok(Some(StageRecorders {
+        kernel_to_inlet,
+        queue: received(QUEUE, words)?,
+        decode: received(DECODE, "decoding the message")?,
+    }))
 }
 
-impl SeriesBuilder<'_> {
-    fn stages(&mut self, stages: Stages) -> Result<Option<StageRecorders>, ExperimentError> {
-        if stages == Stages::None {
-            return Ok(None);
-        }
-        let words = "from the kernel's stamp until the message was there whole";
-        let kernel_to_inlet = (stages == Stages::FromKernel)
-            .then(|| self.latency(KERNEL_TO_INLET, words))
-            .transpose()?;
-        let words = "from the message being there until its thread took it out of the queue";
-        Ok(Some(StageRecorders {
-            kernel_to_inlet,
-            queue: self.latency(QUEUE, words)?,
-            decode: self.latency(DECODE, "decoding the message")?,
-        }))
-    }
-
-    fn judged(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
-        self.received(value, words, true)
-    }
-
-    fn latency(&mut self, value: &str, words: &str) -> Result<SeriesRecorder, ExperimentError> {
-        self.received(value, words, false)
-    }
-
-    fn received(
-        &mut self,
-        value: &str,
-        words: &str,
-        judged: bool,
-    ) -> Result<SeriesRecorder, ExperimentError> {
-        let name = self.subscriber.series(value, self.plan.subscribers);
-        let mut labels = labels([(VALUE, value)]);
-        if self.plan.subscribers > 1 {
-            labels.insert(SUBSCRIBER.to_owned(), self.subscriber.name.clone());
-        }
-        self.series((&name, labels), words, Kind::Latency, judged)
-    }
-
-    fn publishing(&mut self) -> Result<[SeriesRecorder; 2], ExperimentError> {
-        let words = "the message was published, less its beat";
-        let lateness = self.series(
-            (PUBLISH_LATENESS, Labels::new()),
-            words,
-            Kind::Lateness,
-            false,
-        )?;
-        let words = "how long the call that published took, told by the message after it";
-        let publish = self.series((PUBLISH, Labels::new()), words, Kind::Latency, false)?;
-        Ok([lateness, publish])
-    }
-
-    fn series(
-        &mut self,
-        (name, labels): (&str, Labels),
-        words: &str,
-        kind: Kind,
-        judged: bool,
-    ) -> Result<SeriesRecorder, ExperimentError> {
-        self.made.push(name.to_owned());
-        let sketch = SeriesSketch {
-            name,
-            labels,
-            description: words.to_owned(),
-            kind,
-            interval: Some(self.plan.publish.interval.as_duration()),
-            deadline: self.measuring.deadline.filter(|_| judged),
-            raw: true,
-        };
-        self.measuring.series(self.run, sketch)
-    }
+fn publishing(maker: &mut SeriesMaker<'_>) -> Result<[SeriesRecorder; 2], ExperimentError> {
+    let words = "the message was published, less its beat";
+    let named = (PUBLISH_LATENESS, Labels::new());
+    let lateness = maker.series(named, words, Kind::Lateness, false)?;
+    let words = "how long the call that published took, told by the message after it";
+    Ok([lateness, maker.latency(PUBLISH, words)?])
 }

@@ -20,7 +20,6 @@ use std::time::Duration;
 
 use kadenz_msg::bus::{Aggregator, Raw, RecvError};
 use kadenz_record::run::folder::SeriesRecorder;
-use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock::{self, ClockPair, MonotonicTime, WallTime};
@@ -65,19 +64,9 @@ pub fn stamped(
     watch: &mut dyn Watch,
 ) -> Result<(Run, StampedCounts), ExperimentError> {
     let mut run = session::begin(&measuring.session)?;
-    let mut series = |name: &str, description: &str, deadline| {
-        measuring.series(
-            &mut run,
-            SeriesSketch {
-                name,
-                labels: Labels::new(),
-                description: description.to_owned(),
-                kind: Kind::Latency,
-                interval: None,
-                deadline,
-                raw: true,
-            },
-        )
+    let mut series = |name: &str, words: &str, deadline| {
+        let sketch = SeriesSketch::new(Kind::Latency, name, words);
+        measuring.series(&mut run, SeriesSketch { deadline, ..sketch })
     };
     let recorders = StampedRecorders {
         latency: series(
@@ -104,9 +93,7 @@ pub fn stamped(
     let members = vec![measuring.member(&["latency", "to-kernel"], work)];
     let ended_by = measuring_threads::work(&ongoing, members, stop, watch)?;
     let counts = counts.lock().map(|it| *it).unwrap_or_default();
-    for warning in warnings(&counts) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings(&counts));
     ongoing.running.update(|run| note(run, &counts));
     Ok((ongoing.finish(ended_by)?, counts))
 }
@@ -204,12 +191,7 @@ fn note(run: &mut Run, counts: &StampedCounts) {
 fn warnings(counts: &StampedCounts) -> Vec<Warning> {
     let mut warnings = Vec::new();
     let mut warn = |id: &str, text: String, remedy: &str| {
-        warnings.push(Warning {
-            id: id.to_owned(),
-            text,
-            remedy: Some(remedy.to_owned()),
-            ..Warning::default()
-        });
+        warnings.push(Warning::new(id, text, Some(remedy)));
     };
     let seconds = |ns: i64| ns as f64 / 1e9;
     if let Some(by_ns) = counts.stepped_by_ns {

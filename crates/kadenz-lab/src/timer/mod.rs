@@ -169,13 +169,10 @@ fn cyclic_series(
     run: &mut RunWriter,
 ) -> Result<[SeriesRecorder; 2], ExperimentError> {
     let sketch = |name, labels, description: &str, kind, deadline| SeriesSketch {
-        name,
         labels,
-        description: format!("{description}, {by}"),
-        kind,
         interval: Some(plan.interval.as_duration()),
         deadline,
-        raw: true,
+        ..SeriesSketch::new(kind, name, format!("{description}, {by}"))
     };
     let words = "wake-up against the beat";
     let lateness = sketch(late, of_late, words, Kind::Lateness, measuring.deadline);
@@ -236,18 +233,13 @@ fn oneshot_series(
 ) -> Result<OneShotRecorders, ExperimentError> {
     let mut labels = labels.into_iter();
     let mut series = |place: usize, words: &str, deadline: Option<Duration>| {
-        measuring.series(
-            run,
-            SeriesSketch {
-                name: &names[place],
-                labels: labels.next().unwrap_or_default(),
-                description: format!("{words}, {by}"),
-                kind: Kind::Lateness,
-                interval: Some(plan.timeout),
-                deadline,
-                raw: true,
-            },
-        )
+        let sketch = SeriesSketch {
+            labels: labels.next().unwrap_or_default(),
+            interval: Some(plan.timeout),
+            deadline,
+            ..SeriesSketch::new(Kind::Lateness, &names[place], format!("{words}, {by}"))
+        };
+        measuring.series(run, sketch)
     };
     let deadline = measuring.deadline;
     Ok(OneShotRecorders {

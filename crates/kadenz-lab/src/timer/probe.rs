@@ -265,25 +265,17 @@ fn receive(
 
 fn note(ongoing: &Ongoing, ended: ProbeOutcome) {
     if ended.ignored > 0 {
-        ongoing.running.add_warning(Warning {
-            id: "timers_ignored".to_owned(),
-            text: format!(
+        ongoing.running.add_warning(Warning::new("timers_ignored", format!(
                 "{} timers were set and never fired: each counts in `measured` as late as it was when it was given up",
                 ended.ignored
-            ),
-            remedy: None,
-            ..Warning::default()
-        });
+            ), None));
     }
-    for warning in noted("timer", &ended.notes) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(noted("timer", &ended.notes));
     if let Some(failed) = ended.failed {
-        ongoing.running.add_warning(Warning {
-            id: "timer_failed".to_owned(),
-            text: format!("{failed}: what it set until then was measured"),
-            remedy: None,
-            ..Warning::default()
-        });
+        ongoing.running.add_warning(Warning::new(
+            "timer_failed",
+            format!("{failed}: what it set until then was measured"),
+            None,
+        ));
     }
 }

@@ -1,7 +1,6 @@
 //! Watches a program while it runs, into a run folder.
 
 use std::path::{Path, PathBuf};
-use std::thread::{Builder, JoinHandle};
 use std::time::Duration;
 
 use kadenz_record::run::folder::{RunWriter, SeriesRecorder, SeriesSpec};
@@ -15,7 +14,7 @@ use super::{Schedstat, WatchMeter, Window};
 use crate::measuring::ExperimentError;
 use crate::measuring_threads::MeasuringThreadError;
 use crate::session::{self, Ongoing, SessionPlan};
-use crate::stop::Stop;
+use crate::stop::{Stop, StoppableThread};
 
 /// How a program is watched.
 #[derive(Clone, Debug)]
@@ -49,25 +48,9 @@ struct WatchRecorders {
 /// is kept and the run stays incomplete.
 pub struct Watching {
     // Dropped first: what it records after the run has ended is lost.
-    observer: Observer,
+    observer: StoppableThread,
     ongoing: Ongoing,
     folder: PathBuf,
-}
-
-/// The thread that reads. It ends when this is dropped.
-struct Observer {
-    stop: Stop,
-    thread: Option<JoinHandle<()>>,
-}
-
-impl Drop for Observer {
-    fn drop(&mut self) {
-        self.stop.request();
-        if let Some(thread) = self.thread.take() {
-            // It has nothing to return; if it panicked, the run holds what it recorded before.
-            let _ = thread.join();
-        }
-    }
 }
 
 /// Makes the run folder, so that whatever is wrong is known before the program starts.
@@ -115,16 +98,13 @@ impl WatchSetup {
         let ongoing = session::start(self.run, self.plan.session.interval, None)?;
         let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
         ongoing.note_tuning([DELAY, WAITING], &measures);
-        let stop = Stop::default();
         let reader = ThreadReader::new(Root::system(), pid);
         let (every, recorders) = (self.plan.every, self.recorders);
-        let (asked, origin) = (stop.clone(), ongoing.origin);
-        let thread = Builder::new()
-            .name("kadenz-watch".to_owned())
-            .spawn(move || observe(&reader, every, origin, recorders, &asked));
-        let thread = Some(thread.map_err(MeasuringThreadError::Thread)?);
+        let origin = ongoing.origin;
+        let work = move |stop: &Stop| observe(&reader, every, origin, recorders, stop);
+        let observer = StoppableThread::start("kadenz-watch", work);
         Ok(Watching {
-            observer: Observer { stop, thread },
+            observer: observer.map_err(MeasuringThreadError::Thread)?,
             ongoing,
             folder: self.plan.session.out,
         })

@@ -260,6 +260,18 @@ pub enum Scheduling<'a> {
 }
 
 impl TuningMeasure {
+    /// A measure that was granted as requested.
+    #[must_use]
+    pub fn granted(name: &str, value: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            requested: value.to_owned(),
+            granted: value.to_owned(),
+            ok: true,
+            ..Self::default()
+        }
+    }
+
     /// The scheduling of a thread with this measure; absent where the measure is no policy.
     #[must_use]
     pub fn scheduling(&self) -> Option<Scheduling<'_>> {
@@ -331,6 +343,19 @@ pub struct Warning {
     /// Of a refused tuning: the name of the measure, as in the `tuning` of series.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tuning: Option<String>,
+}
+
+impl Warning {
+    /// A warning that concerns no tuning.
+    #[must_use]
+    pub fn new(id: &str, text: impl Into<String>, remedy: Option<&str>) -> Self {
+        Self {
+            id: id.to_owned(),
+            text: text.into(),
+            remedy: remedy.map(str::to_owned),
+            tuning: None,
+        }
+    }
 }
 
 /// Marks the refusals of tuning in a run from before warnings named their measure: there only the id held it. The

@@ -8,6 +8,8 @@
 //! Prints a row of a Markdown table for each record or noise, then a line of JSON that sums up. `DAYS`
 //! is how many records are made of each noise, `SAMPLES` their length, for shorter ones.
 
+#[path = "../cost/mod.rs"]
+mod cost;
 mod noises;
 
 use std::error::Error;
@@ -17,6 +19,7 @@ use kadenz_report::modes::sim::{Planted, Recipe};
 use kadenz_report::modes::{Finder, Mode, ModeKind, Point};
 use serde_json::{Value, json};
 
+use cost::{cpu_time_s, peak_bytes, say};
 use noises::Surroundings;
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -212,11 +215,6 @@ fn megabytes(day: &Watched) -> String {
         .map_or_else(String::new, |it| (it >> 20).to_string())
 }
 
-#[allow(clippy::print_stdout, reason = "the result of the example")]
-fn say(line: &str) {
-    println!("{line}");
-}
-
 /// Points that are made before the clock of the search goes on.
 const CHUNK: usize = 1 << 16;
 
@@ -237,39 +235,22 @@ fn watched(recipe: &Recipe) -> Watched {
     let mut points = recipe.points();
     let mut chunk: Vec<Point> = Vec::with_capacity(CHUNK);
     let mut spent_s = 0.0;
+    let on_cpu_s = || cpu_time_s().unwrap_or(f64::NAN);
     loop {
         chunk.clear();
         chunk.extend(points.by_ref().take(CHUNK));
         if chunk.is_empty() {
             break;
         }
-        let begun_s = cpu_time_s();
+        let begun_s = on_cpu_s();
         chunk.iter().for_each(|&point| finder.take(point));
-        spent_s += cpu_time_s() - begun_s;
+        spent_s += on_cpu_s() - begun_s;
     }
-    let begun_s = cpu_time_s();
+    let begun_s = on_cpu_s();
     let found = finder.finish();
     Watched {
         modes: found.modes,
-        cpu_s: spent_s + cpu_time_s() - begun_s,
+        cpu_s: spent_s + on_cpu_s() - begun_s,
         peak_bytes: peak_bytes(),
     }
-}
-
-/// How long this thread was on a CPU.
-fn cpu_time_s() -> f64 {
-    let schedule = fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
-    let ns = schedule
-        .split(' ')
-        .next()
-        .and_then(|it| it.parse::<f64>().ok());
-    ns.map_or(f64::NAN, |it| it / 1e9)
-}
-
-fn peak_bytes() -> Option<u64> {
-    let status = fs::read_to_string("/proc/self/status").ok()?;
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("VmHWM:"))?;
-    Some(line.trim().strip_suffix(" kB")?.parse::<u64>().ok()? * 1024)
 }

@@ -7,7 +7,8 @@ use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_report::modes::sim::{Disturbance, Noise, Recipe};
 
 /// jHiccup's logs: recorded on other people's machines, with stalls of a second and more.
-const LOGS: [&str; 2] = ["jHiccup-2.0.7S.logV2.hlog", "jHiccup-2.0.6.logV1.hlog"];
+const V2: &str = "jHiccup-2.0.7S.logV2.hlog";
+const V1: &str = "jHiccup-2.0.6.logV1.hlog";
 
 /// A noise under its name.
 pub(crate) struct Surroundings {
@@ -33,27 +34,15 @@ pub(crate) fn with_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
         of("lognormal 0.5, median 1.5 us", lognormal(1_500.0, 0.5), &[]),
         of(
             "jHiccup V2, 99 % below 0.9 us, shuffled",
-            shuffled(LOGS[0], 0.99)?,
+            shuffled(V2, 0.99)?,
             &[],
         ),
-        of(
-            "jHiccup V2, 99 % below 0.9 us",
-            stretches(LOGS[0], 0.99)?,
-            &[],
-        ),
-        of(
-            "jHiccup V1, 99 % below 0.9 us",
-            stretches(LOGS[1], 0.99)?,
-            &[],
-        ),
-        of(
-            "jHiccup V2, 90 % below 0.9 us",
-            stretches(LOGS[0], 0.9)?,
-            &[],
-        ),
+        quiet("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
+        quiet("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
+        quiet("jHiccup V2, 90 % below 0.9 us", V2, 0.9)?,
         of(
             "jHiccup V2, 99 % below 0.9 us, wander 300 ns, bursts 60/h",
-            stretches(LOGS[0], 0.99)?,
+            stretches(V2, 0.99)?,
             &[wander, bursts],
         ),
     ])
@@ -82,17 +71,9 @@ pub(crate) fn without_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
             pareto(2_000.0, 1.5),
             &[bursts(600.0, 10.0), wander(400.0)],
         ),
-        of("jHiccup V2, as recorded", stretches(LOGS[0], 0.0)?, &[]),
-        of(
-            "jHiccup V2, 99 % below 0.9 us",
-            stretches(LOGS[0], 0.99)?,
-            &[],
-        ),
-        of(
-            "jHiccup V1, 99 % below 0.9 us",
-            stretches(LOGS[1], 0.99)?,
-            &[],
-        ),
+        of("jHiccup V2, as recorded", stretches(V2, 0.0)?, &[]),
+        quiet("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
+        quiet("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
     ])
 }
 
@@ -111,7 +92,7 @@ pub(crate) fn growing() -> Result<Vec<Vec<Surroundings>>, Box<dyn Error>> {
         };
         (0..OCTAVES).map(one).collect()
     };
-    let recorded = intervals(LOGS[0], 0.99)?;
+    let recorded = intervals(V2, 0.99)?;
     let scaled = |times: f64| Noise::Stretches {
         recorded: recorded
             .iter()
@@ -154,6 +135,11 @@ fn of(name: &str, noise: Noise, disturbances: &[Disturbance]) -> Surroundings {
         noise,
         disturbances: disturbances.to_vec(),
     }
+}
+
+/// The intervals of a log, and nothing besides.
+fn quiet(name: &str, log: &str, share: f64) -> Result<Surroundings, Box<dyn Error>> {
+    Ok(of(name, stretches(log, share)?, &[]))
 }
 
 fn even() -> Noise {

@@ -233,11 +233,7 @@ mod tests {
             series: Series {
                 name: name.into(),
                 expected_interval_ns: Some(1_000_000),
-                tuning: vec![TuningMeasure {
-                    name: "policy".into(),
-                    granted: policy.into(),
-                    ..TuningMeasure::default()
-                }],
+                tuning: vec![TuningMeasure::granted("policy", policy)],
                 ..Series::default()
             },
             verdict: Some(Verdict::new(400_000, count, misses, misses, 0)),

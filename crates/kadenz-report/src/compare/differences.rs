@@ -163,11 +163,8 @@ mod tests {
 
     fn run(folder: &str, governor: Option<&str>, policy: &str) -> Summary {
         let mut series = named("wakeup", Kind::Lateness);
-        series.tuning.push(TuningMeasure {
-            name: "policy".into(),
-            granted: policy.into(),
-            ..TuningMeasure::default()
-        });
+        let measure = TuningMeasure::granted("policy", policy);
+        series.tuning.push(measure);
         let mut run = run_of(folder, vec![series_of(series, &[(1, 1)])]);
         run.run.host.governor = governor.map(str::to_owned);
         run

@@ -85,6 +85,13 @@ pub struct Candidate {
     pub figures: Vec<FigureComparison>,
 }
 
+impl Candidate {
+    /// One of its figures.
+    pub(crate) fn figure(&self, metric: Metric) -> Option<&FigureComparison> {
+        self.figures.iter().find(|figure| figure.metric == metric)
+    }
+}
+
 /// One figure in baseline and candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureComparison {

@@ -59,11 +59,8 @@ fn write_run(folder: &Path, name: &str, intervals: u64, centre: f64, spell: f64)
 }
 
 fn figure(comparison: &Comparison, metric: Metric) -> FigureComparison {
-    let figures = &comparison.series[0].candidates[0].figures;
-    *figures
-        .iter()
-        .find(|figure| figure.metric == metric)
-        .unwrap()
+    let candidate = &comparison.series[0].candidates[0];
+    *candidate.figure(metric).unwrap()
 }
 
 #[test]

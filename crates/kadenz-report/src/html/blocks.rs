@@ -95,7 +95,7 @@ fn table(out: &mut Markup, table: &Table) {
     out.tag("</tbody></table></div>");
 }
 
-fn cell(out: &mut Markup, cell: &TableCell) {
+pub(super) fn cell(out: &mut Markup, cell: &TableCell) {
     out.text(cell.shown(Medium::Page));
     if !cell.bars_of().is_empty() {
         out.tag("<svg class=\"share\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">");

@@ -241,12 +241,9 @@ mod tests {
     fn throttled(name: &str) -> crate::summary::SeriesSummary {
         let mut series = named(name, Kind::Lateness);
         series.tuning = vec![TuningMeasure {
-            name: "policy".into(),
-            granted: "SCHED_FIFO 80".into(),
-            ok: true,
             reason: Some("granted, but the RT throttle is on: 50 ms in every 1000 ms".into()),
             remedy: Some("sleep in every cycle".into()),
-            ..TuningMeasure::default()
+            ..TuningMeasure::granted("policy", "SCHED_FIFO 80")
         }];
         series_of(series, &[(1, 1)])
     }

@@ -169,34 +169,22 @@ mod tests {
     use crate::html;
     use crate::modes::ModeKind;
     use crate::summary::Summary;
-    use crate::testing::{named, run_of, series_of};
+    use crate::testing::{self, named, run_of, series_of};
 
     fn searched(modes: Vec<Mode>) -> SeriesModes {
         SeriesModes {
-            series: "rtt".into(),
-            kind: Kind::Latency,
-            source: Source::Samples,
-            count: 8_640_000,
-            span_s: 86_400.0,
-            modes,
-            starts_s: Vec::new(),
             notes: vec!["the samples were <cut> off".into()],
+            ..testing::searched("rtt", Kind::Latency, modes)
         }
     }
 
     fn ramp() -> Mode {
         Mode {
-            kind: ModeKind::Ramp,
-            period_s: 3_590.0,
             stray_s: 40.0,
-            duration_s: 0.1,
-            samples: 10,
-            height_ns: 150_000,
-            peak_ns: 343_000,
-            first_s: 1_700.0,
             occurrences: 23,
             expected: 24,
             confidence: 0.998_76,
+            ..testing::mode_of(ModeKind::Ramp, 3_590.0, 10)
         }
     }
 

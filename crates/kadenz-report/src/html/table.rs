@@ -1,49 +1,33 @@
 //! The table of series: what was counted, the percentiles it can carry, how far the worst lies, and the colour and dash
 //! each series is drawn in everywhere.
 
+use super::blocks::cell;
 use super::markup::Markup;
 use super::page::{Page, SeriesGroup, SeriesOnPage, kind_in_words};
+use crate::document::TableCell;
 use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
 use crate::statistics::Percent;
 use crate::verdict::Verdict;
 
-/// What one cell says: the figure, and in small print what it rests on or why it is absent.
-struct SeriesCell {
-    figure: String,
-    note: String,
+fn noted(figure: impl Into<String>, note: impl Into<String>) -> TableCell {
+    TableCell::text(figure).noted(Some(note.into()))
 }
 
-impl SeriesCell {
-    fn plain(figure: impl Into<String>) -> Self {
-        Self {
-            figure: figure.into(),
-            note: String::new(),
-        }
-    }
+fn absent(reason: impl Into<String>) -> TableCell {
+    noted("—", reason)
+}
 
-    fn noted(figure: impl Into<String>, note: impl Into<String>) -> Self {
-        Self {
-            figure: figure.into(),
-            note: note.into(),
-        }
-    }
-
-    fn absent(reason: impl Into<String>) -> Self {
-        Self::noted("—", reason)
-    }
-
-    fn duration(ns: Option<f64>) -> Self {
-        ns.map_or_else(
-            || Self::absent("nothing recorded"),
-            |ns| Self::plain(duration(ns)),
-        )
-    }
+fn lasting(ns: Option<f64>) -> TableCell {
+    ns.map_or_else(
+        || absent("nothing recorded"),
+        |ns| TableCell::text(duration(ns)),
+    )
 }
 
 /// A column of a table that has a row a series.
-type SeriesColumn<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> SeriesCell + 'c>);
+type SeriesColumn<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> TableCell + 'c>);
 
-fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> SeriesCell + 'c) -> SeriesColumn<'c> {
+fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> TableCell + 'c) -> SeriesColumn<'c> {
     (name.to_owned(), Box::new(cell))
 }
 
@@ -121,40 +105,32 @@ fn table(
         out.text(&series.label).tag("<small>");
         out.tag(kind_in_words(series.summary.series.kind))
             .tag("</small></th>");
-        for (_, cell) in columns {
-            write(out, &cell(series));
+        for (_, of) in columns {
+            out.tag("<td>");
+            cell(out, &of(series));
+            out.tag("</td>");
         }
         out.tag("</tr>");
     }
     out.tag("</tbody></table></div>");
 }
 
-fn write(out: &mut Markup, cell: &SeriesCell) {
-    out.tag("<td>").text(&cell.figure);
-    if !cell.note.is_empty() {
-        out.tag("<small>").text(&cell.note).tag("</small>");
-    }
-    out.tag("</td>");
-}
-
 fn main_columns<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let at = |it: Percent| column(&percent(it.percent()), move |s| percentile_cell(s, it));
     let mut columns = vec![
-        column("Samples", |s| SeriesCell::plain(count(s.summary.count))),
+        column("Samples", |s| TableCell::text(count(s.summary.count))),
         at(Percent::P50),
         at(Percent::P99),
         at(Percent::P99_9),
-        column("Largest", |s| {
-            SeriesCell::duration(s.summary.max_ns.map(|ns| ns as f64))
-        }),
+        column("Largest", |s| lasting(s.summary.max_ns.map(|ns| ns as f64))),
     ];
     if page.judged().next().is_some() {
         columns.push(column("Misses", |s| match &s.summary.verdict {
-            Some(it) => SeriesCell::noted(
+            Some(it) => noted(
                 count(it.misses),
                 format!("of {}", duration(it.limit_ns as f64)),
             ),
-            None => SeriesCell::plain("—"),
+            None => TableCell::text("—"),
         }));
     }
     columns
@@ -162,11 +138,11 @@ fn main_columns<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
 
 fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let mut columns = vec![
-        column("Recorded", |s| SeriesCell::plain(count(s.summary.count))),
+        column("Recorded", |s| TableCell::text(count(s.summary.count))),
         column("Expected interval", |s| {
             match s.summary.series.expected_interval_ns {
-                Some(ns) => SeriesCell::plain(duration(ns as f64)),
-                None => SeriesCell::absent("none stated"),
+                Some(ns) => TableCell::text(duration(ns as f64)),
+                None => absent("none stated"),
             }
         }),
     ];
@@ -175,7 +151,7 @@ fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
         columns.push(column("Early (below zero)", |s| {
             let early = s.summary.series.counts.early;
             let share = early as f64 / s.summary.count.max(1) as f64;
-            SeriesCell::noted(count(early), rate(share))
+            noted(count(early), rate(share))
         }));
     }
     if any(|s| s.summary.early_clusters.len() as u64) {
@@ -183,7 +159,7 @@ fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     }
     if any(|s| s.summary.series.counts.dropped) {
         columns.push(column("Dropped raw samples", |s| {
-            SeriesCell::noted(
+            noted(
                 count(s.summary.series.counts.dropped),
                 "counted all the same",
             )
@@ -191,19 +167,19 @@ fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     }
     if any(|s| s.summary.series.counts.saturated) {
         columns.push(column("Beyond one hour", |s| {
-            SeriesCell::plain(count(s.summary.series.counts.saturated))
+            TableCell::text(count(s.summary.series.counts.saturated))
         }));
     }
     columns
 }
 
-fn early_groups(series: &SeriesOnPage<'_>) -> SeriesCell {
+fn early_groups(series: &SeriesOnPage<'_>) -> TableCell {
     let words = |group: &crate::statistics::Cluster| {
         format!("{} near {}", rate(group.share), span(group.centre_ns))
     };
     match series.summary.early_clusters.as_slice() {
-        [] => SeriesCell::plain("none"),
-        groups => SeriesCell::plain(groups.iter().map(words).collect::<Vec<_>>().join("; ")),
+        [] => TableCell::text("none"),
+        groups => TableCell::text(groups.iter().map(words).collect::<Vec<_>>().join("; ")),
     }
 }
 
@@ -217,14 +193,14 @@ fn percentiles<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     columns.collect()
 }
 
-fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> SeriesCell {
+fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> TableCell {
     let mut rows = series.summary.percentiles.iter();
     match rows.find(|row| row.percent == percent) {
         Some(row) => {
             let beyond = format!("{} beyond", count(row.beyond));
             match row.coarseness() {
-                None => SeriesCell::noted(span(row.value_ns), beyond),
-                Some(_) => SeriesCell::noted(
+                None => noted(span(row.value_ns), beyond),
+                Some(_) => noted(
                     format!("{} to {}", span(row.at_least_ns), span(row.value_ns)),
                     format!("{beyond}; the log is coarse"),
                 ),
@@ -232,7 +208,7 @@ fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> SeriesCell {
         }
         None => {
             let needed = needed(percent);
-            SeriesCell::absent(format!("needs {}", plural(needed, "sample", "samples")))
+            absent(format!("needs {}", plural(needed, "sample", "samples")))
         }
     }
 }
@@ -248,25 +224,21 @@ fn needed(percent: Percent) -> u64 {
 fn shape<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let mut columns = vec![
         column("Smallest", |s| {
-            SeriesCell::duration(s.summary.min_ns.map(|ns| ns as f64))
+            lasting(s.summary.min_ns.map(|ns| ns as f64))
         }),
-        column("Largest", |s| {
-            SeriesCell::duration(s.summary.max_ns.map(|ns| ns as f64))
-        }),
-        column("Mean", |s| SeriesCell::duration(s.summary.mean_ns)),
-        column("Standard deviation (SD)", |s| {
-            SeriesCell::duration(s.summary.stddev_ns)
-        }),
+        column("Largest", |s| lasting(s.summary.max_ns.map(|ns| ns as f64))),
+        column("Mean", |s| lasting(s.summary.mean_ns)),
+        column("Standard deviation (SD)", |s| lasting(s.summary.stddev_ns)),
         column("(max − mean) / SD", |s| match s.summary.max_in_stddevs {
-            Some(times) => SeriesCell::plain(significant(times, 3)),
-            None => SeriesCell::absent("all values are equal"),
+            Some(times) => TableCell::text(significant(times, 3)),
+            None => absent("all values are equal"),
         }),
     ];
     let hiccups = |s: &SeriesOnPage<'_>| s.summary.hiccup_total_ns;
     if page.series.iter().any(|s| hiccups(s).is_some()) {
         columns.push(column("All hiccups together", move |s| match hiccups(s) {
-            Some(ns) => SeriesCell::plain(duration(ns)),
-            None => SeriesCell::absent("not hiccups"),
+            Some(ns) => TableCell::text(duration(ns)),
+            None => absent("not hiccups"),
         }));
     }
     columns
@@ -278,9 +250,9 @@ fn deadlines<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     }
     let line = |name: &'static str, figure: fn(&Verdict) -> String| {
         column(name, move |s| match &s.summary.verdict {
-            Some(verdict) => SeriesCell::plain(figure(verdict)),
-            None if name == "Limit" => SeriesCell::absent("none stated"),
-            None => SeriesCell::plain("—"),
+            Some(verdict) => TableCell::text(figure(verdict)),
+            None if name == "Limit" => absent("none stated"),
+            None => TableCell::text("—"),
         })
     };
     vec![

@@ -19,23 +19,12 @@ struct Look {
 }
 
 fn look(standing: Standing) -> Look {
-    match standing {
-        Standing::Kept => Look {
-            class: "kept",
-            icon: "#i-kept",
-            word: "Kept",
-        },
-        Standing::Missed => Look {
-            class: "missed",
-            icon: "#i-missed",
-            word: "Missed",
-        },
-        Standing::TooFew => Look {
-            class: "unknown",
-            icon: "#i-unknown",
-            word: "Too few samples",
-        },
-    }
+    let (class, icon, word) = match standing {
+        Standing::Kept => ("kept", "#i-kept", "Kept"),
+        Standing::Missed => ("missed", "#i-missed", "Missed"),
+        Standing::TooFew => ("unknown", "#i-unknown", "Too few samples"),
+    };
+    Look { class, icon, word }
 }
 
 /// More verdicts than these are read better from their cards than from one sentence.

@@ -42,8 +42,31 @@ impl Bins {
             &mut self.histogram.late
         };
         side.record_n(value_ns.unsigned_abs(), count);
-        self.min_ns = Some(self.min_ns.map_or(value_ns, |known| known.min(value_ns)));
-        self.max_ns = Some(self.max_ns.map_or(value_ns, |known| known.max(value_ns)));
+        self.min_ns = Some(self.min_ns.unwrap_or(value_ns).min(value_ns));
+        self.max_ns = self.max_ns.max(Some(value_ns));
+    }
+
+    /// Bins as JSON has them, each under its number; `wrong` says what is wrong in which field.
+    pub(super) fn of_json<'a>(
+        histogram: impl IntoIterator<Item = (&'a String, &'a u64)>,
+        width_ns: i64,
+        wrong: impl Fn(&str, String) -> ReadError,
+    ) -> Result<Self, ReadError> {
+        let mut bins = Self::new();
+        for (bin, &count) in histogram {
+            let wrong = |cause| wrong(&format!("histogram.{bin}"), cause);
+            let number = bin.parse();
+            let number = number.map_err(|_| wrong("it is not a whole number".to_owned()))?;
+            bins.add(scaled(number, width_ns).map_err(wrong)?, count);
+        }
+        Ok(bins)
+    }
+
+    /// How many of these values are in no bin.
+    pub(super) fn missing(&self, of: u64) -> Result<u64, String> {
+        let there = self.count();
+        let missing = of.checked_sub(there);
+        missing.ok_or_else(|| format!("{of} is below the {there} values in the bins"))
     }
 
     pub(super) fn count(&self) -> u64 {
@@ -73,11 +96,12 @@ impl Bins {
         sink: &mut dyn Sink,
         series: Series,
         length_s: f64,
-        overflow: Option<&Overflow>,
+        overflow: Option<Overflow>,
     ) -> Result<(), ReadError> {
         let name = series.name.clone();
         let index = sink.open(series, false)?;
-        if let Some(overflow) = overflow {
+        let overflow = overflow.filter(|it| it.count > 0);
+        if let Some(overflow) = &overflow {
             self.add_overflow(overflow);
             let total = self.count();
             let share = 100.0 * overflow.count as f64 / total as f64;
@@ -139,7 +163,7 @@ mod tests {
             &mut sink,
             series("t", "", Kind::Lateness),
             1.0,
-            Some(&overflow),
+            Some(overflow),
         )
         .unwrap();
         let counts = sink.run.series[0].counts;
@@ -172,7 +196,7 @@ mod tests {
             &mut sink,
             series("t", "", Kind::Lateness),
             1.0,
-            Some(&overflow),
+            Some(overflow),
         )
         .unwrap();
         assert_eq!(sink.run.series[0].counts.max_ns, Some(50_000));

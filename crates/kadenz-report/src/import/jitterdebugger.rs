@@ -12,7 +12,7 @@ use std::io::BufRead;
 use kadenz_record::run::model::{Kind, Run};
 use serde::Deserialize;
 
-use super::bins::{Bins, Overflow, scaled, warn_of_bins};
+use super::bins::{Bins, Overflow, warn_of_bins};
 use super::source::series;
 use super::{Importer, ReadError, Sink, source};
 
@@ -80,6 +80,7 @@ impl Importer for Jitterdebugger {
             });
         }
         describe(sink.run(), &file);
+        sink.parameter("source_program", "jitterdebugger");
         if width_ns > 1 {
             warn_of_bins(sink, &format!("{width_ns} ns"), "its lower end");
         }
@@ -96,45 +97,25 @@ fn describe(run: &mut Run, file: &JitterdebuggerFile) {
     run.host.kernel.clone_from(&system.release);
     run.host.cpus = system.cpus_online;
     run.host.preemption = super::source::preemption(&system.version);
-    run.parameters
-        .insert("source_program".to_owned(), "jitterdebugger".into());
 }
 
 fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<(), ReadError> {
     let wrong =
         |field: &str, cause: String| ReadError::field(format!("cpu.{number}.{field}"), cause);
-    let mut bins = Bins::new();
-    for (bin, &count) in &cpu.histogram {
-        let field = format!("histogram.{bin}");
-        let value = bin
-            .parse()
-            .map_err(|_| wrong(&field, "it is not a whole number".to_owned()))?;
-        bins.add(
-            scaled(value, width_ns).map_err(|cause| wrong(&field, cause))?,
-            count,
-        );
-    }
-    let missing = cpu.count.checked_sub(bins.count()).ok_or_else(|| {
-        wrong(
-            "count",
-            format!(
-                "{} is below the {} values in the bins",
-                cpu.count,
-                bins.count()
-            ),
-        )
-    })?;
+    let bins = Bins::of_json(&cpu.histogram, width_ns, wrong)?;
+    let count = bins.missing(cpu.count);
+    let count = count.map_err(|cause| wrong("count", cause))?;
     let max_ns = i64::try_from(cpu.max)
         .ok()
         .and_then(|max| max.checked_mul(width_ns));
-    let overflow = (missing > 0).then_some(Overflow {
-        count: missing,
+    let overflow = Overflow {
+        count,
         limit_ns: LIMIT_NS,
         max_ns,
-    });
+    };
     let description = format!("lateness on CPU {number}, as jitterdebugger measured it");
     let series = series(format!("cpu{number}"), description, Kind::Lateness);
-    bins.store(sink, series, 0.0, overflow.as_ref())
+    bins.store(sink, series, 0.0, Some(overflow))
 }
 
 /// Makes the averages of threads that counted nothing JSON.

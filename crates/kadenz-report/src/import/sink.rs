@@ -83,13 +83,7 @@ pub struct EncodedInterval {
 impl dyn Sink + '_ {
     /// Adds a warning to the run.
     pub(super) fn warn(&mut self, id: &str, text: String, remedy: Option<&str>) {
-        let remedy = remedy.map(str::to_owned);
-        self.run().warnings.push(Warning {
-            id: id.to_owned(),
-            text,
-            remedy,
-            ..Warning::default()
-        });
+        self.run().warnings.push(Warning::new(id, text, remedy));
     }
 
     /// Says that the source ends too early: what could be read is imported, as a run that is not complete.
@@ -208,8 +202,8 @@ pub(super) fn count_interval(counts: &mut Counts, histogram: &SignedHistogram) {
 }
 
 pub(super) fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
-    counts.min_ns = Some(counts.min_ns.map_or(min_ns, |known| known.min(min_ns)));
-    counts.max_ns = Some(counts.max_ns.map_or(max_ns, |known| known.max(max_ns)));
+    counts.min_ns = Some(counts.min_ns.unwrap_or(min_ns).min(min_ns));
+    counts.max_ns = counts.max_ns.max(Some(max_ns));
 }
 
 /// A name made of what a series name may hold, and not yet taken in the run.

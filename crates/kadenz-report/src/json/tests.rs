@@ -9,9 +9,9 @@ use serde_json::Value;
 use super::*;
 use crate::compare::fail_if::check;
 use crate::compare::{CompareOptions, Comparison};
-use crate::modes::{Mode, ModeKind, SeriesModes, Source};
+use crate::modes::ModeKind;
 use crate::summary::TestbedError;
-use crate::testing::{blog, named, run_of, sampled, series_of};
+use crate::testing::{blog, mode_of, named, run_of, sampled, searched, series_of};
 
 pub(crate) const SCHEMAS: [(&str, &str); 4] = [
     (
@@ -181,12 +181,7 @@ fn full_run() -> Summary {
     run.run.network = Some(network());
     run.run.messages = Some(messages());
     run.testbed_error = Some(TestbedError::default());
-    run.warnings.push(Warning {
-        id: "x".into(),
-        text: "y".into(),
-        remedy: None,
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new("x", "y", None));
     run
 }
 
@@ -230,30 +225,9 @@ fn the_output_keeps_to_its_schema() {
 
 #[test]
 fn modes_stand_beside_a_series_that_was_searched_and_keep_to_the_schema() {
-    let mode = Mode {
-        kind: ModeKind::Spike,
-        period_s: 5.0,
-        stray_s: 0.0,
-        duration_s: 0.01,
-        samples: 1,
-        height_ns: 16_500,
-        peak_ns: 210_000,
-        first_s: 1.23,
-        occurrences: 17_280,
-        expected: 17_280,
-        confidence: 1.0,
-    };
+    let mode = mode_of(ModeKind::Spike, 5.0, 1);
     let mut run = full_run();
-    run.series[1].modes = Some(SeriesModes {
-        series: "jitter".into(),
-        kind: Kind::Jitter,
-        source: Source::Samples,
-        count: 8_640_000,
-        span_s: 86_400.0,
-        modes: vec![mode],
-        starts_s: Vec::new(),
-        notes: Vec::new(),
-    });
+    run.series[1].modes = Some(searched("jitter", Kind::Jitter, vec![mode]));
     let mut output = parsed(&[run]);
     assert_eq!(complaints(&output), None);
     assert!(output["series"][0]["modes"].is_null());

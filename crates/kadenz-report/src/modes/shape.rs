@@ -87,20 +87,15 @@ impl Shaper {
 mod tests {
     use super::*;
     use crate::modes::ModeKind;
+    use crate::testing::mode_of;
 
     fn ramp(stray_s: f64) -> Mode {
         Mode {
-            kind: ModeKind::Ramp,
-            period_s: 5.0,
             stray_s,
-            duration_s: 0.1,
-            samples: 10,
-            height_ns: 1_000,
-            peak_ns: 1_000,
             first_s: 1.23,
             occurrences: 20,
             expected: 20,
-            confidence: 1.0,
+            ..mode_of(ModeKind::Ramp, 5.0, 10)
         }
     }
 

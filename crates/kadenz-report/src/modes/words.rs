@@ -137,20 +137,13 @@ pub(crate) fn confidence(share: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::testing::{mode_of, searched};
 
     fn mode(kind: ModeKind, period_s: f64, stray_s: f64, samples: u64) -> Mode {
         Mode {
-            kind,
-            period_s,
             stray_s,
-            duration_s: 0.01 * samples as f64,
-            samples,
-            height_ns: 150_000,
-            peak_ns: 210_000,
-            first_s: 0.0,
-            occurrences: 3,
-            expected: 3,
             confidence: 0.9987,
+            ..mode_of(kind, period_s, samples)
         }
     }
 
@@ -181,16 +174,8 @@ mod tests {
 
     #[test]
     fn what_was_searched_and_how_sure_it_is_stand_beside_it() {
-        let mut found = SeriesModes {
-            series: "rtt".into(),
-            kind: Kind::Lateness,
-            source: Source::Samples,
-            count: 8_640_000,
-            span_s: 86_400.0,
-            modes: vec![mode(ModeKind::Spike, 5.0, 0.0, 1)],
-            starts_s: Vec::new(),
-            notes: Vec::new(),
-        };
+        let spike = mode(ModeKind::Spike, 5.0, 0.0, 1);
+        let mut found = searched("rtt", Kind::Lateness, vec![spike]);
         assert_eq!(
             told(&found),
             "rtt: 1 recurring mode in 8,640,000 samples over 24 h\n  every 5.00 s one sample at \

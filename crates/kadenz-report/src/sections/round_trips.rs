@@ -135,10 +135,7 @@ mod tests {
     }
 
     fn told(runs: &[Summary]) -> Vec<Text> {
-        document(runs).parts(Style {
-            width: u16::MAX,
-            ..Style::plain()
-        })
+        document(runs).parts(Style::plain().of_width(u16::MAX))
     }
     fn row(table: &str, of: &str) -> Vec<String> {
         let line = table.lines().find(|line| line.contains(of));

@@ -350,12 +350,7 @@ impl SummaryReader<'_> {
     }
 
     fn warn(&mut self, id: &str, text: String) {
-        self.warnings.push(Warning {
-            id: id.to_owned(),
-            text,
-            remedy: None,
-            ..Warning::default()
-        });
+        self.warnings.push(Warning::new(id, text, None));
     }
 }
 

@@ -53,10 +53,7 @@ pub struct Aside<'a> {
 /// ```
 #[must_use]
 pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
-    let style = Style {
-        width: style.width.min(COLUMNS),
-        ..style
-    };
+    let style = style.of_width(style.width.min(COLUMNS));
     let verdict = verdict(runs, aside, style);
     // Blank lines between the parts, and the header of the table.
     let taken = verdict.lines().count() + aside.places.len() + 4;
@@ -284,10 +281,7 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) ->
             all.push((what, remedy));
         }
     }
-    let indented = Style {
-        width: style.width.saturating_sub(2),
-        ..style
-    };
+    let indented = style.of_width(style.width.saturating_sub(2));
     let items = all
         .iter()
         .take(REMEDIES)
@@ -327,13 +321,10 @@ mod tests {
     #[test]
     fn what_is_cut_off_ends_with_a_clause() {
         let text = "kept: 0 misses in 12,000, so fewer than 250 in a million";
-        let style = Style {
-            width: 50,
-            ..Style::plain()
-        };
+        let style = Style::plain().of_width(50);
         assert_eq!(clipped(text, 1, style), ["kept: 0 misses in 12,000 ..."]);
         assert_eq!(
-            clipped("one word after another", 1, Style { width: 14, ..style }),
+            clipped("one word after another", 1, style.of_width(14)),
             ["one word ..."]
         );
     }

@@ -1,7 +1,11 @@
 //! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
 
+use std::collections::BTreeSet;
+
 use super::sheet;
-use crate::compare::{Candidate, Comparison, FigureComparison, Metric, SeriesComparison};
+use crate::compare::{
+    Candidate, Comparison, Difference, FigureComparison, Metric, SeriesComparison,
+};
 use crate::sections::round_trips;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
@@ -23,15 +27,7 @@ use crate::text::{Style, Text, wrap};
 pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
     let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
     parts.retain(|part| !part.is_empty());
-    let differing: Vec<String> = comparison
-        .differences
-        .iter()
-        .map(|difference| wrap(&difference.sentence(&comparison.runs), style.width))
-        .collect();
-    if !differing.is_empty() {
-        let heading = "The runs were taken differently:";
-        parts.push(format!("{heading}\n{}", differing.join("\n")).into());
-    }
+    parts.extend(differences(comparison, usize::MAX, usize::MAX, style));
     let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
     parts.extend(round_trips.parts(style));
     for series in &comparison.series {
@@ -41,18 +37,16 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
         parts.push("No two runs share a series.".into());
     } else {
         let confidence = crate::numbers::percentage(comparison.confidence);
-        let intervals = || {
-            let candidates = comparison.series.iter().flat_map(|s| &s.candidates);
-            candidates.flat_map(|candidate| &candidate.figures)
-        };
+        let candidates = comparison.series.iter().flat_map(|s| &s.candidates);
+        let mut figures = candidates.flat_map(|candidate| &candidate.figures);
         let mut note = String::new();
-        if intervals().any(|figure| figure.interval.is_ok()) {
+        if figures.any(|figure| figure.interval.is_ok()) {
             note = format!(
                 "In brackets: {confidence} interval of the ratio, from how the intervals of each log \
                  differ. What changes more slowly than a run lasts, or from start to start, is not in it."
             );
         }
-        if intervals().any(|figure| figure.significant == Some(true)) {
+        if comparison.significant().next().is_some() {
             note.push_str(
                 " An arrow marks figures of which chance hardly explains the difference, with all \
                  figures together taken into account.",
@@ -72,6 +66,28 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
     Text::join(parts, "\n\n")
 }
 
+/// What else differs between the runs: so many differences, and of each so many characters.
+fn differences(
+    comparison: &Comparison,
+    most: usize,
+    characters: usize,
+    style: Style,
+) -> Option<Text> {
+    let named = |difference: &Difference| {
+        let sentence = difference.sentence(&comparison.runs);
+        let end = sentence.char_indices().nth(characters);
+        let cut = end.map(|(end, _)| format!("{}...", &sentence[..end]));
+        wrap(&cut.unwrap_or(sentence), style.width)
+    };
+    let all = &comparison.differences;
+    let heading = "The runs were taken differently:".to_owned();
+    let lines = [heading]
+        .into_iter()
+        .chain(all.iter().take(most).map(named));
+    let lines: Vec<String> = lines.chain(more(all.len(), most)).collect();
+    (!all.is_empty()).then(|| lines.join("\n").into())
+}
+
 /// One table for all candidates where the width allows it, else a table each; cells are wrapped
 /// only where that is too wide as well.
 fn tables(
@@ -80,10 +96,7 @@ fn tables(
     runs: &[Summary],
     style: Style,
 ) -> Vec<Text> {
-    let wide = Style {
-        width: u16::MAX,
-        ..style
-    };
+    let wide = style.of_width(u16::MAX);
     let fits = |table: &Text| {
         let width = table.lines().map(visible_width).max().unwrap_or(0);
         width <= usize::from(style.width)
@@ -130,39 +143,29 @@ fn table(
     }
     table.set_header(header);
     let count = |run: usize, place: usize| {
-        let series = runs.get(run).and_then(|run| run.series.get(place));
-        series.map_or_else(String::new, |series| {
-            crate::numbers::thousands(series.count)
-        })
+        let series = series_at(runs, (run, place));
+        series.map_or_else(String::new, |it| crate::numbers::thousands(it.count))
     };
-    let mut samples = vec![
-        TextCell::new("samples"),
-        TextCell::new(count(0, series.baseline)),
-    ];
+    let first = count(0, series.baseline);
+    let mut samples = vec![TextCell::new("samples"), TextCell::new(first)];
     for candidate in candidates {
         samples.push(TextCell::new(count(candidate.run, candidate.series)));
         samples.push(TextCell::new(""));
     }
     table.add_row(samples);
-    for metric in metrics(candidates) {
-        let found: Vec<Option<&FigureComparison>> = candidates
-            .iter()
-            .map(|candidate| {
-                candidate
-                    .figures
-                    .iter()
-                    .find(|figure| figure.metric == metric)
-            })
-            .collect();
-        let baseline = found.iter().flatten().next().map(|figure| figure.baseline);
-        let told = |run: usize, place: usize, figure: Option<f64>| {
-            let series = runs.get(run).and_then(|run| run.series.get(place));
-            TextCell::new(figure.map_or_else(String::new, |it| shown(metric, it, series)))
+    // Every metric that some candidate shares with the baseline.
+    let figures = candidates.iter().flat_map(|candidate| &candidate.figures);
+    let metrics: BTreeSet<Metric> = figures.map(|figure| figure.metric).collect();
+    for metric in metrics {
+        let found = || candidates.iter().map(|candidate| candidate.figure(metric));
+        let baseline = found().flatten().next().map(|figure| figure.baseline);
+        let told = |at: (usize, usize), figure: Option<f64>| {
+            TextCell::new(figure.map_or_else(String::new, |it| shown(runs, at, metric, it)))
         };
-        let mut row = vec![TextCell::new(metric), told(0, series.baseline, baseline)];
-        for (figure, candidate) in found.into_iter().zip(candidates) {
+        let mut row = vec![TextCell::new(metric), told((0, series.baseline), baseline)];
+        for (figure, candidate) in found().zip(candidates) {
             let value = figure.map(|figure| figure.candidate);
-            row.push(told(candidate.run, candidate.series, value));
+            row.push(told((candidate.run, candidate.series), value));
             row.push(figure.map_or_else(|| TextCell::new(""), ratio));
         }
         table.add_row(row);
@@ -171,27 +174,21 @@ fn table(
     table.text()
 }
 
+/// The series in this place of this run.
+fn series_at(runs: &[Summary], (run, place): (usize, usize)) -> Option<&SeriesSummary> {
+    runs.get(run)?.series.get(place)
+}
+
 /// A figure of a series, marked where a coarse log gives an upper bound only.
-pub(super) fn shown(metric: Metric, figure: f64, series: Option<&SeriesSummary>) -> String {
+fn shown(runs: &[Summary], at: (usize, usize), metric: Metric, figure: f64) -> String {
     let is_coarse =
         |it: &&Percentile| metric == Metric::Percentile(it.percent) && it.coarseness().is_some();
-    let coarse = series.and_then(|it| it.percentiles.iter().find(is_coarse));
+    let coarse = series_at(runs, at).and_then(|it| it.percentiles.iter().find(is_coarse));
     let edge = coarse.map_or("", |_| "<= ");
     format!("{edge}{}", metric.show(figure))
 }
 
-/// Every metric that some candidate shares with the baseline.
-fn metrics(candidates: &[Candidate]) -> Vec<Metric> {
-    let mut metrics: Vec<Metric> = candidates
-        .iter()
-        .flat_map(|candidate| candidate.figures.iter().map(|figure| figure.metric))
-        .collect();
-    metrics.sort_unstable();
-    metrics.dedup();
-    metrics
-}
-
-pub(super) fn ratio(figure: &FigureComparison) -> TextCell {
+fn ratio(figure: &FigureComparison) -> TextCell {
     let Some(ratio) = figure.ratio else {
         return TextCell::new("");
     };
@@ -221,31 +218,16 @@ const MAX_CHARACTERS: usize = 110;
 #[must_use]
 pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
     let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
-    let named = |difference: &crate::compare::Difference| {
-        let sentence = difference.sentence(&comparison.runs);
-        match sentence.char_indices().nth(MAX_CHARACTERS) {
-            Some((end, _)) => format!("{}...", &sentence[..end]),
-            None => sentence,
-        }
-    };
-    let differences = &comparison.differences;
-    if !differences.is_empty() {
-        let mut lines = vec!["The runs were taken differently:".to_owned()];
-        let shown = differences.iter().take(MAX_DIFFERENCES).map(named);
-        lines.extend(shown.map(|line| wrap(&line, style.width)));
-        lines.extend(more(differences.len(), MAX_DIFFERENCES));
-        parts.push(lines.join("\n").into());
-    }
+    parts.extend(differences(
+        comparison,
+        MAX_DIFFERENCES,
+        MAX_CHARACTERS,
+        style,
+    ));
     let (header, rows) = match comparison.runs.len() {
         0..=2 => figures(comparison, runs),
         _ => trend(comparison, runs),
     };
-    let any_marked = comparison
-        .series
-        .iter()
-        .flat_map(|series| &series.candidates)
-        .flat_map(|candidate| &candidate.figures)
-        .any(|figure| figure.significant == Some(true));
     // Round trips by switch and host are what such runs are compared for.
     let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
     parts.extend(round_trips.parts(style));
@@ -259,7 +241,7 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         table.align_right_from(1);
         let mut lines = vec![table.text()];
         lines.extend(more(number, MAX_ROWS).map(Text::from));
-        if any_marked {
+        if comparison.significant().next().is_some() {
             lines.push("^ slower, v faster: chance hardly explains it.".into());
         }
         lines.extend(sheet::coarse_note(
@@ -306,7 +288,7 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
         let Some(candidate) = series.candidates.first() else {
             continue;
         };
-        let highest = highest(candidate);
+        let highest = highest(candidate).map(|figure| figure.metric);
         let wanted = |figure: &&FigureComparison| {
             main(figure.metric) && (one || Some(figure.metric) == highest)
         };
@@ -315,14 +297,13 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
                 true => figure.metric.to_string(),
                 false => format!("{} {}", series.name, figure.metric),
             };
-            let value = |value, run: usize, place: usize| {
-                let series = runs.get(run).and_then(|run| run.series.get(place));
-                TextCell::new(shown(figure.metric, value, series))
+            let value = |at: (usize, usize), value: f64| {
+                TextCell::new(shown(runs, at, figure.metric, value))
             };
             rows.push(vec![
                 TextCell::new(name),
-                value(figure.baseline, 0, series.baseline),
-                value(figure.candidate, candidate.run, candidate.series),
+                value((0, series.baseline), figure.baseline),
+                value((candidate.run, candidate.series), figure.candidate),
                 ratio(figure),
             ]);
         }
@@ -337,11 +318,11 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
 }
 
 /// The highest main percentile that both runs carry.
-fn highest(candidate: &Candidate) -> Option<Metric> {
-    let metrics = candidate.figures.iter().map(|figure| figure.metric);
-    metrics
-        .filter(|&metric| main(metric) && matches!(metric, Metric::Percentile(_)))
-        .max()
+fn highest(candidate: &Candidate) -> Option<&FigureComparison> {
+    let is_main =
+        |it: &&FigureComparison| main(it.metric) && matches!(it.metric, Metric::Percentile(_));
+    let figures = candidate.figures.iter();
+    figures.filter(is_main).max_by_key(|it| it.metric)
 }
 
 /// A row a run, series by series: the highest percentile, the maximum, and the ratio to the first.
@@ -349,37 +330,25 @@ fn trend(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     let mut rows = Vec::new();
     for series in &comparison.series {
         for (index, candidate) in series.candidates.iter().enumerate() {
-            let Some(metric) = highest(candidate) else {
+            let Some(figure) = highest(candidate) else {
                 continue;
             };
-            let find = |metric| candidate.figures.iter().find(|f| f.metric == metric);
-            let (Some(figure), max) = (find(metric), find(Metric::Max)) else {
-                continue;
-            };
-            let mut row = |(run, place): (usize, usize),
-                           value: &dyn Fn(&FigureComparison) -> f64,
-                           ratio: TextCell| {
-                let of_run = runs.get(run).and_then(|run| run.series.get(place));
+            let max = candidate.figure(Metric::Max);
+            let mut row = |at: (usize, usize), value: fn(&FigureComparison) -> f64, ratio| {
                 let max = max.map(|it| Metric::Max.show(value(it)));
+                let percentile = shown(runs, at, figure.metric, value(figure));
                 rows.push(vec![
-                    TextCell::new(format!("{} {}", comparison.runs[run], series.name)),
-                    TextCell::new(format!("{metric} {}", shown(metric, value(figure), of_run))),
+                    TextCell::new(format!("{} {}", comparison.runs[at.0], series.name)),
+                    TextCell::new(format!("{} {percentile}", figure.metric)),
                     TextCell::new(max.unwrap_or_default()),
                     ratio,
                 ]);
             };
             if index == 0 {
-                row(
-                    (0, series.baseline),
-                    &|figure| figure.baseline,
-                    TextCell::new(""),
-                );
+                row((0, series.baseline), |it| it.baseline, TextCell::new(""));
             }
-            row(
-                (candidate.run, candidate.series),
-                &|figure| figure.candidate,
-                ratio(figure),
-            );
+            let at = (candidate.run, candidate.series);
+            row(at, |it| it.candidate, ratio(figure));
         }
     }
     let header = ["run", "percentile", "max", "ratio to the first"];

@@ -21,14 +21,12 @@ const MARGIN: usize = 3;
 pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
     let series: Vec<&SeriesSummary> = series.iter().map(Borrow::borrow).collect();
     let columns: Vec<SheetColumn> = series.iter().map(|it| SheetColumn::new(it)).collect();
-    let labels = labels(&columns);
-    let label_width = labels.iter().map(|label| width(label)).max().unwrap_or(0) + MARGIN + 1;
+    let shown = columns.iter().flat_map(SheetColumn::shown);
+    let label_width = shown.map(|it| width(&it.label)).max().unwrap_or(0) + MARGIN + 1;
     let room = usize::from(style.width).saturating_sub(label_width);
     let widths: Vec<usize> = columns.iter().map(|it| it.width() + MARGIN).collect();
     let tables = fitting(&widths, room).into_iter();
-    let mut tables: Vec<Text> = tables
-        .map(|range| table(&labels, &columns[range], style))
-        .collect();
+    let mut tables: Vec<Text> = tables.map(|range| table(&columns[range], style)).collect();
     if columns.iter().any(|column| column.rests_on_few) {
         let note = format!(
             "(n): only n samples lie beyond this percentile; beyond the others lie {FEW_BEYOND} or \
@@ -63,93 +61,39 @@ pub(super) fn coarse_note<'s>(
     Some(wrap(&note, style.width).into())
 }
 
-fn table(labels: &[&'static str], columns: &[SheetColumn], style: Style) -> Text {
+fn table(columns: &[SheetColumn], style: Style) -> Text {
     let mut table = TextTable::new(style);
     let names = columns.iter().map(|column| column.name.clone());
     table.set_header(std::iter::once(String::new()).chain(names));
-    for &label in labels {
-        let cells: Vec<Option<&SheetFigure>> =
-            columns.iter().map(|column| column.find(label)).collect();
-        if cells.iter().all(Option::is_none) {
-            continue;
+    for (place, SheetFigure { label, .. }) in columns[0].figures.iter().enumerate() {
+        let row = || columns.iter().map(|column| &column.figures[place]);
+        if row().any(|figure| figure.text.is_some()) {
+            table
+                .add_row(std::iter::once(TextCell::new(label)).chain(row().map(SheetFigure::cell)));
         }
-        let mut row = vec![TextCell::new(label)];
-        row.extend(
-            cells
-                .into_iter()
-                .map(|figure| figure.map_or_else(|| TextCell::new(""), SheetFigure::cell)),
-        );
-        table.add_row(row);
     }
     table.align_right_from(1);
     table.text()
 }
 
-/// All labels in the order of the figures.
-fn labels(columns: &[SheetColumn]) -> Vec<&'static str> {
-    FIRST
-        .into_iter()
-        .chain(PERCENTILE_LABELS)
-        .chain(REST)
-        .filter(|label| columns.iter().any(|column| column.find(label).is_some()))
-        .collect()
-}
-
-const PERCENTILE_LABELS: [&str; 10] = [
-    "50 %",
-    "90 %",
-    "99 %",
-    "99.9 %",
-    "99.99 %",
-    "99.999 %",
-    "99.9999 %",
-    "99.99999 %",
-    "99.999999 %",
-    "99.9999999 %",
-];
-
-/// Before the percentiles.
-const FIRST: [&str; 6] = ["samples", "early", "dropped", "min", "mean", "stddev"];
-
-/// Behind them.
-const REST: [&str; 17] = [
-    "max",
-    "(max-mean)/stddev",
-    "total hiccups",
-    "deadline",
-    "misses",
-    "miss rate",
-    "at most (95 %)",
-    "longest run",
-    "misses per hour",
-    "kept",
-    "jitter min",
-    "jitter stddev",
-    "jitter max",
-    "catching up",
-    "mean interval",
-    "frequency kept",
-    "early clusters",
-];
-
-/// One figure of a series.
+/// One figure of a series, without a text where the series has none.
 struct SheetFigure {
-    label: &'static str,
-    text: String,
+    label: String,
+    text: Option<String>,
     good: Option<bool>,
 }
 
 impl SheetFigure {
     fn cell(&self) -> TextCell {
-        let cell = TextCell::new(&self.text);
-        match self.good {
+        let cell = TextCell::new(self.text.as_deref().unwrap_or_default());
+        match self.good.filter(|_| self.text.is_some()) {
             Some(good) => cell.judged(good),
             None => cell,
         }
     }
 }
 
-/// The figures of one series.
+/// The figures of one series, of every series in the same places.
 struct SheetColumn {
     name: String,
     figures: Vec<SheetFigure>,
@@ -163,127 +107,101 @@ impl SheetColumn {
             figures: Vec::new(),
             rests_on_few: false,
         };
+        let samples = series.samples.as_ref();
         column.add_values(series);
-        column.add_percentiles(&series.percentiles);
-        if let Some(verdict) = &series.verdict {
-            column.add_verdict(verdict);
-        }
-        if let Some(jitter) = series
-            .samples
-            .as_ref()
-            .and_then(|samples| samples.jitter.as_ref())
-        {
-            column.add_jitter(jitter);
-        }
+        column.add_verdict(series.verdict.as_ref());
+        column.add_jitter(samples.and_then(|samples| samples.jitter.as_ref()));
         column.add_clusters(&series.early_clusters);
         column
     }
 
-    fn find(&self, label: &str) -> Option<&SheetFigure> {
-        self.figures.iter().find(|figure| figure.label == label)
+    fn shown(&self) -> impl Iterator<Item = &SheetFigure> {
+        self.figures.iter().filter(|figure| figure.text.is_some())
     }
 
     fn width(&self) -> usize {
-        let texts = self.figures.iter().map(|figure| width(&figure.text));
-        texts.chain([width(&self.name)]).max().unwrap_or(0)
+        let texts = self.figures.iter().filter_map(|it| it.text.as_ref());
+        let widths = texts.chain([&self.name]).map(|text| width(text));
+        widths.max().unwrap_or(0)
     }
 
-    fn add(&mut self, label: &'static str, text: String) {
+    fn add(&mut self, label: impl Into<String>, text: Option<String>) {
+        self.judge(label, text, None);
+    }
+
+    fn judge(&mut self, label: impl Into<String>, text: Option<String>, good: Option<bool>) {
         self.figures.push(SheetFigure {
-            label,
+            label: label.into(),
             text,
-            good: None,
+            good,
         });
-    }
-
-    fn judge(&mut self, label: &'static str, text: String, good: bool) {
-        self.figures.push(SheetFigure {
-            label,
-            text,
-            good: Some(good),
-        });
-    }
-
-    fn add_value(&mut self, label: &'static str, ns: Option<f64>) {
-        if let Some(ns) = ns {
-            self.add(label, numbers::value(ns));
-        }
     }
 
     fn add_values(&mut self, series: &SeriesSummary) {
         let counts = &series.series.counts;
-        self.add("samples", numbers::thousands(series.count));
-        for (label, count) in [("early", counts.early), ("dropped", counts.dropped)] {
-            if count > 0 {
-                self.add(label, numbers::thousands(count));
-            }
-        }
-        self.add_value("min", series.min_ns.map(|ns| ns as f64));
-        self.add_value("mean", series.mean_ns);
-        self.add_value("stddev", series.stddev_ns);
-        self.add_value("max", series.max_ns.map(|ns| ns as f64));
-        if let Some(deviations) = series.max_in_stddevs {
-            self.add("(max-mean)/stddev", numbers::three_digits(deviations));
-        }
-        if let Some(total) = series.hiccup_total_ns {
-            self.add("total hiccups", numbers::span(total));
-        }
+        self.add("samples", Some(numbers::thousands(series.count)));
+        self.add("early", some_count(counts.early));
+        self.add("dropped", some_count(counts.dropped));
+        let edge = |ns: Option<i64>| ns.map(|ns| numbers::value(ns as f64));
+        self.add("min", edge(series.min_ns));
+        self.add("mean", series.mean_ns.map(numbers::value));
+        self.add("stddev", series.stddev_ns.map(numbers::value));
+        self.add_percentiles(&series.percentiles);
+        self.add("max", edge(series.max_ns));
+        let deviations = series.max_in_stddevs.map(numbers::three_digits);
+        self.add("(max-mean)/stddev", deviations);
+        self.add("total hiccups", series.hiccup_total_ns.map(numbers::span));
     }
 
     fn add_percentiles(&mut self, rows: &[Percentile]) {
-        for (percent, label) in Percent::LADDER.into_iter().zip(PERCENTILE_LABELS) {
-            let Some(row) = rows.iter().find(|row| row.percent == percent) else {
-                continue;
-            };
-            let value = row.told();
-            if row.beyond < FEW_BEYOND {
-                self.rests_on_few = true;
-                self.add(label, format!("({}) {value}", row.beyond));
-            } else {
-                self.add(label, value);
-            }
+        for percent in Percent::LADDER {
+            let row = rows.iter().find(|row| row.percent == percent);
+            let text = row.map(|row| match row.beyond < FEW_BEYOND {
+                true => format!("({}) {}", row.beyond, row.told()),
+                false => row.told(),
+            });
+            self.rests_on_few |= row.is_some_and(|row| row.beyond < FEW_BEYOND);
+            self.add(format!("{percent} %"), text);
         }
     }
 
-    fn add_verdict(&mut self, verdict: &Verdict) {
-        self.add("deadline", numbers::span(verdict.limit_ns as f64));
-        self.add("misses", numbers::thousands(verdict.misses));
-        if verdict.misses > 0 {
-            self.add("miss rate", numbers::percentage(verdict.rate));
-        }
-        self.add(
-            "at most (95 %)",
-            numbers::in_a_million(verdict.upper_bound_95),
-        );
-        if verdict.longest_run > 0 {
-            self.add("longest run", numbers::thousands(verdict.longest_run));
-        }
-        if let Some(per_hour) = verdict.misses_per_hour.filter(|&number| number > 0.0) {
-            self.add("misses per hour", numbers::per_hour(per_hour));
-        }
-        match verdict.standing {
-            Standing::Kept => self.judge("kept", "yes".to_owned(), true),
-            Standing::Missed => self.judge("kept", "no".to_owned(), false),
-            Standing::TooFew => self.add("kept", "too few samples".to_owned()),
-        }
+    fn add_verdict(&mut self, verdict: Option<&Verdict>) {
+        let told = |show: fn(&Verdict) -> String| verdict.map(show);
+        self.add("deadline", told(|it| numbers::span(it.limit_ns as f64)));
+        self.add("misses", told(|it| numbers::thousands(it.misses)));
+        let missed = verdict.filter(|it| it.misses > 0);
+        self.add("miss rate", missed.map(|it| numbers::percentage(it.rate)));
+        let bound = told(|it| numbers::in_a_million(it.upper_bound_95));
+        self.add("at most (95 %)", bound);
+        let longest = verdict.and_then(|it| some_count(it.longest_run));
+        self.add("longest run", longest);
+        let per_hour = verdict.and_then(|it| it.misses_per_hour);
+        let per_hour = per_hour.filter(|&number| number > 0.0);
+        self.add("misses per hour", per_hour.map(numbers::per_hour));
+        let (text, good) = match verdict.map(|it| it.standing) {
+            Some(Standing::Kept) => (Some("yes"), Some(true)),
+            Some(Standing::Missed) => (Some("no"), Some(false)),
+            Some(Standing::TooFew) => (Some("too few samples"), None),
+            None => (None, None),
+        };
+        self.judge("kept", text.map(str::to_owned), good);
     }
 
-    fn add_jitter(&mut self, jitter: &JitterFacts) {
-        self.add_value("jitter min", Some(jitter.min_ns as f64));
-        self.add_value("jitter stddev", Some(jitter.stddev_ns));
-        self.add_value("jitter max", Some(jitter.max_ns as f64));
-        if jitter.catching_up > 0 {
-            self.add("catching up", numbers::thousands(jitter.catching_up));
-        }
-        if let Some(frequency) = &jitter.frequency {
-            self.add_value("mean interval", Some(frequency.mean_interval_ns));
-            let text = if frequency.kept {
-                "yes".to_owned()
-            } else {
-                format!("no: {} ppm", numbers::three_digits(frequency.error_ppm))
-            };
-            self.judge("frequency kept", text, frequency.kept);
-        }
+    fn add_jitter(&mut self, jitter: Option<&JitterFacts>) {
+        let value = |of: fn(&JitterFacts) -> f64| jitter.map(|it| numbers::value(of(it)));
+        self.add("jitter min", value(|it| it.min_ns as f64));
+        self.add("jitter stddev", value(|it| it.stddev_ns));
+        self.add("jitter max", value(|it| it.max_ns as f64));
+        let catching_up = jitter.and_then(|it| some_count(it.catching_up));
+        self.add("catching up", catching_up);
+        let frequency = jitter.and_then(|it| it.frequency.as_ref());
+        let mean = frequency.map(|it| numbers::value(it.mean_interval_ns));
+        self.add("mean interval", mean);
+        let kept = frequency.map(|it| match it.kept {
+            true => "yes".to_owned(),
+            false => format!("no: {} ppm", numbers::three_digits(it.error_ppm)),
+        });
+        self.judge("frequency kept", kept, frequency.map(|it| it.kept));
     }
 
     fn add_clusters(&mut self, clusters: &[Cluster]) {
@@ -291,11 +209,15 @@ impl SheetColumn {
             let share = numbers::percentage(cluster.share);
             format!("{share} at {}", numbers::span(cluster.centre_ns as f64))
         };
-        if !clusters.is_empty() {
-            let text = clusters.iter().map(words).collect::<Vec<_>>().join(", ");
-            self.judge("early clusters", text, false);
-        }
+        let text = clusters.iter().map(words).collect::<Vec<_>>().join(", ");
+        let text = Some(text).filter(|_| !clusters.is_empty());
+        self.judge("early clusters", text, Some(false));
     }
+}
+
+/// A number of what is only told where there is some.
+fn some_count(count: u64) -> Option<String> {
+    (count > 0).then(|| numbers::thousands(count))
 }
 
 /// The ten highest and lowest samples with their index, as Sticha's test suites print them.

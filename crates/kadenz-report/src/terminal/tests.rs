@@ -4,7 +4,7 @@ use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
-use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, series_of};
+use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, searched, series_of};
 
 /// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
@@ -92,13 +92,8 @@ fn nothing_rich_reaches_a_pipe() {
     let run = run_of("r", vec![judged("wakeup", &[(50_000, 600), (900_000, 2)])]);
     let plain = summary(&run, Style::plain());
     assert!(plain.is_ascii(), "{plain}");
-    let rich = summary(
-        &run,
-        Style {
-            width: 100,
-            rich: true,
-        },
-    );
+    let (width, rich) = (100, true);
+    let rich = summary(&run, Style { width, rich });
     assert!(rich.contains('\u{1b}'), "no colour in {rich}");
 }
 
@@ -136,12 +131,11 @@ fn warnings_and_refusals_stand_with_their_remedy() {
         remedy: Some("ulimit -r 99".into()),
     });
     let mut run = run_of("r", vec![series.clone(), series]);
-    run.warnings.push(Warning {
-        id: "virtual_machine".into(),
-        text: "This is a virtual machine.".into(),
-        remedy: Some("measure on the metal".into()),
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new(
+        "virtual_machine",
+        "This is a virtual machine.",
+        Some("measure on the metal"),
+    ));
     let text = summary(&run, Style::plain());
     let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
     assert_eq!(text.matches(refused).count(), 1, "{text}");
@@ -151,12 +145,11 @@ fn warnings_and_refusals_stand_with_their_remedy() {
 #[test]
 fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
     let mut run = run_of("r", vec![judged("wakeup", &[(50_000, 600)])]);
-    run.warnings.push(Warning {
-        id: "series_refused".into(),
-        text: "a device has no series of its own: too many".into(),
-        remedy: Some("look at the series of all devices".into()),
-        ..Warning::default()
-    });
+    run.warnings.push(Warning::new(
+        "series_refused",
+        "a device has no series of its own: too many",
+        Some("look at the series of all devices"),
+    ));
     let text = brief(&[run], &Aside::default(), Style::plain()).to_string();
     assert!(
         text.contains("- a device has no series of its own: look at"),
@@ -232,10 +225,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
         for folders in [&["before", "after"][..], &["a", "b", "c", "d", "e"]] {
             let runs: Vec<Summary> = folders.iter().map(|folder| run(folder, series)).collect();
             let compared = Comparison::new(&runs, &CompareOptions::default());
-            let style = Style {
-                width: 80,
-                rich: false,
-            };
+            let style = Style::plain().of_width(80);
             let text = comparison_answer(&compared, &runs, style);
             assert!(text.lines().count() <= 25, "{text}");
             assert!(
@@ -265,17 +255,8 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
         text.matches("| samples ").count()
     };
     assert_eq!((tables(60), tables(200)), (4, 1));
-    for style in [
-        Style {
-            width: 40,
-            rich: false,
-        },
-        Style {
-            width: 40,
-            rich: true,
-        },
-    ] {
-        let text = comparison(&compared, &runs, style);
+    for rich in [false, true] {
+        let text = comparison(&compared, &runs, Style { width: 40, rich });
         let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[39m", "");
         assert!(
             plain.lines().all(|line| line.chars().count() <= 40),
@@ -342,17 +323,8 @@ fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
     for (devices, told) in [(2, true), (40, false)] {
         let mut fleet = fleet(devices);
         for series in &mut fleet.series {
-            let name = series.series.name.clone();
-            series.modes = Some(crate::modes::SeriesModes {
-                series: name,
-                kind: Kind::Latency,
-                source: crate::modes::Source::Samples,
-                count: 1000,
-                span_s: 10.0,
-                modes: Vec::new(),
-                starts_s: Vec::new(),
-                notes: Vec::new(),
-            });
+            let found = searched(&series.series.name, Kind::Latency, Vec::new());
+            series.modes = Some(found);
         }
         let text = summary(&fleet, Style::plain());
         let page = crate::html::render(&[fleet]);
@@ -443,12 +415,11 @@ fn crowded() -> Summary {
             ok: false,
         });
         run.series.push(series);
-        run.warnings.push(Warning {
-            id: format!("warning_{n}"),
-            text: "This is a virtual machine. ".repeat(9),
-            remedy: Some(format!("measure on the metal {n} ").repeat(20)),
-            ..Warning::default()
-        });
+        run.warnings.push(Warning::new(
+            &format!("warning_{n}"),
+            "This is a virtual machine. ".repeat(9),
+            Some(&format!("measure on the metal {n} ").repeat(20)),
+        ));
     }
     run
 }

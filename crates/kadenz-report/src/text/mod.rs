@@ -220,6 +220,12 @@ impl Style {
         }
     }
 
+    /// The same on so many columns.
+    #[must_use]
+    pub fn of_width(self, width: u16) -> Self {
+        Self { width, ..self }
+    }
+
     /// What suits standard output: rich on a terminal of its width, else plain; `colour` says to be
     /// rich, or plain, whatever it is.
     #[must_use]

@@ -280,28 +280,21 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
         }
     });
     if let Some(cause) = &report.axes.stopped {
-        running.add_warning(Warning {
-            id: "axes_stopped".to_owned(),
-            text: format!("all axes were stopped: {cause}"),
-            remedy: Some(
-                "[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"
-                    .to_owned(),
-            ),
-            ..Warning::default()
-        });
+        running.add_warning(Warning::new(
+            "axes_stopped",
+            format!("all axes were stopped: {cause}"),
+            Some("[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"),
+        ));
     }
     let frames = &report.timing.frames;
     let wrong = frames.lost + frames.working_counter_mismatches;
     if wrong > 0 {
-        running.add_warning(Warning {
-            id: "frames_lost".to_owned(),
-            text: format!(
+        running.add_warning(Warning::new("frames_lost", format!(
                 "{} frames did not come back in time and {} came back with a wrong working counter: in \
                  those cycles the controller saw older inputs",
                 numbers::thousands(frames.lost),
                 numbers::thousands(frames.working_counter_mismatches)
-            ),
-            remedy: Some("kadenz ethercat scan lists the devices and their links".to_owned()), ..Warning::default() });
+            ), Some("kadenz ethercat scan lists the devices and their links")));
     }
 }
 

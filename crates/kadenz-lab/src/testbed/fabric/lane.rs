@@ -241,16 +241,8 @@ impl LaneCounts {
     /// The counts of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
-        Self {
-            begun: self.begun + other.begun,
-            delivered: self.delivered + other.delivered,
-            overflowed: self.overflowed + other.overflowed,
-            cut: self.cut + other.cut,
-            lost: self.lost + other.lost,
-            duplicated: self.duplicated + other.duplicated,
-            reordered: self.reordered + other.reordered,
-            held: self.held + other.held,
-        }
+        let (these, those) = (self.to_array(), other.to_array());
+        Self::from_array(std::array::from_fn(|at| these[at] + those[at]))
     }
 
     /// All eight, in the order in which they stand here.

@@ -232,52 +232,28 @@ impl Topology {
 
 // The topologies that are built in.
 
+macro_rules! ready {
+    ($name:literal) => {
+        (
+            $name,
+            include_str!(concat!("../../../topology/ready/", $name, ".toml")),
+        )
+    };
+}
+
 /// Name and text of each.
 pub const READY: &[(&str, &str)] = &[
-    (
-        "baseline",
-        include_str!("../../../topology/ready/baseline.toml"),
-    ),
-    (
-        "baseline-gigabit",
-        include_str!("../../../topology/ready/baseline-gigabit.toml"),
-    ),
-    (
-        "extra-ksz8863",
-        include_str!("../../../topology/ready/extra-ksz8863.toml"),
-    ),
-    (
-        "extra-gs105",
-        include_str!("../../../topology/ready/extra-gs105.toml"),
-    ),
-    (
-        "extra-rb750",
-        include_str!("../../../topology/ready/extra-rb750.toml"),
-    ),
-    (
-        "forty-devices",
-        include_str!("../../../topology/ready/forty-devices.toml"),
-    ),
-    (
-        "daisy-chain",
-        include_str!("../../../topology/ready/daisy-chain.toml"),
-    ),
-    (
-        "redundant-path",
-        include_str!("../../../topology/ready/redundant-path.toml"),
-    ),
-    (
-        "two-switches",
-        include_str!("../../../topology/ready/two-switches.toml"),
-    ),
-    (
-        "cross-traffic",
-        include_str!("../../../topology/ready/cross-traffic.toml"),
-    ),
-    (
-        "cut-cable",
-        include_str!("../../../topology/ready/cut-cable.toml"),
-    ),
+    ready!("baseline"),
+    ready!("baseline-gigabit"),
+    ready!("extra-ksz8863"),
+    ready!("extra-gs105"),
+    ready!("extra-rb750"),
+    ready!("forty-devices"),
+    ready!("daisy-chain"),
+    ready!("redundant-path"),
+    ready!("two-switches"),
+    ready!("cross-traffic"),
+    ready!("cut-cable"),
 ];
 
 /// The text of a topology that is built in.

@@ -5,7 +5,6 @@ use std::sync::mpsc::{self, SyncSender};
 use std::thread;
 
 use kadenz_record::run::folder::RunWriter;
-use kadenz_record::run::labels::Labels;
 use kadenz_record::run::model::{Kind, Run, Warning};
 use kadenz_record::run::network::{LostHere, Network, RESPONSE, RTT};
 use kadenz_rt::net::port::{PortOptions, UdpPort};
@@ -73,9 +72,9 @@ pub fn log(
     let (mut ended, counts) = results
         .recv()
         .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-    for warning in warnings(&ended.streams, &counts) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing
+        .running
+        .add_warnings(warnings(&ended.streams, &counts));
     let network = Network {
         flows: ended.streams.flows(),
         here: Some(LostHere {
@@ -117,13 +116,8 @@ fn server(
 ) -> Result<LogServer, ExperimentError> {
     let mut all = |name: &str, words: &str| {
         let sketch = SeriesSketch {
-            name,
-            labels: Labels::new(),
-            description: format!("{words}, of all devices"),
-            kind: Kind::Latency,
-            interval: None,
             deadline: measuring.deadline.filter(|_| name == RESPONSE),
-            raw: true,
+            ..SeriesSketch::new(Kind::Latency, name, format!("{words}, of all devices"))
         };
         measuring.series(run, sketch)
     };
@@ -201,11 +195,8 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
             "raise --limit",
         ),
     ];
-    let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| Warning {
-        id: id.to_owned(),
-        text: format!("{count} {words}"),
-        remedy: Some(remedy.to_owned()),
-        ..Warning::default()
+    let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| {
+        Warning::new(id, format!("{count} {words}"), Some(remedy))
     };
     let told = told.into_iter().filter(|(_, count, _, _)| *count > 0);
     told.map(warning).collect()

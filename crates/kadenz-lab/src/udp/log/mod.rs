@@ -76,12 +76,11 @@ fn serve(
                 // Full only if the server has ended.
                 let _ = granted.try_send(DeviceSeries { place, recorder });
             }
-            Err(error) => running.add_warning(Warning {
-                id: "series_refused".to_owned(),
-                text: format!("a device has no series of its own: {error}"),
-                remedy: Some("its values stand in the series of all devices".to_owned()),
-                ..Warning::default()
-            }),
+            Err(error) => running.add_warning(Warning::new(
+                "series_refused",
+                format!("a device has no series of its own: {error}"),
+                Some("its values stand in the series of all devices"),
+            )),
         }
     }
 }

@@ -130,9 +130,7 @@ impl ProbeSetup {
         let mut receiver = results
             .recv()
             .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
-        for warning in warnings(&receiver) {
-            ongoing.running.add_warning(warning);
-        }
+        ongoing.running.add_warnings(warnings(&receiver));
         if let Some(Ok(facts)) = estimator.map(std::thread::JoinHandle::join) {
             trust::tell_of_ways(ongoing, &plan, facts);
         }
@@ -303,19 +301,13 @@ fn run_id() -> RunId {
 
 /// What the receiving side noticed beside its measurements.
 fn warnings(receiver: &Receiver) -> Vec<Warning> {
-    let of = |id: &str, text: String, remedy: &str| Warning {
-        id: id.to_owned(),
-        text,
-        remedy: Some(remedy.to_owned()),
-        ..Warning::default()
-    };
     let mut warnings = Vec::new();
     if let Some((error, count)) = receiver.trouble {
         let text = format!("the network said {count} times, at last: {error}");
-        warnings.push(of(
+        warnings.push(Warning::new(
             "network_errors",
             text,
-            "see that every device runs `kadenz udp echo` or its firmware",
+            Some("see that every device runs `kadenz udp echo` or its firmware"),
         ));
     }
     if receiver.counts.damaged() > 0 {
@@ -323,10 +315,10 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
             "{} answers did not hold what was sent: bytes were changed on the way or in the device",
             receiver.counts.damaged()
         );
-        warnings.push(of(
+        warnings.push(Warning::new(
             "damaged",
             text,
-            "look for a device that writes into its answers",
+            Some("look for a device that writes into its answers"),
         ));
     }
     warnings.extend(receiver.handed_on().and_then(not_handed_on));
@@ -336,10 +328,10 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
              clock was set meanwhile",
             stack.unsplit
         );
-        warnings.push(of(
+        warnings.push(Warning::new(
             "unsplit",
             text,
-            "their round trips were recorded all the same",
+            Some("their round trips were recorded all the same"),
         ));
     }
     warnings
@@ -377,12 +369,11 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
     } else {
         return None;
     };
-    Some(Warning {
-        id: "not_handed_on".to_owned(),
+    Some(Warning::new(
+        "not_handed_on",
         text,
-        remedy: Some(format!("{remedy}; this run folder has them all the same")),
-        ..Warning::default()
-    })
+        Some(&format!("{remedy}; this run folder has them all the same")),
+    ))
 }
 
 /// The interfaces on the way, and what the first had lost before.

@@ -14,7 +14,7 @@ use super::density::{CameBy, Density};
 use super::packet_counts::ProbeReply;
 use super::stack::Parts;
 use super::{Destination, ProbePlan};
-use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring::{ExperimentError, Measuring, SeriesMaker};
 
 /// What the receiving side fills.
 pub(super) struct ProbeRecorders {
@@ -52,22 +52,22 @@ impl Series {
         plan: &ProbePlan,
         port: &UdpPort,
     ) -> Result<Self, ExperimentError> {
-        let mut maker = ProbeSeriesBuilder {
+        let mut maker = SeriesMaker {
             measuring,
             run,
-            plan,
+            interval: plan.interval.as_duration(),
             made: Vec::new(),
         };
         let words = "handed to the system, less its beat";
-        let lateness = maker.series(LATENESS, words, Kind::Lateness, Judged::Not)?;
+        let lateness = maker.series((LATENESS, Labels::new()), words, Kind::Lateness, false)?;
         maker.made.clear();
         let several = plan.devices.len() > 1;
         let words = "the answer was there, less the packet's beat";
-        let response = maker.latency(RESPONSE, words, Judged::ByTheDeadline)?;
+        let response = maker.series((RESPONSE, Labels::new()), words, Kind::Latency, true)?;
         let words = "the answer was there, less the packet's handing over";
-        let rtt = maker.latency(RTT, words, Judged::Not)?;
-        let together = maker.together(port)?;
-        let parts = maker.parts(port)?;
+        let rtt = maker.latency(RTT, words)?;
+        let together = together(&mut maker, plan, port)?;
+        let parts = parts(&mut maker, port)?;
         let words = "how long the device held the packet, by its own clock";
         let device = maker.latency_if(plan.device_stamps, "device", words)?;
         let words = "the packet's way to the device, by both clocks";
@@ -75,7 +75,7 @@ impl Series {
         let words = "the answer's way from the device, by both clocks";
         let back = maker.latency_if(plan.device_stamps, "from-device", words)?;
         let each = match several {
-            true => maker.each()?,
+            true => each(&mut maker, plan)?,
             false => Vec::new(),
         };
         let received = maker.made;
@@ -174,138 +174,80 @@ impl ProbeRecorders {
     }
 }
 
-/// Whether the user's deadline is held against a series.
-#[derive(Clone, Copy)]
-enum Judged {
-    ByTheDeadline,
-    Not,
+/// Where the time went, if somebody stamps packets both ways.
+fn parts(
+    maker: &mut SeriesMaker<'_>,
+    port: &UdpPort,
+) -> Result<Option<[SeriesRecorder; 3]>, ExperimentError> {
+    let granted = port.granted();
+    let Some((sent, came)) = granted.transmit_stamps.zip(granted.receive_stamps) else {
+        return Ok(None);
+    };
+    let by = |source| match source {
+        StampSource::Software => "the kernel",
+        StampSource::Hardware => "the network card",
+    };
+    let wire = sent.min(came);
+    let send = "from handing over to the driver, stamped by the kernel";
+    let send = maker.latency(SEND_STACK, send)?;
+    let words = format!(
+        "from the packet's departure to its answer's arrival, stamped by {}",
+        by(wire)
+    );
+    let wire = maker.latency(WIRE_AND_DEVICE, &words)?;
+    let receive = "from the answer's arrival, stamped by the kernel, to when it was there";
+    let receive = maker.latency(RECEIVE_STACK, receive)?;
+    Ok(Some([send, wire, receive]))
 }
 
-struct ProbeSeriesBuilder<'a> {
-    measuring: &'a Measuring,
-    run: &'a mut RunWriter,
-    plan: &'a ProbePlan,
-    made: Vec<String>,
+/// How devices answer a broadcast together, if that is how they are asked.
+fn together(
+    maker: &mut SeriesMaker<'_>,
+    plan: &ProbePlan,
+    port: &UdpPort,
+) -> Result<Option<Together>, ExperimentError> {
+    if plan.destination == Destination::Each {
+        return Ok(None);
+    }
+    let devices = plan.devices.len();
+    let came_by = CameBy::of_port(port);
+    let words = "the first device's answer was there, less the broadcast's handing over";
+    let first = maker.latency(FIRST_REPLY, words)?;
+    let words = "the last device's answer was there, less the broadcast's handing over";
+    let last = maker.latency(LAST_REPLY, words)?;
+    let by = came_by.words();
+    let words = format!("from the first device's answer to the last one's, stamped by {by}");
+    let spread = maker.latency_if(devices > 1, REPLY_SPREAD, &words)?;
+    let words = format!(
+        "the shortest time in which {} of {devices} answers came, stamped by {by}",
+        half_of(devices)
+    );
+    // The program's own stamps are those of the calls that receive.
+    let dense = devices > 1 && came_by != CameBy::Program;
+    let half = maker.latency_if(dense, DENSEST_HALF, &words)?;
+    Ok(Some(Together {
+        first,
+        last,
+        spread,
+        half,
+    }))
 }
 
-impl ProbeSeriesBuilder<'_> {
-    fn series(
-        &mut self,
-        name: &str,
-        words: &str,
-        kind: Kind,
-        judged: Judged,
-    ) -> Result<SeriesRecorder, ExperimentError> {
-        self.labelled((name, Labels::new()), words, kind, judged)
-    }
-
-    fn labelled(
-        &mut self,
-        (name, labels): (&str, Labels),
-        words: &str,
-        kind: Kind,
-        judged: Judged,
-    ) -> Result<SeriesRecorder, ExperimentError> {
-        self.made.push(name.to_owned());
-        let deadline = self.measuring.deadline;
-        let sketch = SeriesSketch {
-            name,
-            labels,
-            description: words.to_owned(),
-            kind,
-            interval: Some(self.plan.interval.as_duration()),
-            deadline: deadline.filter(|_| matches!(judged, Judged::ByTheDeadline)),
-            raw: true,
-        };
-        self.measuring.series(self.run, sketch)
-    }
-
-    fn latency(
-        &mut self,
-        name: &str,
-        words: &str,
-        judged: Judged,
-    ) -> Result<SeriesRecorder, ExperimentError> {
-        self.series(name, words, Kind::Latency, judged)
-    }
-
-    fn latency_if(
-        &mut self,
-        wanted: bool,
-        name: &str,
-        words: &str,
-    ) -> Result<Option<SeriesRecorder>, ExperimentError> {
-        wanted
-            .then(|| self.latency(name, words, Judged::Not))
-            .transpose()
-    }
-
-    /// Where the time went, if somebody stamps packets both ways.
-    fn parts(&mut self, port: &UdpPort) -> Result<Option<[SeriesRecorder; 3]>, ExperimentError> {
-        let granted = port.granted();
-        let Some((sent, came)) = granted.transmit_stamps.zip(granted.receive_stamps) else {
-            return Ok(None);
-        };
-        let by = |source| match source {
-            StampSource::Software => "the kernel",
-            StampSource::Hardware => "the network card",
-        };
-        let wire = sent.min(came);
-        let send = "from handing over to the driver, stamped by the kernel";
-        let send = self.latency(SEND_STACK, send, Judged::Not)?;
-        let words = format!(
-            "from the packet's departure to its answer's arrival, stamped by {}",
-            by(wire)
-        );
-        let wire = self.latency(WIRE_AND_DEVICE, &words, Judged::Not)?;
-        let receive = "from the answer's arrival, stamped by the kernel, to when it was there";
-        let receive = self.latency(RECEIVE_STACK, receive, Judged::Not)?;
-        Ok(Some([send, wire, receive]))
-    }
-
-    /// How devices answer a broadcast together, if that is how they are asked.
-    fn together(&mut self, port: &UdpPort) -> Result<Option<Together>, ExperimentError> {
-        if self.plan.destination == Destination::Each {
-            return Ok(None);
-        }
-        let devices = self.plan.devices.len();
-        let came_by = CameBy::of_port(port);
-        let words = "the first device's answer was there, less the broadcast's handing over";
-        let first = self.latency(FIRST_REPLY, words, Judged::Not)?;
-        let words = "the last device's answer was there, less the broadcast's handing over";
-        let last = self.latency(LAST_REPLY, words, Judged::Not)?;
-        let by = came_by.words();
-        let words = format!("from the first device's answer to the last one's, stamped by {by}");
-        let spread = self.latency_if(devices > 1, REPLY_SPREAD, &words)?;
-        let words = format!(
-            "the shortest time in which {} of {devices} answers came, stamped by {by}",
-            half_of(devices)
-        );
-        // The program's own stamps are those of the calls that receive.
-        let dense = devices > 1 && came_by != CameBy::Program;
-        let half = self.latency_if(dense, DENSEST_HALF, &words)?;
-        Ok(Some(Together {
-            first,
-            last,
-            spread,
-            half,
-        }))
-    }
-
-    fn each(&mut self) -> Result<Vec<SeriesRecorder>, ExperimentError> {
-        let plan = self.plan;
-        let devices = plan.devices.iter();
-        devices
-            .map(|device| {
-                let flow = Flow {
-                    device: device.name.clone(),
-                    ..Flow::default()
-                };
-                let name = flow.series(RTT, plan.devices.len());
-                let words = format!("round trip to {} and back", device.address);
-                let labels = labels([(VALUE, RTT), (DEVICE, &flow.device)]);
-                self.labelled((&name, labels), &words, Kind::Latency, Judged::Not)
-            })
-            .collect()
-    }
+fn each(
+    maker: &mut SeriesMaker<'_>,
+    plan: &ProbePlan,
+) -> Result<Vec<SeriesRecorder>, ExperimentError> {
+    let devices = plan.devices.iter();
+    devices
+        .map(|device| {
+            let flow = Flow {
+                device: device.name.clone(),
+                ..Flow::default()
+            };
+            let name = flow.series(RTT, plan.devices.len());
+            let words = format!("round trip to {} and back", device.address);
+            let labels = labels([(VALUE, RTT), (DEVICE, &flow.device)]);
+            maker.series((&name, labels), &words, Kind::Latency, false)
+        })
+        .collect()
 }

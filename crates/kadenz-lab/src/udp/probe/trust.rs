@@ -39,9 +39,7 @@ pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFac
         }
     });
     let kept = clock::synchronisation();
-    for warning in warnings(plan, facts, kept) {
-        ongoing.running.add_warning(warning);
-    }
+    ongoing.running.add_warnings(warnings(plan, facts, kept));
 }
 
 fn by_whose_clocks(clocks: Clocks, facts: OneWayFacts) -> String {
@@ -75,33 +73,24 @@ fn refuted(apart_ns: u64, facts: OneWayFacts) -> Option<Warning> {
         by_claim,
         ..
     } = facts;
-    (refuted > 0).then(|| Warning {
-        id: "clocks_contradict".to_owned(),
-        text: format!(
+    (refuted > 0).then(|| Warning::new("clocks_contradict", format!(
             "the clocks are said to agree within {apart_ns} ns, and {refuted} of the devices cannot: \
              with them packets would have come before they were sent, by at least {beyond_ns} ns \
              more than that. Their clocks were fitted from then on; the ways of {by_claim} round trips \
              rest on what is said"
-        ),
-        remedy: Some(
-            "see that ptp4l and phc2sys, or chronyd, keep the wall clocks of both, that the device \
+        ), Some("see that ptp4l and phc2sys, or chronyd, keep the wall clocks of both, that the device \
              stamps with it (`kadenz udp echo --stamps wall`), and that --clock-error is not too \
-             small; or take --clocks fitted"
-                .to_owned(),
-        ), ..Warning::default() })
+             small; or take --clocks fitted")))
 }
 
 fn free(kept: Synchronisation) -> Option<Warning> {
-    (kept == Synchronisation::Free).then(|| Warning {
-        id: "wall_clock_free".to_owned(),
-        text:
+    (kept == Synchronisation::Free).then(|| {
+        Warning::new(
+            "wall_clock_free",
             "the clocks are said to agree, but this machine's kernel knows of nobody who keeps its \
-               wall clock"
-                .to_owned(),
-        remedy: Some(
-            "see `chronyc tracking`, or whether phc2sys runs; or take --clocks fitted".to_owned(),
-        ),
-        ..Warning::default()
+               wall clock",
+            Some("see `chronyc tracking`, or whether phc2sys runs; or take --clocks fitted"),
+        )
     })
 }
 
@@ -109,17 +98,10 @@ fn unknown(facts: OneWayFacts) -> Option<Warning> {
     let OneWayFacts {
         settled, unsettled, ..
     } = facts;
-    (unsettled > 0).then(|| Warning {
-        id: "ways_unknown".to_owned(),
-        text: format!(
+    (unsettled > 0).then(|| Warning::new("ways_unknown", format!(
             "of {unsettled} round trips, beside {settled} others, nobody knows how long each way \
              took: a device's clock stepped, or counts in longer steps than was said"
-        ),
-        remedy: Some(
-            "see --device-resolution; their round trips were recorded all the same".to_owned(),
-        ),
-        ..Warning::default()
-    })
+        ), Some("see --device-resolution; their round trips were recorded all the same")))
 }
 
 fn nanoseconds(span: Duration) -> u64 {

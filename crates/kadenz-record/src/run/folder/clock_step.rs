@@ -66,18 +66,15 @@ impl ClockStep {
             1 => String::new(),
             steps => format!("; it was the largest of {steps} such steps"),
         };
-        Some(Warning {
-            id: "clock_step".to_owned(),
-            text: format!(
+        Some(Warning::new(
+            "clock_step",
+            format!(
                 "the wall clock moved by {step:+.3} s against the monotonic clock at {at:.1} s: it \
                  was set, or the machine slept{more}. Values and intervals are not touched, they \
                  count on the monotonic clock; wall times after it are off by that much"
             ),
-            remedy: Some(
-                "let the clock settle before a run, and keep the machine from sleeping".to_owned(),
-            ),
-            ..Warning::default()
-        })
+            Some("let the clock settle before a run, and keep the machine from sleeping"),
+        ))
     }
 }
 

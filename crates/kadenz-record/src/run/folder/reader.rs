@@ -138,12 +138,9 @@ impl RunReader {
                  measured. It may lack its last interval, and its counts are taken from its files"
             }
         };
-        self.run.warnings.push(Warning {
-            id: "incomplete".to_owned(),
-            text: text.to_owned(),
-            remedy: None,
-            ..Warning::default()
-        });
+        self.run
+            .warnings
+            .push(Warning::new("incomplete", text, None));
         let mut end = Duration::ZERO;
         for (series, counted) in self.run.series.iter_mut().zip(counted) {
             let dropped = series.counts.dropped;

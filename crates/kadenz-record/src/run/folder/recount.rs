@@ -74,12 +74,11 @@ pub(super) fn add(interval: &Interval, sum: &mut SignedHistogram) -> Result<(), 
 
 impl Recounted {
     fn unreadable(&mut self, series: &Series, cause: &str) {
-        self.warnings.push(Warning {
-            id: "series_unreadable".to_owned(),
-            text: format!("series {} could not be counted whole: {cause}", series.name),
-            remedy: None,
-            ..Warning::default()
-        });
+        self.warnings.push(Warning::new(
+            "series_unreadable",
+            format!("series {} could not be counted whole: {cause}", series.name),
+            None,
+        ));
     }
 }
 

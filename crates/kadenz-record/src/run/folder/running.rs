@@ -81,6 +81,11 @@ impl RunningRun {
         self.shared.warn(warning);
     }
 
+    /// Adds warnings, as [`RunningRun::add_warning`] does.
+    pub fn add_warnings(&self, warnings: impl IntoIterator<Item = Warning>) {
+        warnings.into_iter().for_each(|it| self.add_warning(it));
+    }
+
     /// Adds the tuning of the thread that measures a series; false if there is no such series.
     pub fn add_series_tuning(&self, name: &str, measures: Vec<TuningMeasure>) -> bool {
         let mut found = false;

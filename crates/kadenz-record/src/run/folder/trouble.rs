@@ -41,14 +41,13 @@ impl WriteTrouble {
                 format!("to {until:.1} s; what it lacked was kept and written then")
             },
         );
-        Warning {
-            id: "write_failed".to_owned(),
-            text: format!(
+        Warning::new(
+            "write_failed",
+            format!(
                 "{file} could not be written from {since:.1} s ({cause}, {attempts} attempts) {outcome}"
             ),
-            remedy: Some("make room on the disk, or choose a folder on another one".to_owned()),
-            ..Warning::default()
-        }
+            Some("make room on the disk, or choose a folder on another one"),
+        )
     }
 }
 

@@ -1,17 +1,16 @@
 //! A check at 1 kHz: a real-time thread, an ordinary one, and the machine's noise floor.
 
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
-use kadenz_record::samples::writer::SamplesWriter;
-use kadenz_record::samples::{Sample, SamplesHeader};
+use kadenz_record::run::model::{Kind, Series, SeriesFiles, TuningMeasure, Warning};
+use kadenz_record::samples::Sample;
 use kadenz_report::statistics::SampleMeter;
 use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
-use super::{clock, command, granted, host, warning};
+use super::{c_states, finished, parameters, write_samples};
 use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: i64 = 1_000_000;
@@ -106,39 +105,24 @@ pub(super) fn summary(name: &str, seed: u64, ordinary: Lateness) -> Summary {
         ),
         floor(seed + 2),
     ];
-    let run = Run {
-        version: 1,
-        kadenz: env!("CARGO_PKG_VERSION").into(),
-        experiment: "check".into(),
-        started_at: "2026-05-09T07:29:33.186Z".into(),
-        duration_ns: CYCLES * PERIOD_NS.unsigned_abs(),
-        complete: true,
-        ended_by: Some(EndedBy::Finished),
-        command: command(
-            "kadenz check --rate 1kHz --deadline 400us --duration 60s --out robot/check",
-        ),
-        parameters: [
-            ("rate", json!("1kHz")),
-            ("deadline", json!("400us")),
-            ("duration", json!("60s")),
-            ("sleeper", json!("nanosleep")),
-            ("policy", json!("fifo:80")),
-            ("clock", json!("monotonic")),
-            ("interval", json!("1s")),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into(),
-        host: host(),
-        clock: clock(),
-        ..Run::default()
-    };
+    let mut run = finished(
+        "check",
+        "2026-05-09T07:29:33.186Z",
+        CYCLES * PERIOD_NS.unsigned_abs(),
+        "kadenz check --rate 1kHz --deadline 400us --duration 60s --out robot/check",
+    );
+    run.parameters = parameters([
+        ("rate", json!("1kHz")),
+        ("deadline", json!("400us")),
+        ("duration", json!("60s")),
+        ("sleeper", json!("nanosleep")),
+        ("policy", json!("fifo:80")),
+        ("clock", json!("monotonic")),
+        ("interval", json!("1s")),
+    ]);
     let warnings = vec![
-        warning(
-            "c_states",
-            "CPU 3 may sleep in C6; waking it takes up to 133 us, which every sample may carry.",
-            Some("kadenz check --cpu-dma-latency 0"),
-        ),
-        warning(
+        c_states(),
+        Warning::new(
             "rt_throttling",
             "The kernel stops real-time threads for 50 ms of every second that they fill.",
             Some("sysctl kernel.sched_rt_runtime_us=-1"),
@@ -169,13 +153,10 @@ pub(super) fn series(
         tally.record(lateness(&mut chance, cycle), 1);
     }
     let series = Series {
-        name: name.into(),
         description: description.into(),
-        kind: Kind::Lateness,
-        unit: "ns".into(),
         expected_interval_ns: Some(PERIOD_NS.unsigned_abs()),
         tuning,
-        ..Series::default()
+        ..super::series(name, Kind::Lateness)
     };
     tally.summary(series, CYCLES * PERIOD_NS.unsigned_abs())
 }
@@ -195,13 +176,10 @@ fn floor(seed: u64) -> SeriesSummary {
         tally.record(38.0 + chance.tail(14.0) + interrupt.max(0.0), 1);
     }
     let series = Series {
-        name: "floor".into(),
         description: "what the machine takes from a thread that never sleeps".into(),
-        kind: Kind::Floor,
-        unit: "ns".into(),
         expected_interval_ns: Some(PERIOD_NS.unsigned_abs()),
         tuning: fifo(),
-        ..Series::default()
+        ..super::series("floor", Kind::Floor)
     };
     tally.summary(series, 5_000_000_000)
 }
@@ -214,22 +192,12 @@ fn keep_samples(
     lateness: Lateness,
 ) -> Result<(), Box<dyn Error>> {
     let about = &mut series.series;
-    let file = format!("{}.samples.arrow", about.name);
-    let header = SamplesHeader {
-        series: about.name.clone(),
-        unit: "ns".into(),
-        ..SamplesHeader::default()
-    };
-    let mut writer = SamplesWriter::new(File::create(folder.join(&file))?, &header)?;
-    let mut meter = SampleMeter::new(about);
     let samples: Vec<Sample> = (0..CYCLES)
         .map(|cycle| sample(cycle, lateness(chance, cycle)))
         .collect();
-    for batch in samples.chunks(8192) {
-        writer.write(batch)?;
-        meter.take_samples(batch);
-    }
-    writer.finish()?;
+    let file = write_samples(folder, &about.name, &samples)?;
+    let mut meter = SampleMeter::new(about);
+    meter.take_samples(&samples);
     about.files = SeriesFiles {
         samples: Some(file),
         ..SeriesFiles::default()
@@ -251,8 +219,8 @@ fn sample(sequence: u64, lateness_ns: f64) -> Sample {
 
 fn fifo() -> Vec<TuningMeasure> {
     vec![
-        granted("policy", "SCHED_FIFO 80"),
-        granted("memory_lock", "all pages"),
+        TuningMeasure::granted("policy", "SCHED_FIFO 80"),
+        TuningMeasure::granted("memory_lock", "all pages"),
         TuningMeasure {
             name: "cpu_dma_latency".into(),
             requested: "0 us".into(),
@@ -261,13 +229,13 @@ fn fifo() -> Vec<TuningMeasure> {
             reason: Some("/dev/cpu_dma_latency: permission denied".into()),
             remedy: Some("chmod o+w /dev/cpu_dma_latency".into()),
         },
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }
 
 fn other() -> Vec<TuningMeasure> {
     vec![
-        granted("policy", "SCHED_OTHER"),
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("policy", "SCHED_OTHER"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }

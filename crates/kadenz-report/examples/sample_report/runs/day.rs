@@ -1,10 +1,10 @@
 //! Four systems idling for a day, after the figures of Enner's "A Practical Look at Latency in
 //! Robotics": about 80 million samples each in 86,400 intervals of one second.
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
-use super::{clock, command, host, warning};
+use super::finished;
 use crate::tally::{Chance, Tally};
 
 const DAY_S: u32 = 86_400;
@@ -70,22 +70,13 @@ pub(crate) fn day() -> Summary {
         .zip(100..)
         .map(|(system, seed)| series(system, &mut Chance(seed)))
         .collect();
-    let run = Run {
-        version: 1,
-        kadenz: env!("CARGO_PKG_VERSION").into(),
-        experiment: "hiccup".into(),
-        started_at: "2026-05-09T18:00:00.000Z".into(),
-        duration_ns: u64::from(DAY_S) * 1_000_000_000,
-        complete: true,
-        ended_by: Some(EndedBy::Finished),
-        command: command(
-            "kadenz hiccup --resolution 1ms --interval 1s --duration 24h --deadline 5ms",
-        ),
-        host: host(),
-        clock: clock(),
-        ..Run::default()
-    };
-    let warnings = vec![warning(
+    let run = finished(
+        "hiccup",
+        "2026-05-09T18:00:00.000Z",
+        u64::from(DAY_S) * 1_000_000_000,
+        "kadenz hiccup --resolution 1ms --interval 1s --duration 24h --deadline 5ms",
+    );
+    let warnings = vec![Warning::new(
         "invented",
         "These figures are invented after Enner’s table to show what a day looks like.",
         None,
@@ -111,11 +102,8 @@ fn series(system: &System, chance: &mut Chance) -> SeriesSummary {
         }
     }
     let series = Series {
-        name: system.name.into(),
         description: "hiccups of an idle machine".into(),
-        kind: Kind::Hiccup,
-        unit: "ns".into(),
-        ..Series::default()
+        ..super::series(system.name, Kind::Hiccup)
     };
     tally.summary(series, u64::from(DAY_S) * 1_000_000_000)
 }

@@ -1,11 +1,10 @@
 //! Runs that no honest program writes, and one that recorded next to nothing.
 
-use kadenz_record::run::model::{Kind, Run, Series, TuningMeasure};
+use kadenz_record::run::model::{Kind, Run, Series, TuningMeasure, Warning};
 use kadenz_report::statistics::early_clusters;
 use kadenz_report::summary::{SeriesSummary, Summary};
 use serde_json::json;
 
-use super::warning;
 use crate::tally::{Chance, Tally};
 
 /// Names that try to leave the text they stand in.
@@ -46,13 +45,13 @@ pub(crate) fn hostile() -> Summary {
         ..Run::default()
     };
     let warnings = vec![
-        warning(
+        Warning::new(
             "incomplete",
             "the run was not ended: it was killed, or is still being measured.",
             None,
         ),
-        warning("evil", evil, Some(NAMES[1])),
-        warning(
+        Warning::new("evil", evil, Some(NAMES[1])),
+        Warning::new(
             "step",
             "A step in words.",
             Some("Take the second disk out and put it in again."),

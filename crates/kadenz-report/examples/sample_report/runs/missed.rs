@@ -8,11 +8,11 @@ use kadenz_record::run::messages::{
     DECODE, KERNEL_TO_INLET, Messages, ONE_WAY, ONE_WAY_FROM_SEND, PUBLISH, PUBLISH_LATENESS,
     QUEUE, Subscriber,
 };
-use kadenz_record::run::model::{Kind, Series, TuningMeasure};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure, Warning};
 use kadenz_report::summary::{SeriesSummary, Summary};
 
 use super::check::{self, Lateness};
-use super::{granted, network, tune, warning};
+use super::{network, tune};
 use crate::tally::{Chance, Tally};
 
 const MESSAGES: u64 = 6000;
@@ -52,7 +52,7 @@ pub(crate) fn missed(out: &Path) -> Result<Summary, Box<dyn Error>> {
     summary.folder = out.join("runs/missed-2026-05-09");
     summary.run.host.cpu = Some("AMD EPYC".into());
     summary.run.host.virtualisation = Some("kvm, docker".into());
-    summary.warnings = vec![warning(
+    summary.warnings = vec![Warning::new(
         "virtualisation",
         "this is a virtual machine (kvm): the host takes the CPU away whenever it likes and nothing \
          inside sees why: no number measured here holds for the bare machine (seen: CPUID leaf \
@@ -88,11 +88,8 @@ fn of_messages((name, about_ns): (&str, f64)) -> SeriesSummary {
         tally.record(value.max(100.0), 1);
     }
     let series = Series {
-        name: name.into(),
-        kind: Kind::Latency,
-        unit: "ns".into(),
         expected_interval_ns: Some(1_000_000),
-        ..Series::default()
+        ..super::series(name, Kind::Latency)
     };
     tally.summary(series, MESSAGES * 1_000_000)
 }
@@ -109,9 +106,9 @@ fn throttled() -> Vec<TuningMeasure> {
                  runaway real-time thread can hang the machine"
                     .into(),
             ),
-            ..granted("policy", "SCHED_FIFO 80")
+            ..TuningMeasure::granted("policy", "SCHED_FIFO 80")
         },
-        granted("memory_lock", "all pages"),
-        granted("sleeper", "nanosleep"),
+        TuningMeasure::granted("memory_lock", "all pages"),
+        TuningMeasure::granted("sleeper", "nanosleep"),
     ]
 }

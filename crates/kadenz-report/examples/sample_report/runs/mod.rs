@@ -16,7 +16,15 @@ pub(crate) use network::round_trips;
 pub(crate) use night::night;
 pub(crate) use tune::{tune, tune_interrupted};
 
-use kadenz_record::run::model::{Clock, Host, TuningMeasure, Warning};
+use std::collections::BTreeMap;
+use std::error::Error;
+use std::fs::File;
+use std::path::Path;
+
+use kadenz_record::run::model::{Clock, EndedBy, Host, Kind, Run, Series, Warning};
+use kadenz_record::samples::writer::SamplesWriter;
+use kadenz_record::samples::{Sample, SamplesHeader};
+use serde_json::Value;
 
 /// A machine as a robot carries it.
 fn host() -> Host {
@@ -44,25 +52,55 @@ fn clock() -> Clock {
     }
 }
 
-fn granted(name: &str, value: &str) -> TuningMeasure {
-    TuningMeasure {
+/// A run of this command that ended as it should.
+fn finished(experiment: &str, started_at: &str, duration_ns: u64, command: &str) -> Run {
+    Run {
+        version: 1,
+        kadenz: env!("CARGO_PKG_VERSION").into(),
+        experiment: experiment.into(),
+        started_at: started_at.into(),
+        duration_ns,
+        complete: true,
+        ended_by: Some(EndedBy::Finished),
+        command: command.split(' ').map(String::from).collect(),
+        host: host(),
+        clock: clock(),
+        ..Run::default()
+    }
+}
+
+fn parameters<const N: usize>(all: [(&str, Value); N]) -> BTreeMap<String, Value> {
+    all.map(|(name, value)| (name.to_owned(), value)).into()
+}
+
+fn c_states() -> Warning {
+    Warning::new(
+        "c_states",
+        "CPU 3 may sleep in C6; waking it takes up to 133 us, which every sample may carry.",
+        Some("kadenz check --cpu-dma-latency 0"),
+    )
+}
+
+/// A series of nanoseconds.
+fn series(name: &str, kind: Kind) -> Series {
+    Series {
         name: name.into(),
-        requested: value.into(),
-        granted: value.into(),
-        ok: true,
-        ..TuningMeasure::default()
+        kind,
+        unit: "ns".into(),
+        ..Series::default()
     }
 }
 
-fn warning(id: &str, text: &str, remedy: Option<&str>) -> Warning {
-    Warning {
-        id: id.into(),
-        text: text.into(),
-        remedy: remedy.map(String::from),
-        ..Warning::default()
-    }
-}
-
-fn command(line: &str) -> Vec<String> {
-    line.split(' ').map(String::from).collect()
+/// Writes samples into the folder of a run, for a series of this name; gives the name of the file.
+fn write_samples(folder: &Path, name: &str, samples: &[Sample]) -> Result<String, Box<dyn Error>> {
+    let file = format!("{name}.samples.arrow");
+    let header = SamplesHeader {
+        series: name.into(),
+        unit: "ns".into(),
+        ..SamplesHeader::default()
+    };
+    let mut writer = SamplesWriter::new(File::create(folder.join(&file))?, &header)?;
+    writer.write(samples)?;
+    writer.finish()?;
+    Ok(file)
 }

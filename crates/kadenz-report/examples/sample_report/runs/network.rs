@@ -1,13 +1,13 @@
 //! Twelve seconds of round trips at 1 kHz to an actuator that is one of a robot's.
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 use kadenz_record::run::network::{
     Flow, Interface, LATENESS, LostHere, Network, RECEIVE_STACK, RESPONSE, RTT, SEND_STACK, ToldBy,
     WIRE_AND_DEVICE, WirePath,
 };
 use kadenz_report::summary::{SeriesSummary, Summary};
 
-use super::{clock, command, granted, host};
+use super::finished;
 use crate::tally::{Chance, Tally};
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -24,20 +24,13 @@ const NAMES: [&str; 6] = [
 
 /// The run; it has no folder.
 pub(crate) fn round_trips() -> Summary {
-    let run = Run {
-        version: 1,
-        kadenz: env!("CARGO_PKG_VERSION").into(),
-        experiment: "udp-send".into(),
-        started_at: "2026-05-09T08:02:11.004Z".into(),
-        duration_ns: PACKETS * PERIOD_NS,
-        complete: true,
-        ended_by: Some(EndedBy::Finished),
-        command: command("kadenz udp send --to 10.0.0.5 --rate 1kHz --deadline 400us"),
-        host: host(),
-        clock: clock(),
-        network: Some(network()),
-        ..Run::default()
-    };
+    let mut run = finished(
+        "udp-send",
+        "2026-05-09T08:02:11.004Z",
+        PACKETS * PERIOD_NS,
+        "kadenz udp send --to 10.0.0.5 --rate 1kHz --deadline 400us",
+    );
+    run.network = Some(network());
     Summary {
         folder: "round-trips-2026-05-09".into(),
         run,
@@ -103,16 +96,14 @@ fn values(chance: &mut Chance) -> [f64; 6] {
 }
 
 fn described(name: &str) -> Series {
+    let kind = if name == LATENESS {
+        Kind::Lateness
+    } else {
+        Kind::Latency
+    };
     Series {
-        name: name.into(),
-        kind: if name == LATENESS {
-            Kind::Lateness
-        } else {
-            Kind::Latency
-        },
-        unit: "ns".into(),
         expected_interval_ns: Some(PERIOD_NS),
-        tuning: vec![granted("policy", "SCHED_FIFO 80")],
-        ..Series::default()
+        tuning: vec![TuningMeasure::granted("policy", "SCHED_FIFO 80")],
+        ..super::series(name, kind)
     }
 }

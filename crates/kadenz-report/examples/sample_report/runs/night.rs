@@ -1,16 +1,15 @@
 //! Half an hour of round trips in which three things recur, with raw samples.
 
 use std::error::Error;
-use std::fs::{self, File};
+use std::fs;
 use std::path::Path;
 
-use kadenz_record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles};
-use kadenz_record::samples::writer::SamplesWriter;
-use kadenz_record::samples::{Sample, SamplesHeader};
+use kadenz_record::run::model::{Kind, Run, Series, SeriesFiles};
+use kadenz_record::samples::Sample;
 use kadenz_report::modes::sim::{Noise, Recipe};
 use kadenz_report::summary::Summary;
 
-use super::{clock, host};
+use super::{finished, write_samples};
 
 const SAMPLES: u64 = 180_000;
 
@@ -19,13 +18,6 @@ pub(crate) fn night(out: &Path) -> Result<Summary, Box<dyn Error>> {
     let folder = out.join("runs").join("night-2026-05-10");
     fs::create_dir_all(&folder)?;
     let recipe = recipe();
-    let file = "rtt.samples.arrow";
-    let header = SamplesHeader {
-        series: "rtt".into(),
-        unit: "ns".into(),
-        ..SamplesHeader::default()
-    };
-    let mut writer = SamplesWriter::new(File::create(folder.join(file))?, &header)?;
     let sample = |(sequence, (at_ns, value_ns))| Sample {
         sequence,
         intended_ns: at_ns,
@@ -34,8 +26,7 @@ pub(crate) fn night(out: &Path) -> Result<Summary, Box<dyn Error>> {
     };
     let points = recipe.points().map(|point| (point.at_ns, point.value_ns));
     let samples: Vec<Sample> = (0..).zip(points).map(sample).collect();
-    writer.write(&samples)?;
-    writer.finish()?;
+    let file = write_samples(&folder, "rtt", &samples)?;
     fs::write(
         folder.join("run.json"),
         serde_json::to_vec_pretty(&run(file, &samples))?,
@@ -62,31 +53,22 @@ fn recipe() -> Recipe {
     recipe
 }
 
-fn run(file: &str, samples: &[Sample]) -> Run {
+fn run(file: String, samples: &[Sample]) -> Run {
     let mut series = Series {
-        name: "rtt".into(),
-        kind: Kind::Latency,
-        unit: "ns".into(),
         expected_interval_ns: Some(10_000_000),
         files: SeriesFiles {
-            samples: Some(file.into()),
+            samples: Some(file),
             ..SeriesFiles::default()
         },
-        ..Series::default()
+        ..super::series("rtt", Kind::Latency)
     };
     series.counts.recorded = samples.len() as u64;
     series.counts.min_ns = samples.iter().map(|it| it.value_ns).min();
     series.counts.max_ns = samples.iter().map(|it| it.value_ns).max();
     Run {
-        version: 1,
-        experiment: "udp send".into(),
-        started_at: "2026-05-10T22:00:00Z".into(),
-        duration_ns: SAMPLES * 10_000_000,
-        complete: true,
-        ended_by: Some(EndedBy::Finished),
-        host: host(),
-        clock: clock(),
+        kadenz: String::new(),
+        command: Vec::new(),
         series: vec![series],
-        ..Run::default()
+        ..finished("udp send", "2026-05-10T22:00:00Z", SAMPLES * 10_000_000, "")
     }
 }

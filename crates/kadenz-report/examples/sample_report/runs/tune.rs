@@ -15,7 +15,7 @@ use kadenz_report::matrix::{Combination, EXPERIMENT, Load, Measure, paper};
 use kadenz_report::summary::Summary;
 use serde_json::json;
 
-use super::{clock, command, granted, host, warning};
+use super::{c_states, finished, parameters};
 use crate::tally::Chance;
 
 const PERIOD_NS: u64 = 1_000_000;
@@ -163,10 +163,7 @@ fn take(counts: &mut Counts, misses_in_a_row: &mut u64, value: i64) {
 
 fn series(plan: &Plan, combination: Combination, name: &str, kind: Kind, counts: Counts) -> Series {
     Series {
-        name: name.into(),
         description: format!("with {}", combination.words()),
-        kind,
-        unit: "ns".into(),
         expected_interval_ns: Some(PERIOD_NS),
         tuning: combination
             .measures()
@@ -177,7 +174,7 @@ fn series(plan: &Plan, combination: Combination, name: &str, kind: Kind, counts:
             ..SeriesFiles::default()
         },
         counts,
-        ..Series::default()
+        ..super::series(name, kind)
     }
 }
 
@@ -199,20 +196,14 @@ fn tuning(measure: Measure, refused: bool) -> TuningMeasure {
             remedy: Some("sudo kadenz tune --deadline 400us".into()),
         };
     }
-    granted(name, value)
+    TuningMeasure::granted(name, value)
 }
 
 fn run(plan: &Plan, series: Vec<Series>) -> Run {
     Run {
-        version: 1,
-        kadenz: env!("CARGO_PKG_VERSION").into(),
-        experiment: EXPERIMENT.into(),
-        started_at: "2026-05-09T09:12:41.020Z".into(),
-        duration_ns: plan.rounds * 18 * TURN_S * 1_000_000_000,
         complete: plan.complete,
         ended_by: plan.complete.then_some(EndedBy::Finished),
-        command: command("kadenz tune --rate 1kHz --deadline 400us --out robot/tune"),
-        parameters: [
+        parameters: parameters([
             ("rate", json!("1kHz")),
             ("deadline", json!("400us")),
             ("cells", json!("none,M,C,MC,P,PM,PC,PMC,PMCS")),
@@ -224,23 +215,20 @@ fn run(plan: &Plan, series: Vec<Series>) -> Run {
             ("priority", json!(80)),
             ("shield", json!("1")),
             ("spin_margin", json!("50us")),
-        ]
-        .map(|(name, value)| (name.to_owned(), value))
-        .into(),
+        ]),
         tune: Some(Tune {
             loads: Load::ALL.to_vec(),
             shield: [1].into(),
             ..Tune::default()
         }),
-        host: host(),
-        clock: clock(),
         series,
-        warnings: vec![warning(
-            "c_states",
-            "CPU 3 may sleep in C6; waking it takes up to 133 us, which every sample may carry.",
-            Some("kadenz check --cpu-dma-latency 0"),
-        )],
-        ..Run::default()
+        warnings: vec![c_states()],
+        ..finished(
+            EXPERIMENT,
+            "2026-05-09T09:12:41.020Z",
+            plan.rounds * 18 * TURN_S * 1_000_000_000,
+            "kadenz tune --rate 1kHz --deadline 400us --out robot/tune",
+        )
     }
 }
 

@@ -219,12 +219,7 @@ impl FailIfCheck<'_> {
                 };
                 let name = &series.series.name;
                 if self.is_meant(name) || self.is_meant(&compared.name) {
-                    let figures = &candidate.figures;
-                    let metric = self.expression.metric;
-                    let figure = figures
-                        .iter()
-                        .find(|figure| figure.metric == metric)
-                        .copied();
+                    let figure = candidate.figure(self.expression.metric).copied();
                     self.ratio(candidate.run, baseline, series, figure);
                 }
             }

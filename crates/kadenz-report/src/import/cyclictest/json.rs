@@ -7,7 +7,7 @@ use std::str::SplitWhitespace;
 
 use jiff::Timestamp;
 use jiff::fmt::rfc2822;
-use kadenz_record::run::model::{Kind, Run};
+use kadenz_record::run::model::Kind;
 use serde::Deserialize;
 
 use super::NO_HISTOGRAM;
@@ -70,7 +70,7 @@ impl Importer for Json {
         let command = CommandLine::parse(&file.command);
         // 0 stands for microseconds.
         let width_ns = if file.resolution_in_ns == 0 { 1000 } else { 1 };
-        let length_s = describe(sink.run(), &file, &command);
+        let length_s = describe(sink, &file, &command);
         let mut threads: Vec<_> = file.thread.iter().collect();
         threads.sort_by_key(|(number, _)| (number.len(), *number));
         if threads
@@ -88,11 +88,12 @@ impl Importer for Json {
 }
 
 /// What the file tells of the run; how long it lasted, in seconds.
-fn describe(run: &mut Run, file: &CyclictestFile, command: &CommandLine) -> f64 {
+fn describe(sink: &mut dyn Sink, file: &CyclictestFile, command: &CommandLine) -> f64 {
     let time = |text: &Option<String>| -> Option<Timestamp> {
         Some(rfc2822::parse(text.as_ref()?).ok()?.timestamp())
     };
     let (start, end) = (time(&file.start_time), time(&file.end_time));
+    let run = sink.run();
     if let Some(start) = start {
         set_start(run, start);
     }
@@ -105,30 +106,18 @@ fn describe(run: &mut Run, file: &CyclictestFile, command: &CommandLine) -> f64 
             source::preemption(&system.version)
         };
     }
-    let mut parameter = |name: &str, value: serde_json::Value| {
-        run.parameters.insert(name.to_owned(), value);
-    };
-    parameter(
-        "source_program",
-        format!("cyclictest {}", file.version).trim_end().into(),
-    );
-    parameter("source_command", file.command.as_str().into());
+    let program = format!("cyclictest {}", file.version);
+    sink.parameter("source_program", program.trim_end());
+    sink.parameter("source_command", file.command.as_str());
     if let Some(code) = file.return_code {
-        parameter("source_exit_code", code.into());
+        sink.parameter("source_exit_code", code);
     }
     // Whole seconds; for a short measurement the cycles tell it better.
-    let cycles = file
-        .thread
-        .values()
-        .map(|thread| thread.cycles)
-        .max()
-        .unwrap_or(0);
-    let by_cycles = command
-        .interval_us
-        .map(|us| cycles as f64 * us as f64 / 1e6);
-    let by_clock = start
-        .zip(end)
-        .map(|(start, end)| end.duration_since(start).as_secs_f64());
+    let cycles = file.thread.values().map(|thread| thread.cycles);
+    let cycles = cycles.max().unwrap_or(0) as f64;
+    let by_cycles = command.interval_us.map(|us| cycles * us as f64 / 1e6);
+    let both = start.zip(end);
+    let by_clock = both.map(|(start, end)| end.duration_since(start).as_secs_f64());
     match (by_clock, by_cycles) {
         (Some(seconds), _) if seconds > 5.0 => seconds,
         (_, Some(seconds)) => seconds,
@@ -146,26 +135,12 @@ fn store(
     length_s: f64,
 ) -> Result<(), ReadError> {
     let wrong =
-        |field: String, cause: String| ReadError::field(format!("thread.{number}.{field}"), cause);
-    let scale = |field: &str, value: i64| {
-        scaled(value, width_ns).map_err(|cause| wrong(field.to_owned(), cause))
-    };
-    let mut bins = Bins::new();
-    for (bin, &count) in thread.histogram.iter().flatten() {
-        let field = format!("histogram.{bin}");
-        let value = bin
-            .parse()
-            .map_err(|_| wrong(field.clone(), "it is not a whole number".into()))?;
-        bins.add(scale(&field, value)?, count);
-    }
-    let missing = thread.cycles.checked_sub(bins.count()).ok_or_else(|| {
-        let cause = format!(
-            "{} is below the {} values in the bins",
-            thread.cycles,
-            bins.count()
-        );
-        wrong("cycles".to_owned(), cause)
-    })?;
+        |field: &str, cause: String| ReadError::field(format!("thread.{number}.{field}"), cause);
+    let scale =
+        |field: &str, value: i64| scaled(value, width_ns).map_err(|cause| wrong(field, cause));
+    let bins = Bins::of_json(thread.histogram.iter().flatten(), width_ns, wrong)?;
+    let count = bins.missing(thread.cycles);
+    let count = count.map_err(|cause| wrong("cycles", cause))?;
     let max_ns = thread.max.map(|max| scale("max", max)).transpose()?;
     let limit_ns = match command.limit {
         Some(limit) => scale("histogram", limit.min(super::MAX_BINS))?,
@@ -174,11 +149,11 @@ fn store(
             .max_ns()
             .map_or(0, |max_ns| max_ns.saturating_add(width_ns)),
     };
-    let overflow = (missing > 0).then_some(Overflow {
-        count: missing,
+    let overflow = Overflow {
+        count,
         limit_ns,
         max_ns,
-    });
+    };
     let on = thread
         .cpu
         .map_or(String::new(), |cpu| format!(" on CPU {cpu}"));
@@ -188,12 +163,10 @@ fn store(
     if let (Some(max_ns), Some(highest)) = (max_ns, bins.max_ns())
         && max_ns < highest
     {
-        return Err(wrong(
-            "max".to_owned(),
-            format!("it is below the highest bin, {highest} ns"),
-        ));
+        let cause = format!("it is below the highest bin, {highest} ns");
+        return Err(wrong("max", cause));
     }
-    bins.store(sink, series, length_s, overflow.as_ref())
+    bins.store(sink, series, length_s, Some(overflow))
 }
 
 /// Escapes the command line, which stands on a line of its own.

@@ -209,15 +209,15 @@ impl HistogramTable {
                 .and_then(|&max| i64::try_from(max).ok());
             let max_ns = max.and_then(|max| max.checked_mul(width_ns));
             let count = self.overflows.get(thread).copied().unwrap_or(0);
-            let overflow = (count > 0).then_some(Overflow {
+            let overflow = Overflow {
                 count,
                 limit_ns,
                 max_ns,
-            });
+            };
             let description = format!("lateness of thread {thread} of cyclictest");
             let mut series = series(format!("thread{thread}"), description, Kind::Lateness);
             series.expected_interval_ns = self.interval_us.map(|us| us.saturating_mul(1000));
-            bins.store(sink, series, 0.0, overflow.as_ref())?;
+            bins.store(sink, series, 0.0, Some(overflow))?;
         }
         Ok(())
     }

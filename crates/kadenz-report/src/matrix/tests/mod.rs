@@ -5,7 +5,7 @@ use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 
 use super::*;
 use crate::summary::SeriesSummary;
-use crate::testing::{named, run_of, series_of};
+use crate::testing::{named, run_of, searched, series_of};
 use crate::text::{Style, Text};
 
 /// What a measure is called in `run.json`.
@@ -22,13 +22,7 @@ fn told(measure: Measure) -> (&'static str, &'static str) {
 fn tuning(combination: Combination) -> Vec<TuningMeasure> {
     let granted = |measure| {
         let (name, value) = told(measure);
-        TuningMeasure {
-            name: name.into(),
-            requested: value.into(),
-            granted: value.into(),
-            ok: true,
-            ..TuningMeasure::default()
-        }
+        TuningMeasure::granted(name, value)
     };
     combination.measures().map(granted).collect()
 }
@@ -405,16 +399,7 @@ fn a_page_of_a_matrix_tells_what_recurs_where_it_was_searched_for() {
     let unasked = crate::html::render(std::slice::from_ref(&run));
     assert!(unasked.contains("id=\"cells\"") && !unasked.contains("#modes"));
     let name = run.series[0].series.name.clone();
-    run.series[0].modes = Some(crate::modes::SeriesModes {
-        series: name.clone(),
-        kind: Kind::Lateness,
-        source: crate::modes::Source::Samples,
-        count: 1000,
-        span_s: 10.0,
-        modes: Vec::new(),
-        starts_s: Vec::new(),
-        notes: Vec::new(),
-    });
+    run.series[0].modes = Some(searched(&name, Kind::Lateness, Vec::new()));
     let page = crate::html::render(&[run]);
     assert!(page.contains("id=\"cells\"") && page.contains("<section id=\"modes\">"));
     assert!(page.contains("<a href=\"#modes\">"));

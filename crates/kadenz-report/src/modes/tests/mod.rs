@@ -9,8 +9,9 @@ use kadenz_record::run::model::Kind;
 use serde_json::Value;
 
 use super::sim::{Disturbance, Noise, Planted, Recipe};
-use super::{Finder, FoundModes, Mode, ModeKind, ModesOutput, SeriesModes, Source};
+use super::{Finder, FoundModes, Mode, ModeKind, ModesOutput, SeriesModes};
 use crate::json::tests::complaints_by;
+use crate::testing::searched;
 
 fn search(recipe: &Recipe) -> FoundModes {
     let mut finder = Finder::new(Some(recipe.interval_ns.cast_unsigned()));
@@ -239,14 +240,10 @@ fn the_output_keeps_to_its_schema() {
     } = search(&recipe);
     assert_eq!(modes.len(), 1);
     let series = SeriesModes {
-        series: "rtt".into(),
-        kind: Kind::Latency,
-        source: Source::Samples,
         count,
         span_s,
-        modes,
-        starts_s: Vec::new(),
         notes: vec!["x".into()],
+        ..searched("rtt", Kind::Latency, modes)
     };
     let output = ModesOutput::new(Path::new("night"), &[series]);
     let mut value: Value = serde_json::from_str(&output.to_string()).unwrap();
