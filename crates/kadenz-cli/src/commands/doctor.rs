@@ -133,11 +133,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     let failed =
         limit.is_some_and(|limit| findings.iter().any(|finding| finding.severity >= limit));
-    Ok(if failed {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(failed))
 }
 
 fn restore() -> anyhow::Result<Outcome> {

@@ -162,10 +162,8 @@ pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
             .with_context(|| format!("the run is in {}", telling.folder.display()))?;
     }
     let silent: Vec<String> = runs.iter().filter_map(silence).collect();
-    let outcome = match judge(&runs, telling.deciding, telling.max_loss) {
-        _ if !silent.is_empty() => Outcome::Incomplete,
-        judged => judged,
-    };
+    let judged = judge(&runs, telling.deciding, telling.max_loss);
+    let outcome = judged.or_incomplete(!silent.is_empty());
     let details = telling.measure.details;
     output::answer(&MeasurementReport {
         output: Output::new(&runs),
@@ -254,10 +252,7 @@ impl<'a> Taken<'a> {
 
     /// What they came to.
     pub(crate) fn outcome(&self) -> Outcome {
-        match self.shown.kept {
-            true => Outcome::Kept,
-            false => Outcome::Missed,
-        }
+        Outcome::missed_if(!self.shown.kept)
     }
 }
 
@@ -345,11 +340,7 @@ pub(crate) fn judge(
         let gave_up = run.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
         gave_up && run.series.iter().any(|it| it.verdict.is_some())
     });
-    if missed || lost || messages_lost || not_run || no_cell_keeps {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    }
+    Outcome::missed_if(missed || lost || messages_lost || not_run || no_cell_keeps)
 }
 
 /// Whether it is of messages that came; one that never came has missed its deadline, too.

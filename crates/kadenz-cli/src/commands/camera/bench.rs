@@ -183,8 +183,7 @@ fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
     output::answer(&HandOvers {
         version: Version,
         hand_overs,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
@@ -218,8 +217,7 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
     output::answer(&HandOvers {
         version: Version,
         hand_overs,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn name_of(size: Size) -> String {

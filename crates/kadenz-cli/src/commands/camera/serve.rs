@@ -124,8 +124,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         status,
         notices,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// A thread that publishes a message for each new frame.

@@ -72,8 +72,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let mut camera = options.reader.open()?;
     if let Some(file) = &options.png {
-        output::answer(&save(&mut camera, file)?)?;
-        return Ok(Outcome::Kept);
+        return output::answer(&save(&mut camera, file)?);
     }
     let stop = options.ends.quiet_stop()?;
     let listener = listen(options.port)?;

@@ -109,8 +109,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         url: camera.url(),
         sent: camera.log().len(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn plan(options: &Options) -> anyhow::Result<SimOptions> {

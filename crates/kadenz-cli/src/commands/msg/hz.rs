@@ -159,10 +159,7 @@ impl Options {
             let mut lost = channels.iter().filter_map(|it| it.lost);
             lost.any(|lost| lost > most)
         });
-        match too_slow || too_lossy {
-            true => Outcome::Missed,
-            false => Outcome::Kept,
-        }
+        Outcome::missed_if(too_slow || too_lossy)
     }
 }
 

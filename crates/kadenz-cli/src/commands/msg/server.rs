@@ -116,10 +116,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         left: counters.left,
         clients: server.clients(),
     })?;
-    Ok(match counters.dropped {
-        0 => Outcome::Kept,
-        _ => Outcome::Missed,
-    })
+    Ok(Outcome::missed_if(counters.dropped > 0))
 }
 
 impl Options {
