@@ -123,10 +123,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let rates = Rates {
         version: Version,
         for_s: ended.since(began) as f64 / 1e9,
-        channels: figures
-            .iter()
-            .map(|it| HeardChannel::of(it, &known, &url))
-            .collect(),
+        channels: HeardChannel::all(&figures, &known, &url),
         asked: options.channel.clone(),
         across_channels: table::loss_across_channels(&losses, &url),
         url,
