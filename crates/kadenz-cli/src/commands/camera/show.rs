@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ReaderOption;
+use crate::commands::interrupt;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
@@ -80,7 +81,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "the picture is at http://{} until Ctrl-C",
         listener.local_addr()?
     ));
-    page::serve(&listener, camera, options.duration.map(|it| it.0), &stop)?;
+    interrupt::stop_after(options.duration, &stop);
+    page::serve(&listener, camera, &stop)?;
     Ok(Outcome::Kept)
 }
 
