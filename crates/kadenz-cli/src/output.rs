@@ -113,6 +113,18 @@ pub(crate) enum Outcome {
     Program(u8),
 }
 
+impl Outcome {
+    /// Missed, if a limit was.
+    pub(crate) const fn missed_if(missed: bool) -> Self {
+        if missed { Self::Missed } else { Self::Kept }
+    }
+
+    /// The same, or incomplete if something was left out.
+    pub(crate) const fn or_incomplete(self, incomplete: bool) -> Self {
+        if incomplete { Self::Incomplete } else { self }
+    }
+}
+
 impl From<Outcome> for ExitCode {
     fn from(outcome: Outcome) -> Self {
         Self::from(match outcome {
@@ -149,48 +161,46 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
     one_line(text)
 }
 
-/// What a command came to, on standard output: as JSON with `--json`, else as its document.
-pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<()> {
+/// What a command came to, on standard output: as JSON with `--json`, else as its document. A command that was
+/// asked for no more than its answer has kept everything.
+pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<Outcome> {
+    told(answer, show)
+}
+
+fn told(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
     if is_json() {
         return json(answer);
     }
     let text = answer.document().terminal();
     if !text.is_empty() {
-        show(&text);
+        to_people(&text);
     }
-    Ok(())
+    Ok(Outcome::Kept)
 }
 
 /// As [`answer`], where people want one part as it is, exact in a file or a pipe.
 pub(crate) fn answer_or_data<A: Answer>(
     answer: &A,
     data: impl Fn(&A) -> &str,
-) -> anyhow::Result<()> {
+) -> anyhow::Result<Outcome> {
     if is_json() {
         return json(answer);
     }
     let _ = self::data(data(answer));
-    Ok(())
+    Ok(Outcome::Kept)
 }
 
 /// As [`answer`], for what a command that goes on and on says at its end: with `--quiet` as JSON only.
-pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<()> {
-    if is_quiet() && !is_json() {
-        return Ok(());
+pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
+    match is_quiet() && !is_json() {
+        true => Ok(Outcome::Kept),
+        false => answer(summary),
     }
-    answer(summary)
 }
 
 /// As [`answer`], for people as a note: beside what a command does, its counts are no data to them.
-pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<()> {
-    if is_json() {
-        return json(answer);
-    }
-    let text = answer.document().terminal();
-    if !text.is_empty() {
-        note(&text);
-    }
-    Ok(())
+pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<Outcome> {
+    told(answer, |text| note(text))
 }
 
 /// What became of one of many answers.
@@ -244,10 +254,10 @@ pub(crate) fn part(document: impl FnOnce() -> Document) {
 }
 
 /// As [`answer`], where the document has been shown in parts.
-pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<()> {
+pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
     match is_json() {
         true => json(answer),
-        false => Ok(()),
+        false => Ok(Outcome::Kept),
     }
 }
 
@@ -324,9 +334,9 @@ pub(crate) fn complain_to_people(text: &str) {
 }
 
 /// Data on standard output.
-pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<()> {
+pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<Outcome> {
     say(&escaped_json(&serde_json::to_string_pretty(value)?));
-    Ok(())
+    Ok(Outcome::Kept)
 }
 
 /// JSON with `\u202e` and the like in its strings, which are the only place for such characters. What it

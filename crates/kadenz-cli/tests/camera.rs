@@ -14,7 +14,9 @@ use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::net::TcpStream;
 use std::process::{Child, Stdio};
 
-use common::{Said, assert_described, assert_on_one_screen, folder, kadenz, run, signal, text};
+use common::{
+    Said, assert_described, assert_on_one_screen, folder, kadenz, run, run_line, signal, text,
+};
 
 /// A command that says on standard error when it is ready, and goes on.
 struct Started {
@@ -320,23 +322,11 @@ fn the_doctor_names_the_layer_that_takes_most() {
 fn a_check_takes_the_camera_too() {
     let place = folder();
     let out = place.path().join("run");
-    let said = run(&[
-        "check",
-        "--duration",
-        "2s",
-        "--deadline",
-        "1s",
-        "--no-network",
-        "--no-messages",
-        "--no-tune",
-        "--camera",
-        "test://320x240@30",
-        "--camera-deadline",
-        "1h",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --duration 2s --deadline 1s --no-network --no-messages --no-tune --camera \
+         test://320x240@30 --camera-deadline 1h --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     let budget = &json["runs"][1]["frame_budget"];
@@ -360,15 +350,7 @@ fn a_check_takes_the_camera_too() {
 
 #[test]
 fn the_ways_to_hand_a_frame_over_stand_beside_the_published_ones() {
-    let said = run(&[
-        "camera",
-        "bench",
-        "--size",
-        "480p",
-        "--duration",
-        "5ms",
-        "--json",
-    ]);
+    let said = run_line("camera bench --size 480p --duration 5ms --json");
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_described("camera", "bench", &json);

@@ -275,13 +275,11 @@ fn a_run_that_cannot_be_measured_is_noted_and_the_campaign_goes_on() {
     assert!(failed.contains("outside 1us to 1h"), "{failed}");
 
     let out = folder.path().join("stopped");
-    let said = run(&[
-        "campaign",
+    let said = run_line(&format!(
+        "campaign {} --out {} --stop-on-failure",
         text(&plan),
-        "--out",
-        text(&out),
-        "--stop-on-failure",
-    ]);
+        text(&out)
+    ));
     assert_eq!(said.code, 2);
     assert_eq!(numbered(&out), ["0001"], "{}", said.err);
 }

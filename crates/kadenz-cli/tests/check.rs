@@ -15,17 +15,10 @@ use kadenz::lab::udp::echo::{EchoDevice, EchoPlan};
 fn check_answers_in_words_and_leaves_a_run_with_a_page() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "check",
-        "--rate",
-        "1kHz",
-        "--deadline",
-        "400us",
-        "--duration",
-        "1s",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --rate 1kHz --deadline 400us --duration 1s --out {}",
+        text(&out)
+    ));
     assert!(said.code == 0 || said.code == 1, "{}", said.err);
     assert!(said.out.contains("This machine"), "{}", said.out);
     assert_on_one_screen(&said);
@@ -67,16 +60,10 @@ fn check_answers_in_words_and_leaves_a_run_with_a_page() {
 fn the_exit_code_is_the_verdict_of_the_real_time_series() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "check",
-        "--duration",
-        "500ms",
-        "--deadline",
-        "10s",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --duration 500ms --deadline 10s --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_eq!(series(&json, "realtime")["deadline"]["kept"], true);
@@ -88,16 +75,10 @@ fn the_exit_code_is_the_verdict_of_the_real_time_series() {
     );
 
     let out = folder.path().join("missed");
-    let said = run(&[
-        "check",
-        "--duration",
-        "500ms",
-        "--deadline",
-        "1ns",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --duration 500ms --deadline 1ns --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 1, "{}", said.err);
     assert_eq!(series(&said.json(), "realtime")["deadline"]["kept"], false);
 }
@@ -106,14 +87,10 @@ fn the_exit_code_is_the_verdict_of_the_real_time_series() {
 fn a_percentile_that_the_sample_cannot_carry_is_not_told() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "check",
-        "--duration",
-        "200ms",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --duration 200ms --json --out {}",
+        text(&out)
+    ));
     let json = said.json();
     let percentiles = &series(&json, "realtime")["percentiles"];
     assert!(percentiles["99"].is_number());
@@ -274,15 +251,10 @@ fn a_cpu_that_is_not_there_is_refused_with_those_that_are() {
     let folder = folder();
     let out = folder.path().join("run");
     for option in ["--cpus", "--shield"] {
-        let said = run(&[
-            "check",
-            option,
-            "1023",
-            "--duration",
-            "100ms",
-            "--out",
-            text(&out),
-        ]);
+        let said = run_line(&format!(
+            "check {option} 1023 --duration 100ms --out {}",
+            text(&out)
+        ));
         assert_eq!(said.code, 2, "{}", said.err);
         assert!(said.err.contains("there are CPUs 0"), "{}", said.err);
         assert!(!out.exists(), "nothing was measured");
@@ -460,20 +432,11 @@ fn a_path_without_a_device_is_refused() {
 fn a_bus_that_is_asked_for_has_a_budget_however_short_the_check() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "check",
-        "--url",
-        "memq://",
-        "--duration",
-        "1s",
-        "--no-network",
-        "--no-tune",
-        "--json",
-        "--deadline",
-        "10s",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "check --url memq:// --duration 1s --no-network --no-tune --json --deadline 10s --out \
+         {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_eq!(series(&json, "realtime")["count"], 900, "nine tenths");

@@ -104,16 +104,10 @@ fn a_device_that_fails_is_told_with_its_status_code() {
         "#,
     )
     .unwrap();
-    let said = run(&[
-        "ethercat",
-        "state",
-        "OP",
-        "--duration",
-        "3s",
-        "--json",
-        "--sim",
-        text(&file),
-    ]);
+    let said = run_line(&format!(
+        "ethercat state OP --duration 3s --json --sim {}",
+        text(&file)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_described("ethercat", "state", &json);

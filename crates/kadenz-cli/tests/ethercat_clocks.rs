@@ -98,15 +98,7 @@ fn devices_pulse_where_the_loop_goes_by_the_reference_clock() {
     let folder = folder();
     let out = folder.path().join("run");
     let drive = |more: &[&str]| {
-        let arguments = [
-            "run",
-            "--sim",
-            "12",
-            "--rate",
-            "200Hz",
-            "--duration",
-            "500ms",
-        ];
+        let arguments = parted("run --sim 12 --rate 200Hz --duration 500ms");
         words(&[&arguments, &["--out", text(&out)][..], more].concat())
     };
     let said = drive(&["--sync0"]);

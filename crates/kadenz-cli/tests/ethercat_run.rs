@@ -13,16 +13,7 @@ use field_bus::*;
 /// Drives a virtual segment for some cycles of a length that a busy machine keeps.
 fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
     let out = folder.join("run");
-    let arguments = [
-        "ethercat",
-        "run",
-        "--sim",
-        "12",
-        "--rate",
-        "200Hz",
-        "--duration",
-        "3s",
-    ];
+    let arguments = parted("ethercat run --sim 12 --rate 200Hz --duration 3s");
     run(&[&arguments, &["--out", text(&out)][..], more].concat())
 }
 

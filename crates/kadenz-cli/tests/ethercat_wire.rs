@@ -117,15 +117,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
         let folder = folder();
         let out = folder.path().join("run");
         let sim = Sim::start(&["12"]);
-        let arguments = [
-            "ethercat",
-            "run",
-            "--interface",
-            "near",
-            "--rate",
-            "500Hz",
-            "--json",
-        ];
+        let arguments = parted("ethercat run --interface near --rate 500Hz --json");
         let child = start_measuring(&out, &[&arguments[..], &["--interval", "100ms"]].concat());
         // The supervisor brings all to OP; who looks on sees it, and disturbs nobody.
         let in_op = || {

@@ -12,14 +12,10 @@ use std::process::{Child, Stdio};
 fn hiccups_stand_beside_the_posts_table() {
     let folder = folder();
     let out = folder.path().join("hiccups");
-    let said = run(&[
-        "experiment",
-        "hiccups",
-        "--duration",
-        "1s",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "experiment hiccups --duration 1s --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let table = std::fs::read_to_string(out.join("table.md")).unwrap();
     for row in [
@@ -42,15 +38,10 @@ fn hiccups_stand_beside_the_posts_table() {
 fn timers_are_set_at_every_policy_load_and_sleeper() {
     let folder = folder();
     let out = folder.path().join("timers");
-    let said = run(&[
-        "experiment",
-        "timers",
-        "--count",
-        "20",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "experiment timers --count 20 --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_described("experiment", "experiment", &json);

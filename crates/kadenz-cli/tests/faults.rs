@@ -81,18 +81,10 @@ fn a_full_disk_is_told_and_what_fits_is_kept() {
         return skip("full disk", "this machine does not let root mount a tmpfs");
     }
     let out = disk.join("run");
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--rate",
-        "10kHz",
-        "--duration",
-        "3s",
-        "--interval",
-        "100ms",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer cyclic --rate 10kHz --duration 3s --interval 100ms --out {}",
+        text(&out)
+    ));
     let shown = run(&["show", text(&out)]);
     let unmounted = Command::new("umount").arg(&disk).status().unwrap();
     assert!(unmounted.success());

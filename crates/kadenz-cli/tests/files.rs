@@ -12,18 +12,10 @@ use std::time::Duration;
 /// A short run to read.
 fn measured(folder: &Path, name: &str) -> PathBuf {
     let out = folder.join(name);
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--count",
-        "400",
-        "--interval",
-        "50ms",
-        "--deadline",
-        "10s",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer cyclic --count 400 --interval 50ms --deadline 10s --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     out
 }
@@ -115,16 +107,11 @@ fn every_export_leaves_what_it_names() {
     let out = measured(folder.path(), "run");
     for format in ["hlog", "hgrm", "csv", "parquet", "gnuplot"] {
         let file = folder.path().join(format);
-        let said = run(&[
-            "export",
+        let said = run_line(&format!(
+            "export {} --series lateness --format {format} --out {}",
             text(&out),
-            "--series",
-            "lateness",
-            "--format",
-            format,
-            "--out",
-            text(&file),
-        ]);
+            text(&file)
+        ));
         assert_eq!(said.code, 0, "{format}: {}", said.err);
         assert!(
             said.out
@@ -145,16 +132,11 @@ fn what_was_exported_can_be_imported_again() {
     for format in ["hlog", "csv"] {
         let file = folder.path().join(format!("run.{format}"));
         let again = folder.path().join(format!("again-{format}"));
-        let said = run(&[
-            "export",
+        let said = run_line(&format!(
+            "export {} --series lateness --format {format} --out {}",
             text(&out),
-            "--series",
-            "lateness",
-            "--format",
-            format,
-            "--out",
-            text(&file),
-        ]);
+            text(&file)
+        ));
         assert_eq!(said.code, 0, "{}", said.err);
         let said = run(&["import", text(&file), "--out", text(&again), "--json"]);
         assert_eq!(said.code, 0, "{}", said.err);

@@ -75,14 +75,11 @@ fn no_name_of_a_series_leads_an_export_out_of_its_folder() {
         let run_folder = made(folder.path(), &[name.to_owned(), "good".to_owned()]);
         let out = folder.path().join("a/b/out");
         for format in ["csv", "hgrm", "hlog", "gnuplot"] {
-            let said = run(&[
-                "export",
+            let said = run_line(&format!(
+                "export {} --format {format} --out {}",
                 text(&run_folder),
-                "--format",
-                format,
-                "--out",
-                text(&out),
-            ]);
+                text(&out)
+            ));
             assert_eq!(said.code, 2, "{name}, {format}: {}", said.err);
             assert!(said.err.contains("cannot name a series"), "{}", said.err);
             assert!(!folder.path().join("a").exists(), "{name}, {format}");
@@ -98,14 +95,11 @@ fn an_export_writes_through_no_link_that_waits_for_it() {
     let (out, foreign) = (folder.path().join("s0.hgrm"), folder.path().join("foreign"));
     std::fs::write(&foreign, "mine").unwrap();
     std::os::unix::fs::symlink(&foreign, folder.path().join("s0.hgrm.new")).unwrap();
-    let said = run(&[
-        "export",
+    let said = run_line(&format!(
+        "export {} --format hgrm --out {}",
         text(&run_folder),
-        "--format",
-        "hgrm",
-        "--out",
-        text(&out),
-    ]);
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     assert_eq!(std::fs::read_to_string(&foreign).unwrap(), "mine");
     assert!(std::fs::read_to_string(&out).unwrap().contains("#[Max"));

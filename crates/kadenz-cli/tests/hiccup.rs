@@ -7,16 +7,10 @@ use common::*;
 fn hiccups_of_an_idle_machine() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "hiccup",
-        "--duration",
-        "600ms",
-        "--interval",
-        "200ms",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "hiccup --duration 600ms --interval 200ms --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert!(series(&json, "hiccup")["count"].as_u64().unwrap() > 0);
@@ -90,14 +84,10 @@ fn a_program_s_words_do_not_spoil_the_json() {
 fn the_control_process_leaves_a_run_of_its_own() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "hiccup",
-        "--control",
-        "--duration",
-        "500ms",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "hiccup --control --duration 500ms --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     assert_eq!(
         run_json(&folder.path().join("run-control"))["complete"],
@@ -111,16 +101,10 @@ fn the_control_process_leaves_a_run_of_its_own() {
 fn a_thread_for_each_chosen_cpu() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "hiccup",
-        "--cpus",
-        "0",
-        "--duration",
-        "300ms",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "hiccup --cpus 0 --duration 300ms --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(
         series(&said.json(), "hiccup-cpu0")["count"]

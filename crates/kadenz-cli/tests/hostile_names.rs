@@ -113,20 +113,10 @@ fn a_loop_of_the_field_bus_runs_beside_names_that_are_taken() {
         "/dev/shm/kadenz-ethercat-0-robot",
         "/run/kadenz",
     ];
-    let arguments = [
-        "ethercat",
-        "run",
-        "--sim",
-        "2",
-        "--rate",
-        "100Hz",
-        "--duration",
-        "200ms",
-        "--name",
-        "robot",
-        "--out",
-        "/tmp/run",
-    ];
+    let arguments = parted(
+        "ethercat run --sim 2 --rate 100Hz --duration 200ms --name robot \
+         --out /tmp/run",
+    );
     assault(test, &names, &arguments);
 }
 

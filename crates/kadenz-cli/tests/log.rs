@@ -129,15 +129,10 @@ fn convert_puts_types_in_and_then_json_needs_no_types_any_more() {
     let (path, types) = typed(folder.path());
     let described = folder.path().join("described.mcap");
     let (input, out) = (text(&path), text(&described));
-    said_well(&[
-        "log",
-        "convert",
-        input,
-        "--types",
-        text(&types),
-        "--out",
-        out,
-    ]);
+    said_well(&parted(&format!(
+        "log convert {input} --types {} --out {out}",
+        text(&types)
+    )));
     let all = entries(&described);
     let schema = all[0].channel.schema.as_ref().unwrap();
     assert_eq!(schema.name, "robot.pose_t");
@@ -193,14 +188,11 @@ fn recover_makes_a_whole_log_of_a_damaged_one() {
     let folder = folder();
     let out = folder.path().join("whole.lcmlog");
     let damaged = golden("damaged.lcmlog");
-    let said = said_well(&[
-        "log",
-        "recover",
+    let said = said_well(&parted(&format!(
+        "log recover {} --out {} --json",
         text(&damaged),
-        "--out",
-        text(&out),
-        "--json",
-    ]);
+        text(&out)
+    )));
     assert_described("log", "copy", &said.json());
     assert_eq!(said.json()["messages"], 197);
     assert_eq!(said.json()["damaged_places"], 3);
@@ -253,17 +245,10 @@ fn play_steps_at_each_line_and_loses_what_it_is_told_to() {
     assert_eq!(entries(&one).len(), 3);
 
     let bus = url(&other, "mode=w");
-    let said = said_well(&[
-        "log",
-        "play",
-        text(&log),
-        &bus,
-        "--speed",
-        "0",
-        "--loss",
-        "0.5",
-        "--json",
-    ]);
+    let said = said_well(&parted(&format!(
+        "log play {} {bus} --speed 0 --loss 0.5 --json",
+        text(&log)
+    )));
     let left_out = said.json()["left_out"].as_u64().unwrap();
     assert!((50..150).contains(&left_out), "{left_out}");
     assert_eq!(entries(&other).len() as u64, 200 - left_out);

@@ -38,16 +38,10 @@ fn a_recording_is_split_by_size_and_by_time() {
     let folder = folder();
     let out = folder.path().join("part.lcmlog");
     let bus = url(&golden("events.lcmlog"), "speed=0");
-    let said = said_well(&[
-        "log",
-        "record",
-        &bus,
-        "--out",
-        text(&out),
-        "--split-mb",
-        "0.003",
-        "--json",
-    ]);
+    let said = said_well(&parted(&format!(
+        "log record {bus} --out {} --split-mb 0.003 --json",
+        text(&out)
+    )));
     let files = said.json()["files"].as_array().unwrap().clone();
     assert!(files.len() > 2, "{files:?}");
     assert!(files[1].as_str().unwrap().ends_with("part-001.lcmlog"));
@@ -58,16 +52,10 @@ fn a_recording_is_split_by_size_and_by_time() {
 
     let hours = folder.path().join("hour.mcap");
     let bus = url(&golden("events.lcmlog"), "speed=1");
-    let said = said_well(&[
-        "log",
-        "record",
-        &bus,
-        "--out",
-        text(&hours),
-        "--split-every",
-        "500ms",
-        "--json",
-    ]);
+    let said = said_well(&parted(&format!(
+        "log record {bus} --out {} --split-every 500ms --json",
+        text(&hours)
+    )));
     let files = said.json()["files"].as_array().unwrap().clone();
     // The log lasts two seconds; a busy machine may begin a file later.
     assert!(files.len() > 1 && files.len() < 6, "{files:?}");
@@ -190,14 +178,11 @@ fn a_killed_recorder_leaves_a_log_that_is_read_and_recovered() {
     assert_eq!(said.code, 1, "{}", said.err);
     assert!(said.out.contains("NOT COMPLETE"), "{}", said.out);
     let whole = folder.path().join("whole.mcap");
-    let said = said_well(&[
-        "log",
-        "recover",
+    let said = said_well(&parted(&format!(
+        "log recover {} --out {} --json",
         text(&out),
-        "--out",
-        text(&whole),
-        "--json",
-    ]);
+        text(&whole)
+    )));
     let recovered = said.json()["messages"].as_u64().unwrap();
     assert!(recovered > 1000, "{recovered}");
     let info = said_well(&["log", "info", text(&whole), "--json"]).json();

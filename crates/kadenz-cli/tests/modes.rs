@@ -82,14 +82,10 @@ fn without_samples_the_intervals_are_searched_and_that_is_said() {
 fn every_series_of_a_run_is_searched_unless_one_is_named() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "hiccup",
-        "--duration",
-        "1s",
-        "--samples",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "hiccup --duration 1s --samples --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let all = run(&["modes", text(&out), "--json"]).json();
     let names: Vec<&str> = all["series"]

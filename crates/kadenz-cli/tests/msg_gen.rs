@@ -98,15 +98,10 @@ fn other_languages_are_written_and_say_what_is_renamed() {
         "both.lcm",
         "struct a { int8_t class, class_; }",
     );
-    let said = run(&[
-        "msg",
-        "gen",
-        &both,
-        "--lang",
-        "java",
-        "--out",
-        text(folder.path()),
-    ]);
+    let said = run_line(&format!(
+        "msg gen {both} --lang java --out {}",
+        text(folder.path())
+    ));
     assert_eq!(said.code, 2);
     assert!(
         said.err.contains("would both be called class_; rename one"),
@@ -158,16 +153,7 @@ fn a_change_that_breaks_is_named() {
         said.out
             .contains("member ranges was float[n] and is double[n]")
     );
-    let json = run(&[
-        "msg",
-        "diff",
-        &old,
-        &new,
-        "--name",
-        "robot.pose_t",
-        "--json",
-    ])
-    .json();
+    let json = run_line(&format!("msg diff {old} {new} --name robot.pose_t --json")).json();
     assert_described("msg", "diff", &json);
     assert_eq!(json["breaks"], true);
     assert_eq!(json["types"][0]["changes"][0]["kind"], "member_retyped");

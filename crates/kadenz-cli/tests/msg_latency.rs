@@ -4,8 +4,8 @@
 mod common;
 
 use common::{
-    Said, assert_on_one_screen, assert_valid, folder, run, run_json, series, signal, skip,
-    start_measuring, text,
+    Said, assert_on_one_screen, assert_valid, folder, parted, run, run_json, run_line, series,
+    signal, skip, start_measuring, text,
 };
 
 /// What a latency of 50 ms more than any pause of a busy machine is not: no test misses it by accident.
@@ -119,18 +119,10 @@ fn every_message_to_another_process_is_counted_and_its_hops_told() {
 fn each_of_several_subscribers_has_its_own_series_within_one_process() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = latency(&[
-        "--url",
-        "memq://",
-        "--subscribers",
-        "3",
-        "--count",
-        "100",
-        "--size",
-        "5kB",
-        "--out",
-        text(&out),
-    ]);
+    let said = latency(&parted(&format!(
+        "--url memq:// --subscribers 3 --count 100 --size 5kB --out {}",
+        text(&out)
+    )));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     let subscribers = json["runs"][0]["messages"]["subscribers"]
@@ -153,16 +145,10 @@ fn each_of_several_subscribers_has_its_own_series_within_one_process() {
 fn a_missed_deadline_is_exit_code_1() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = latency(&[
-        "--url",
-        "memq://",
-        "--count",
-        "20",
-        "--deadline",
-        "1ns",
-        "--out",
-        text(&out),
-    ]);
+    let said = latency(&parted(&format!(
+        "--url memq:// --count 20 --deadline 1ns --out {}",
+        text(&out)
+    )));
     assert_eq!(said.code, 1, "{}", said.err);
     assert_eq!(series(&said.json(), "one-way")["deadline"]["misses"], 20);
 }
@@ -181,16 +167,10 @@ fn an_interrupt_keeps_what_was_measured_and_ends_the_publisher() {
         "--json",
     ];
     let url = bus(2);
-    let in_process = run(&[
-        "msg",
-        "latency",
-        "--url",
-        &url,
-        "--count",
-        "1",
-        "--out",
-        text(&folder.path().join("probe")),
-    ]);
+    let in_process = run_line(&format!(
+        "msg latency --url {url} --count 1 --out {}",
+        text(&folder.path().join("probe"))
+    ));
     if !has_multicast(
         "an_interrupt_keeps_what_was_measured_and_ends_the_publisher",
         &in_process,

@@ -9,7 +9,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use common::{
-    Said, folder, kadenz, run, run_json, series, signal, skip, start_measuring, text, wait_until,
+    Said, folder, kadenz, parted, run, run_json, run_line, series, signal, skip, start_measuring,
+    text, wait_until,
 };
 
 /// The probes of the repository.
@@ -75,16 +76,9 @@ fn warnings(run: &serde_json::Value) -> String {
 fn a_probe_takes_both_sides_and_is_measured_as_ours_are() {
     let probes = Probes::new();
     let udp = text(&probes.udp);
-    let said = probes.latency(&[
-        "--with",
-        udp,
-        "--count",
-        "200",
-        "--policy",
-        "fifo:10",
-        "--deadline",
-        "60s",
-    ]);
+    let said = probes.latency(&parted(&format!(
+        "--with {udp} --count 200 --policy fifo:10 --deadline 60s"
+    )));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     common::assert_valid("output", &json);
@@ -134,23 +128,12 @@ fn a_probe_stands_on_one_side_and_ours_on_the_other() {
     {
         let out = folder.path().join(format!("run-{at}"));
         let url = format!("udpm://239.255.76.71:{}?ttl=0", 17_200 + at);
-        let said = run(&[
-            "msg",
-            "latency",
-            "--rate",
-            "200Hz",
-            "--count",
-            "100",
-            "--json",
-            "--url",
-            &url,
-            "--out",
+        let said = run_line(&format!(
+            "msg latency --rate 200Hz --count 100 --json --url {url} --out {} --subscribers 2 \
+             {side} {}",
             text(&out),
-            "--subscribers",
-            "2",
-            side,
-            text(&lcm),
-        ]);
+            text(&lcm)
+        ));
         assert_eq!(said.code, 0, "{side}: {}", said.err);
         let json = said.json();
         for subscriber in json["runs"][0]["messages"]["subscribers"]

@@ -8,7 +8,7 @@ use std::net::TcpStream;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-use common::{Said, assert_described, folder, kadenz, run, signal, skip, text};
+use common::{Said, assert_described, folder, kadenz, parted, run, signal, skip, text};
 use serde_json::Value;
 
 const GOAL: &str = "package robot;
@@ -156,23 +156,8 @@ while True:
         .stderr(Stdio::null())
         .spawn()
         .unwrap();
-    let ask = server.client(&[
-        "pub",
-        "QUESTION",
-        "--hex",
-        "0011223344556677",
-        "--rate",
-        "20Hz",
-    ]);
-    let heard = server.run(&[
-        "echo",
-        "ANSWER",
-        "--count",
-        "2",
-        "--duration",
-        "10s",
-        "--json",
-    ]);
+    let ask = server.client(&parted("pub QUESTION --hex 0011223344556677 --rate 20Hz"));
+    let heard = server.run(&parted("echo ANSWER --count 2 --duration 10s --json"));
     child.kill().unwrap();
     child.wait().unwrap();
     end(ask);
@@ -294,15 +279,7 @@ fn what_is_published_is_decoded_elsewhere_without_files() {
         text(folder.path()),
     ];
     let goals = server.client(&[&arguments[..], &["--rate", "20Hz"]].concat());
-    let heard = server.run(&[
-        "echo",
-        "GOAL",
-        "--count",
-        "2",
-        "--duration",
-        "10s",
-        "--json",
-    ]);
+    let heard = server.run(&parted("echo GOAL --count 2 --duration 10s --json"));
     assert_eq!(heard.code, 0, "{}", heard.err);
     let message = &lines(&heard)[1];
     assert_eq!(message["type"], "robot.goal_t", "{message}");
@@ -395,15 +372,7 @@ fn what_a_log_knows_of_its_types_is_told_while_it_plays() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    let heard = server.run(&[
-        "echo",
-        "GOAL",
-        "--count",
-        "2",
-        "--duration",
-        "10s",
-        "--json",
-    ]);
+    let heard = server.run(&parted("echo GOAL --count 2 --duration 10s --json"));
     assert_eq!(heard.code, 0, "{}", heard.err);
     assert_eq!(lines(&heard)[1]["message"]["at"]["x"], 1.5);
     assert_eq!(end(player).code, 0);

@@ -8,7 +8,8 @@ use std::net::UdpSocket;
 use std::process::{Child, Stdio};
 
 use common::{
-    Said, assert_described, assert_valid, folder, kadenz, run, run_json, series, signal, skip, text,
+    Said, assert_described, assert_valid, folder, kadenz, parted, run, run_json, series, signal,
+    skip, text,
 };
 use kadenz::msg::service::messages::Heartbeat;
 use serde_json::Value;
@@ -34,14 +35,7 @@ impl OwnBus {
         };
         std::fs::write(bus.folder.path().join("pose.lcm"), POSE).unwrap();
         let echo = bus.start(&["echo", "PROBE", "--count", "1", "--duration", "3s"]);
-        let beat = bus.start(&[
-            "pub",
-            "PROBE",
-            "--hex",
-            "0011223344556677",
-            "--rate",
-            "20Hz",
-        ]);
+        let beat = bus.start(&parted("pub PROBE --hex 0011223344556677 --rate 20Hz"));
         let heard = Said::of(echo.wait_with_output().unwrap());
         end(beat);
         if heard.code != 0 {
@@ -212,32 +206,18 @@ fn lines_of_standard_input_are_published_each() {
         return;
     };
     let types = bus.types().to_owned();
-    let mut echo = bus.start(&[
-        "echo",
-        "GOAL|READY",
-        "--types",
-        &types,
-        "--count",
-        "4",
-        "--duration",
-        "10s",
-        "--json",
-    ]);
+    let mut echo = bus.start(&parted(&format!(
+        "echo GOAL|READY --types {types} --count 4 --duration 10s --json"
+    )));
     let mut heard = BufReader::new(echo.stdout.take().unwrap());
     // Only who listens hears.
     let ready = bus.start(&["pub", "READY", "--hex", "00", "--rate", "20Hz"]);
     let mut first = String::new();
     heard.read_line(&mut first).unwrap();
     end(ready);
-    let mut goals = bus.start(&[
-        "pub",
-        "GOAL",
-        "robot.pose_t",
-        "-",
-        "--types",
-        &types,
-        "--json",
-    ]);
+    let mut goals = bus.start(&parted(&format!(
+        "pub GOAL robot.pose_t - --types {types} --json"
+    )));
     let mut input = goals.stdin.take().unwrap();
     for at in 0..4 {
         writeln!(

@@ -25,19 +25,8 @@ fn the_program_has_what_was_granted_and_its_exit_code_is_ours() {
     let folder = folder();
     let file = folder.path().join("report.json");
     let script = format!("{OWN_POLICY}; grep Cpus_allowed_list /proc/self/status; exit 7");
-    let said = run(&[
-        "run",
-        "--priority",
-        "80",
-        "--cpus",
-        "0",
-        "--granted",
-        text(&file),
-        "--",
-        "sh",
-        "-c",
-        &script,
-    ]);
+    let words = parted("run --priority 80 --cpus 0 --granted");
+    let said = run(&[&words[..], &[text(&file), "--", "sh", "-c", &script]].concat());
     assert_eq!(said.code, 7, "{}", said.err);
     let report = report(&file);
     assert_eq!(report["ended"]["code"], 7);
@@ -117,17 +106,11 @@ fn a_program_that_is_traced_already_is_started_without_a_lock() {
 fn what_is_required_and_refused_is_told_and_nothing_is_started() {
     let folder = folder();
     let (trace, file) = (folder.path().join("ran"), folder.path().join("report"));
-    let said = run(&[
-        "run",
-        "--require",
-        "--cpus",
-        "1023",
-        "--granted",
+    let said = run_line(&format!(
+        "run --require --cpus 1023 --granted {} -- touch {}",
         text(&file),
-        "--",
-        "touch",
-        text(&trace),
-    ]);
+        text(&trace)
+    ));
     assert_eq!(said.code, 2);
     assert!(said.err.contains("CPUs 1023") && said.err.contains("not started"));
     assert!(!trace.exists());

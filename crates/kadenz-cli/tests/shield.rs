@@ -217,18 +217,10 @@ fn a_shielded_measurement_says_what_was_granted_and_leaves_no_trace() {
     let (folder, cpu_text) = (folder(), cpu.to_string());
     let out = folder.path().join("run");
     let before = snapshot();
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--rate",
-        "1kHz",
-        "--count",
-        "200",
-        "--shield",
-        &cpu_text,
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer cyclic --rate 1kHz --count 200 --shield {cpu_text} --out {}",
+        text(&out)
+    ));
     assert_unchanged(&before);
     assert_eq!(said.code, 0, "{}", said.err);
     let run = run_json(&out);
@@ -260,16 +252,10 @@ fn after_a_kill_the_doctor_puts_everything_back() {
     ];
     let mut child = start_measuring(&folder.path().join("run"), &arguments);
     let during = run(&["doctor", "--restore"]);
-    let second = run(&[
-        "timer",
-        "cyclic",
-        "--count",
-        "5",
-        "--shield",
-        &cpu,
-        "--out",
-        text(&folder.path().join("second")),
-    ]);
+    let second = run_line(&format!(
+        "timer cyclic --count 5 --shield {cpu} --out {}",
+        text(&folder.path().join("second"))
+    ));
     child.kill().unwrap();
     child.wait().unwrap();
     let found = run(&["doctor", "--json"]).json();

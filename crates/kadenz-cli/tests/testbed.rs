@@ -93,17 +93,9 @@ impl Bench {
     fn part(&self, host: &str, part: &str, count: u32) -> Command {
         let own = std::env::current_exe().unwrap();
         let own = text(&own).to_owned();
-        let mut command = self.kadenz(&[
-            "testbed",
-            "exec",
-            host,
-            "--",
-            &own,
-            "--exact",
-            "part",
-            "--ignored",
-            "--nocapture",
-        ]);
+        let words = parted("--exact part --ignored --nocapture");
+        let words = [&["testbed", "exec", host, "--", &own][..], &words].concat();
+        let mut command = self.kadenz(&words);
         command.env("KADENZ_TEST_PART", format!("{part} {count}"));
         command.stdout(Stdio::piped()).stderr(Stdio::piped());
         command

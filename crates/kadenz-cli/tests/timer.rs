@@ -7,17 +7,10 @@ use common::*;
 fn oneshot_tells_measured_reported_and_difference() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "timer",
-        "oneshot",
-        "--timeout",
-        "500us",
-        "--count",
-        "200",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer oneshot --timeout 500us --count 200 --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     for name in ["measured", "reported", "difference"] {
@@ -29,19 +22,10 @@ fn oneshot_tells_measured_reported_and_difference() {
 fn a_timeout_below_a_millisecond_is_not_a_millisecond() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "timer",
-        "oneshot",
-        "--timeout",
-        "100us",
-        "--count",
-        "300",
-        "--sleeper",
-        "all",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer oneshot --timeout 100us --count 300 --sleeper all --json --out {}",
+        text(&out)
+    ));
     let json = said.json();
     for series in json["series"].as_array().unwrap() {
         let name = series["name"].as_str().unwrap();
@@ -59,17 +43,10 @@ fn a_timeout_below_a_millisecond_is_not_a_millisecond() {
 fn cyclic_tells_lateness_and_jitter() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--rate",
-        "1kHz",
-        "--count",
-        "300",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer cyclic --rate 1kHz --count 300 --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     assert_eq!(series(&json, "lateness")["count"], 300);
@@ -80,17 +57,10 @@ fn cyclic_tells_lateness_and_jitter() {
 fn every_sleeper_keeps_the_beat_without_early_wake_ups() {
     let folder = folder();
     let out = folder.path().join("run");
-    let said = run(&[
-        "timer",
-        "cyclic",
-        "--sleeper",
-        "all",
-        "--count",
-        "100",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "timer cyclic --sleeper all --count 100 --json --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
     let late: Vec<_> = json["series"]

@@ -119,21 +119,10 @@ fn idle_states_are_held_off_for_their_cells_alone() {
 fn the_planner_says_how_long_a_claim_takes() {
     let folder = folder();
     let out = folder.path().join("matrix");
-    let said = run(&[
-        "tune",
-        "--cells",
-        "none",
-        "--load",
-        "none",
-        "--confidence",
-        "99",
-        "--round",
-        "200ms",
-        "--deadline",
-        "10s",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "tune --cells none --load none --confidence 99 --round 200ms --deadline 10s --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     assert!(said.err.contains("you need 299 samples"), "{}", said.err);
     assert!(recorded(&run_json(&out), "unloaded-none") >= 299);
@@ -175,16 +164,10 @@ fn a_deadline_that_nothing_keeps_is_exit_code_1() {
 fn the_papers_experiment_is_one_command() {
     let folder = folder();
     let out = folder.path().join("tuning");
-    let said = run(&[
-        "experiment",
-        "tuning",
-        "--duration",
-        "200ms",
-        "--round",
-        "200ms",
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "experiment tuning --duration 200ms --round 200ms --out {}",
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let table = std::fs::read_to_string(out.join("table.md")).unwrap();
     let json = run_json(&out.join("matrix"));

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use common::listener::Listener;
 use common::{
-    Said, assert_described, assert_on_one_screen, folder, kadenz, run, run_json, series, text,
+    Said, assert_described, assert_on_one_screen, folder, kadenz, parted, run, run_json, run_line,
+    series, text,
 };
 
 /// Sends to these addresses, at a rate that a busy machine keeps up with; its pauses lose nothing.
@@ -300,17 +301,10 @@ fn the_logging_server_has_what_the_controllers_measured() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     let (log_out, first, second) = (path("log"), path("first"), path("second"));
-    let log = Listener::start(&[
-        "udp",
-        "log",
-        "--bind",
-        "127.0.0.1:0",
-        "--controllers",
-        "2",
-        "--json",
-        "--out",
-        text(&log_out),
-    ]);
+    let log = Listener::start(&parted(&format!(
+        "udp log --bind 127.0.0.1:0 --controllers 2 --json --out {}",
+        text(&log_out)
+    )));
     let echo = Listener::echo(&[]);
     for out in [&first, &second] {
         let options = ["--count", "60", "--log", &log.address, "--out", text(out)];
@@ -346,15 +340,10 @@ fn the_logging_server_has_what_the_controllers_measured() {
 fn garbage_at_the_logging_server_is_refused() {
     let folder = folder();
     let out = folder.path().join("log");
-    let log = Listener::start(&[
-        "udp",
-        "log",
-        "--bind",
-        "127.0.0.1:0",
-        "--json",
-        "--out",
-        text(&out),
-    ]);
+    let log = Listener::start(&parted(&format!(
+        "udp log --bind 127.0.0.1:0 --json --out {}",
+        text(&out)
+    )));
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket
         .set_read_timeout(Some(Duration::from_millis(100)))
@@ -377,15 +366,10 @@ fn garbage_at_the_logging_server_is_refused() {
 #[test]
 fn devices_tell_their_names() {
     let echo = Listener::echo(&["--name", "left-foot"]);
-    let json = run(&[
-        "udp",
-        "discover",
-        "--to",
-        &echo.address,
-        "--wait",
-        "300ms",
-        "--json",
-    ])
+    let json = run_line(&format!(
+        "udp discover --to {} --wait 300ms --json",
+        echo.address
+    ))
     .json();
     let devices = json["devices"].as_array().unwrap();
     assert_eq!(devices.len(), 1);

@@ -76,20 +76,12 @@ fn introduce(socket: &UdpSocket, run: u32) -> HandshakeEvent {
 }
 
 fn send(echo: &Listener, log: &Listener, out: &Path) -> Value {
-    let said = run(&[
-        "udp",
-        "send",
-        "--to",
-        &echo.address,
-        "--count",
-        "20",
-        "--rate",
-        "1kHz",
-        "--log",
-        &log.address,
-        "--out",
-        text(out),
-    ]);
+    let said = run_line(&format!(
+        "udp send --to {} --count 20 --rate 1kHz --log {} --out {}",
+        echo.address,
+        log.address,
+        text(out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     run_json(out)
 }
@@ -170,20 +162,11 @@ fn a_server_that_is_not_there_is_told_of() {
         .local_addr()
         .unwrap();
     let nobody = nobody.to_string();
-    let said = run(&[
-        "udp",
-        "send",
-        "--to",
-        &echo.address,
-        "--count",
-        "20",
-        "--rate",
-        "1kHz",
-        "--log",
-        &nobody,
-        "--out",
-        text(&out),
-    ]);
+    let said = run_line(&format!(
+        "udp send --to {} --count 20 --rate 1kHz --log {nobody} --out {}",
+        echo.address,
+        text(&out)
+    ));
     assert_eq!(said.code, 0, "{}", said.err);
     let own = run_json(&out);
     let said = warning(&own, "not_handed_on").unwrap();

@@ -77,15 +77,10 @@ fn a_topology_of_one_s_own_begins_with_one_that_is_built_in() {
     let shown = run(&["testbed", "show", "cut-cable"]).out;
     let file = folder.path().join("own.toml");
     std::fs::write(&file, shown.replace("\"2s\"", "\"1s\"")).unwrap();
-    let json = run(&[
-        "testbed",
-        "model",
-        text(&file),
-        "--duration",
-        "10s",
-        "--each",
-        "--json",
-    ])
+    let json = run_line(&format!(
+        "testbed model {} --duration 10s --each --json",
+        text(&file)
+    ))
     .json();
     assert_eq!(json["all"]["asked"], 1000);
     assert_eq!(json["all"]["lost"], 100);

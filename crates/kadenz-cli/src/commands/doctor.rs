@@ -133,16 +133,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     });
     let failed =
         limit.is_some_and(|limit| findings.iter().any(|finding| finding.severity >= limit));
-    Ok(if failed {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(failed))
 }
 
 fn restore() -> anyhow::Result<Outcome> {
-    let mut cleared = clear_testbed()?;
-    cleared.extend(clear_cables()?);
+    let cleared = clear_networks()?;
     let mut restored = shield::restore()?;
     restored.put_back.extend(cleared);
     output::answer(&Restoration {
@@ -156,31 +151,21 @@ fn restore() -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// What a killed testbed left; one that stands is none of that.
+/// What a killed testbed left, of which one that stands is none, and cables of killed programs.
 #[cfg(target_os = "linux")]
-fn clear_testbed() -> anyhow::Result<Vec<String>> {
+fn clear_networks() -> anyhow::Result<Vec<String>> {
     use kadenz::rt::net::claim::{self, ClaimError};
-    match claim::restore() {
-        Err(ClaimError::Held { .. }) => Ok(Vec::new()),
-        other => Ok(other?),
-    }
+    let mut cleared = match claim::restore() {
+        Err(ClaimError::Held { .. }) => Vec::new(),
+        other => other?,
+    };
+    cleared.extend(kadenz::rt::net::cable::restore()?);
+    Ok(cleared)
 }
 
 #[cfg(not(target_os = "linux"))]
 #[expect(clippy::unnecessary_wraps, reason = "fails on Linux")]
-fn clear_testbed() -> anyhow::Result<Vec<String>> {
-    Ok(Vec::new())
-}
-
-/// Cables of killed programs.
-#[cfg(target_os = "linux")]
-fn clear_cables() -> anyhow::Result<Vec<String>> {
-    Ok(kadenz::rt::net::cable::restore()?)
-}
-
-#[cfg(not(target_os = "linux"))]
-#[expect(clippy::unnecessary_wraps, reason = "fails on Linux")]
-fn clear_cables() -> anyhow::Result<Vec<String>> {
+fn clear_networks() -> anyhow::Result<Vec<String>> {
     Ok(Vec::new())
 }
 

@@ -95,11 +95,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
-    Ok(if program_failed {
-        Outcome::Incomplete
-    } else {
-        told
-    })
+    Ok(told.or_incomplete(program_failed))
 }
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
+use clap::Args;
 use kadenz::lab::measuring::ExperimentError;
 use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz::record::run::messages::ONE_WAY;
@@ -162,10 +163,8 @@ pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
             .with_context(|| format!("the run is in {}", telling.folder.display()))?;
     }
     let silent: Vec<String> = runs.iter().filter_map(silence).collect();
-    let outcome = match judge(&runs, telling.deciding, telling.max_loss) {
-        _ if !silent.is_empty() => Outcome::Incomplete,
-        judged => judged,
-    };
+    let judged = judge(&runs, telling.deciding, telling.max_loss);
+    let outcome = judged.or_incomplete(!silent.is_empty());
     let details = telling.measure.details;
     output::answer(&MeasurementReport {
         output: Output::new(&runs),
@@ -221,12 +220,17 @@ fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
 }
 
 /// What runs are read for.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Reading {
-    /// Whether to search for what recurs, which takes seconds.
-    pub(crate) modes: bool,
-    /// A deadline in place of those that the runs were taken with.
+    /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
+    /// are counted from the histogram, to 0.1 % of the deadline
+    /// [default: the runs']
+    #[arg(long, value_name = "SPAN")]
     pub(crate) deadline: Option<Span>,
+
+    /// Also search every series for what recurs: some seconds for a day at 100 Hz
+    #[arg(long)]
+    pub(crate) modes: bool,
 }
 
 /// Runs that were taken before.
@@ -254,10 +258,7 @@ impl<'a> Taken<'a> {
 
     /// What they came to.
     pub(crate) fn outcome(&self) -> Outcome {
-        match self.shown.kept {
-            true => Outcome::Kept,
-            false => Outcome::Missed,
-        }
+        Outcome::missed_if(!self.shown.kept)
     }
 }
 
@@ -345,11 +346,7 @@ pub(crate) fn judge(
         let gave_up = run.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
         gave_up && run.series.iter().any(|it| it.verdict.is_some())
     });
-    if missed || lost || messages_lost || not_run || no_cell_keeps {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    }
+    Outcome::missed_if(missed || lost || messages_lost || not_run || no_cell_keeps)
 }
 
 /// Whether it is of messages that came; one that never came has missed its deadline, too.

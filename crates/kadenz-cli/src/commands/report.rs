@@ -6,7 +6,7 @@ use clap::Args;
 use kadenz::report::html;
 
 use super::outcome::{self, Reading};
-use crate::options::{Span, waiting};
+use crate::options::waiting;
 use crate::output::{self, Outcome};
 
 /// Make one self-contained HTML page of one run or several.
@@ -34,23 +34,13 @@ pub(crate) struct Options {
     #[arg(long = "out", short, value_name = "FILE")]
     output: Option<PathBuf>,
 
-    /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
-    /// are counted from the histogram, to 0.1 % of the deadline
-    /// [default: the runs']
-    #[arg(long, value_name = "SPAN")]
-    deadline: Option<Span>,
-
-    /// Also search every series for what recurs: some seconds for a day at 100 Hz
-    #[arg(long)]
-    modes: bool,
+    #[command(flatten)]
+    reading: Reading,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let reading = Reading {
-        modes: options.modes,
-        deadline: options.deadline,
-    };
-    let runs = outcome::read_with(options.runs.iter().map(PathBuf::as_path), reading)?;
+    let paths = options.runs.iter().map(PathBuf::as_path);
+    let runs = outcome::read_with(paths, options.reading)?;
     let page = options
         .output
         .clone()
@@ -58,7 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     waiting("writing the page", || html::write(&runs, &page))?;
     output::note(&format!("report: {}", absolute(&page).display()));
     // A page of a run that missed its deadline was made all the same; a deadline stated here is a question.
-    Ok(match options.deadline {
+    Ok(match options.reading.deadline {
         Some(_) => outcome::judge(&runs, None, None),
         None => Outcome::Kept,
     })

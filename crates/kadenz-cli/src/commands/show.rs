@@ -5,7 +5,6 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::outcome::{self, Reading, Taken};
-use crate::options::Span;
 use crate::output::{self, Outcome};
 
 /// Show runs in the terminal, or as JSON.
@@ -26,15 +25,8 @@ pub(crate) struct Options {
     #[arg(required = true, value_name = "RUN")]
     runs: Vec<PathBuf>,
 
-    /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
-    /// are counted from the histogram, to 0.1 % of the deadline
-    /// [default: the runs']
-    #[arg(long, value_name = "SPAN")]
-    deadline: Option<Span>,
-
-    /// Also search every series for what recurs: some seconds for a day at 100 Hz
-    #[arg(long)]
-    modes: bool,
+    #[command(flatten)]
+    reading: Reading,
 
     /// Show every figure, not only the answer on one screen; --modes does so, too
     #[arg(long)]
@@ -42,12 +34,9 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let reading = Reading {
-        modes: options.modes,
-        deadline: options.deadline,
-    };
-    let runs = outcome::read_with(options.runs.iter().map(PathBuf::as_path), reading)?;
-    let taken = Taken::of(&runs, options.details || options.modes);
+    let paths = options.runs.iter().map(PathBuf::as_path);
+    let runs = outcome::read_with(paths, options.reading)?;
+    let taken = Taken::of(&runs, options.details || options.reading.modes);
     output::answer(&taken)?;
     Ok(taken.outcome())
 }

@@ -279,9 +279,6 @@ impl SuiteOptions {
         let run = outcome::finished(result, folder)?;
         let told = outcome::tell(&OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run says why.
-        Ok(match run.ended_by {
-            Some(EndedBy::Failed) => Outcome::Incomplete,
-            _ => told,
-        })
+        Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
     }
 }

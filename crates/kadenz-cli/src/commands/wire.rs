@@ -127,8 +127,7 @@ struct BurstTimes {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    output::answer(&Question::of(options)?.answer())?;
-    Ok(Outcome::Kept)
+    output::answer(&Question::of(options)?.answer())
 }
 
 /// What was asked, understood.

@@ -66,7 +66,7 @@ pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), c
 }
 
 /// The command that was chosen, with its words.
-fn chosen<'c>(
+pub(crate) fn chosen<'c>(
     mut command: &'c Command,
     mut matches: &'c ArgMatches,
 ) -> (String, &'c Command, &'c ArgMatches) {

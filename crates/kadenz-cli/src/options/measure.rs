@@ -12,7 +12,6 @@ use kadenz::rt::clock::ClockKind;
 use kadenz::rt::host::{self, Root};
 use kadenz::rt::sleep::{SleeperKind, SleeperOptions};
 use kadenz::rt::tuning::{CpuSet, Policy, Tuning};
-use serde_json::Value;
 
 use super::request::request;
 use super::{CpuList, Span, complete};
@@ -175,27 +174,17 @@ pub(crate) struct ClockOption {
 }
 
 impl MeasureOptions {
-    /// The run folder: as named, or one that tells command and time.
-    fn folder(&self, experiment: &str) -> PathBuf {
-        let named = self.out.clone();
-        named.unwrap_or_else(|| folder_of_now(experiment))
-    }
-
     /// Everything an experiment needs, with the command's defaults filled in.
     pub(crate) fn measuring(&self, defaults: &Defaults) -> anyhow::Result<Measuring> {
         let policy = self.policy.unwrap_or(defaults.policy);
         let deadline = self.deadline.map(|span| span.0).or(defaults.deadline);
         let mut measuring = Measuring {
             session: SessionPlan {
-                out: self.folder(defaults.experiment),
-                experiment: defaults.experiment,
-                command: command_line(),
-                request: request(),
-                parameters: BTreeMap::new(),
                 interval: self.interval.0,
                 raw: (defaults.samples || self.samples) && !self.no_samples,
                 clock: defaults.clock,
                 examine: !self.unexamined,
+                ..session_plan(defaults.experiment, self.out.as_deref())
             },
             tuning: self.tuning(policy)?,
             shield: self.shield.as_ref().map(CpuList::set),
@@ -217,7 +206,7 @@ impl MeasureOptions {
         if self.require {
             ensure_all_is_granted(&measuring)?;
         }
-        measuring.session.parameters = self.parameters(&measuring);
+        self.set_parameters(&mut measuring);
         Ok(measuring)
     }
 
@@ -295,37 +284,25 @@ impl MeasureOptions {
         })
     }
 
-    fn parameters(&self, measuring: &Measuring) -> BTreeMap<String, Value> {
-        let mut parameters = BTreeMap::from([
-            ("interval".to_owned(), self.interval.to_string().into()),
-            ("policy".to_owned(), spelled(measuring.tuning.policy).into()),
-            ("sleeper".to_owned(), measuring.sleeper.to_string().into()),
-            (
-                "lock_memory".to_owned(),
-                measuring.tuning.lock_memory.into(),
-            ),
-            ("samples".to_owned(), measuring.session.raw.into()),
-            (
-                "clock".to_owned(),
-                measuring.session.clock.to_string().into(),
-            ),
-        ]);
+    fn set_parameters(&self, measuring: &mut Measuring) {
+        let session = &mut measuring.session;
+        session.set("interval", self.interval.to_string());
+        session.set("policy", spelled(measuring.tuning.policy));
+        session.set("sleeper", measuring.sleeper.to_string());
+        session.set("lock_memory", measuring.tuning.lock_memory);
+        session.set("samples", session.raw);
+        session.set("clock", session.clock.to_string());
         if let Some(deadline) = measuring.deadline {
-            parameters.insert("deadline".to_owned(), Span(deadline).to_string().into());
+            session.set("deadline", Span(deadline).to_string());
         }
-        if let Some(cpus) = &self.cpus {
-            parameters.insert("cpus".to_owned(), cpus.to_vec().into());
-        }
-        if let Some(cpus) = &self.shield {
-            parameters.insert("shield".to_owned(), cpus.to_vec().into());
+        for (name, cpus) in [("cpus", &self.cpus), ("shield", &self.shield)] {
+            if let Some(cpus) = cpus {
+                session.set(name, cpus.to_vec());
+            }
         }
         if measuring.sleeper == SleeperKind::Spin {
-            parameters.insert(
-                "spin_margin".to_owned(),
-                self.spin_margin.to_string().into(),
-            );
+            session.set("spin_margin", self.spin_margin.to_string());
         }
-        parameters
     }
 }
 
@@ -378,8 +355,28 @@ fn spelled(policy: Policy) -> String {
     }
 }
 
+/// A run as every command begins it; what measures fills in how.
+pub(crate) fn session_plan(experiment: &'static str, out: Option<&Path>) -> SessionPlan {
+    SessionPlan {
+        out: folder_or_now(out, experiment),
+        experiment,
+        command: command_line(),
+        request: request(),
+        parameters: BTreeMap::new(),
+        interval: Duration::from_secs(1),
+        raw: false,
+        clock: ClockKind::Monotonic,
+        examine: true,
+    }
+}
+
+/// The folder that was named, or one that tells what is measured, and when.
+pub(crate) fn folder_or_now(named: Option<&Path>, experiment: &str) -> PathBuf {
+    named.map_or_else(|| folder_of_now(experiment), Path::to_owned)
+}
+
 /// A folder that is not there yet and tells what was measured, and when.
-pub(crate) fn folder_of_now(experiment: &str) -> PathBuf {
+fn folder_of_now(experiment: &str) -> PathBuf {
     let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
     // Two runs begun in one second must not meet.
@@ -390,7 +387,7 @@ pub(crate) fn folder_of_now(experiment: &str) -> PathBuf {
 }
 
 /// The command line that repeats this run: as typed, with the program's plain name.
-pub(crate) fn command_line() -> Vec<String> {
+fn command_line() -> Vec<String> {
     let typed = std::env::args_os().skip(1);
     let typed = typed.map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("kadenz".to_owned())

@@ -8,12 +8,12 @@ mod request;
 mod values;
 
 pub(crate) use dictionary::with_old_words;
-pub(crate) use json::{check as check_json, without_json};
+pub(crate) use json::{check as check_json, chosen, without_json};
 pub(crate) use kadenz::rt::units::{ByteSize as Size, Span};
 pub(crate) use measure::{
-    ClockOption, Defaults, MeasureOptions, POLICIES, StdinOption, beats, command_line,
-    folder_of_now,
+    ClockOption, Defaults, MeasureOptions, POLICIES, StdinOption, beats, folder_or_now,
+    session_plan,
 };
-pub(crate) use progress::{Progress, Steps, waiting};
-pub(crate) use request::{keep as keep_request, request};
+pub(crate) use progress::{Progress, Steps, bar, waiting};
+pub(crate) use request::keep as keep_request;
 pub(crate) use values::{CommandWords, CpuList, MaxLoss, complete, pace};

@@ -20,6 +20,19 @@ pub(crate) struct Progress {
     terminal: bool,
 }
 
+/// A bar of this length, or a spinner, by a template; it is drawn where somebody watches.
+pub(crate) fn bar(is_drawn: bool, length: Option<u64>, template: &str) -> ProgressBar {
+    let bar = match length {
+        _ if !is_drawn => ProgressBar::hidden(),
+        Some(length) => ProgressBar::new(length),
+        None => ProgressBar::new_spinner(),
+    };
+    if let Ok(style) = ProgressStyle::with_template(template) {
+        bar.set_style(style);
+    }
+    bar
+}
+
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: u64 = 15;
 /// Between two movements of a bar while a step goes on.
@@ -30,20 +43,12 @@ impl Progress {
     pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
         let terminal = output::is_read_now() && !output::is_quiet();
-        let bar = match length {
-            _ if !terminal => ProgressBar::hidden(),
-            Some(length) => ProgressBar::new(length),
-            None => ProgressBar::new_spinner(),
-        };
         let template = if total.is_some() {
             "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left  {wide_msg}"
         } else {
             "{spinner} {prefix} {elapsed}  {wide_msg}"
         };
-        if let Ok(style) = ProgressStyle::with_template(template) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(words);
+        let bar = bar(terminal, length, template).with_prefix(words);
         if !terminal {
             let lasting = total
                 .map(|total| format!(" for {}", numbers::span(total.as_nanos() as f64)))
@@ -124,17 +129,9 @@ impl Steps {
 
     fn drawn(words: &'static str, total: usize, end: &str) -> Self {
         let terminal = output::is_read_now() && !output::is_quiet();
-        let bar = match terminal {
-            true => ProgressBar::new(total as u64),
-            false => ProgressBar::hidden(),
-        };
         let template = format!("{{spinner}} {{prefix}} [{{bar:30}}] {{pos}} of {{len}}, {end}");
-        if let Ok(style) = ProgressStyle::with_template(&template) {
-            bar.set_style(style);
-        }
-        bar.set_prefix(words);
         Self {
-            bar,
+            bar: bar(terminal, Some(total as u64), &template).with_prefix(words),
             words,
             total,
             terminal,
@@ -197,10 +194,7 @@ fn spin(words: &str, done: &mpsc::Receiver<()>) {
     if !output::is_read_now() || output::is_quiet() {
         return output::note(&format!("{words} ..."));
     }
-    let bar = ProgressBar::new_spinner().with_prefix(words.to_owned());
-    if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix} {elapsed}") {
-        bar.set_style(style);
-    }
+    let bar = bar(true, None, "{spinner} {prefix} {elapsed}").with_prefix(words.to_owned());
     while done.recv_timeout(Duration::from_millis(100)) == Err(RecvTimeoutError::Timeout) {
         bar.tick();
     }

@@ -6,6 +6,8 @@ use std::sync::OnceLock;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::Value;
 
+use super::json::chosen;
+
 static REQUEST: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
 
 /// Keeps the options of the command that was chosen. The program has one command line: a second call
@@ -20,13 +22,8 @@ pub(crate) fn request() -> BTreeMap<String, Value> {
 }
 
 /// Each option that has a value, by its name. Hidden ones are of programs that start this one.
-fn options(mut command: &Command, mut matches: &ArgMatches) -> BTreeMap<String, Value> {
-    while let Some((name, inner)) = matches.subcommand() {
-        let Some(chosen) = command.find_subcommand(name) else {
-            break;
-        };
-        (command, matches) = (chosen, inner);
-    }
+fn options(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Value> {
+    let (_, command, matches) = chosen(command, matches);
     let asked = |it: &&Arg| !it.is_global_set() && !it.is_hide_set();
     let own = command.get_arguments().filter(asked);
     let told = own.filter_map(|arg| Some((name(arg), value(arg, matches)?)));

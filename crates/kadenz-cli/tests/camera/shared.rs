@@ -2,7 +2,7 @@
 
 use kadenz::msg::service::messages::CameraFrame;
 
-use super::common::{assert_described, folder, run, text};
+use super::common::{assert_described, folder, run, run_line, text};
 use super::{Started, name};
 
 #[test]
@@ -11,20 +11,11 @@ fn a_stereo_pair_is_recorded_with_its_skew_and_what_had_no_partner() {
     let mut right = Started::new(&["camera", "serve", "test://320x240@30", "--name", &name]);
     right.said("running");
     let record = |tolerance: &str, out: &std::path::Path| {
-        run(&[
-            "camera",
-            "record",
-            "test://320x240@30",
-            "--sync-with",
-            &name,
-            "--tolerance",
-            tolerance,
-            "--duration",
-            "1s",
-            "--json",
-            "--out",
-            text(out),
-        ])
+        run_line(&format!(
+            "camera record test://320x240@30 --sync-with {name} --tolerance {tolerance} \
+             --duration 1s --json --out {}",
+            text(out)
+        ))
     };
     let place = folder();
     // Every frame has a partner within half an interval.

@@ -56,6 +56,16 @@ pub(crate) fn run(arguments: &[&str]) -> Said {
     Said::of(kadenz(arguments).output().unwrap())
 }
 
+/// The words of a line, none of which holds a blank.
+pub(crate) fn parted(line: &str) -> Vec<&str> {
+    line.split_whitespace().collect()
+}
+
+/// Runs a line as a user types it.
+pub(crate) fn run_line(line: &str) -> Said {
+    run(&parted(line))
+}
+
 /// A folder that goes when the test ends.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()

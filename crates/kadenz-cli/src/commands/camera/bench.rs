@@ -7,6 +7,7 @@ use kadenz::camera::client::{Camera, OpenOptions};
 use kadenz::camera::layout::{Channels, Layout};
 use kadenz::camera::picture::Size;
 use kadenz::camera::sim::{CameraSim, Options as SimOptions, Protocol};
+use kadenz::lab::camera::CameraPlan;
 use kadenz::lab::camera::hand_over::{self, Method};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::report::numbers;
@@ -14,7 +15,7 @@ use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::record::{self, Taking};
+use super::record;
 use crate::options::{MeasureOptions, Span, Steps, waiting};
 use crate::output::{self, Outcome};
 
@@ -146,12 +147,11 @@ fn from_camera(options: &Options, kind: SourceKind) -> anyhow::Result<Outcome> {
     record::take(
         camera.into(),
         &options.measure,
-        &Taking {
-            experiment: "camera-bench",
-            duration: options.duration,
+        &record::defaults("camera-bench", None),
+        &CameraPlan {
+            duration: options.duration.0,
             poll: None,
             barcode: true,
-            deadline: None,
             advise: false,
         },
     )
@@ -183,8 +183,7 @@ fn compare_ways(options: &Options) -> anyhow::Result<Outcome> {
     output::answer(&HandOvers {
         version: Version,
         hand_overs,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
@@ -218,8 +217,7 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
     output::answer(&HandOvers {
         version: Version,
         hand_overs,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn name_of(size: Size) -> String {

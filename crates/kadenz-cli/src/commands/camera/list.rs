@@ -45,8 +45,7 @@ pub(super) fn run(_: &Options) -> anyhow::Result<Outcome> {
             .into_iter()
             .map(|(path, name)| CaptureDevice { path, name })
             .collect(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Cameras {

@@ -94,7 +94,7 @@ struct Common {
 pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
     let log = options.mcap.as_deref().map(start_log).transpose()?;
     let outcome = open_all(options, log.as_ref())
-        .and_then(|cameras| measure(cameras, &options.common, "camera", None));
+        .and_then(|cameras| measure(cameras, &options.common, &defaults("camera", None)));
     match log.and_then(|log| log.finish()) {
         Some(recorded) => tell_log(&recorded, outcome),
         None => outcome,
@@ -167,62 +167,39 @@ pub(super) fn doctor(options: &Doctor) -> anyhow::Result<Outcome> {
     // A budget needs a limit: two frames at 30 Hz, unless one is stated.
     let deadline = Duration::from_micros(66_667);
     let camera = options.common.reader.open()?;
-    measure(
-        camera.into(),
-        &options.common,
-        "camera-doctor",
-        Some(deadline),
-    )
+    let defaults = defaults("camera-doctor", Some(deadline));
+    measure(camera.into(), &options.common, &defaults)
 }
 
-fn measure(
-    cameras: CameraGroup,
-    options: &Common,
-    experiment: &'static str,
-    deadline: Option<Duration>,
-) -> anyhow::Result<Outcome> {
-    let taking = Taking {
-        experiment,
-        duration: options.duration,
-        poll: options.poll,
+fn measure(cameras: CameraGroup, options: &Common, defaults: &Defaults) -> anyhow::Result<Outcome> {
+    let plan = CameraPlan {
+        duration: options.duration.0,
+        poll: options.poll.map(|it| it.0),
         barcode: options.barcode,
-        deadline,
-        advise: deadline.is_some(),
+        advise: defaults.deadline.is_some(),
     };
-    take(cameras, &options.measure, &taking)
+    take(cameras, &options.measure, defaults, &plan)
 }
 
-/// What is taken of cameras that are open.
-pub(super) struct Taking {
-    /// As `run.json` names it.
-    pub(super) experiment: &'static str,
-    pub(super) duration: Span,
-    pub(super) poll: Option<Span>,
-    pub(super) barcode: bool,
-    /// Where none is stated.
-    pub(super) deadline: Option<Duration>,
-    pub(super) advise: bool,
+/// Histograms alone, and a deadline where none is stated.
+pub(super) fn defaults(experiment: &'static str, deadline: Option<Duration>) -> Defaults {
+    Defaults {
+        samples: false,
+        deadline,
+        ..Defaults::of(experiment)
+    }
 }
 
-/// Takes frames, and tells what came of it.
+/// Takes frames of cameras that are open, and tells what came of it.
 pub(super) fn take(
     cameras: CameraGroup,
     measure: &MeasureOptions,
-    taking: &Taking,
+    defaults: &Defaults,
+    plan: &CameraPlan,
 ) -> anyhow::Result<Outcome> {
-    let mut measuring = measure.measuring(&Defaults {
-        samples: false,
-        deadline: taking.deadline,
-        ..Defaults::of(taking.experiment)
-    })?;
-    let plan = CameraPlan {
-        duration: taking.duration.0,
-        poll: taking.poll.map(|it| it.0),
-        barcode: taking.barcode,
-        advise: taking.advise,
-    };
+    let mut measuring = measure.measuring(defaults)?;
     let session = &mut measuring.session;
-    session.set("duration", taking.duration.to_string());
+    session.set("duration", Span(plan.duration).to_string());
     if let Some(camera) = cameras.cameras().next() {
         session.set("layout", camera.layout().to_string());
     }
@@ -233,7 +210,7 @@ pub(super) fn take(
     let folder = measuring.session.out.clone();
     {
         let mut progress = Progress::new("taking frames", Some(plan.duration));
-        experiment(cameras, &plan, &measuring, &stop, &mut progress)?;
+        experiment(cameras, plan, &measuring, &stop, &mut progress)?;
     }
     outcome::tell(&OutcomeOptions {
         deciding: Some(&[AGE, END_TO_END]),

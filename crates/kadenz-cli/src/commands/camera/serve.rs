@@ -17,13 +17,13 @@ use kadenz::msg::provider;
 use kadenz::msg::service::types_on_wire::TypeResponder;
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
-use kadenz::rt::clock;
 use kadenz::rt::tuning::Tuning;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::SourceOption;
 use super::list::state_word;
+use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
@@ -113,7 +113,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let publishing = options.publish.as_deref();
     let publishing = publishing.map(|channel| Publishing::start(options, channel));
     let publishing = publishing.transpose()?;
-    let status = watch(&server, options, &stop);
+    interrupt::stop_after(options.duration, &stop);
+    let status = watch(&server, &stop);
     let failed = status.state == State::Failed;
     anyhow::ensure!(!failed, status.trouble.unwrap_or_default());
     let notices = publishing.map(Publishing::end).transpose()?;
@@ -124,8 +125,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         status,
         notices,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// A thread that publishes a message for each new frame.
@@ -166,8 +166,7 @@ impl Publishing {
 }
 
 /// Says what becomes of the camera until the end; how it was then.
-fn watch(server: &CameraServer, options: &Options, stop: &Stop) -> Status {
-    let end = options.duration.map(|it| clock::now() + it.0);
+fn watch(server: &CameraServer, stop: &Stop) -> Status {
     let mut said = None;
     let mut troubled = None;
     loop {
@@ -182,9 +181,7 @@ fn watch(server: &CameraServer, options: &Options, stop: &Stop) -> Status {
             }
             troubled.clone_from(&status.trouble);
         }
-        let is_over =
-            end.is_some_and(|end| clock::now() >= end) || stop.requested() || server.has_ended();
-        if is_over {
+        if stop.requested() || server.has_ended() {
             return status;
         }
         std::thread::sleep(POLL_INTERVAL);

@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::ReaderOption;
+use crate::commands::interrupt;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
@@ -72,8 +73,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let mut camera = options.reader.open()?;
     if let Some(file) = &options.png {
-        output::answer(&save(&mut camera, file)?)?;
-        return Ok(Outcome::Kept);
+        return output::answer(&save(&mut camera, file)?);
     }
     let stop = options.ends.quiet_stop()?;
     let listener = listen(options.port)?;
@@ -81,7 +81,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "the picture is at http://{} until Ctrl-C",
         listener.local_addr()?
     ));
-    page::serve(&listener, camera, options.duration.map(|it| it.0), &stop)?;
+    interrupt::stop_after(options.duration, &stop);
+    page::serve(&listener, camera, &stop)?;
     Ok(Outcome::Kept)
 }
 

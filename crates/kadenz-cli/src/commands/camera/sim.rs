@@ -11,10 +11,10 @@ use kadenz::camera::sim::{CameraSim, Options as SimOptions, Protocol, Script};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
-use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use crate::commands::interrupt;
 use crate::options::{Span, StdinOption, waiting};
 use crate::output::{self, Outcome};
 
@@ -101,16 +101,15 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         options.size,
         options.rate
     ));
-    let end = options.duration.map(|it| clock::now() + it.0);
-    while !stop.requested() && end.is_none_or(|end| clock::now() < end) {
+    interrupt::stop_after(options.duration, &stop);
+    while !stop.requested() {
         std::thread::sleep(std::time::Duration::from_millis(50));
     }
     output::summary(&Simulated {
         version: Version,
         url: camera.url(),
         sent: camera.log().len(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn plan(options: &Options) -> anyhow::Result<SimOptions> {

@@ -3,8 +3,10 @@
 
 use std::ffi::OsString;
 
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use kadenz::lab::campaign::Plan;
+
+use crate::options::chosen;
 
 /// What a command takes whose run folder a campaign names, and which ends with it.
 const NEEDED: [&str; 2] = ["out", "until-stdin-closes"];
@@ -47,19 +49,11 @@ fn refused(words: &[String], error: &clap::Error) -> anyhow::Error {
     anyhow::anyhow!("`kadenz {}` is no command: {why}", words.join(" "))
 }
 
-fn writes_a_run(mut command: &Command, mut matches: &ArgMatches) -> bool {
-    while let Some((name, inner)) = matches.subcommand() {
-        let Some(chosen) = command.find_subcommand(name) else {
-            return false;
-        };
-        (command, matches) = (chosen, inner);
-    }
-    let has = |option: &str| {
-        command
-            .get_arguments()
-            .any(|it| it.get_long() == Some(option))
-    };
-    NEEDED.iter().all(|it| has(it))
+fn writes_a_run(command: &Command, matches: &ArgMatches) -> bool {
+    let (_, command, _) = chosen(command, matches);
+    let options = command.get_arguments().filter_map(Arg::get_long);
+    let options: Vec<&str> = options.collect();
+    NEEDED.iter().all(|it| options.contains(it))
 }
 
 #[cfg(test)]

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::child;
 use super::interrupt::stop_on_interrupt;
-use crate::options::folder_of_now;
+use crate::options::folder_or_now;
 use crate::output::{self, Outcome};
 
 /// Measure many runs of a command with varying options, and say which option moved what
@@ -83,12 +83,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             let plan = Plan::parse(&text).with_context(wrong)?;
             check::words(&plan).with_context(wrong)?;
             if options.dry_run {
-                output::answer(&Planned::of(&plan))?;
-                return Ok(Outcome::Kept);
+                return output::answer(&Planned::of(&plan));
             }
-            let named = options.out.clone();
-            let default = || folder_of_now(&format!("campaign-{}", plan.folder_name()));
-            Campaign::begin(&named.unwrap_or_else(default), &text)?
+            let name = format!("campaign-{}", plan.folder_name());
+            Campaign::begin(&folder_or_now(options.out.as_deref(), &name), &text)?
         }
         (None, None) => anyhow::bail!("name a plan, or a folder with `--resume`"),
     };

@@ -98,8 +98,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         written: done.written,
         overridden: objections,
         when: access.when_it_counts(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// The alias that a device's memory says.

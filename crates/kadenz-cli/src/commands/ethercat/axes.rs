@@ -90,15 +90,14 @@ pub(crate) fn tell(options: &Tell) -> anyhow::Result<Outcome> {
     let mut running = RunningLoop::open(options.how.running.as_deref())?;
     let status = running.client.axes()?;
     show(&running, &status)?;
-    Ok(outcome(&status))
+    Ok(Outcome::missed_if(status.stopped.is_some()))
 }
 
 pub(crate) fn stop(options: &Stop) -> anyhow::Result<Outcome> {
     let mut running = RunningLoop::open(options.how.running.as_deref())?;
     let by = format!("`kadenz ethercat stop`, process {}", std::process::id());
     let status = running.client.stop(Some(by))?;
-    show(&running, &status)?;
-    Ok(Outcome::Kept)
+    show(&running, &status)
 }
 
 pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
@@ -186,14 +185,7 @@ fn few(all: &[String]) -> String {
     words
 }
 
-const fn outcome(status: &Status) -> Outcome {
-    match status.stopped {
-        Some(_) => Outcome::Missed,
-        None => Outcome::Kept,
-    }
-}
-
-fn show(running: &RunningLoop, status: &Status) -> anyhow::Result<()> {
+fn show(running: &RunningLoop, status: &Status) -> anyhow::Result<Outcome> {
     output::answer(&Axes {
         version: Version,
         name: &running.name,

@@ -111,8 +111,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         #[cfg(target_os = "linux")]
         DeviceAccess::Loop(_) => as_set(&mut access)?,
     };
-    output::answer(&report)?;
-    Ok(Outcome::Kept)
+    output::answer(&report)
 }
 
 fn measured(segment: &mut Segment, options: &Options) -> anyhow::Result<ClockReport> {

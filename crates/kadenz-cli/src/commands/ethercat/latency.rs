@@ -156,8 +156,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             reaction: range(paper::REACTION),
         },
         loops,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// The loops.

@@ -96,8 +96,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         value: r#type.json(&bytes),
         cycle,
         shown: r#type.shown(&bytes),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Written {

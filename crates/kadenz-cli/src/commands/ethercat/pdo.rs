@@ -120,10 +120,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     match options.devices.open()? {
         DeviceAccess::Segment(segment) => on_segment(options, *segment),
         #[cfg(target_os = "linux")]
-        DeviceAccess::Loop(mut running) => {
-            output::answer(&in_loop(options, &mut running)?)?;
-            Ok(Outcome::Kept)
-        }
+        DeviceAccess::Loop(mut running) => output::answer(&in_loop(options, &mut running)?),
     }
 }
 
@@ -160,13 +157,11 @@ fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome
         frames: Some(layout.frames.len()),
     };
     let Some(cycles) = options.watch else {
-        output::answer(&report)?;
-        return Ok(Outcome::Kept);
+        return output::answer(&report);
     };
     output::part(|| report.document());
     watch(&mut segment, &mut met, (cycles, &matched), &mut report)?;
-    output::answer_of_parts(&report)?;
-    Ok(Outcome::Kept)
+    output::answer_of_parts(&report)
 }
 
 /// The process data as a running loop lays it out.

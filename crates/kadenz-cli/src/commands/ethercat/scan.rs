@@ -80,8 +80,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         segment: access.name(),
         devices: met.iter().map(|it| Scanned::of(it, &matched)).collect(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// Matches devices with their ESI files. A device that is not configured yet has the process data of its file.

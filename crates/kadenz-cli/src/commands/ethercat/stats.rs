@@ -91,11 +91,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         return listen(running, end);
     }
     let Some(pause) = options.watch else {
-        match options.devices {
-            true => output::answer(&devices(&mut running)?)?,
-            false => output::answer(&stats(&mut running)?)?,
-        }
-        return Ok(Outcome::Kept);
+        return match options.devices {
+            true => output::answer(&devices(&mut running)?),
+            false => output::answer(&stats(&mut running)?),
+        };
     };
     let stop = interrupt::quietly_stop_on_interrupt()?;
     while goes_on(&stop, end) {

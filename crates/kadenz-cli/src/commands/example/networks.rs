@@ -61,6 +61,5 @@ impl Answer for Networks {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let all = interface::list_broadcast();
-    output::answer(&Networks::new(all, options.interface.as_deref()))?;
-    Ok(Outcome::Kept)
+    output::answer(&Networks::new(all, options.interface.as_deref()))
 }

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{interrupt::stop_on_interrupt, outcome};
-use crate::options::folder_of_now;
+use crate::options::folder_or_now;
 use crate::output::{self, Outcome};
 use steps::Step;
 
@@ -86,8 +86,7 @@ pub(crate) fn run(experiment: &Experiment) -> anyhow::Result<Outcome> {
 }
 
 fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
-    let named = output.out.clone();
-    let folder = named.unwrap_or_else(|| folder_of_now(plan.name));
+    let folder = folder_or_now(output.out.as_deref(), plan.name);
     prepare(&folder)?;
     let stop = stop_on_interrupt()?;
     let mut made = Vec::new();

@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use kadenz::lab::load::LoadRates;
 use kadenz::lab::stop::Stop;
 use kadenz::rt::clock;
 
 use super::tell::number;
 use super::work::Work;
+use crate::options::bar;
 use crate::output;
 
 /// How soon a stop is heard.
@@ -44,15 +45,8 @@ struct LoadProgress {
 impl LoadProgress {
     fn new() -> Self {
         let terminal = output::is_read_now();
-        let bar = match terminal {
-            true => ProgressBar::new_spinner(),
-            false => ProgressBar::hidden(),
-        };
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {elapsed}  {wide_msg}") {
-            bar.set_style(style);
-        }
         Self {
-            bar,
+            bar: bar(terminal, None, "{spinner} {elapsed}  {wide_msg}"),
             every_s: if terminal { 1 } else { LINE_EVERY_S },
             shown_s: 0,
         }

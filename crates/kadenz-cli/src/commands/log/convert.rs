@@ -3,13 +3,12 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kadenz::lab::stop::Stop;
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::table::TableFormat;
 use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
 use kadenz::msg::types::Types;
 
-use super::copying::{self, Copied, Fate};
+use super::copying::{self, Fate};
 use super::cut::SelectionOptions;
 use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
@@ -134,8 +133,6 @@ impl Whole<'_> {
     fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
         let options = self.options;
         let mut dictionary = self.dictionary;
-        let stop = interrupt::stop_on_interrupt()?;
-        let writer = options.output.create(&[&options.log])?;
         let mut change = |entry: &mut Entry| {
             if to_json {
                 return match dictionary.to_json(entry) {
@@ -147,13 +144,10 @@ impl Whole<'_> {
             dictionary.complete(entry);
             Fate::Keep
         };
-        let copied = copy(self.reader, writer, options, &stop, &self.part, &mut change)?;
-        copying::tell(&copied, &options.output.out)?;
-        Ok(if copied.left_out > 0 {
-            Outcome::Incomplete
-        } else {
-            Outcome::Kept
-        })
+        let (output, limits) = (&options.output, options.limits);
+        let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, &mut change);
+        let copied = copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?;
+        Ok(Outcome::Kept.or_incomplete(copied.left_out > 0))
     }
 
     fn into_tables(self, format: TableFormat) -> anyhow::Result<Outcome> {
@@ -168,29 +162,9 @@ impl Whole<'_> {
         let (tables, pending) = target.create(self.dictionary)?;
         let malformed = tables.malformed();
         let writer = Box::new(tables);
-        let mut keep = |_: &mut Entry| Fate::Keep;
-        let copied = copy(self.reader, writer, options, &stop, &self.part, &mut keep)?;
+        let limits = options.limits.limits();
+        let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, |_| Fate::Keep);
+        let copied = copying::copy(self.reader, writer, limits, &stop, &mut judge)?;
         target.end(copied, &pending, malformed.told())
     }
-}
-
-/// Copies the part that was asked for, changed.
-fn copy(
-    reader: &mut dyn LogReader,
-    writer: Box<dyn log::LogWriter>,
-    options: &Options,
-    stop: &Stop,
-    part: &PlayOptions,
-    change: &mut dyn FnMut(&mut Entry) -> Fate,
-) -> anyhow::Result<Copied> {
-    let limits = options.limits.limits();
-    copying::copy(reader, writer, limits, stop, &mut |entry| {
-        if part.until.is_some_and(|until| entry.log_time >= until) {
-            Fate::End
-        } else if part.wants(&entry.channel.name) {
-            change(entry)
-        } else {
-            Fate::Pass
-        }
-    })
 }

@@ -3,14 +3,19 @@
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use kadenz::lab::stop::Stop;
+use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::input::LimitOptions;
+use super::output_file::LogOutputOptions;
+use crate::commands::interrupt;
+use crate::options::bar;
 use crate::output;
 
 /// What was copied.
@@ -50,6 +55,43 @@ pub(crate) enum Fate {
     LeaveOut(String),
     /// The end of what was asked for.
     End,
+}
+
+/// Writes what `judge` keeps into a new log, and tells it.
+pub(crate) fn into_log(
+    reader: &mut dyn LogReader,
+    inputs: &[&Path],
+    output: &LogOutputOptions,
+    limits: LimitOptions,
+    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+) -> anyhow::Result<Copied> {
+    let stop = interrupt::stop_on_interrupt()?;
+    let writer = output.create(inputs)?;
+    let copied = copy(reader, writer, limits.limits(), &stop, judge)?;
+    output::answer(&CopiedLog {
+        copied: &copied,
+        out: &output.out,
+    })?;
+    copied.note();
+    if !copied.complete {
+        output::note("broken off; what was copied until then is a whole log");
+    }
+    Ok(copied)
+}
+
+/// What becomes of a message where a part of the log is wanted: what is in it, `judge` says.
+pub(crate) fn within(
+    part: &PlayOptions,
+    entry: &mut Entry,
+    judge: impl FnOnce(&mut Entry) -> Fate,
+) -> Fate {
+    if part.until.is_some_and(|until| entry.log_time >= until) {
+        Fate::End
+    } else if part.wants(&entry.channel.name) {
+        judge(entry)
+    } else {
+        Fate::Pass
+    }
 }
 
 /// Copies what `judge` keeps, which may change it. Finishes the new log also where that was broken off.
@@ -149,16 +191,6 @@ fn longest(entry: &Entry) -> u64 {
     (HEAD + entry.channel.name.len() + entry.payload.len()) as u64
 }
 
-/// Says what was copied.
-pub(crate) fn tell(copied: &Copied, out: &Path) -> anyhow::Result<()> {
-    output::answer(&CopiedLog { copied, out })?;
-    copied.note();
-    if !copied.complete {
-        output::note("broken off; what was copied until then is a whole log");
-    }
-    Ok(())
-}
-
 impl Answer for CopiedLog<'_> {
     fn document(&self) -> Document {
         let messages = numbers::counted(self.copied.messages, "message");
@@ -220,7 +252,10 @@ impl Working {
         }
         let (done, all) = done();
         if output::is_read_now() {
-            let bar = self.bar.get_or_insert_with(|| bar(self.words));
+            let bar = self.bar.get_or_insert_with(|| {
+                let template = "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left";
+                bar(true, Some(0), template).with_prefix(self.words)
+            });
             bar.set_length(all);
             bar.set_position(done);
         } else if elapsed.as_secs() / LINE_EVERY_S > self.lines {
@@ -228,15 +263,6 @@ impl Working {
             let percent = (done * 100).checked_div(all).unwrap_or(0);
             output::note(&format!("{} {percent} % ...", self.words));
         }
-    }
-}
-
-fn bar(words: &'static str) -> ProgressBar {
-    let bar = ProgressBar::new(0).with_prefix(words);
-    let template = "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left";
-    match ProgressStyle::with_template(template) {
-        Ok(style) => bar.with_style(style),
-        Err(_) => bar,
     }
 }
 

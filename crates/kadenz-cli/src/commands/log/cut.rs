@@ -5,14 +5,13 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::channel::Pattern;
-use kadenz::msg::log;
 use kadenz::msg::log::play::PlayOptions;
+use kadenz::msg::log::{self, Entry};
 
 use super::copying::{self, Fate};
 use super::input::LimitOptions;
 use super::moment::{self, Moment};
 use super::output_file::LogOutputOptions;
-use crate::commands::interrupt;
 use crate::output::Outcome;
 
 /// Write a part of a log: a span of time, some of its channels.
@@ -91,23 +90,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(from) = part.from {
         reader.seek(from)?;
     }
-    let stop = interrupt::stop_on_interrupt()?;
-    let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(
-        reader.as_mut(),
-        writer,
-        options.limits.limits(),
-        &stop,
-        &mut |entry| {
-            if part.until.is_some_and(|until| entry.log_time >= until) {
-                Fate::End
-            } else if part.wants(&entry.channel.name) {
-                Fate::Keep
-            } else {
-                Fate::Pass
-            }
-        },
-    )?;
-    copying::tell(&copied, &options.output.out)?;
+    let (reader, output) = (reader.as_mut(), &options.output);
+    let mut judge = |entry: &mut Entry| copying::within(&part, entry, |_| Fate::Keep);
+    copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
     Ok(Outcome::Kept)
 }

@@ -104,11 +104,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         logs,
     })?;
-    Ok(if any_broken {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(any_broken))
 }
 
 impl Answer for Logs {

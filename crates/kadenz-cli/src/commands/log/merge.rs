@@ -8,7 +8,6 @@ use kadenz::msg::log::merge::Merged;
 use super::copying::{self, Fate};
 use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
-use crate::commands::interrupt;
 use crate::output::Outcome;
 
 /// Make one log of several, in the order of their times.
@@ -37,16 +36,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         readers.push(options.limits.open(path)?);
     }
     let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
-    let stop = interrupt::stop_on_interrupt()?;
-    let writer = options.output.create(&inputs)?;
-    let mut merged = Merged::new(readers);
-    let copied = copying::copy(
-        &mut merged,
-        writer,
-        options.limits.limits(),
-        &stop,
-        &mut |_| Fate::Keep,
-    )?;
-    copying::tell(&copied, &options.output.out)?;
+    let (merged, output) = (&mut Merged::new(readers), &options.output);
+    copying::into_log(merged, &inputs, output, options.limits, &mut |_| Fate::Keep)?;
     Ok(Outcome::Kept)
 }

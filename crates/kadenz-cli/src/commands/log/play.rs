@@ -155,11 +155,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         telling.end(&stop);
     }
     stage.tell(player.lost())?;
-    Ok(if stage.refused > 0 {
-        Outcome::Incomplete
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::Kept.or_incomplete(stage.refused > 0))
 }
 
 fn play_all(

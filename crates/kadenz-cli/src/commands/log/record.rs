@@ -173,11 +173,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let recorded = recorder.finish();
     output::summary(&RecordedLog::of(&recorded))?;
     complain(&recorded);
-    Ok(if recorded.dropped() > 0 || recorded.trouble.is_some() {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(
+        recorded.dropped() > 0 || recorded.trouble.is_some(),
+    ))
 }
 
 impl Options {

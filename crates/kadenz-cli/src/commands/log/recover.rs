@@ -3,11 +3,11 @@
 use std::path::PathBuf;
 
 use clap::Args;
+use kadenz::msg::log::Entry;
 
 use super::copying::{self, Fate};
 use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
-use crate::commands::interrupt;
 use crate::output::Outcome;
 
 /// Make a whole log of one that is damaged, or whose recorder was killed.
@@ -33,15 +33,8 @@ pub(crate) struct Options {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut reader = options.limits.open(&options.log)?;
-    let stop = interrupt::stop_on_interrupt()?;
-    let writer = options.output.create(&[&options.log])?;
-    let copied = copying::copy(
-        reader.as_mut(),
-        writer,
-        options.limits.limits(),
-        &stop,
-        &mut |_| Fate::Keep,
-    )?;
-    copying::tell(&copied, &options.output.out)?;
+    let (reader, output) = (reader.as_mut(), &options.output);
+    let mut judge = |_: &mut Entry| Fate::Keep;
+    copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
     Ok(Outcome::Kept)
 }

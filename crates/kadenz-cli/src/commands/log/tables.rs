@@ -197,11 +197,7 @@ impl Target<'_> {
         output::answer(&told)?;
         told.note();
         let whole = told.copied.left_out == 0 && told.malformed == 0;
-        Ok(if whole {
-            Outcome::Kept
-        } else {
-            Outcome::Incomplete
-        })
+        Ok(Outcome::Kept.or_incomplete(!whole))
     }
 }
 

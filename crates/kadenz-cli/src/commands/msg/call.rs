@@ -85,8 +85,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         fingerprint: fingerprint(&answer),
         answer: decoded.as_ref().map(Value::to_json),
         hex: decoded.is_none().then(|| shown::hex(&answer)),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Called {

@@ -139,10 +139,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         deciding: Some(&["latency"]),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
-    Ok(match all_are_latencies(&counts) {
-        true => outcome,
-        false => Outcome::Incomplete,
-    })
+    Ok(outcome.or_incomplete(!all_are_latencies(&counts)))
 }
 
 impl Options {

@@ -86,11 +86,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         breaks,
         types: all.iter().map(ChangedType::of).collect(),
     })?;
-    Ok(if breaks {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(breaks))
 }
 
 impl Answer for Differences {

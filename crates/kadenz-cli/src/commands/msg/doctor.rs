@@ -47,11 +47,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         works,
         findings,
     })?;
-    Ok(if works {
-        Outcome::Kept
-    } else {
-        Outcome::Missed
-    })
+    Ok(Outcome::missed_if(!works))
 }
 
 impl Answer for Examined {

@@ -127,10 +127,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
     }
     ears.tell_missing();
-    Ok(match left {
-        Some(left) if left > 0 && !ears.stop.requested() => Outcome::Missed,
-        _ => Outcome::Kept,
-    })
+    let is_short = left.is_some_and(|left| left > 0);
+    Ok(Outcome::missed_if(is_short && !ears.stop.requested()))
 }
 
 impl Options {

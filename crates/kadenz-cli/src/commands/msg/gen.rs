@@ -148,11 +148,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         renamed: renamed.into_iter().map(RenamedName::from).collect(),
         checked: options.check,
     })?;
-    Ok(if stale {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(stale))
 }
 
 fn holds(path: &Path, file: &GeneratedFile) -> bool {

@@ -123,10 +123,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let rates = Rates {
         version: Version,
         for_s: ended.since(began) as f64 / 1e9,
-        channels: figures
-            .iter()
-            .map(|it| HeardChannel::of(it, &known, &url))
-            .collect(),
+        channels: HeardChannel::all(&figures, &known, &url),
         asked: options.channel.clone(),
         across_channels: table::loss_across_channels(&losses, &url),
         url,
@@ -159,10 +156,7 @@ impl Options {
             let mut lost = channels.iter().filter_map(|it| it.lost);
             lost.any(|lost| lost > most)
         });
-        match too_slow || too_lossy {
-            true => Outcome::Missed,
-            false => Outcome::Kept,
-        }
+        Outcome::missed_if(too_slow || too_lossy)
     }
 }
 

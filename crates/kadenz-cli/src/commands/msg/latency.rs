@@ -191,10 +191,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         false => outcome::tell(&OutcomeOptions::of(&folder, &options.measure))?,
     };
     // A warning of the run says which side.
-    Ok(match run.ended_by {
-        Some(EndedBy::Failed) => Outcome::Incomplete,
-        _ => told,
-    })
+    Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
 }
 
 impl Options {

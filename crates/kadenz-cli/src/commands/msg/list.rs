@@ -84,10 +84,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     output::answer(&Channels {
         version: Version,
-        channels: figures
-            .iter()
-            .map(|it| HeardChannel::of(it, &known, &url))
-            .collect(),
+        channels: HeardChannel::all(&figures, &known, &url),
         url,
         within: options.duration,
     })?;

@@ -106,8 +106,7 @@ pub(super) fn run(param: &Param) -> anyhow::Result<Outcome> {
         program: asking.program.clone(),
         parameters,
         value_only: !matches!(param, Param::List(_)),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Asking {

@@ -81,10 +81,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         probes: listed,
     })?;
-    Ok(match is_whole || options.names.is_empty() {
-        true => Outcome::Kept,
-        false => Outcome::Missed,
-    })
+    Ok(Outcome::missed_if(!is_whole && !options.names.is_empty()))
 }
 
 fn chosen(names: &[String]) -> anyhow::Result<Vec<&'static Probe>> {

@@ -123,10 +123,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         telling.end(&stop);
     }
     output::answer_as_note(&published)?;
-    Ok(match published.refused {
-        0 => Outcome::Kept,
-        _ => Outcome::Incomplete,
-    })
+    Ok(Outcome::Kept.or_incomplete(published.refused > 0))
 }
 
 impl Options {

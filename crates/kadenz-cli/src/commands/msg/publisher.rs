@@ -86,8 +86,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::json(&PublisherReport {
         published,
         tuning: applied.measures.iter().map(measure_of).collect(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// Sets the flag when it is told to begin, and requests the stop when standard input closes.

@@ -7,17 +7,15 @@ use std::time::Duration;
 
 use clap::Args;
 use indicatif::ProgressBar;
-use kadenz::lab::stop::Stop;
 use kadenz::msg::provider::tcpq::{
     ClientCounters, PORT, ServerCounters, ServerOptions, TcpqServer,
 };
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
-use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use crate::commands::udp;
+use crate::commands::{interrupt, udp};
 use crate::options::{Size, Span, StdinOption};
 use crate::output::{self, Outcome};
 
@@ -87,6 +85,9 @@ pub(super) struct ServerReport {
     left: u64,
     /// Who was connected at the end.
     clients: Vec<ClientCounters>,
+    /// The same, for people.
+    #[serde(skip)]
+    counters: ServerCounters,
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -99,8 +100,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::note("every network of this host reaches it, and it asks nobody for a name");
     }
     let mut live = ServerProgress::new();
-    let until = options.duration.map(|span| clock::now() + span.0);
-    while goes_on(&stop, until) {
+    interrupt::stop_after(options.duration, &stop);
+    while !stop.requested() {
         live.look(&server);
         std::thread::sleep(POLL_INTERVAL);
     }
@@ -115,11 +116,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         refused: counters.refused,
         left: counters.left,
         clients: server.clients(),
+        counters,
     })?;
-    Ok(match counters.dropped {
-        0 => Outcome::Kept,
-        _ => Outcome::Missed,
-    })
+    Ok(Outcome::missed_if(counters.dropped > 0))
 }
 
 impl Options {
@@ -170,10 +169,6 @@ fn remedy(kind: ErrorKind, address: SocketAddr) -> String {
 
 /// How soon a stop is heard, and how often the counters are looked at.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-
-fn goes_on(stop: &Stop, until: Option<MonotonicTime>) -> bool {
-    !stop.requested() && until.is_none_or(|until| clock::now() < until)
-}
 
 /// The counters, live on a terminal; without one, who loses messages is told when that begins.
 struct ServerProgress {
@@ -250,14 +245,6 @@ fn words(counters: &ServerCounters) -> String {
 
 impl Answer for ServerReport {
     fn document(&self) -> Document {
-        words(&ServerCounters {
-            messages: self.messages,
-            delivered: self.delivered,
-            dropped: self.dropped,
-            refused: self.refused,
-            left: self.left,
-            clients: self.clients.len() as u64,
-        })
-        .into()
+        words(&self.counters).into()
     }
 }

@@ -114,7 +114,12 @@ struct HeardSender {
 }
 
 impl HeardChannel {
-    pub(super) fn of(figures: &ChannelFigures, known: &KnownTypes, url: &str) -> Self {
+    /// Of each channel.
+    pub(super) fn all(all: &[ChannelFigures], known: &KnownTypes, url: &str) -> Vec<Self> {
+        all.iter().map(|it| Self::of(it, known, url)).collect()
+    }
+
+    fn of(figures: &ChannelFigures, known: &KnownTypes, url: &str) -> Self {
         let (pace, loss) = (figures.pace, figures.loss);
         let jitter = pace.and_then(|pace| pace.jitter);
         let senders = figures.senders.iter();

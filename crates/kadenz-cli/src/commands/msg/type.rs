@@ -65,8 +65,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         types: wanted.into_iter().map(|it| of(&types, it)).collect(),
         with_text: options.name.is_some(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for DescribedTypes {

@@ -93,12 +93,12 @@ impl ProgramExit {
             signal: signal(status),
         }
     }
+}
 
-    /// The code that a shell gives for it.
-    pub(super) fn as_a_shell_says(self) -> u8 {
-        let code = self.code.or(self.signal.map(|signal| 128 + signal));
-        code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)
-    }
+/// The code that a shell gives for it.
+pub(crate) fn as_a_shell_says(status: ExitStatus) -> u8 {
+    let code = status.code().or(signal(status).map(|it| 128 + it));
+    code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)
 }
 
 #[cfg(unix)]

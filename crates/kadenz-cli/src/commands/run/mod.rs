@@ -2,7 +2,6 @@
 
 mod granted;
 
-use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::io::ErrorKind;
 use std::path::PathBuf;
@@ -11,16 +10,16 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz::lab::session::{self, Cover, SessionPlan};
+use kadenz::lab::session::{self, Cover};
 use kadenz::lab::watch::{self, WatchPlan, WatchSetup, Watching};
-use kadenz::rt::clock::ClockKind;
 use kadenz::rt::launch::{self, Awake, Launch, LaunchError, Program};
 use kadenz::rt::shield::Shield;
 use kadenz::rt::tuning::{CpuSet, Measure, Policy};
 
+pub(crate) use self::granted::as_a_shell_says;
 use self::granted::{ProgramExit, RunReport};
 use super::outcome;
-use crate::options::{CpuList, POLICIES, Span, command_line, complete, folder_of_now, request};
+use crate::options::{CpuList, POLICIES, Span, complete, session_plan};
 use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and say what it was granted.
@@ -184,9 +183,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if let Some(watching) = watching {
         end_watching(watching);
     }
-    let ended = ProgramExit::of(status.context("cannot tell how the program ended")?);
-    write_report(options, Some(program.pid()), &measures, Some(ended));
-    Ok(Outcome::Program(ended.as_a_shell_says()))
+    let status = status.context("cannot tell how the program ended")?;
+    let ended = Some(ProgramExit::of(status));
+    write_report(options, Some(program.pid()), &measures, ended);
+    Ok(Outcome::Program(as_a_shell_says(status)))
 }
 
 fn start(options: &Options, place: &ProgramPlacement) -> Result<Program, LaunchError> {
@@ -265,22 +265,9 @@ fn prepare(options: &Options) -> anyhow::Result<WatchSetup> {
         "`--every {}` is too short: reading the counters takes a part of that; 1ms at least",
         options.every
     );
-    let out = options.out.clone();
-    let parameters = BTreeMap::from([
-        ("every".to_owned(), options.every.to_string().into()),
-        ("program".to_owned(), options.shown().into()),
-    ]);
-    let session = SessionPlan {
-        out: out.unwrap_or_else(|| folder_of_now("run")),
-        experiment: "run",
-        command: command_line(),
-        request: request(),
-        parameters,
-        interval: Duration::from_secs(1),
-        raw: false,
-        clock: ClockKind::Monotonic,
-        examine: true,
-    };
+    let mut session = session_plan("run", options.out.as_deref());
+    session.set("every", options.every.to_string());
+    session.set("program", options.shown());
     let every = options.every.0;
     Ok(watch::prepare(WatchPlan { session, every })?)
 }

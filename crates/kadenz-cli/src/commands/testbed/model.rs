@@ -109,8 +109,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         },
     };
     let modelled = waiting("modelling", || model::run(&topology, &asking))?;
-    output::answer(&times(&topology, &asking, &modelled, options.each))?;
-    Ok(Outcome::Kept)
+    output::answer(&times(&topology, &asking, &modelled, options.each))
 }
 
 fn times(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) -> ModelledTimes {

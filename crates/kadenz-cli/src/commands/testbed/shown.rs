@@ -81,8 +81,7 @@ pub(super) fn list(_: &TestbedListOptions) -> anyhow::Result<Outcome> {
     output::answer(&Topologies {
         version: Version,
         topologies,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Topologies {
@@ -98,8 +97,7 @@ impl Answer for Topologies {
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
     // What is wrong is said, also where the text alone is wanted.
     let (text, topology) = named::with_text(&options.topology)?;
-    output::answer_or_data(&shown(&topology, text), |it| &it.text)?;
-    Ok(Outcome::Kept)
+    output::answer_or_data(&shown(&topology, text), |it| &it.text)
 }
 
 impl Answer for ShownTopology {

@@ -219,11 +219,7 @@ fn tell(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
     if !output::is_json() {
         output::note(&outcome::whereabouts(folder, Some(&page)));
     }
-    Ok(if interrupted {
-        Outcome::Incomplete
-    } else {
-        judge(&matrix, plan.cells_left_out)
-    })
+    Ok(judge(&matrix, plan.cells_left_out).or_incomplete(interrupted))
 }
 
 /// Kept if some combination keeps the deadline. Without those that could not be had, a matrix in

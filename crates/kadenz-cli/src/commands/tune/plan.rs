@@ -1,6 +1,5 @@
 //! What the options come to: cells, loads, rounds, and how long all of it takes.
 
-use std::collections::BTreeMap;
 use std::time::Duration;
 
 use anyhow::Context as _;
@@ -10,14 +9,12 @@ use kadenz::record::run::matrix::{Combination, Load, Measure};
 use kadenz::record::run::tune::Tune;
 use kadenz::report::numbers;
 use kadenz::report::verdict::Plan;
-use kadenz::rt::clock::ClockKind;
 use kadenz::rt::doctor::Machine;
 use kadenz::rt::host::Root;
-use serde_json::Value;
 
 use super::rights::{self, Refused};
 use super::{LoadChoice, Options};
-use crate::options::{CpuList, Span, command_line, folder_of_now, request};
+use crate::options::{CpuList, Span, session_plan};
 use crate::output;
 
 /// How long a round runs before its first beat counts: the first wake-ups of a process fault pages
@@ -73,8 +70,16 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
         rounds,
     };
     announce(&schedule, options, per_cell, round);
-    let mut parameters = parameters(options, &schedule, &refused, shield.as_ref(), round);
-    parameters.insert("cells_asked".to_owned(), list(&asked));
+    let mut session = session_plan("tune", options.out.as_deref());
+    set_parameters(&mut session, options, &schedule, round);
+    session.set("cells_asked", list(&asked));
+    if let Some(cpus) = &shield {
+        session.set("shield", cpus.set().to_string());
+    }
+    if !refused.is_empty() {
+        let words: Vec<String> = refused.iter().map(Refused::words).collect();
+        session.set("not_granted", words);
+    }
     let tune = Tune {
         claim_percent: options.confidence,
         loads: schedule.loads.clone(),
@@ -86,17 +91,6 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
             .filter_map(|cpu| cpu.try_into().ok())
             .collect(),
         not_granted: refused.iter().map(Refused::noted).collect(),
-    };
-    let session = SessionPlan {
-        out: options.out.clone().unwrap_or_else(|| folder_of_now("tune")),
-        experiment: "tune",
-        command: command_line(),
-        request: request(),
-        parameters,
-        interval: Duration::from_secs(1),
-        raw: false,
-        clock: ClockKind::Monotonic,
-        examine: true,
     };
     Ok(TunePlan {
         matrix: MatrixPlan {
@@ -200,49 +194,32 @@ fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: D
     ));
 }
 
-fn list(words: &[impl ToString]) -> Value {
+fn list(words: &[impl ToString]) -> String {
     let words: Vec<String> = words.iter().map(ToString::to_string).collect();
-    words.join(",").into()
+    words.join(",")
 }
 
-fn parameters(
+fn set_parameters(
+    session: &mut SessionPlan,
     options: &Options,
     schedule: &Schedule,
-    refused: &[Refused],
-    shield: Option<&CpuList>,
     round: Duration,
-) -> BTreeMap<String, Value> {
+) {
     let loads = schedule.loads.iter().map(|load| load.name());
-    let mut parameters = BTreeMap::from([
-        ("rate".to_owned(), format!("{:#}", options.rate).into()),
-        ("deadline".to_owned(), options.deadline.to_string().into()),
-        ("cells".to_owned(), list(&schedule.cells)),
-        ("loads".to_owned(), list(&loads.collect::<Vec<_>>())),
-        ("pace".to_owned(), options.pace.to_string().into()),
-        ("round".to_owned(), Span(round).to_string().into()),
-        ("rounds".to_owned(), schedule.rounds.into()),
-        ("warm_up".to_owned(), Span(WARM_UP).to_string().into()),
-        (
-            "confidence".to_owned(),
-            options.confidence.to_string().into(),
-        ),
-        ("priority".to_owned(), options.priority.into()),
-        (
-            "spin_margin".to_owned(),
-            options.spin_margin.to_string().into(),
-        ),
-    ]);
+    session.set("rate", format!("{:#}", options.rate));
+    session.set("deadline", options.deadline.to_string());
+    session.set("cells", list(&schedule.cells));
+    session.set("loads", list(&loads.collect::<Vec<_>>()));
+    session.set("pace", options.pace.to_string());
+    session.set("round", Span(round).to_string());
+    session.set("rounds", schedule.rounds);
+    session.set("warm_up", Span(WARM_UP).to_string());
+    session.set("confidence", options.confidence.to_string());
+    session.set("priority", options.priority);
+    session.set("spin_margin", options.spin_margin.to_string());
     if let Some(bus) = &options.bus {
-        parameters.insert("bus".to_owned(), bus.to_string().into());
+        session.set("bus", bus.to_string());
     }
-    if let Some(cpus) = shield {
-        parameters.insert("shield".to_owned(), cpus.set().to_string().into());
-    }
-    if !refused.is_empty() {
-        let words: Vec<String> = refused.iter().map(Refused::words).collect();
-        parameters.insert("not_granted".to_owned(), words.into());
-    }
-    parameters
 }
 
 #[cfg(test)]

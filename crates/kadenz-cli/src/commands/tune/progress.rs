@@ -2,11 +2,12 @@
 
 use std::time::{Duration, Instant};
 
-use indicatif::{ProgressBar, ProgressStyle};
+use indicatif::ProgressBar;
 use kadenz::lab::matrix::{Visit, series_names};
 use kadenz::record::run::model::Run;
 use kadenz::report::numbers;
 
+use crate::options::bar;
 use crate::output;
 
 /// Time between two lines where there is no terminal.
@@ -41,11 +42,8 @@ impl Estimate {
 impl MatrixProgress {
     pub(super) fn new(total: usize) -> Self {
         let bar = output::is_read_now().then(|| {
-            let bar = ProgressBar::new(total as u64);
             let template = "{spinner} [{bar:30}] {pos} of {len} rounds  {msg}";
-            if let Ok(style) = ProgressStyle::with_template(template) {
-                bar.set_style(style);
-            }
+            let bar = bar(true, Some(total as u64), template);
             bar.enable_steady_tick(Duration::from_millis(200));
             bar
         });

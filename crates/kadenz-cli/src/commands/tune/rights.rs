@@ -47,14 +47,19 @@ impl Refused {
         }
     }
 
-    fn of(measure: Measure, refusal: &tuning::Measure) -> Self {
-        let reason = refusal.reason.clone();
+    fn new(measure: Measure, reason: String, remedy: Option<String>) -> Self {
         Self {
             measure,
-            reason: reason.unwrap_or_else(|| "no reason was given".to_owned()),
-            remedy: refusal.remedy.clone(),
+            reason,
+            remedy,
             moot: false,
         }
+    }
+
+    fn of(measure: Measure, refusal: &tuning::Measure) -> Self {
+        let reason = refusal.reason.clone();
+        let reason = reason.unwrap_or_else(|| "no reason was given".to_owned());
+        Self::new(measure, reason, refusal.remedy.clone())
     }
 }
 
@@ -97,10 +102,8 @@ pub(super) fn refused(
 fn idle_refused(root: &Root) -> Option<Refused> {
     if let Some(reason) = idle::nothing_to_hold_off(root) {
         return Some(Refused {
-            measure: Measure::Idle,
-            reason,
-            remedy: None,
             moot: true,
+            ..Refused::new(Measure::Idle, reason, None)
         });
     }
     let tuning = Tuning {
@@ -116,21 +119,13 @@ fn idle_refused(root: &Root) -> Option<Refused> {
 
 fn shield_refused(cpus: Option<&CpuList>) -> Option<Refused> {
     let Some(cpus) = cpus else {
-        return Some(Refused {
-            measure: Measure::Cpu,
-            reason: "this machine has one CPU, and none to give away".to_owned(),
-            remedy: None,
-            moot: false,
-        });
+        let reason = "this machine has one CPU, and none to give away".to_owned();
+        return Some(Refused::new(Measure::Cpu, reason, None));
     };
     // Raised and lowered again before the first round.
     let refusal = shield::raise(&cpus.set()).err()?;
-    Some(Refused {
-        measure: Measure::Cpu,
-        reason: refusal.to_string(),
-        remedy: refusal.remedy(),
-        moot: false,
-    })
+    let (reason, remedy) = (refusal.to_string(), refusal.remedy());
+    Some(Refused::new(Measure::Cpu, reason, remedy))
 }
 
 #[cfg(test)]

@@ -93,8 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::answer(&Discovered {
         version: Version,
         devices: devices.collect(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Discovered {

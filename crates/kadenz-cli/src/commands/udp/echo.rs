@@ -140,8 +140,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         address: address.to_string(),
         echoed: device.echoed(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// Tunes this thread, if that was asked for: who started it may have done so already.

@@ -23,19 +23,13 @@ const MAX_ASKING: Duration = Duration::from_secs(2);
 const MAX_ANSWERING: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Serves the page until the span is over or somebody stops it.
-pub(super) fn serve(
-    listener: &TcpListener,
-    camera: Camera,
-    span: Option<Duration>,
-    stop: &Stop,
-) -> io::Result<()> {
+/// Serves the page until somebody stops it.
+pub(super) fn serve(listener: &TcpListener, camera: Camera, stop: &Stop) -> io::Result<()> {
     listener.set_nonblocking(true)?;
-    let end = span.map(|span| clock::now() + span);
     let camera = &Mutex::new(camera);
     let mut connections = Connections::new(MAX_CLIENTS);
     std::thread::scope(|scope| {
-        while !stop.requested() && end.is_none_or(|end| clock::now() < end) {
+        while !stop.requested() {
             let Ok((client, _)) = listener.accept() else {
                 std::thread::sleep(POLL_INTERVAL);
                 continue;

@@ -175,7 +175,7 @@ impl Printer {
             return Ok(output::data(&report.line()));
         }
         if self.is_one {
-            return output::answer(&report).map(|()| true);
+            return output::answer(&report).map(|_| true);
         }
         Ok(output::next_answer(&report)?.is_read())
     }

@@ -157,8 +157,7 @@ pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
             r#type,
             address,
         },
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 fn ensure_answered(address: RegisterAddress, registers: &[DeviceRegisters]) -> anyhow::Result<()> {

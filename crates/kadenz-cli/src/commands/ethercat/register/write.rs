@@ -119,8 +119,7 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
             device.label()
         ),
         device,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// What the register reads then: it may act and show another value. Process memory is not read, where a SyncManager may

@@ -2,7 +2,7 @@
 
 use kadenz::lab::measuring::Measuring;
 use kadenz::report::matrix::paper;
-use kadenz::report::matrix::{Combination, Load, Periods};
+use kadenz::report::matrix::{Combination, Load, Measure, Periods};
 use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
@@ -12,25 +12,20 @@ use kadenz::rt::tuning::Policy;
 use crate::commands::msg::table::table;
 use kadenz::ethercat::CycleSeries;
 
-/// The letters of `kadenz tune` for what was asked of the machine: `PMCS`, `none`.
-pub(super) fn letters(measuring: &Measuring) -> String {
+/// What was asked of the machine, as `kadenz tune` names it: `PMCS`, `none`.
+pub(super) fn combination(measuring: &Measuring) -> Combination {
     let asked = [
-        (measuring.tuning.policy != Policy::Other, 'P'),
-        (measuring.tuning.lock_memory, 'M'),
-        (measuring.shield.is_some(), 'C'),
-        (measuring.sleeper == SleeperKind::Spin, 'S'),
-        (measuring.tuning.cpu_dma_latency_us == Some(0), 'I'),
+        (measuring.tuning.policy != Policy::Other, Measure::Priority),
+        (measuring.tuning.lock_memory, Measure::Memory),
+        (measuring.shield.is_some(), Measure::Cpu),
+        (measuring.sleeper == SleeperKind::Spin, Measure::Spin),
+        (
+            measuring.tuning.cpu_dma_latency_us == Some(0),
+            Measure::Idle,
+        ),
     ];
-    let letters: String = asked
-        .iter()
-        .filter(|(is, _)| *is)
-        .map(|(_, it)| it)
-        .collect();
-    if letters.is_empty() {
-        "none".to_owned()
-    } else {
-        letters
-    }
+    let asked = asked.into_iter().filter(|(is, _)| *is);
+    asked.fold(Combination::NONE, |all, (_, it)| all.with(it))
 }
 
 /// The share of the lowest control periods that each row of Yoon keeps; the last keeps all.
@@ -44,10 +39,13 @@ const SHARES: [Option<Percent>; 5] = [
 
 /// A table in Yoon's rows; `None` without a period. Where Yoon has not measured the like, ours
 /// stands alone.
-pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>) -> Option<String> {
+pub(super) fn beside_the_paper(
+    run: &Summary,
+    asked: Combination,
+    load: Option<Load>,
+) -> Option<String> {
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
-    let column = letters.parse::<Combination>().ok();
-    let column = column.and_then(|it| Combination::PAPER.iter().position(|other| *other == it));
+    let column = Combination::PAPER.iter().position(|it| *it == asked);
     let published = load.zip(column);
     let rows = SHARES.into_iter().enumerate().map(|(place, share)| {
         let ours = periods.row(share);
@@ -75,7 +73,7 @@ pub(super) fn beside_the_paper(run: &Summary, letters: &str, load: Option<Load>)
             head.extend(["Yoon2009: max", "mean", "SD"]);
             let figure = paper::table(load).figure;
             format!(
-                "figure {figure} of Yoon, column {letters}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
+                "figure {figure} of Yoon, column {asked}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
             )
         }
         None => "Yoon has no such column".to_owned(),

@@ -192,7 +192,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let settings = settings(options, file.as_ref())?;
     let measuring = measuring(options, &settings)?;
     let folder = measuring.session.out.clone();
-    let letters = figure::letters(&measuring);
+    let asked = figure::combination(&measuring);
     let stop = options.measure.stop()?;
     let report = drive::drive(options, file, &measuring, &settings, &stop)?;
     if !output::is_json() {
@@ -201,7 +201,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Some(LoadKind::Heavy) => Some(Load::Heavy),
             Some(_) => None,
         };
-        let table = figure::beside_the_paper(&Summary::of_run(&folder)?, &letters, load);
+        let table = figure::beside_the_paper(&Summary::of_run(&folder)?, asked, load);
         output::say(&table.unwrap_or_default());
         output::say(&format!("{report}\n"));
     }

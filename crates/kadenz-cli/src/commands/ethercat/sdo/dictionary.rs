@@ -119,8 +119,7 @@ fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Resu
         segment: answered.segment,
         device: answered.device,
         objects,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// An object with all of its entries, or the one that is wanted.

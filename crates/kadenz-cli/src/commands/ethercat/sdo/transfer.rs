@@ -185,8 +185,7 @@ fn answer(answered: AnsweringDevice, entry: Address, done: Transferred) -> anyho
         bytes: value::hex(&done.bytes),
         shown: done.r#type.shown(&done.bytes),
         name: done.name,
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 impl Answer for Transfer {

@@ -91,8 +91,7 @@ pub(super) fn run(options: &SiiReadOptions) -> anyhow::Result<Outcome> {
     }
     let mut report = SiiReport::of(access.name(), device, &bytes)?;
     report.dump = options.hex.then_some(bytes);
-    output::answer(&report)?;
-    Ok(Outcome::Kept)
+    output::answer(&report)
 }
 
 impl SiiReport {

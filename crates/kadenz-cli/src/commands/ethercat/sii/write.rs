@@ -100,10 +100,7 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
     let objections = checks::objections(&image, &known);
     weigh(&device, &objections, options.force)?;
     let words = write(&mut access, &device, &image).with_context(|| device.label())?;
-    let outcome = match words.left {
-        0 => Outcome::Kept,
-        _ => Outcome::Incomplete,
-    };
+    let outcome = Outcome::Kept.or_incomplete(words.left > 0);
     output::answer(&SiiWrite {
         version: Version,
         segment: access.name(),

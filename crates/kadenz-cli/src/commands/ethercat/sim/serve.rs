@@ -129,8 +129,7 @@ pub(super) fn serve(
         }
     }
     drop(cables);
-    output::answer(&report(&mut server))?;
-    Ok(Outcome::Kept)
+    output::answer(&report(&mut server))
 }
 
 /// The interfaces that the segment answers on, each with the other end of the cable that is made for it.

@@ -10,28 +10,16 @@ pub(super) struct Contestant {
     pub(super) name: &'static str,
     /// What it is, in words.
     pub(super) what: &'static str,
-    way: ContestantKind,
+    /// The probe that measures it; ours have none.
+    probe: Option<&'static str>,
+    /// Where both sides meet, unless it is the probe's own place.
+    url: Option<&'static str>,
+    /// The server at that place.
+    server: Option<ServerKind>,
     /// Of ours: the clients of others that speak the same wire, or move messages the same way.
     pub(super) beside: &'static [&'static str],
     /// What was measured of it on another machine, 200 B at 1 kHz, ordinary and at FIFO 80: p50/p90/p99/p99.9/max in us.
     pub(super) published: Option<[&'static str; 2]>,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum ContestantKind {
-    /// One of our providers, by its URL.
-    Ours {
-        url: &'static str,
-        server: Option<ServerKind>,
-    },
-    /// The probe of that name.
-    Probe,
-    /// A probe at another place than its own.
-    ProbeAt {
-        probe: &'static str,
-        url: &'static str,
-        server: Option<ServerKind>,
-    },
 }
 
 /// What a ROS node has to say of a topic; the bytes are ours.
@@ -42,7 +30,9 @@ const fn ours(name: &'static str, what: &'static str, url: &'static str) -> Cont
     Contestant {
         name,
         what,
-        way: ContestantKind::Ours { url, server: None },
+        probe: None,
+        url: Some(url),
+        server: None,
         beside: &[],
         published: None,
     }
@@ -50,7 +40,8 @@ const fn ours(name: &'static str, what: &'static str, url: &'static str) -> Cont
 
 const fn probe(name: &'static str, what: &'static str) -> Contestant {
     Contestant {
-        way: ContestantKind::Probe,
+        probe: Some(name),
+        url: None,
         ..ours(name, what, "")
     }
 }
@@ -63,19 +54,16 @@ const fn probe_at(
     server: Option<ServerKind>,
 ) -> Contestant {
     Contestant {
-        way: ContestantKind::ProbeAt { probe, url, server },
-        ..ours(name, what, "")
+        probe: Some(probe),
+        server,
+        ..ours(name, what, url)
     }
 }
 
 impl Contestant {
     const fn at(self, server: ServerKind) -> Self {
-        let ContestantKind::Ours { url, .. } = self.way else {
-            return self;
-        };
-        let server = Some(server);
         Self {
-            way: ContestantKind::Ours { url, server },
+            server: Some(server),
             ..self
         }
     }
@@ -93,52 +81,32 @@ impl Contestant {
 
     /// The options of `kadenz msg latency` that mean it.
     pub(super) fn options(&self) -> String {
-        match self.way {
-            ContestantKind::Probe => format!("--with {}", self.name),
-            ContestantKind::ProbeAt {
-                probe,
-                url,
-                server: None,
-            } => format!("--with {probe} --url {url}"),
-            ContestantKind::ProbeAt {
-                probe,
-                url,
-                server: Some(server),
-            } => format!("--with {probe} --url {url} --serve {server}"),
-            ContestantKind::Ours { url, server: None } => format!("--url {url}"),
-            ContestantKind::Ours {
-                url,
-                server: Some(server),
-            } => format!("--url {url} --serve {server}"),
-        }
+        let server = self.server.map(ServerKind::name);
+        let words = [("with", self.probe), ("url", self.url), ("serve", server)];
+        let words = words.into_iter();
+        let words = words.filter_map(|(option, value)| Some(format!("--{option} {}", value?)));
+        words.collect::<Vec<_>>().join(" ")
     }
 
     /// Why it cannot be measured here; it is built on the way.
     pub(super) fn missing(&self) -> Option<String> {
-        let server = match self.way {
-            ContestantKind::Ours { url, server } => {
-                let scheme = url.split(':').next().unwrap_or_default();
-                if !SCHEMES.contains(&scheme) {
-                    return Some(format!(
-                        "this program was built without it: cargo build --features {scheme}"
-                    ));
-                }
-                server
+        let mut server = self.server;
+        if let Some(probe) = self.probe {
+            let probe = probes::probe(probe)?;
+            if let Some(why) = unbuilt(probe) {
+                return Some(why);
             }
-            ContestantKind::Probe => {
-                let probe = probes::probe(self.name)?;
-                if let Some(why) = unbuilt(probe) {
-                    return Some(why);
-                }
-                probe.server
+            if self.url.is_none() {
+                server = probe.server;
             }
-            ContestantKind::ProbeAt { probe, server, .. } => {
-                if let Some(why) = unbuilt(probes::probe(probe)?) {
-                    return Some(why);
-                }
-                server
+        } else {
+            let scheme = self.url?.split(':').next().unwrap_or_default();
+            if !SCHEMES.contains(&scheme) {
+                return Some(format!(
+                    "this program was built without it: cargo build --features {scheme}"
+                ));
             }
-        };
+        }
         let absent = server.filter(|it| !it.is_here())?;
         Some(format!(
             "the server {absent} is not here: {}",
@@ -148,12 +116,9 @@ impl Contestant {
 
     /// Whether it can carry such messages to so many subscribers.
     pub(super) fn fits(&self, bytes: u64, subscribers: u16) -> bool {
-        match (self.way, probes::probe(self.name)) {
-            (ContestantKind::Probe, Some(probe)) => {
-                bytes <= probe.max_bytes as u64 && subscribers <= probe.max_subscribers
-            }
-            _ => true,
-        }
+        probes::probe(self.name).is_none_or(|probe| {
+            bytes <= probe.max_bytes as u64 && subscribers <= probe.max_subscribers
+        })
     }
 }
 
@@ -276,14 +241,9 @@ mod tests {
         let names: std::collections::BTreeSet<_> = ALL.iter().map(|it| it.name).collect();
         assert_eq!(names.len(), ALL.len());
         for it in ALL {
-            match it.way {
-                ContestantKind::Probe => assert!(probes::probe(it.name).is_some(), "{}", it.name),
-                ContestantKind::ProbeAt { probe, .. } => {
-                    assert!(probes::probe(probe).is_some(), "{}", it.name);
-                }
-                ContestantKind::Ours { .. } => {
-                    assert!(it.name.starts_with("kadenz-"), "{}", it.name);
-                }
+            match it.probe {
+                Some(probe) => assert!(probes::probe(probe).is_some(), "{}", it.name),
+                None => assert!(it.name.starts_with("kadenz-"), "{}", it.name),
             }
             assert!(
                 it.beside.iter().all(|name| names.contains(name)),

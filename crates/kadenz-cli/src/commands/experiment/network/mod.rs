@@ -98,7 +98,10 @@ fn plan(options: &Options) -> ExperimentPlan {
 fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
     let folder = parts::folder(part, leg, round);
     let Leg {
-        topology, command, ..
+        topology,
+        command,
+        options,
+        ..
     } = leg;
     // A cut comes after five seconds and lasts two.
     let lasting = match part {
@@ -106,7 +109,7 @@ fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
         _ => lasting,
     };
     let line = format!(
-        "testbed run {topology} --out {{out}}/{folder}-testbed -- kadenz {command} --duration {lasting}"
+        "testbed run {topology} --out {{out}}/{folder}-testbed -- kadenz {command} {options} --duration {lasting}"
     );
     Step::new(folder, &line)
 }

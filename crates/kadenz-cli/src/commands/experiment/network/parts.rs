@@ -10,6 +10,8 @@ pub(super) struct Leg {
     pub(super) topology: &'static str,
     /// What runs there, without duration and folder.
     pub(super) command: &'static str,
+    /// Further options of it.
+    pub(super) options: &'static str,
 }
 
 const fn leg(name: &'static str, topology: &'static str, command: &'static str) -> Leg {
@@ -17,6 +19,13 @@ const fn leg(name: &'static str, topology: &'static str, command: &'static str) 
         name,
         topology,
         command,
+        options: "",
+    }
+}
+
+impl Leg {
+    const fn with(self, options: &'static str) -> Self {
+        Self { options, ..self }
     }
 }
 
@@ -39,50 +48,24 @@ const SPEEDS: &[Leg] = &[
 ];
 
 /// An answer counts as lost after ten seconds only: a host that stands still for one loses nothing.
+const BURST: &str = "udp burst --to {broadcast} --devices 40 --size 200B --policy fifo:80 --timeout 10s --no-samples";
+
 const DEVICES: &[Leg] = &[
-    leg(
-        "100Hz",
-        "forty-devices",
-        "udp burst --to {broadcast} --devices 40 --rate 100Hz --size 200B --policy fifo:80 --timeout 10s --no-samples",
-    ),
-    leg(
-        "1kHz",
-        "forty-devices",
-        "udp burst --to {broadcast} --devices 40 --rate 1kHz --size 200B --policy fifo:80 --timeout 10s --no-samples",
-    ),
+    leg("100Hz", "forty-devices", BURST).with("--rate 100Hz"),
+    leg("1kHz", "forty-devices", BURST).with("--rate 1kHz"),
 ];
 
+const SEND: &str = "udp send --to {device} --rate 1kHz --size 200B";
+
 const SENDERS: &[Leg] = &[
-    leg(
-        "ordinary",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B",
-    ),
-    leg(
-        "fifo",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper nanosleep",
-    ),
-    leg(
-        "fifo-block",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper nanosleep --receive block",
-    ),
-    leg(
-        "fifo-spin",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin",
-    ),
-    leg(
-        "fifo-spin-closed",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin --loop closed",
-    ),
-    leg(
-        "fifo-busy-poll-closed",
-        "baseline",
-        "udp send --to {device} --rate 1kHz --size 200B --policy fifo:80 --sleeper spin --loop closed --busy-poll",
-    ),
+    leg("ordinary", "baseline", SEND),
+    leg("fifo", "baseline", SEND).with("--policy fifo:80 --sleeper nanosleep"),
+    leg("fifo-block", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper nanosleep --receive block"),
+    leg("fifo-spin", "baseline", SEND).with("--policy fifo:80 --sleeper spin"),
+    leg("fifo-spin-closed", "baseline", SEND).with("--policy fifo:80 --sleeper spin --loop closed"),
+    leg("fifo-busy-poll-closed", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper spin --loop closed --busy-poll"),
 ];
 
 const TRAFFIC: &[Leg] = &[

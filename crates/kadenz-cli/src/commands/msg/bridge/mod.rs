@@ -103,11 +103,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         ways,
     })?;
-    Ok(if lossy {
-        Outcome::Missed
-    } else {
-        Outcome::Kept
-    })
+    Ok(Outcome::missed_if(lossy))
 }
 
 impl Options {

@@ -41,6 +41,11 @@ pub(super) struct Carried {
 /// A bridge from one bus to another, in one direction.
 pub(super) struct OneWayBridge {
     ears: Ears,
+    way: Way,
+}
+
+/// What messages meet on their way; a message itself is lent by the ears.
+struct Way {
     outlet: Arc<Mutex<Box<dyn Outlet>>>,
     own: Option<SenderId>,
     /// What was sent to the bus that this way comes from.
@@ -61,8 +66,7 @@ impl OneWayBridge {
         both: bool,
     ) -> Self {
         let is_asked_for = both && to.own.is_none();
-        Self {
-            ears,
+        let way = Way {
             outlet,
             own: from.own,
             sent_here: Arc::clone(&from.sent),
@@ -73,47 +77,31 @@ impl OneWayBridge {
                 to: to.bus.url().to_owned(),
                 ..Carried::default()
             },
-        }
+        };
+        Self { ears, way }
     }
 
     /// Carries until the end.
     pub(super) fn carry(&mut self) -> Carried {
         loop {
             match self.ears.next(None) {
-                Came::Message(raw) => {
-                    let way = OneMessage {
-                        outlet: &self.outlet,
-                        own: self.own,
-                        sent_here: &self.sent_here,
-                        sent_there: self.sent_there.as_deref(),
-                        throttle: self.throttle.as_mut(),
-                        carried: &mut self.carried,
-                    };
-                    way.carry(&raw);
-                }
+                Came::Message(raw) => self.way.carry(&raw),
                 Came::Nothing => {}
                 Came::End => break,
             }
         }
         let counters = self.ears.counters();
         let inlet = self.ears.bus.inlet_counters();
-        self.carried.unheard = counters.dropped_oldest + counters.dropped_newest + inlet.overrun;
-        self.carried.clone()
+        let dropped = counters.dropped_oldest + counters.dropped_newest;
+        Carried {
+            unheard: dropped + inlet.overrun,
+            ..self.way.carried.clone()
+        }
     }
 }
 
-/// What one message meets on its way; the message itself is lent by the ears.
-struct OneMessage<'a> {
-    outlet: &'a Mutex<Box<dyn Outlet>>,
-    own: Option<SenderId>,
-    sent_here: &'a Mutex<TurnedBack>,
-    sent_there: Option<&'a Mutex<TurnedBack>>,
-    throttle: Option<&'a mut Throttle>,
-    carried: &'a mut Carried,
-}
-
-impl OneMessage<'_> {
-    fn carry(mut self, raw: &Raw<'_>) {
+impl Way {
+    fn carry(&mut self, raw: &Raw<'_>) {
         self.carried.heard += 1;
         if self.is_own(raw) {
             self.carried.own += 1;
@@ -125,7 +113,7 @@ impl OneMessage<'_> {
             self.carried.held_back += 1;
             return;
         }
-        if let Some(Ok(mut sent)) = self.sent_there.map(Mutex::lock) {
+        if let Some(Ok(mut sent)) = self.sent_there.as_deref().map(Mutex::lock) {
             sent.remember(raw.channel.as_str(), raw.payload, now);
         }
         let Ok(mut outlet) = self.outlet.lock() else {

@@ -9,7 +9,8 @@ use std::time::Duration;
 
 use clap::Args;
 use kadenz::msg::bus::Raw;
-use kadenz::msg::watch::{ChannelFigures, Throttle, WatchOptions, Watcher};
+use kadenz::msg::loss::SenderTally;
+use kadenz::msg::watch::{Throttle, WatchOptions, Watcher};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
@@ -97,13 +98,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ..WatchOptions::default()
     });
     let url = options.bus.url();
-    let mut spy = Spy {
-        ears,
-        known,
-        url,
-        watcher,
-        long: Throttle::new(Duration::from_millis(100), 1000),
-    };
+    let heard = Heard::new(known, watcher);
+    let mut spy = Spy { ears, url, heard };
     let terminal = output::is_shown_now() && std::io::stdin().is_terminal();
     match terminal && !options.once && !output::is_json() {
         true => spy.live()?,
@@ -124,39 +120,54 @@ impl Answer for Spied {
 
 struct Spy {
     ears: Ears,
-    known: KnownTypes,
     url: String,
+    heard: Heard,
+}
+
+/// What was heard of all channels.
+struct Heard {
+    known: KnownTypes,
     watcher: Watcher,
     long: Throttle,
 }
 
-/// Notes a message, and the fields of it where its channel is looked at.
-fn hear(
-    raw: &Raw<'_>,
-    known: &mut KnownTypes,
-    watcher: &mut Watcher,
-    long: &mut Throttle,
-    fields: Option<&mut Fields>,
-) {
-    if known.is_about_types(raw.channel) {
-        return;
+impl Heard {
+    fn new(known: KnownTypes, watcher: Watcher) -> Self {
+        let long = Throttle::new(Duration::from_millis(100), 1000);
+        Self {
+            known,
+            watcher,
+            long,
+        }
     }
-    watcher.hear(&raw.into());
-    known.ask(raw.fingerprint());
-    let is_message = raw.payload.len() >= 8;
-    // Whoever knows no type cannot say that a message is not of one.
-    if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
-        let decoded = known.decode(raw.payload);
-        if !is_message || known.any() && decoded.is_err() {
+
+    /// Notes a message, and the fields of it where its channel is looked at.
+    fn hear(&mut self, raw: &Raw<'_>, fields: Option<&mut Fields>) {
+        let Self {
+            known,
+            watcher,
+            long,
+        } = self;
+        if known.is_about_types(raw.channel) {
+            return;
+        }
+        watcher.hear(&raw.into());
+        known.ask(raw.fingerprint());
+        let is_message = raw.payload.len() >= 8;
+        // Whoever knows no type cannot say that a message is not of one.
+        if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
+            let decoded = known.decode(raw.payload);
+            if !is_message || known.any() && decoded.is_err() {
+                watcher.undecodable(raw.channel);
+            }
+            fields.note(raw, decoded);
+            return;
+        }
+        let is_looked_at = raw.payload.len() <= LONG || long.passes(raw.channel, clock::now());
+        let fails = || known.any() && is_looked_at && known.decode(raw.payload).is_err();
+        if !is_message || fails() {
             watcher.undecodable(raw.channel);
         }
-        fields.note(raw, decoded);
-        return;
-    }
-    let is_looked_at = raw.payload.len() <= LONG || long.passes(raw.channel, clock::now());
-    let fails = || known.any() && is_looked_at && known.decode(raw.payload).is_err();
-    if !is_message || fails() {
-        watcher.undecodable(raw.channel);
     }
 }
 
@@ -166,15 +177,7 @@ impl Spy {
         let mut due = clock::now() + Duration::from_secs(1);
         loop {
             match self.ears.next(Some(due)) {
-                Came::Message(raw) => {
-                    hear(
-                        &raw,
-                        &mut self.known,
-                        &mut self.watcher,
-                        &mut self.long,
-                        None,
-                    );
-                }
+                Came::Message(raw) => self.heard.hear(&raw, None),
                 Came::Nothing => {}
                 Came::End => break,
             }
@@ -200,19 +203,20 @@ impl Spy {
             version: Version,
             wall_ns: stamp::wall_ns(now),
             url: self.url.clone(),
-            channels: self.channels(&self.watcher.figures_with(now, &losses), now),
+            channels: self.channels(&losses, now),
             across_channels: table::loss_across_channels(&losses, &self.url),
         })?;
         Ok(printed != Printed::Unread && output::live(""))
     }
 
-    fn channels(&self, figures: &[ChannelFigures], now: MonotonicTime) -> Vec<HeardChannel> {
-        let heard = figures.iter().map(|it| {
-            let mut heard = HeardChannel::of(it, &self.known, &self.url);
-            heard.spark = view::last_of(self.watcher.spark(it.channel.as_str(), now).as_ref());
-            heard
-        });
-        heard.collect()
+    fn channels(&self, losses: &[SenderTally], now: MonotonicTime) -> Vec<HeardChannel> {
+        let Heard { known, watcher, .. } = &self.heard;
+        let figures = watcher.figures_with(now, losses);
+        let mut channels = HeardChannel::all(&figures, known, &self.url);
+        for it in &mut channels {
+            it.spark = view::last_of(watcher.spark(it.channel.as_str(), now).as_ref());
+        }
+        channels
     }
 
     /// On a terminal, until somebody quits.
@@ -228,13 +232,7 @@ impl Spy {
             match self.ears.next(Some(before)) {
                 Came::Message(raw) => {
                     let fields = fields.as_mut().filter(|_| !view.is_paused());
-                    hear(
-                        &raw,
-                        &mut self.known,
-                        &mut self.watcher,
-                        &mut self.long,
-                        fields,
-                    );
+                    self.heard.hear(&raw, fields);
                 }
                 Came::Nothing => {}
                 Came::End => return Ok(()),
@@ -257,7 +255,7 @@ impl Spy {
                 frame = now + FRAME;
                 let losses = self.ears.bus.losses();
                 if !view.is_paused() {
-                    channels = self.channels(&self.watcher.figures_with(now, &losses), now);
+                    channels = self.channels(&losses, now);
                 }
                 let shown = view.arrange(&mut channels);
                 let across = table::loss_across_channels(&losses, &self.url);
@@ -286,10 +284,9 @@ mod tests {
     #[test]
     fn without_types_only_what_is_too_short_is_undecodable_also_where_fields_are_shown() {
         let (now, channel) = (MonotonicTime::from_ns(1), Channel::new("A").unwrap());
-        let mut known = KnownTypes::default();
-        let mut long = Throttle::new(Duration::from_millis(100), 1000);
-        let mut undecodable = |payload: &[u8], fields: Option<&mut Fields>| {
-            let mut watcher = Watcher::new(WatchOptions::default());
+        let undecodable = |payload: &[u8], fields: Option<&mut Fields>| {
+            let watcher = Watcher::new(WatchOptions::default());
+            let mut heard = Heard::new(KnownTypes::default(), watcher);
             let delivery = Delivery {
                 channel,
                 sender: SenderId::default(),
@@ -303,8 +300,8 @@ mod tests {
                 payload,
                 delivery,
             };
-            hear(&raw, &mut known, &mut watcher, &mut long, fields);
-            watcher.figures(now)[0].undecodable
+            heard.hear(&raw, fields);
+            heard.watcher.figures(now)[0].undecodable
         };
         for (payload, count) in [(&[0; 16][..], 0), (&[0; 4][..], 1)] {
             assert_eq!(undecodable(payload, None), count);

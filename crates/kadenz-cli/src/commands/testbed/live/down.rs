@@ -45,8 +45,7 @@ pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
             }
         }
     }
-    output::answer(&told)?;
-    Ok(Outcome::Kept)
+    output::answer(&told)
 }
 
 impl Answer for EndedOrCleared {

@@ -6,34 +6,26 @@ pub(crate) mod run;
 pub(crate) mod status;
 pub(crate) mod up;
 
-use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
-use std::time::Duration;
+use std::path::Path;
 
 use anyhow::Context as _;
-use kadenz::lab::session::SessionPlan;
 use kadenz::lab::testbed::inside::TOPOLOGY_FILE;
 use kadenz::lab::testbed::live::{Status, Testbed};
 use kadenz::lab::testbed::topology::Topology;
-use kadenz::rt::clock::ClockKind;
 use kadenz::rt::net::claim::{self, HostRecord, Record};
 
-use crate::options::{command_line, request};
+use crate::options::session_plan;
 use crate::output;
 
-/// What a run of a testbed is.
-fn plan(topology: &Topology, out: PathBuf) -> SessionPlan {
-    SessionPlan {
-        out,
-        experiment: "testbed",
-        command: command_line(),
-        request: request(),
-        parameters: BTreeMap::from([("topology".to_owned(), topology.name.clone().into())]),
-        interval: Duration::from_secs(1),
-        raw: false,
-        clock: ClockKind::Monotonic,
-        examine: true,
-    }
+/// Builds a testbed whose run is in that folder, with its topology beside: for whoever wants to know later what was
+/// built, and for the programs on its hosts, which are started.
+fn build(topology: &Topology, text: &str, out: &Path) -> anyhow::Result<Testbed> {
+    let mut plan = session_plan("testbed", Some(out));
+    plan.set("topology", topology.name.clone());
+    let mut testbed = Testbed::build(topology, &plan)?;
+    keep(out, TOPOLOGY_FILE, text)?;
+    testbed.start_programs()?;
+    Ok(testbed)
 }
 
 /// What went wrong with programs, a line each.
@@ -60,15 +52,11 @@ fn tell_troubles(testbed: &Testbed, told: &mut usize) {
 
 /// Keeps what became of all frames beside the run: `status.json`.
 fn keep_status(out: &Path, status: &Status) -> anyhow::Result<()> {
-    let path = out.join("status.json");
-    let text = serde_json::to_string_pretty(status)?;
-    std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    keep(out, "status.json", &serde_json::to_string_pretty(status)?)
 }
 
-/// Keeps the topology beside the run, for whoever wants to know later what was built, and for the
-/// programs on its hosts.
-fn keep_topology(out: &Path, text: &str) -> anyhow::Result<()> {
-    let path = out.join(TOPOLOGY_FILE);
+fn keep(out: &Path, name: &str, text: &str) -> anyhow::Result<()> {
+    let path = out.join(name);
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 

@@ -1,7 +1,6 @@
 //! `kadenz testbed run`.
 
 use std::ffi::OsString;
-use std::os::unix::process::ExitStatusExt as _;
 use std::path::PathBuf;
 use std::process::{Command, ExitStatus};
 
@@ -14,8 +13,9 @@ use kadenz::record::run::model::EndedBy;
 use kadenz::rt::net::namespace::kill_with_this_thread;
 
 use super::super::named;
+use crate::commands::run::as_a_shell_says;
 use crate::commands::{interrupt, outcome};
-use crate::options::{complete, folder_of_now};
+use crate::options::{complete, folder_or_now};
 use crate::output::{self, Outcome};
 
 /// Build a testbed, run one program in it, and take it down
@@ -54,15 +54,10 @@ pub(crate) struct Options {
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (text, topology) = named::with_text(&options.topology)?;
     let host = host(options, &topology)?;
-    let out = options
-        .out
-        .clone()
-        .unwrap_or_else(|| folder_of_now("testbed"));
+    let out = folder_or_now(options.out.as_deref(), "testbed");
     // Ctrl-C reaches the program by itself; the testbed ends when that has ended.
     let stop = interrupt::stop_on_interrupt()?;
-    let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
-    super::keep_topology(&out, &text)?;
-    testbed.start_programs()?;
+    let testbed = super::build(&topology, &text, &out)?;
     super::tell_troubles(&testbed, &mut 0);
     let around = Around {
         topology: &topology,
@@ -79,7 +74,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     super::keep_status(&out, &at_end)?;
     output::note(&super::status::lines(&at_end).join("\n"));
     outcome::tell_aside(&out)?;
-    Ok(Outcome::Program(code(status)))
+    Ok(Outcome::Program(as_a_shell_says(status)))
 }
 
 fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
@@ -127,10 +122,4 @@ impl Around<'_> {
         command.env(inside::HOST, &self.topology.hosts[self.host].name);
         command
     }
-}
-
-fn code(status: ExitStatus) -> u8 {
-    let signal = status.signal().map(|signal| 128 + signal);
-    let code = status.code().or(signal).unwrap_or(2);
-    u8::try_from(code).unwrap_or(2)
 }

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::super::named;
 use crate::commands::{interrupt, outcome};
-use crate::options::{Span, complete, folder_of_now};
+use crate::options::{Span, complete, folder_or_now};
 use crate::output::{self, Outcome};
 
 /// Build a testbed and keep it until Ctrl-C
@@ -90,17 +90,12 @@ impl Answer for DetachedTestbed {
 
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (text, topology) = named::with_text(&options.topology)?;
-    let out = options
-        .out
-        .clone()
-        .unwrap_or_else(|| folder_of_now("testbed"));
+    let out = folder_or_now(options.out.as_deref(), "testbed");
     if options.detach {
         return detach(options, &out);
     }
     let stop = interrupt::stop_on_interrupt()?;
-    let mut testbed = Testbed::build(&topology, &super::plan(&topology, out.clone()))?;
-    super::keep_topology(&out, &text)?;
-    testbed.start_programs()?;
+    let testbed = super::build(&topology, &text, &out)?;
     output::note(&words(&topology));
     let ended_by = keep(&testbed, options.duration, &stop);
     let (_, status) = testbed.end(ended_by)?;
@@ -175,8 +170,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     output::answer(&DetachedTestbed {
         testbed,
         run: out.to_owned(),
-    })?;
-    Ok(Outcome::Kept)
+    })
 }
 
 /// It has ended before it stood, and has said why.

@@ -17,10 +17,7 @@ fn heard(names: &[&str]) -> Vec<HeardChannel> {
 }
 
 fn rows(figures: &[ChannelFigures]) -> Vec<HeardChannel> {
-    let known = KnownTypes::default();
-    let rows = figures.iter();
-    rows.map(|it| HeardChannel::of(it, &known, "memq://"))
-        .collect()
+    HeardChannel::all(figures, &KnownTypes::default(), "memq://")
 }
 
 fn draw(view: &mut View, names: &[&str], rows: usize) -> Vec<ScreenLine> {
