@@ -257,7 +257,7 @@ fn a_client_that_speaks_no_lcm_and_one_too_many_are_disconnected() {
 }
 
 #[test]
-fn more_silent_connections_than_places_keep_no_client_out() {
+fn more_silent_connections_than_slots_keep_no_client_out() {
     let server = Server::start(&["--clients", "50"]);
     let silent = (0..300).map(|_| TcpStream::connect(server.address()).unwrap());
     let silent: Vec<_> = silent.collect();

@@ -309,7 +309,11 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
         rig.run(MS * 10);
         let took = rig.until_well(&format!("position {position}"), SECOND);
         assert!(took <= SECOND, "{took:?}");
-        assert_eq!(rig.stations(), stations, "nobody has another's address");
+        assert_eq!(
+            rig.stations(),
+            stations,
+            "no two devices have the same address"
+        );
         let notices = rig.notices();
         assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: false, .. });
