@@ -1,4 +1,4 @@
-//! A network with a control law of the user's: in this process, without allocations, and over a cable that is cut.
+//! A network with a control law of the user: in this process, without allocations, and over a cable that is cut.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -12,13 +12,13 @@ struct Drive {
     control: Output<u16>,
     actual: Input<i32>,
     target: Output<i32>,
-    /// What it was told last.
+    /// The last controlword.
     word: Controlword,
-    /// Where it is to be, once it is known where it stands.
+    /// The target position, once the actual position is known.
     at: Option<i32>,
 }
 
-/// Increments a cycle.
+/// Increments per cycle.
 const STEP: i32 = 3;
 
 impl Drive {
@@ -34,7 +34,7 @@ impl Drive {
         }
     }
 
-    /// A cycle; whether the drive is enabled.
+    /// Runs a cycle of the law; returns whether the drive is enabled.
     fn step(&mut self, io: &mut Io<'_, '_>) -> bool {
         let state = Statusword(io.get(self.status)).state();
         // A drive that lost its process data has a fault, which is reset.
@@ -52,7 +52,7 @@ impl Drive {
 }
 
 #[test]
-fn a_drive_follows_a_law_and_the_run_tells_how_the_loop_went() {
+fn a_drive_follows_a_law_and_the_run_records_the_loop() {
     let folder = tempfile::tempdir().unwrap();
     let run = Recording::create(folder.path().join("run")).unwrap();
     let builder = Network::sim(59).unwrap().cycle("500Hz").unwrap();
@@ -97,7 +97,7 @@ fn a_drive_follows_a_law_and_the_run_tells_how_the_loop_went() {
     );
 }
 
-/// Allocations of this thread in a run of so many cycles, and those of the law in them.
+/// Allocations of this thread in a run of `cycles` cycles, and those of the law among them.
 fn allocations(cycles: u64, run: Option<&Recording>) -> (u64, u64) {
     let mut builder = Network::sim(10).unwrap();
     if let Some(run) = run {
@@ -130,7 +130,7 @@ fn neither_the_law_nor_the_loop_allocates() {
         let run = Recording::create(folder.path().join(cycles.to_string())).unwrap();
         allocations(cycles, Some(&run)).0
     };
-    // What is noted at the end has words of different lengths; an allocation a cycle would be a thousand.
+    // The notes at the end have texts of different lengths; an allocation per cycle would be a thousand.
     assert!(recorded(500).abs_diff(recorded(1_500)) < 200);
 }
 
@@ -142,7 +142,7 @@ fn a_motion_and_the_reference_clock_allocate_nothing_either() {
         let work = || drop(net.run(|io| Flow::until(io.number() >= cycles)).unwrap());
         allocation_counter::measure(work).count_total
     };
-    // The last words about the axes have different lengths.
+    // The last texts about the axes have different lengths.
     assert!(allocations(500).abs_diff(allocations(1_500)) < 200);
 }
 
@@ -172,7 +172,7 @@ mod cable {
         segment.cable_at(End::Device(device, 0)).unwrap()
     }
 
-    /// Serves the humanoid, and does to it what it is told, until it is done.
+    /// Serves the humanoid and injects the ordered faults, until `done` is set.
     fn serve(port: InterfacePort, orders: &Mutex<Vec<Fault>>, done: &AtomicBool) {
         let mut server = Server::new(port, humanoid(20).build().unwrap(), Pace::AtOnce);
         while !done.load(Ordering::Relaxed) {
@@ -184,7 +184,7 @@ mod cable {
         }
     }
 
-    /// Where the law is: all are to be in OP, then away behind a cut cable, then back.
+    /// The stage of the test: the devices come to OP, then disappear behind a cut cable, then come back.
     #[derive(Debug, PartialEq)]
     enum Stage {
         Begin,

@@ -1,5 +1,4 @@
-//! The programs that a stranger sees first: they are short, they stand in README.md as they are, and they
-//! run.
+//! The programs that a new user sees first: they are short, README.md contains the first one as it is, and they run.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -11,7 +10,7 @@ use kadenz::record::run::folder::{RunReader, RunWriter, SeriesSpec};
 use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz::record::samples::Sample;
 
-/// The programs, and most lines of one.
+/// The programs, and the most lines of one.
 const PROGRAMS: [&str; 5] = ["periodic", "messages", "ethercat", "camera", "compare"];
 const MAX_LINES: usize = 15;
 
@@ -23,7 +22,7 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// What a program prints that cargo built beside this test.
+/// The output of a program that cargo has built beside this test.
 fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> String {
     let test = std::env::current_exe().unwrap();
     let built = test
@@ -165,7 +164,7 @@ fn usual(at: u64) -> i64 {
 }
 
 #[test]
-fn what_is_slower_beyond_chance_is_told_and_nothing_else() {
+fn what_is_slower_beyond_chance_is_reported_and_nothing_else() {
     let folder = tempfile::tempdir().unwrap();
     write_run(&folder.path().join("before"), usual);
     write_run(&folder.path().join("after"), |at| 2 * usual(at));

@@ -10,7 +10,7 @@ use kadenz::msg::codec::{DecodeError, EncodeError};
 use kadenz::msg::types::Types;
 use kadenz::{Bus, Message};
 
-/// What the generator writes; a test of kadenz-msg holds it there.
+/// The generator's files; a test of kadenz-msg keeps them up to date.
 #[path = "../../kadenz-msg/tests/messages/mod.rs"]
 #[rustfmt::skip]
 mod generated;
@@ -118,7 +118,7 @@ fn is_the_generators<D: Message + Default, G: Message + Default>() {
     let messages = golden(D::NAME);
     assert_eq!(messages.len(), 6, "{}", D::NAME);
     for message in messages {
-        // Over the message before.
+        // Decoding replaces the message before.
         derived.decode_from(&message).unwrap();
         generated.decode_from(&message).unwrap();
         assert_eq!(derived.encoded_length(), message.len(), "{}", D::NAME);

@@ -1,5 +1,5 @@
-//! What a network can be asked for before it is brought up: vendors' files, expected devices, the reference clock, a
-//! motion, a control socket; and a loop on a thread of the caller's own.
+//! Settings of a network before its bring-up: ESI files, expected devices, the reference clock, a motion, a control
+//! socket; and a loop on a thread of the caller's own.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -21,14 +21,14 @@ const MS: Duration = Duration::from_millis(1);
 /// More cycles than even a very busy machine needs to bring all devices to OP.
 const MANY: u64 = 30_000;
 
-/// A file in a folder.
+/// Writes a file into a folder.
 fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
     path
 }
 
-/// A humanoid of ten devices, whose last one has no power.
+/// A humanoid of ten devices, the last of which has no power.
 fn without_the_last(folder: &Path) -> (SegmentPlan, PathBuf) {
     let all = humanoid(10).to_toml().unwrap();
     let expected = file(folder, "expected.toml", &all);
@@ -40,12 +40,12 @@ fn without_the_last(folder: &Path) -> (SegmentPlan, PathBuf) {
     (SegmentPlan::read(&faulty).unwrap(), expected)
 }
 
-/// The name of that device.
+/// The name of the device without power.
 fn last() -> String {
     humanoid(10).devices[9].name.clone()
 }
 
-/// The same, telling its events to whoever reads the other end.
+/// The builder with a callback that sends its events to the returned receiver.
 fn heard(builder: NetworkBuilder<'_>) -> (NetworkBuilder<'_>, mpsc::Receiver<String>) {
     let (told, events) = mpsc::sync_channel(64);
     let tell = move |event: &NetworkEvent<'_>| {
@@ -167,7 +167,7 @@ fn a_loop_on_the_reference_clock_records_its_offset_and_what_comes_after_the_war
         let mut series = recorded.run().series.iter();
         series.find(|it| it.name == name).unwrap().counts.recorded
     };
-    // Of 300 beats; the reference clock moves those of the warm-up a little.
+    // Some of 300 beats; the reference clock shifts those of the warm-up a little.
     for name in ["wake-up", "exchange"] {
         assert!((1..250).contains(&count(name)), "{name}: {report}");
     }
@@ -202,7 +202,7 @@ fn pulses_later_than_a_cycle_are_refused() {
     );
 }
 
-/// The left knee to and fro, however busy the machine is.
+/// A motion of the left knee to and fro, which a busy machine does not stop.
 const MOTION: &str = r#"
 cycle_us = 4000
 [safety]
@@ -287,7 +287,7 @@ mod control_socket {
 
     use super::*;
 
-    /// A name that no other test has.
+    /// A name that no other test uses.
     fn name(of: &str) -> String {
         format!("test-library-{of}-{}", std::process::id())
     }
@@ -296,7 +296,7 @@ mod control_socket {
         client.ask(question).unwrap()
     }
 
-    /// Waits until the loop's socket answers what is wanted, as long as even a very busy machine needs.
+    /// Waits until the loop's socket gives the wanted answer, as long as even a very busy machine needs.
     fn wait_for<T>(client: &mut Client, mut wanted: impl FnMut(&mut Client) -> Option<T>) -> T {
         for _ in 0..6_000 {
             if let Some(it) = wanted(client) {
@@ -347,7 +347,7 @@ mod control_socket {
             });
             let mut seen = false;
             let report = net.run(|io| {
-                // The law leaves outputs alone: they stay what the other program set.
+                // The law writes no outputs: they keep the value that the other program has set.
                 seen |= io
                     .context()
                     .outputs()
@@ -362,7 +362,7 @@ mod control_socket {
     }
 
     #[test]
-    fn a_stop_at_the_socket_ends_a_bring_up_and_says_who_asked() {
+    fn a_stop_at_the_socket_ends_a_bring_up_and_names_its_sender() {
         let folder = tempfile::tempdir().unwrap();
         let (plan, expected) = without_the_last(folder.path());
         let name = name("bring-up");

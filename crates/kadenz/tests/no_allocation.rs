@@ -1,5 +1,5 @@
-//! A periodic loop allocates nothing after its start. The counter counts by thread, so the thread that
-//! writes the run may allocate as it likes.
+//! A periodic loop allocates nothing after its start. The counter counts by thread, so the thread that writes the run
+//! may allocate.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz::rt::sleep::SleeperKind;
 use kadenz::{Periodic, Recording, Tick, Ticks};
 
-/// Allocations of a loop that now and then is late, from its first tick on.
+/// Allocations of a loop that is late now and then, from its first tick on.
 fn allocations(ticks: Ticks<'_>) -> u64 {
     let mut ticks = ticks.take(100);
     let mut skipped = 0;
@@ -24,7 +24,7 @@ fn allocations(ticks: Ticks<'_>) -> u64 {
     counted.count_total
 }
 
-/// Takes three intervals.
+/// Runs for three intervals.
 fn overrun(tick: &Tick) {
     let end = tick.intended() + 3 * tick.step();
     while kadenz::rt::clock::now() < end {
