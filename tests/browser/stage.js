@@ -1,4 +1,4 @@
-// What every suite stands on: the pages to open, the browser to open them in, and how to skip.
+// Helpers of every suite: the pages to open, the browser to open them in, and how to skip.
 
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
@@ -8,7 +8,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 
 const root = join(dirname(fileURLToPath(import.meta.url)), "..", "..");
 
-/** Chromium must neither update itself nor call home while it looks at an offline page. */
+/** Chromium must neither update itself nor contact its vendor while it shows an offline page. */
 const ARGUMENTS = [
   "--headless",
   "--no-sandbox",
@@ -30,7 +30,7 @@ const onPath = (names) => {
   return names.flatMap((name) => folders.map((folder) => join(folder, name))).find(existsSync);
 };
 
-/** What a machine lacks to run these tests, and how to get it; undefined if nothing. */
+/** What this machine lacks to run the tests, and how to get it; undefined if it lacks nothing. */
 export const lack = async () => {
   const executablePath =
     process.env.KADENZ_CHROMIUM ?? onPath(["chromium", "chromium-browser", "google-chrome"]);
@@ -40,20 +40,20 @@ export const lack = async () => {
   return undefined;
 };
 
-/** Prints that a test is skipped; fails where nothing may be. */
+/** Prints that a test is skipped; fails where nothing may be skipped. */
 export const skip = (name, why) => {
   const line = `skipped: ${name}: ${why}`;
   if (process.env.KADENZ_SKIP_NOTHING === "1") throw new Error(line);
   process.stderr.write(`${line}\n`);
 };
 
-/** How the example is run: as KADENZ_SAMPLE_REPORT, where it is built already, or by cargo. */
+/** The command of the example: KADENZ_SAMPLE_REPORT, built before, or cargo. */
 const example = () => {
   if (process.env.KADENZ_SAMPLE_REPORT) return [process.env.KADENZ_SAMPLE_REPORT];
   return ["cargo", "run", "--quiet", "--package", "kadenz-report", "--example", "sample_report", "--"];
 };
 
-/** The folder of the pages: KADENZ_REPORT_DIR, else written now by the example. */
+/** The folder of the pages: KADENZ_REPORT_DIR, or else a new one that the example writes. */
 const pages = () => {
   if (process.env.KADENZ_REPORT_DIR) return { folder: process.env.KADENZ_REPORT_DIR, own: false };
   const folder = mkdtempSync(join(tmpdir(), "kadenz-report-"));
@@ -63,7 +63,7 @@ const pages = () => {
   return { folder, own: true };
 };
 
-/** So many browsers and the pages; close them at the end. */
+/** Starts `count` browsers and makes the pages; the caller closes them at the end. */
 export const setStage = async (count) => {
   const { chromium } = await import("playwright-core");
   const executablePath =
@@ -79,11 +79,11 @@ export const setStage = async (count) => {
   return { browsers: running.map((browser) => on(browser, folder)), close };
 };
 
-/** What a test gets: the folder of the pages, and how to open one in this browser. */
+/** The argument of a test: the folder of the pages, and a function that opens one in this browser. */
 const on = (browser, folder) => {
   /**
-   * Opens a page offline and waits for its charts. What it asked for and complained of is in
-   * `page.requests` and `page.complaints`.
+   * Opens a page offline and waits for its charts. `page.requests` holds its requests, `page.complaints` its errors and
+   * warnings.
    */
   const open = async (name, { wait = true, fragment = "", ...options } = {}) => {
     const context = await browser.newContext({

@@ -103,13 +103,13 @@ fn completions_and_manual_pages() {
             "{shell}"
         );
     }
-    // What the options have, all of these have.
+    // The scripts of all shells know what the options know.
     let bash = run(&["completions", "bash"]).out;
     for word in ["--readers", "pi-mutex", "--units"] {
         assert!(bash.contains(word), "{word}");
     }
-    // A value of each kind of option: sleepers, clocks, formats, cells, paces, compressions, loads, programs,
-    // types, severities; of arguments without a name: topologies and loads.
+    // A value of each kind of option: sleepers, clocks, formats, cells, paces, compressions, loads, programs, types,
+    // severities; and of each kind of positional argument: topologies and loads.
     let values = "posix-timer monotonic-raw hgrm-us PMCS catch-up zstd both stress-ng u16 spoils";
     for shell in ["bash", "zsh", "fish"] {
         let script = run(&["completions", shell]).out;
@@ -142,7 +142,7 @@ fn the_doctor_needs_no_rights_and_speaks_json() {
     }
 }
 
-/// Remedies that say `build with the feature NAME` are for the program that says so.
+/// A remedy `build with the feature NAME` names a feature of the package that prints it.
 #[test]
 fn features_that_remedies_name_can_be_built() {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
@@ -194,7 +194,7 @@ const ONLY_PARSED: [(&str, &str); 36] = [
     ),
     ("--script faults.toml", "a file of the reader's own"),
     ("--interface ", "needs a network interface with devices"),
-    ("--loop ", "needs a loop that runs, or somebody to end it"),
+    ("--loop ", "needs a loop that runs, or a user who ends it"),
     ("ethercat axes", "needs a loop that runs"),
     ("ethercat inputs", "needs a loop that runs"),
     ("ethercat output", "needs a loop that runs"),
@@ -225,24 +225,15 @@ const ONLY_PARSED: [(&str, &str); 36] = [
         "msg probes --build",
         "takes minutes; tests/msg_probes_built.rs runs it",
     ),
-    (
-        "msg delay",
-        "needs somebody who talks; tests/msg_tools.rs runs it",
-    ),
-    (
-        "msg call",
-        "needs somebody who answers; tests/msg_services.rs runs it",
-    ),
-    (
-        "msg param",
-        "needs somebody who answers; tests/msg_services.rs runs it",
-    ),
+    ("msg delay", "needs a publisher; tests/msg_tools.rs runs it"),
+    ("msg call", "needs a server; tests/msg_services.rs runs it"),
+    ("msg param", "needs a server; tests/msg_services.rs runs it"),
 ];
 
-/// Examples of the commands above that are run all the same.
+/// Examples that run although [`ONLY_PARSED`] names their command.
 const RUN: [&str; 1] = [TAKES_CPUS];
 
-/// The example that shields a CPU: while it runs, a machine of two has one for all others.
+/// The example that shields a CPU: while it runs, a machine of two CPUs has one for all other programs.
 const TAKES_CPUS: &str = "kadenz tune --cells none,P,PMCS";
 
 /// Makes the files that examples name.
@@ -313,7 +304,7 @@ fn campaign(folder: &Path) {
     assert_eq!(ended.status.code(), Some(0));
 }
 
-/// A log that decodes itself.
+/// A log that carries its own types.
 fn drive(path: &Path) {
     use kadenz::msg::log::{self, Entry, LoggedChannel};
     let text = "package robot; struct pose_t { double x; }";
@@ -335,8 +326,8 @@ fn drive(path: &Path) {
     writer.finish().unwrap();
 }
 
-/// The example with a short duration or a small count, as far as the command takes one, and on this host.
-/// Its output has a name of its own.
+/// The example with a short duration or a small count, where the command takes one, on loopback addresses, and with an
+/// output name that no other example has.
 fn shortened(
     mut words: Vec<String>,
     takes_duration: bool,
@@ -358,13 +349,13 @@ fn shortened(
         None => words.extend([option.to_owned(), value.to_owned()]),
     };
     match &*command {
-        // Nobody of the network is asked, and no port is taken that others of this host have.
+        // The example asks no device of the network and takes no port that another program of this host uses.
         "udp echo" | "udp log" => set("--bind", "127.0.0.1:0"),
         "msg server" => set("--listen", "127.0.0.1:0"),
         "udp send" => set("--to", echo),
         "log play" if !steps => set("--speed", "0"),
         "timer oneshot" => set("--count", "20"),
-        // Larger pictures take longer to paint, encode and hand over, and nothing else.
+        // Larger pictures only take longer to paint, encode and hand over.
         "camera bench" | "camera sim" => set("--size", "480p"),
         _ => {}
     }
@@ -413,14 +404,14 @@ fn examples_of_help_do_what_they_say() {
     assert_eq!(used, listed.into(), "a reason that no example needs");
 }
 
-/// Pages whose examples run side by side: most of them wait for time to pass. Those of a page run one after the other,
-/// for they take the same ports and names.
+/// The number of pages whose examples run in parallel: most examples wait for time to pass. The examples of one page
+/// run one after the other because they take the same ports and names.
 const SIDE_BY_SIDE: usize = 4;
 
-/// What became of the examples.
+/// Results of the examples.
 #[derive(Default)]
 struct Tried {
-    /// Words of [`ONLY_PARSED`] that an example has.
+    /// Words of [`ONLY_PARSED`] that some example contains.
     used: BTreeSet<&'static str>,
     ran: usize,
     failed: Vec<String>,
@@ -451,7 +442,7 @@ fn try_page(page: &str, folder: &Path, echo: &str, tried: &Mutex<Tried>) {
             .env("HOME", folder)
             .env("LCM_DEFAULT_URL", "memq://");
         let said = Said::of(said.stdin(std::process::Stdio::null()).output().unwrap());
-        // A machine that is busy misses a deadline of an example.
+        // A busy machine may miss the deadline of an example, which is exit code 1.
         if ![0, 1].contains(&said.code) {
             let failed = format!("{typed}: {words:?}: {}", said.err);
             tried.lock().unwrap().failed.push(failed);

@@ -18,7 +18,7 @@ use common::{
     Said, assert_described, assert_on_one_screen, folder, kadenz, run, run_line, signal, text,
 };
 
-/// A command that says on standard error when it is ready, and goes on.
+/// A command that reports on standard error when it is ready, and then goes on.
 struct Started {
     child: Child,
     notes: BufReader<std::process::ChildStderr>,
@@ -36,7 +36,7 @@ impl Started {
         Self { child, notes }
     }
 
-    /// The first note that has this in it.
+    /// Returns the first note that contains `what`.
     fn said(&mut self, what: &str) -> String {
         let mut line = String::new();
         let mut all = String::new();
@@ -59,7 +59,7 @@ impl Started {
     }
 }
 
-/// A simulated camera at a free port; its URL.
+/// Starts a simulated camera at a free port; returns it with its URL.
 fn sim(protocol: &str) -> (Started, String) {
     let mut sim = Started::new(&[
         "camera",
@@ -217,7 +217,7 @@ fn the_page_is_for_browsers_of_this_machine() {
             .contains("\"age_ms\"")
     );
     assert!(ask("/frame", "evil.example").starts_with(b"HTTP/1.1 403"));
-    // Those who say nothing, or a byte now and then, keep nobody out and do not hold up the end.
+    // Clients that send nothing, or a byte now and then, do not keep other clients out and do not delay the end.
     let silent: Vec<_> = (0..30)
         .map(|_| TcpStream::connect(address).unwrap())
         .collect();
@@ -240,7 +240,7 @@ fn a_stop_is_heard_while_a_camera_does_not_answer() {
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let url = format!("rtsp://{}/", silent.local_addr().unwrap());
     let name = name("silent");
-    // Longer than any test goes on.
+    // Longer than any test runs.
     let arguments = ["camera", "serve", &url, "--name", &name, "--timeout", "1h"];
     let mut server = Started::new(&arguments);
     server.said("connecting");
@@ -262,7 +262,7 @@ fn what_cannot_be_done_is_said_with_its_remedy() {
             "127.0.0.1:1",
         ),
         (
-            &["camera", "record", "nobody-serves-this"],
+            &["camera", "record", "unserved-camera"],
             "kadenz camera serve",
         ),
         (
@@ -340,7 +340,7 @@ fn a_check_takes_the_camera_too() {
     let away = run(&[
         "check",
         "--camera",
-        "nobody-serves-this",
+        "unserved-camera",
         "--out",
         text(&place.path().join("away")),
     ]);

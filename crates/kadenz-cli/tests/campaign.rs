@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// So many runs of a few milliseconds each.
+/// A plan of `rounds` rounds, whose runs last a few milliseconds each.
 fn plan(folder: &Path, rounds: u32) -> PathBuf {
     let text = format!(
         "name = \"short runs\"\ncommand = \"timer cyclic --count 20 --rate 1kHz\"\nrounds = {rounds}\n\
@@ -34,7 +34,7 @@ fn numbered(out: &Path) -> Vec<String> {
     all
 }
 
-/// Those that are done.
+/// The number of finished runs.
 fn done(out: &Path) -> usize {
     numbered(out).iter().filter(|it| !it.contains('.')).count()
 }
@@ -77,7 +77,7 @@ fn killed_five_times_it_ends_with_every_run_and_none_twice() {
     for kills in 1..=5 {
         let mut child = started(&plan, &out);
         wait_until(|| done(&out) >= kills * 15);
-        // For good, in the middle of a run or between two.
+        // SIGKILL, in the middle of a run or between two.
         child.kill().unwrap();
         child.wait().unwrap();
         assert!(done(&out) < 100);
@@ -227,7 +227,7 @@ fn another_plan_and_a_folder_of_something_else_are_refused() {
 }
 
 #[test]
-fn a_wrong_plan_is_told_before_anything_is_measured() {
+fn a_wrong_plan_is_reported_before_anything_is_measured() {
     let folder = folder();
     let out = folder.path().join("out");
     for (plan, words) in [
@@ -252,7 +252,7 @@ fn a_wrong_plan_is_told_before_anything_is_measured() {
     assert!(said.err.contains("none.toml"), "{}", said.err);
 }
 
-/// The second value is one that the command line takes and the command does not.
+/// A plan whose second value passes the option parser but is refused by the command.
 const FAILING: &str = "name = \"a\"\ncommand = \"timer oneshot --count 20\"\nrounds = 2\n\
                        [vary]\ntimeout = [\"1ms\", \"2h\"]\n";
 

@@ -84,7 +84,7 @@ fn the_exit_code_is_the_verdict_of_the_real_time_series() {
 }
 
 #[test]
-fn a_percentile_that_the_sample_cannot_carry_is_not_told() {
+fn a_percentile_that_the_sample_cannot_carry_is_not_printed() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run_line(&format!(
@@ -114,7 +114,7 @@ fn the_answer_names_the_cheapest_tuning() {
         answer.contains("cheapest tuning that keeps it here is none"),
         "{answer}"
     );
-    // What holding idle states off buys is measured all the same, where there are any.
+    // The check also measures what holding idle states off gains, where the machine has idle states.
     let idle = json["cheapest"]["idle"].as_str().unwrap();
     let matrix = out.join("tuning");
     if matrix.exists() {
@@ -204,12 +204,12 @@ fn what_was_asked_for_and_not_granted_is_said_first_or_refused() {
             .collect();
         (out, words)
     };
-    let as_anybody = |words: &[String]| {
+    let as_ordinary_user = |words: &[String]| {
         let words: Vec<&str> = words.iter().map(String::as_str).collect();
         without_rights(&words).map(|mut it| Said::of(it.output().unwrap()))
     };
     let (_, asked) = words("granted", &["--json"]);
-    let Some(said) = as_anybody(&asked) else {
+    let Some(said) = as_ordinary_user(&asked) else {
         skip(
             "what_was_asked_for_and_not_granted",
             "prlimit and setpriv of util-linux",
@@ -235,7 +235,7 @@ fn what_was_asked_for_and_not_granted_is_said_first_or_refused() {
     );
 
     let (out, required) = words("required", &["--require"]);
-    let said = as_anybody(&required).unwrap();
+    let said = as_ordinary_user(&required).unwrap();
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(
         said.err.contains("SCHED_FIFO 80") && said.err.contains("remedy: "),
@@ -275,7 +275,7 @@ impl Device {
         Self::of(address, move |stop| echo.run(stop))
     }
 
-    /// Says that it is there, and answers nothing else.
+    /// A device that answers the question which devices are there, and nothing else.
     fn deaf() -> Self {
         let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
         socket
@@ -366,8 +366,8 @@ fn a_peer_that_never_answers_in_time_is_exit_code_2_with_the_remedy() {
 fn a_peer_that_is_not_there_is_named_before_a_minute_is_spent() {
     let folder = folder();
     let out = folder.path().join("run");
-    let nobody = UdpSocket::bind("127.0.0.1:0").unwrap();
-    let address = nobody.local_addr().unwrap().to_string();
+    let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
+    let address = silent.local_addr().unwrap().to_string();
     let said = run(&["check", "--peer", &address, "--out", text(&out)]);
     assert_eq!(said.code, 2, "{}", said.err);
     assert!(
@@ -403,7 +403,10 @@ fn a_check_without_a_network_says_why() {
         warnings.iter().any(|it| it["id"] == "no_network")
     };
     assert!(without("short", &[]), "300 ms are too short");
-    assert!(!without("unasked", &["--no-network"]), "nobody asked");
+    assert!(
+        !without("unasked", &["--no-network"]),
+        "the user asked for no network"
+    );
 }
 
 #[test]

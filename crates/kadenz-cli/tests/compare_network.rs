@@ -10,8 +10,7 @@ use kadenz::lab::stop::Stop;
 use kadenz::lab::udp::echo::{EchoDevice, EchoPlan};
 use serde_json::{Value, json};
 
-/// Measures round trips over the loopback; what the run says of its links is then set, as only a
-/// network would say it.
+/// Measures round trips over the loopback, and then sets the links in the run, which only a real network would state.
 fn measured(folder: &Path, name: &str, path: &Value) -> PathBuf {
     let out = folder.join(name);
     let mut echo = EchoDevice::open(&EchoPlan::default()).unwrap();

@@ -1,4 +1,4 @@
-//! How many connections programs may have that listen.
+//! The number of connections that a listening program may have.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 
 use common::*;
 
-/// Starts the program where the soft limit of open files is 64.
+/// Starts the program with a soft limit of 64 open files.
 fn start_with_few(arguments: &[&str]) -> Child {
     let limited = "ulimit -S -n 64; exec \"$0\" \"$@\"";
     Command::new("sh")

@@ -10,7 +10,7 @@ use field_bus::*;
 use serde_json::Value;
 
 #[test]
-fn a_scan_tells_who_is_there_and_what_is_plugged_into_what() {
+fn a_scan_lists_devices_and_what_is_plugged_into_what() {
     let json = told("scan", &["scan", "--sim", "59"]);
     assert_eq!(json["segment"], "sim:59");
     let devices = json["devices"].as_array().unwrap();
@@ -72,7 +72,7 @@ fn a_state_is_shown_reached_and_refused_with_the_reason() {
             "{json}"
         );
     }
-    // 5 s of virtual time with a cycle each millisecond; nobody falls back.
+    // 5 s of virtual time with a cycle each millisecond; no device falls back.
     let json = told("state", &["state", "OP", "--sim", "12", "--duration", "5s"]);
     let states = json["devices"].as_array().unwrap().iter();
     assert!(
@@ -83,10 +83,10 @@ fn a_state_is_shown_reached_and_refused_with_the_reason() {
 }
 
 #[test]
-fn a_device_that_fails_is_told_with_its_status_code() {
+fn a_device_that_fails_is_reported_with_its_status_code() {
     let folder = folder();
     let file = folder.path().join("failing.toml");
-    // It leaves OP by the watchdog when its cable is cut for long enough.
+    // The device leaves OP by its watchdog when its cable is cut for long enough.
     std::fs::write(
         &file,
         r#"
@@ -190,7 +190,7 @@ fn objects_are_written_and_refusals_are_in_words() {
         (&["read", "8", "0x1018:9"][..], "sub-index does not exist"),
         (&["read", "0", "0x1018"][..], "no CoE"),
         (&["read", "59", "0x1018"][..], "the last of 59 is at 58"),
-        (&["read", "nobody", "0x1018"][..], "scan"),
+        (&["read", "no-such-device", "0x1018"][..], "scan"),
         (
             &["read", "KZ-Drive", "0x1018"][..],
             "by its position: 4 (waist yaw), 5 (left hip yaw)",
@@ -236,7 +236,7 @@ fn process_data_is_where_it_is_said_to_be() {
         assert_eq!(cycle["working_counter"], cycle["expected_working_counter"]);
         assert_eq!(cycle["values"].as_array().unwrap().len(), entries.len());
     }
-    // An IMU counts its samples: were it looked for elsewhere, that would not go up by one.
+    // An IMU counts its samples: a value at a wrong place would not go up by one.
     let counter = |cycle: &Value| {
         let is_it = |it: &Value| it["name"] == "Sample counter" && it["device"]["position"] == 3;
         let place = entries.iter().position(is_it).unwrap();
@@ -269,7 +269,7 @@ fn devices_are_configured_as_their_vendors_file_says() {
     std::fs::write(path("gripper.xml"), GRIPPER).unwrap();
     let segment = "[[device]]\nname = \"a\"\nesi = \"gripper.xml\"\nproduct = 18\n";
     std::fs::write(path("one.toml"), segment).unwrap();
-    // A user's copy carries the force too, and names it otherwise.
+    // A user's copy of the file maps the force too, under another name.
     let vendors = path("vendors");
     std::fs::create_dir(&vendors).unwrap();
     let mine = GRIPPER
@@ -412,7 +412,7 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn an_interface_that_is_not_there_is_told_with_those_that_are() {
+fn a_missing_interface_is_named_with_those_that_exist() {
     for command in [&["scan"][..], &["sim"], &["dc"], &["state", "OP"]] {
         let said = words(&[command, &["--interface", "nosuch0"]].concat());
         assert_eq!(said.code, 2);
@@ -456,7 +456,7 @@ fn every_command_has_examples() {
 
 #[test]
 #[cfg(target_os = "linux")]
-fn without_the_right_to_raw_frames_the_remedy_is_told() {
+fn without_the_right_to_raw_frames_the_remedy_is_named() {
     use std::process::Command;
     let mut command = Command::new("setpriv");
     if is_root() {

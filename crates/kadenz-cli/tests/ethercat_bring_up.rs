@@ -1,4 +1,4 @@
-//! A segment that is brought up while devices are away, as a user sees it and ends it.
+//! The bring-up of a segment with missing devices, as a user sees it and ends it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -11,7 +11,7 @@ use std::process::Stdio;
 
 use field_bus::*;
 
-/// A humanoid of twelve devices as a file, one of which has no power.
+/// Writes a segment file of a humanoid of twelve devices, one of which has no power.
 fn segment(folder: &Path) -> PathBuf {
     let printed = run(&["ethercat", "sim", "12", "--print"]);
     assert_eq!(printed.code, 0, "{}", printed.err);
@@ -27,7 +27,7 @@ fn a_bring_up_that_waits_for_a_device_is_seen_and_ended_by_a_stop() {
     let file = segment(folder.path());
     let name = format!("test-bring-up-{}", std::process::id());
     let arguments = ["ethercat", "run", "--sim", text(&file), "--name", &name];
-    // In the segment's own time, which passes as fast as this machine computes it.
+    // The timeout is in the segment's own time, which passes as fast as this machine computes it.
     let wait = ["--expect", text(&file), "--bring-up-timeout", "10h"];
     let child = kadenz(&[&arguments[..], &wait].concat())
         .arg("--out")

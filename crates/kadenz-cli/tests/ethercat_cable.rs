@@ -1,4 +1,4 @@
-//! The cable that `kadenz ethercat sim` makes, however the program ends: in a network of the test's own,
+//! The cable that `kadenz ethercat sim` makes, however the program ends. The tests run in a network of their own, which
 //! needs root.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
@@ -12,7 +12,7 @@ use std::process::{Child, Stdio};
 use kadenz::rt::net::namespace::Namespace;
 use serde_json::Value;
 
-/// Runs in a network of its own, or says why not.
+/// Runs `work` in a network of its own, or reports why it cannot.
 fn in_a_network(test: &str, work: impl FnOnce() + Send) {
     match Namespace::create() {
         Ok(network) => network.run(work).unwrap(),
@@ -23,7 +23,7 @@ fn in_a_network(test: &str, work: impl FnOnce() + Send) {
     }
 }
 
-/// A segment with a cable, that runs.
+/// Starts a segment with a cable.
 fn segment() -> Child {
     let mut child = kadenz(&["ethercat", "sim", "--interface", "far", "--cable", "near"])
         .stdin(Stdio::null())
@@ -38,7 +38,7 @@ fn segment() -> Child {
     child
 }
 
-/// Kills a segment, so that its cable stays.
+/// Starts and kills a segment, whose cable stays.
 fn killed_segment() {
     let mut child = segment();
     child.kill().unwrap();
@@ -53,7 +53,7 @@ fn is_there(interface: &str) -> bool {
         .any(|it| it.trim_start().starts_with(&format!("{interface}:")))
 }
 
-/// The doctor, who finds journals of this test alone.
+/// Runs `kadenz doctor`, which finds journals of this test alone.
 fn doctor(folder: &std::path::Path, arguments: &[&str]) -> Value {
     let mut doctor = kadenz(&[&["doctor", "--json"], arguments].concat());
     doctor.env("KADENZ_JOURNAL_FOLDER", folder);
@@ -76,7 +76,7 @@ fn the_cable_of_a_killed_segment_is_found_and_taken_away() {
         let put_back = restored["put_back"][0].as_str().unwrap();
         assert!(put_back.contains("the cable at `far`"), "{put_back}");
         assert!(!is_there("far") && !is_there("near"));
-        // The next segment does the same.
+        // The next segment also removes the cable of a killed one.
         killed_segment();
         let mut next = segment();
         signal(&next, "INT");

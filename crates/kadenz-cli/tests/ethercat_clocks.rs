@@ -50,7 +50,7 @@ fn latency_in_cycles_stands_beside_the_paper_s() {
     let loops = json["loops"].as_array().unwrap();
     assert_eq!(loops.len(), 1);
     assert_eq!(loops[0]["sends"], "next-cycle");
-    // In virtual time: these are no times of this machine.
+    // The values are in virtual time and do not depend on this machine.
     for (name, least, most) in [
         ("sensor", 1.4, 2.6),
         ("command", 1.4, 1.6),

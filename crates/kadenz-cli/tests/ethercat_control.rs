@@ -1,5 +1,5 @@
-//! What other programs do with a loop that runs, as a user types it: read its sensors, set its outputs, stop
-//! its axes and let them go on.
+//! Commands of other programs to a running loop, as a user types them: read its sensors, set its outputs, stop its axes
+//! and let them go on.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -56,7 +56,7 @@ fn other_programs_read_the_sensors_of_a_running_loop() {
         ],
     );
     assert_eq!(entries(&knees)[0]["unit"], "inc");
-    // What the drive says is what the drive is asked for.
+    // The drive's statusword is among the inputs.
     let knee = ["--device", "left knee"];
     let status = robot.ask(
         "inputs",
@@ -65,7 +65,7 @@ fn other_programs_read_the_sensors_of_a_running_loop() {
     assert_eq!(entries(&status).len(), 1);
     let word = value(&status, 0x6041, 0).as_u64().unwrap();
     assert_eq!(word & 0x40, 0, "it is not disabled: 0x{word:04X}");
-    // It moves, and so does what is read of it.
+    // The axis moves, so its position changes between two reads.
     let position = || {
         let json = robot.ask(
             "inputs",
@@ -138,7 +138,7 @@ fn sensors_are_watched_as_lines() {
 }
 
 #[test]
-fn who_watches_is_told_that_the_loop_ends_and_ends_well() {
+fn a_watcher_reports_that_the_loop_ends_and_ends_well() {
     for readers in ["sequence", "pi-mutex"] {
         let robot = Robot::start(&format!("end-{readers}"), &["--readers", readers]);
         let watching = Watcher::start(&robot, &PATIENT);
@@ -173,7 +173,7 @@ fn readers_that_are_killed_while_they_read_leave_the_loop_as_it_is() {
 }
 
 #[test]
-fn a_loop_that_stands_still_is_told_by_the_age_of_its_last_cycle() {
+fn a_loop_that_stands_still_is_known_by_the_age_of_its_last_cycle() {
     let robot = Robot::start("still", &[]);
     let watching = Watcher::start(&robot, &["--oldest", "5s"]);
     robot.signal("STOP");
@@ -191,7 +191,7 @@ fn a_loop_that_stands_still_is_told_by_the_age_of_its_last_cycle() {
 }
 
 #[test]
-fn readers_behind_a_mutex_ask_the_desk_as_in_the_paper() {
+fn readers_behind_a_mutex_ask_the_control_socket_as_in_the_paper() {
     let robot = Robot::start("mutex", &["--readers", "pi-mutex"]);
     let imu = robot.ask("inputs", &["inputs", "--device", "torso imu"]);
     assert!(imu["cycle"].as_u64() > Some(0), "{imu}");
@@ -262,7 +262,7 @@ fn axes_are_stopped_and_go_on_and_a_loop_whose_axes_stood_at_the_end_says_so() {
     let words = robot.say(&["axes"]);
     assert_eq!(words.code, 1, "they are stopped: {}", words.err);
     assert!(words.out.contains("left knee"), "{}", words.out);
-    // The loop and all else go on.
+    // The loop and its other functions go on.
     robot.goes_on();
     robot.is_in_op();
     let reset = robot.ask("axes", &["reset"]);
@@ -318,7 +318,7 @@ fn a_reset_says_which_axis_keeps_all_from_moving() {
     for word in ["do not move within", "ankle (device 2) does not answer"] {
         assert!(reset.err.contains(word), "{word}: {}", reset.err);
     }
-    // The same for who does not wait for its end.
+    // The same for a reset that is interrupted while it waits.
     robot.ask("axes", &["stop"]);
     let waiting = kadenz(&["ethercat", "reset", "--loop", &robot.name])
         .stdout(Stdio::piped())
@@ -362,20 +362,20 @@ fn a_loop_that_moves_nothing_has_nothing_to_stop() {
     assert_eq!(said.code, 0, "{}", said.err);
 }
 
-/// The user's page on what others read, with a reader in Python.
+/// The user's page on reading a loop from other programs, with a reader in Python.
 fn page() -> String {
     let page = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/ethercat-inputs.md");
     std::fs::read_to_string(page).unwrap()
 }
 
-/// The reader, with what stands behind its last function.
+/// The reader of the page, split before the code that follows its last function.
 fn reader_of(page: &str) -> (&str, &str) {
     let script = page.split("```python").nth(1).unwrap();
     let script = script.split("```").next().unwrap();
     script.split_at(script.find("loop, device, name").unwrap())
 }
 
-/// Python, unless there is none.
+/// The Python interpreter; `None` if there is none.
 fn python(test: &str) -> Option<String> {
     let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let has_it = Command::new(&python).arg("--version").output();
@@ -437,7 +437,7 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
         .unwrap();
     let mut lines = BufReader::new(child.stdout.take().unwrap()).lines();
     assert_eq!(lines.next().unwrap().unwrap(), "here");
-    // First there is no process image, and then nothing on it.
+    // At first there is no process image, and then an empty one.
     std::thread::sleep(Duration::from_millis(200));
     let mut poster = ProcessImageWriter::begin(owner.words(), 16).unwrap();
     std::thread::sleep(Duration::from_millis(200));
@@ -448,7 +448,7 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
     assert_eq!(read, Some("07".repeat(16)));
 }
 
-/// Starts a loop without a name under a mask that takes no right away; its socket.
+/// Starts a loop without a name under a umask that removes no permission; returns it with its socket.
 fn start_unnamed(folder: &std::path::Path, out: &str) -> (std::process::Child, std::path::PathBuf) {
     let script = "umask 000; exec \"$0\" \"$@\"";
     let arguments = [

@@ -1,4 +1,4 @@
-//! `kadenz ethercat` with vendors' files as vendors write them, as a user types it.
+//! `kadenz ethercat` with ESI files as vendors write them, as a user types it.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -9,7 +9,7 @@ use field_bus::*;
 
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
 
-/// A segment of one gripper, and a folder of vendors' files.
+/// A segment of one gripper, and a folder of ESI files.
 struct Bench {
     folder: tempfile::TempDir,
 }
@@ -32,7 +32,7 @@ impl Bench {
         self.say(&["pdo"])
     }
 
-    /// What a command says of the segment by the files.
+    /// Runs a command on the segment with the files.
     fn say(&self, arguments: &[&str]) -> Said {
         let path = |name: &str| self.folder.path().join(name);
         let (sim, vendors) = (path("one.toml"), path("vendors"));
@@ -66,7 +66,7 @@ fn what_is_wrong_with_one_device_is_said_and_ends_it_only_where_it_is_that_devic
     for part in ["passed over", "other.xml", "line 14", "1 of 1 devices"] {
         assert!(said.err.contains(part), "{part}: {}", said.err);
     }
-    // The later file of the two has the word, and cannot be read.
+    // The later of two files takes precedence, and this one cannot be read.
     bench.vendor("other.xml", faulty.as_bytes());
     let said = bench.pdo();
     assert_eq!(said.code, 2, "{}", said.err);
@@ -76,7 +76,7 @@ fn what_is_wrong_with_one_device_is_said_and_ends_it_only_where_it_is_that_devic
 }
 
 #[test]
-fn what_an_operation_mode_asks_for_and_nobody_does_is_said() {
+fn what_an_operation_mode_asks_for_and_kadenz_lacks_is_reported() {
     let bench = Bench::new();
     let text = GRIPPER.replace(
         "<ShiftTimeSync0>25000",
@@ -116,7 +116,7 @@ fn a_scan_a_state_and_objects_go_by_a_vendors_file() {
         assert_eq!(said.code, 0, "{what}: {}", said.err);
         assert!(said.err.contains("1 of 1 devices"), "{}", said.err);
     }
-    // A file that asks for what the device has not is heard by all of them.
+    // Every command reports a file that asks for an object which the device does not have.
     let faulty = GRIPPER.replacen("<SubIndex>1<", "<SubIndex>300<", 1);
     bench.vendor("other.xml", faulty.as_bytes());
     for command in [&["state", "SAFEOP"][..], &["sdo", "list", "0"]] {

@@ -1,4 +1,4 @@
-//! `kadenz ethercat scan`, `pdo`, `sii write` and `alias` of a loop that runs, as a user types them.
+//! `kadenz ethercat scan`, `pdo`, `sii write` and `alias` with a running loop, as a user types them.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![cfg(target_os = "linux")]
 
@@ -13,7 +13,7 @@ use robot::*;
 use serde_json::Value;
 
 #[test]
-fn a_running_loop_is_scanned_and_its_process_data_told_as_over_the_wire() {
+fn a_running_loop_is_scanned_and_its_process_data_shown_as_over_the_wire() {
     let robot = Robot::start("scan", &["--demo"]);
     robot.is_in_op();
     let by_loop = robot.ask("scan", &["scan"]);
@@ -65,7 +65,7 @@ fn memories_and_aliases_are_written_while_a_loop_goes_on() {
     let read = robot.say(&["sii", "read", "left knee", "--out", text(&file)]);
     assert_eq!(read.code, 0, "{}", read.err);
     let written = robot.ask("sii-write", &["sii", "write", "left knee", text(&file)]);
-    // Alias and checksum are put back, and nothing else is otherwise.
+    // The write puts back alias and checksum, and changes nothing else.
     assert_eq!(
         (&written["words"], &written["left"]),
         (&2.into(), &0.into())

@@ -1,5 +1,5 @@
-//! Memories of devices and aliases in them, written as a user types it: on a virtual segment in the program's own
-//! process, and over a cable, where they stay.
+//! SII memories of devices and their aliases, written as a user types it: on a virtual segment in the program's own
+//! process, and over a cable to one that keeps them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -19,7 +19,7 @@ use std::process::Stdio;
 use kadenz::ethercat::wire::sii::checksum;
 use serde_json::Value;
 
-/// The memory of a device of `--sim 12`, in a file.
+/// Reads the memory of a device of `--sim 12` into a file.
 fn memory_of(device: &str, folder: &Path) -> (PathBuf, Vec<u8>) {
     let path = folder.join("memory.bin");
     told(
@@ -30,7 +30,7 @@ fn memory_of(device: &str, folder: &Path) -> (PathBuf, Vec<u8>) {
     (path, bytes)
 }
 
-/// The same with its long name in other letters.
+/// The same memory with other letters in its long name.
 fn renamed(bytes: &[u8]) -> Vec<u8> {
     let at = bytes.windows(9).position(|it| it == b"left knee").unwrap();
     let mut renamed = bytes.to_vec();
@@ -224,7 +224,7 @@ fn writing_that_is_interrupted_says_what_is_left_and_goes_on_from_there() {
         let file = folder.path().join("knee.bin");
         assert_eq!(near(&["sii", "read", "8", "--out", text(&file)]).code, 0);
         let mut bytes = std::fs::read(&file).unwrap();
-        // What is behind the end mark is anybody's.
+        // Kadenz does not interpret the bytes after the end mark.
         let room = (usize::from(u16::from_le_bytes([bytes[0x7C], bytes[0x7D]])) + 1) * 128;
         bytes.resize(room, 0x5A);
         std::fs::write(&file, &bytes).unwrap();

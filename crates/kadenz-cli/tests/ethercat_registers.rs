@@ -1,5 +1,5 @@
-//! Registers of devices, and what else a loop that runs tells of them; PDOs and modes chosen among those of ESI files:
-//! as a user types it.
+//! Registers of devices, other data of devices from a running loop, and the choice of PDOs and modes from ESI files, as
+//! a user types it.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -49,7 +49,7 @@ fn registers_are_read_of_one_device_and_of_all() {
     );
 }
 
-/// `register read` of the virtual segment with these words more, as people see it.
+/// Runs `register read` on the virtual segment with these further arguments; returns its output in words.
 fn say(more: &[&str]) -> Said {
     words(&[&["register", "read"], more, &["--sim", "12"]].concat())
 }
@@ -158,7 +158,7 @@ fn a_mailbox_is_not_read_in_passing() {
         let refused = near(&["register", "read", "8", &sends, "16"]);
         assert_eq!(refused.code, 2);
         assert!(refused.err.contains("a mailbox lies"), "{}", refused.err);
-        // The mailbox is empty, so that its SyncManager answers nobody.
+        // The mailbox is empty, so its SyncManager answers no read.
         let forced = near(&["register", "read", "8", &sends, "16", "--force"]);
         assert_eq!(forced.code, 2);
         let asked = format!("does not answer at {sends}");
@@ -168,13 +168,13 @@ fn a_mailbox_is_not_read_in_passing() {
     });
 }
 
-/// Ends a loop, which has nothing to say against it.
+/// Ends a loop and asserts that it ended as it should.
 fn end(robot: Robot) {
     assert_ended_well(&robot.end().0);
 }
 
 #[test]
-fn registers_memories_and_clocks_are_told_by_a_loop_that_goes_on() {
+fn registers_memories_and_clocks_are_read_through_a_running_loop() {
     let robot = Robot::start("registers", &[]);
     robot.is_in_op();
     let state = robot.ask("register", &["register", "read", "all", "0x0130"]);
@@ -203,7 +203,7 @@ fn registers_memories_and_clocks_are_told_by_a_loop_that_goes_on() {
         robot.ask("register-write", &cleared)["reads"],
         "00 00 00 00"
     );
-    // The event mask does nothing to a loop of ours.
+    // The event mask has no effect on the loop.
     let forced = ["register", "write", "8", "0x0200", "0x0001", "--force"];
     assert_eq!(robot.ask("register-write", &forced)["reads"], "01 00");
 

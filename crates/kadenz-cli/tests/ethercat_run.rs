@@ -1,7 +1,7 @@
 //! `kadenz ethercat run` and `stats` on a virtual segment, and the examples of the user's page, as a user
 //! types them.
 //!
-//! Longer than 500 lines: one loop is started, asked, stopped and broken, and the helpers are shared.
+//! Longer than 500 lines: the tests start, query, stop and disturb the same loop, and share their helpers.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -10,7 +10,7 @@ use common::*;
 mod field_bus;
 use field_bus::*;
 
-/// Drives a virtual segment for some cycles of a length that a busy machine keeps.
+/// Drives a virtual segment for some cycles that are long enough for a busy machine.
 fn drive(folder: &std::path::Path, more: &[&str]) -> Said {
     let out = folder.join("run");
     let arguments = parted("ethercat run --sim 12 --rate 200Hz --duration 3s");
@@ -38,16 +38,16 @@ fn a_loop_is_measured_as_a_run() {
         let bus = &parameters["bus"];
         let cycles = bus["cycles"].as_u64().unwrap();
         let left_out = bus["skipped_beats"].as_u64().unwrap();
-        // 3 s of 5 ms, and until all drives are at rest.
+        // 3 s of cycles of 5 ms, and more until all drives are at rest.
         assert!(cycles + left_out >= 600, "{bus}");
-        // What comes after `--duration`, while axes come to rest, is not recorded.
+        // The run does not record the cycles after `--duration`, in which the axes come to rest.
         let count = |name: &str| series(&json, name)["count"].as_u64().unwrap();
         let (wake_ups, recorded) = (count("wake-up"), count("exchange"));
         assert!(
             0 < recorded && recorded <= wake_ups && wake_ups <= 600,
             "{bus}"
         );
-        // Beats that nobody kept are no less late.
+        // The wake-up series also holds the lateness of skipped beats.
         assert!(wake_ups <= recorded + left_out, "{bus}");
         assert_eq!(count("controller"), recorded);
         assert_eq!(count("period"), recorded - 1);
@@ -163,7 +163,7 @@ fn page() -> String {
     std::fs::read_to_string(page).unwrap()
 }
 
-/// Words of a shell's line, up to a remark behind two spaces.
+/// Words of a shell's line, up to a comment after two spaces.
 fn typed(line: &str) -> Vec<String> {
     let line = line.split("  ").next().unwrap();
     let mut words = Vec::new();
@@ -180,7 +180,7 @@ fn typed(line: &str) -> Vec<String> {
 fn the_page_s_examples_work_as_they_are_typed() {
     let page = page();
     let lines = page.lines().filter_map(|it| it.strip_prefix("$ kadenz "));
-    // Those of a running loop and of a cable have their own tests.
+    // The examples with a running loop or a cable have their own tests.
     let others = [" stats ", " run ", "--loop", "--interface"];
     let alone = lines.filter(|line| !others.iter().any(|it| line.contains(it)));
     let mut count = 0;
@@ -192,7 +192,7 @@ fn the_page_s_examples_work_as_they_are_typed() {
         count += 1;
     }
     assert!(count > 8, "{count}");
-    // What the page says that is printed, is.
+    // The command prints the line that the page shows.
     let said = words(&["sdo", "read", "8", "0x6041", "--sim", "59"]);
     assert!(page.contains(said.out.trim()), "{}", said.out);
     let scan = words(&["scan", "--sim", "59"]);
@@ -258,7 +258,7 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     let refused = words(&["sdo", "write", "8", "0x6041", "1", of[0], of[1]]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("left knee"), "{}", refused.err);
-    // The supervisor keeps it where it was told to be, and the others where they were.
+    // The supervisor keeps the device in the requested state, and the others in theirs.
     let json = ask("state", &["state", "PREOP", "--device", "torso imu"]);
     assert_eq!(json["devices"][0]["state"], "PREOP");
     let json = ask("state", &["state"]);
@@ -279,7 +279,7 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     assert!(gone.err.contains(&name), "{}", gone.err);
 }
 
-/// Holds what `stats` says of a loop of twelve devices at 200 Hz.
+/// Checks the output of `stats` for a loop of twelve devices at 200 Hz.
 #[cfg(target_os = "linux")]
 fn assert_tells_its_state(name: &str) {
     let json = told("stats", &["stats", name]);
@@ -360,7 +360,7 @@ fn a_running_loop_is_asked_by_its_name() {
     );
 }
 
-/// A humanoid of twelve devices as a file, with faults.
+/// Writes a segment file of a humanoid of twelve devices, with faults.
 fn faulty_segment(folder: &std::path::Path, faults: &str) -> std::path::PathBuf {
     let printed = run(&["ethercat", "sim", "12", "--print"]);
     assert_eq!(printed.code, 0, "{}", printed.err);
@@ -400,7 +400,7 @@ fn a_loop_tells_a_cut_cable_once_and_at_most_a_line_a_second() {
         "{}",
         said.err
     );
-    // A line a second, what is told at the beginning and the end, and that the axes were stopped.
+    // A line a second, the lines of the beginning and the end, and one that the axes were stopped.
     let lines: Vec<_> = said.err.lines().collect();
     assert!(lines.len() <= 7 + 8, "{}", said.err);
     assert!(
@@ -425,7 +425,7 @@ fn a_loop_s_rate_was_called_its_cycle() {
     );
 }
 
-/// What a loop on a faulty segment says.
+/// Runs a loop on a faulty segment; returns its output.
 fn drive_faulty(folder: &std::path::Path, faults: &str, more: &[&str]) -> Said {
     let segment = faulty_segment(folder, faults);
     let out = folder.join("run");
@@ -477,7 +477,7 @@ fn a_flap_while_devices_are_configured_is_waited_out() {
 }
 
 #[test]
-fn who_does_not_answer_at_the_start_is_named() {
+fn a_device_that_does_not_answer_at_the_start_is_named() {
     let folder = folder();
     for (frame, named) in [
         (
@@ -497,7 +497,7 @@ fn who_does_not_answer_at_the_start_is_named() {
 }
 
 #[test]
-fn a_loop_starts_without_who_is_away_and_takes_it_in_later() {
+fn a_loop_starts_without_a_missing_device_and_takes_it_in_later() {
     let folder = folder();
     let off = "\n[[fault]]\nwhat = \"power-off\"\ndevice = \"left knee\"\nat_ms = 0\n\
                [[fault]]\nwhat = \"power-on\"\ndevice = \"left knee\"\nat_ms = 9000\n";
@@ -505,9 +505,9 @@ fn a_loop_starts_without_who_is_away_and_takes_it_in_later() {
     let wait = ["--expect", text(&segment), "--bring-up-timeout", "200ms"];
     let said = drive_faulty(folder.path(), off, &wait);
     assert_eq!(said.code, 2, "{}", said.err);
-    let who =
+    let absent =
         "left knee (position 8, address 0x1009), left ankle pitch (position 9, address 0x100A)";
-    assert!(said.err.contains(who), "{}", said.err);
+    assert!(said.err.contains(absent), "{}", said.err);
     let more = ["--start-without-missing", "--duration", "12s"];
     let said = drive_faulty(folder.path(), off, &[&wait[..], &more].concat());
     assert_ended_well(&said);

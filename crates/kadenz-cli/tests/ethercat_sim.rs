@@ -1,5 +1,5 @@
-//! `kadenz ethercat sim` where it is plugged in elsewhere than one end of a cable: rings, bridges, taps, other
-//! segments, and terminals. In networks of the tests' own: needs root.
+//! `kadenz ethercat sim` at other places than one end of a cable: rings, bridges, taps, other segments, and terminals.
+//! The tests run in networks of their own, which needs root.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -19,7 +19,7 @@ use kadenz::ethercat::wire::{self, DatagramAddress, Datagrams, FrameWriter};
 use kadenz::rt::net::cable::Cable;
 use kadenz::rt::net::tap::{Tap, TapPlan, TapWatch};
 
-/// Asks who is there.
+/// A frame that counts the devices by a broadcast read.
 fn question(source: u8, index: u8) -> [u8; 60] {
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
@@ -29,7 +29,7 @@ fn question(source: u8, index: u8) -> [u8; 60] {
     frame
 }
 
-/// How many have answered; `None` for a frame of another protocol.
+/// The number of devices that have answered; `None` for a frame of another protocol.
 fn counted(frame: &[u8]) -> Option<u16> {
     let datagram = Datagrams::of(frame).ok()?.next()?.unwrap();
     Some(datagram.working_counter)
@@ -49,7 +49,7 @@ fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
         assert_eq!(devices(&near(&["scan", "--json"])), 12);
         let note = other.next_note();
         assert!(note.contains("another one answers on this wire"), "{note}");
-        // The one takes the cable with it.
+        // The first segment takes the cable with it when it ends.
         let other = other.end();
         let one = one.end();
         let [asked, met, passed, answered] = [
@@ -59,8 +59,8 @@ fn of_two_segments_on_one_cable_one_answers_and_neither_the_other() {
             &one["echoed"],
         ]
         .map(|it| it.as_u64().unwrap());
-        // The other met each answer of the one: it left those that somebody had counted, and the one left
-        // what it made of the rest.
+        // The second segment received each answer of the first: it ignored those that a device had counted, and the
+        // first ignored the answers of the second to the rest.
         assert!(asked > 100 && met > 100, "{one} {other}");
         assert_eq!((met + passed, answered), (asked, passed), "{one} {other}");
     });
@@ -163,9 +163,9 @@ fn a_segment_is_reached_through_a_bridge() {
 }
 
 #[test]
-fn a_segment_on_a_tap_answers_whoever_holds_it() {
+fn a_segment_on_a_tap_answers_the_holder_of_the_tap() {
     in_a_network("a segment on a tap", || {
-        // As a virtual machine holds the other end of its network card.
+        // The test holds the tap as a virtual machine holds the other end of its network card.
         let tap = Tap::create(&TapPlan {
             name: "tap0".to_owned(),
             hardware_address: [2, 0, 0, 0, 0, 1],
@@ -175,7 +175,7 @@ fn a_segment_on_a_tap_answers_whoever_holds_it() {
         .unwrap();
         let mut sim = Sim::at(&["--interface", "tap0", "12"]);
         assert!(sim.next_note().contains("on tap0"));
-        // A virtual machine's address bears the mark of what came back, from the beginning.
+        // A virtual machine's address carries the mark of a processed frame from the beginning.
         tap.send(&question(0x52, 1)).unwrap();
         let taps = [tap];
         let mut watch = TapWatch::new(&taps);
@@ -190,8 +190,7 @@ fn a_segment_on_a_tap_answers_whoever_holds_it() {
     });
 }
 
-/// Clock ticks that a process has had of CPUs (`proc_pid_stat(5)`, fields 14 and 15), of which there are a
-/// hundred a second.
+/// CPU time of a process in clock ticks, a hundred a second (`proc_pid_stat(5)`, fields 14 and 15).
 fn ticks(process: u32) -> u64 {
     let stat = std::fs::read_to_string(format!("/proc/{process}/stat")).unwrap();
     let fields = stat.rsplit_once(')').unwrap().1.split_whitespace();
@@ -236,7 +235,7 @@ fn what_follows_in_a_line_that_is_too_long_is_not_obeyed() {
         let long = "x".repeat(1_001);
         let note = sim.say(&format!("# {long} cut 0"));
         assert!(note.contains("1000 bytes at most"), "{note}");
-        // That was all that it said.
+        // The segment printed no other line.
         assert!(sim.say("counts").starts_with("0 frames"));
         assert_eq!(sim.end()["wire_faults"], 0);
     });
@@ -291,10 +290,10 @@ fn in_the_background_of_a_terminal_it_goes_on() {
         let number = folder.path().join("number");
         let program = env!("CARGO_BIN_EXE_kadenz");
         let sim = format!("{program} ethercat sim 3 --interface far --cable near");
-        // Also where this test fails it ends.
+        // The duration ends the segment even if this test fails.
         let sim = format!("{sim} --duration 1min");
         let line = format!("set -m; {sim} & echo $! >{}; wait", text(&number));
-        // A terminal whose foreground is the shell, which has job control.
+        // A terminal with the shell in its foreground, which has job control.
         let mut terminal = Command::new("script")
             .args(["-qec", &format!("sh -c '{line}'"), "/dev/null"])
             .stdin(Stdio::piped())

@@ -1,4 +1,4 @@
-//! `kadenz ethercat` over a cable between two interfaces, in a network of the test's own: needs root.
+//! `kadenz ethercat` over a cable between two interfaces, in a network of the test's own, which needs root.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -47,8 +47,8 @@ fn every_command_works_over_a_cable() {
 }
 
 #[test]
-fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
-    in_a_network("faults are said while it runs", || {
+fn faults_are_set_while_a_segment_runs_and_seen_by_a_scan() {
+    in_a_network("faults are set while it runs", || {
         let mut sim = Sim::start(&["12"]);
         let ports = |said: &Said, device: usize| said.json()["devices"][device]["ports"].clone();
         let whole = near(&["scan", "--json"]);
@@ -61,7 +61,7 @@ fn faults_are_said_while_it_runs_and_seen_by_who_scans() {
         assert_eq!(ports(&cut, 7)[1], "unplugged");
         assert!(sim.say("heal 'left knee'").starts_with("done: heal"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
-        // Lost frames are asked for again.
+        // The scan sends lost frames again.
         assert!(sim.say("chance 0.01 lose").starts_with("done"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
         assert!(sim.say("clear").starts_with("1 taken back"));
@@ -100,8 +100,8 @@ fn the_cable_is_gone_when_the_segment_ends() {
 }
 
 #[test]
-fn a_segment_without_power_is_told_as_such() {
-    in_a_network("a segment without power is told as such", || {
+fn a_segment_without_power_is_reported_as_such() {
+    in_a_network("a segment without power is reported as such", || {
         let mut sim = Sim::start(&["3"]);
         assert!(sim.say("power 0 off").starts_with("done"));
         let said = near(&["scan"]);
@@ -119,7 +119,7 @@ fn a_running_loop_is_looked_at_but_not_disturbed() {
         let sim = Sim::start(&["12"]);
         let arguments = parted("ethercat run --interface near --rate 500Hz --json");
         let child = start_measuring(&out, &[&arguments[..], &["--interval", "100ms"]].concat());
-        // The supervisor brings all to OP; who looks on sees it, and disturbs nobody.
+        // The supervisor brings all devices to OP; a scan sees this and does not disturb the loop.
         let in_op = || {
             let said = near(&["scan", "--json"]);
             let devices = said.json()["devices"].clone();

@@ -137,7 +137,7 @@ fn a_refused_priority_stands_in_the_table() {
     );
 }
 
-/// An experiment of which both runs hold something.
+/// Starts an experiment; returns once both runs hold an interval.
 #[cfg(unix)]
 fn started(out: &Path) -> Child {
     let child = kadenz(&["experiment", "hiccups", "--duration", "2min", "--out"])
@@ -155,7 +155,7 @@ fn started(out: &Path) -> Child {
 #[cfg(unix)]
 const RUNS: [&str; 2] = ["ordinary", "realtime"];
 
-/// Whoever kills the experiment, even for good, ends its steps, and the data is there.
+/// Killing the experiment, even with SIGKILL, ends its steps, and the data stays.
 #[cfg(unix)]
 #[test]
 fn killed_it_leaves_no_step_behind() {
@@ -170,7 +170,7 @@ fn killed_it_leaves_no_step_behind() {
     }
 }
 
-/// Ctrl-C ends the step, the tables hold what there is, and the exit code tells.
+/// Ctrl-C ends the step, the tables hold the data so far, and the exit code reports the interruption.
 #[cfg(unix)]
 #[test]
 fn interrupted_it_shows_what_there_is() {

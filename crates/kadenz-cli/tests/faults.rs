@@ -1,4 +1,4 @@
-//! What may happen to a measurement: Ctrl-C, kill -9, a stall, a full disk, missing rights.
+//! Faults during a measurement: Ctrl-C, kill -9, a stall, a full disk, missing rights.
 #![cfg(unix)]
 
 mod common;
@@ -61,14 +61,14 @@ fn a_stopped_process_shows_as_a_stall_of_its_length() {
     let json = run(&["show", text(&out), "--json"]).json();
     let late = series(&json, "lateness");
     assert!(late["max_ns"].as_i64().unwrap() >= 2_900_000_000, "{late}");
-    // Every beat of the three seconds is there, as late as it was: more than 1 in 10 over 1 s.
+    // The run holds every beat of the three seconds with its lateness: more than 1 in 10 is over 1 s.
     let run = run_json(&out);
     let recorded = run["series"][0]["counts"]["recorded"].as_u64().unwrap();
     assert!(recorded > 3000, "{recorded}");
 }
 
 #[test]
-fn a_full_disk_is_told_and_what_fits_is_kept() {
+fn a_full_disk_is_reported_and_what_fits_is_kept() {
     if !is_root() {
         return skip("full disk", "needs root to mount a small tmpfs");
     }

@@ -223,7 +223,7 @@ fn the_page_of_a_file_has_as_much_as_that_of_a_folder() {
         let page = folder.path().join("page.html");
         let said = run(&["report", text(of), "--modes", "--out", text(&page)]);
         assert_eq!(said.code, 0, "{}", said.err);
-        // The page names what it is of.
+        // The page names the file.
         let page = std::fs::read_to_string(page).unwrap();
         page.replace("night.csv", "night.run")
     };
@@ -274,7 +274,7 @@ fn a_deadline_stated_afterwards_decides() {
         &["import", file, "--deadline", "90us", "--out", text(&out)],
         1,
     );
-    // The run keeps it: 1200 of 6000 are expected above 90 us.
+    // The imported run keeps the deadline: 1200 of 6000 samples are expected above 90 us.
     let misses = run_json(&out)["series"][0]["counts"]["misses"]
         .as_u64()
         .unwrap();

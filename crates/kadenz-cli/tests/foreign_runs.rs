@@ -1,5 +1,5 @@
-//! Run folders that somebody else made: they name no file outside, hang no command, and take no more memory
-//! than any run.
+//! Run folders of other users: they cannot name a file outside the folder, hang a command, or take more memory than any
+//! run.
 #![cfg(unix)]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -42,7 +42,7 @@ fn numbered(count: usize) -> Vec<String> {
     (0..count).map(|number| format!("s{number}")).collect()
 }
 
-/// Runs a command that may hang; a minute is no limit that one that goes on would meet.
+/// Runs a command that may hang, with a limit of a minute, which a working command does not reach.
 fn run_unless_it_hangs(command: &mut Command) -> Said {
     let mut child = command
         .stdout(Stdio::piped())
@@ -128,7 +128,7 @@ fn more_series_than_any_run_has_are_refused_by_their_limit() {
     assert!(said.err.contains("2048 series"), "{}", said.err);
 }
 
-/// With half a megabyte a series, which its histogram would take, it would need more than there is.
+/// With half a megabyte a series for its histogram, the command would need more memory than `ulimit` allows.
 #[test]
 fn as_many_series_as_a_run_may_have_fit_into_little_memory() {
     let folder = folder();

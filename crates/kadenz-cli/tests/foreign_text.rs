@@ -1,5 +1,5 @@
-//! Whoever makes a run, a log, a message, a device's description or a file's name may put into it what
-//! steers a terminal. No command passes it on: in words it is shown as `\u{1b}`, in JSON as JSON does.
+//! A run, a log, a message, a device's description or a file's name may contain sequences that control a terminal. No
+//! command passes them on: words show them as `\u{1b}`, JSON escapes them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -17,13 +17,13 @@ use kadenz::report::text::is_hidden;
 use kadenz::rt::tuning::Tuning;
 use serde_json::{Value, json};
 
-/// A title for the terminal's window, a cleared screen in C0 and C1, a line that is written over, turned
-/// directions, separators and what cannot be seen. Short enough for a channel's name.
+/// A title for the terminal's window, a cleared screen in C0 and C1, an overwritten line, changed text directions,
+/// separators and invisible characters. Short enough for a channel's name.
 const HOSTILE: &str = "x\u{1b}]0;t\u{7}\u{9b}2J\u{7f}\r\u{8}\u{85}\u{202e}\u{2066}\u{200f}\u{61c}\u{2028}\u{200b}\u{e0001}y";
 /// The part of it that a description of a virtual segment may hold.
 const TURNED: &str = "x\u{202e}y";
 
-/// What the commands are given.
+/// The files that the commands read.
 struct Stage {
     folder: tempfile::TempDir,
 }
@@ -59,7 +59,7 @@ impl Stage {
         self.folder.path().join(name)
     }
 
-    /// A run with a series of that name whose words are all hostile, except for those that name its files.
+    /// A run with a series of that name, whose texts are all hostile except the names of its files.
     fn run(&self, name: &str, series: &str) {
         let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/runs/complete");
         let to = self.at(name);
@@ -100,7 +100,7 @@ impl Stage {
         writer.finish().unwrap();
     }
 
-    /// Puts paths for words that begin with `@`, and the log as a bus for `%`.
+    /// Replaces words that begin with `@` by paths, and `%` by the log as a bus.
     fn arguments(&self, words: &str) -> Vec<String> {
         let word = |word: &str| match (word.strip_prefix('@'), word.strip_prefix('%')) {
             (Some(name), _) => text(&self.at(&name.replace('H', HOSTILE))).to_owned(),
@@ -111,7 +111,7 @@ impl Stage {
     }
 }
 
-/// Holds what a command said against the rule. It must have said something of the hostile text.
+/// Asserts that a command's output is harmless and contains some of the hostile text.
 fn assert_harmless(words: &str, said: &Said) {
     for (name, text) in [
         ("standard output", &said.out),
@@ -127,8 +127,8 @@ fn assert_harmless(words: &str, said: &Said) {
     assert!(is_shown, "{words} shows nothing of it: {both}");
 }
 
-/// Commands that show text of others. `@` stands before a file of the stage, `%` before a log as a bus,
-/// and H for the hostile text.
+/// Commands that show foreign text. `@` stands before a file of the stage, `%` before a log as a bus, and H for the
+/// hostile text.
 const COMMANDS: &str = "\
 show @run
 show @run --details
@@ -278,7 +278,7 @@ fn programs_on_the_bus_steer_no_terminal() {
     }
 }
 
-/// Commands of cameras, as [`COMMANDS`].
+/// Commands of cameras, in the form of [`COMMANDS`].
 #[cfg(feature = "camera")]
 const CAMERA_COMMANDS: &str = "\
 camera show H --png @a.png
@@ -289,7 +289,7 @@ camera show test://320x240@30 --layout H
 camera sim --script @H
 camera sim --script @H.txt";
 
-/// A camera that sends each client to a place with hostile text in its name, and says hostile text otherwise.
+/// A camera that redirects each client to an address with hostile text, and answers with hostile text.
 #[cfg(feature = "camera")]
 fn hostile_camera() -> std::net::SocketAddr {
     use std::io::{BufRead as _, BufReader, Write as _};
@@ -313,7 +313,7 @@ fn hostile_camera() -> std::net::SocketAddr {
                 "RTSP/1.0"
             };
             let turned = "\u{202e}\u{200f}\u{2066}";
-            // Nobody listens at the discard port.
+            // No program listens at the discard port.
             let place = format!("{scheme}://127.0.0.1:9/{turned}");
             let _ = write!(
                 stream,

@@ -1,6 +1,6 @@
-//! Another user of the machine has taken every name that Kadenz uses in places where all may write: as a
-//! FIFO, a link, a folder, an empty file or a locked one. No command hangs, none writes where a link
-//! leads, and each works or says which name is taken.
+//! Another user of the machine has taken every name that Kadenz uses in folders where all users may write: as a FIFO, a
+//! link, a folder, an empty file or a locked file. No command hangs, none writes to the target of a link, and each
+//! works or reports which name is taken.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -9,7 +9,7 @@ use common::*;
 
 use std::process::Command;
 
-/// What the other user makes of the name `$0`.
+/// The files that the other user creates under the name `$0`.
 const ATTACKS: [(&str, &str); 7] = [
     ("FIFO", r#"mkfifo -m 666 "$0""#),
     ("dangling link", r#"ln -s /tmp/elsewhere/made "$0""#),
@@ -23,12 +23,12 @@ const ATTACKS: [(&str, &str); 7] = [
     ),
 ];
 
-/// Where the program and a run are seen, wherever they lie: perhaps in one of the places that are hidden.
+/// Paths at which the commands see the program and a run, whose own paths may be hidden by the mounts.
 const PROGRAM: &str = "/mnt/kadenz";
 const RUN: &str = "/mnt/run";
 
-/// Runs `"$@"` after the attack `$attack` on `$name`, in places that nobody else sees. The last lines say how
-/// it ended and what is where links lead.
+/// Runs `"$@"` after the attack `$attack` on `$name`, in mounts that no other process sees. The last lines hold the
+/// exit code and the files at the targets of links.
 const STAGE: &str = r#"
 mount -t tmpfs tmpfs /mnt && touch /mnt/kadenz && mkdir /mnt/run || exit 99
 mount --bind "$program" /mnt/kadenz && mount --bind "$run" /mnt/run || exit 99
@@ -43,7 +43,7 @@ timeout -s KILL 120 "$@" 2>&1
 printf '\nended: %s\nelsewhere: %s%s\n' $? "$(find /tmp/elsewhere -mmin -30)" "$(cat /tmp/elsewhere/precious)"
 "#;
 
-/// What a command said, and its exit code, beside a name that another has taken.
+/// Runs a command beside a name that another user has taken; returns its output and its exit code.
 fn attacked(name: &str, attack: &str, arguments: &[&str]) -> (String, i32) {
     let output = Command::new("unshare")
         .args(["--mount", "--pid", "--fork", "--kill-child", "--mount-proc"])
@@ -70,7 +70,7 @@ fn attacked(name: &str, attack: &str, arguments: &[&str]) -> (String, i32) {
     (said.to_owned(), code.parse().unwrap())
 }
 
-/// Whether this machine lets the test make such places.
+/// Whether this machine lets the test make such mounts.
 fn stands(test: &str) -> bool {
     let can = Command::new("unshare").args(["--mount", "true"]).status();
     let stands = is_root() && can.is_ok_and(|it| it.success());
@@ -91,10 +91,10 @@ fn assault(test: &str, names: &[&str], arguments: &[&str]) {
             let case = format!("{arguments:?} with {name} as {what}: exit code {code}: {said}");
             assert_ne!(code, 137, "it hangs: {case}");
             assert!((0..=2).contains(&code), "{case}");
-            // Where the folder is the other user's already, that is said.
+            // Where the folder itself belongs to the other user, the command names the folder.
             let folder = "/run/kadenz";
             let named = said.contains(name) || (name.starts_with(folder) && said.contains(folder));
-            // A link that leads nowhere holds no claim.
+            // A link without a target holds no claim, so no testbed exists.
             let works = code < 2 || said.contains("no testbed stands");
             assert!(works || named, "it names no cause: {case}");
         }

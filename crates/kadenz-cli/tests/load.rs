@@ -13,7 +13,7 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 
 use serde_json::Value;
 
-/// Starts a load and returns once it goes on: then it has said what it does.
+/// Starts a load; returns once the load has reported its kinds, and runs.
 fn start(mut command: Command) -> (Child, BufReader<ChildStderr>) {
     let mut child = command
         .stdin(Stdio::piped())
@@ -28,7 +28,7 @@ fn start(mut command: Command) -> (Child, BufReader<ChildStderr>) {
     (child, err)
 }
 
-/// Waits for its end; what it said on standard output.
+/// Waits for the end of the load; returns its exit code and its standard output.
 fn end(mut child: Child) -> (i32, String) {
     let mut out = String::new();
     child
@@ -40,7 +40,7 @@ fn end(mut child: Child) -> (i32, String) {
     (child.wait().unwrap().code().unwrap(), out)
 }
 
-/// Little load below `folder`.
+/// Arguments of a light load below `folder`.
 fn little<'a>(folder: &'a Path, kind: &'a str) -> Vec<&'a str> {
     let dir = text(folder);
     vec![
@@ -103,7 +103,7 @@ fn without_json_there_is_a_table() {
     for words in ["files: the metadata", "files/s", "wake-ups/s", "mean"] {
         assert!(said.out.contains(words), "{words}: {}", said.out);
     }
-    // What is to be done is said at once, before the figures are there.
+    // The command prints its kinds of load at once, before it has figures.
     assert!(said.err.contains("timer: "), "{}", said.err);
 }
 
@@ -130,7 +130,7 @@ fn nonsense_is_refused_with_a_remedy() {
 }
 
 #[test]
-fn ctrl_c_ends_it_and_what_was_measured_is_told() {
+fn ctrl_c_ends_it_and_what_was_measured_is_printed() {
     let folder = folder();
     let mut command = kadenz(&little(folder.path(), "cpu"));
     command.arg("--json");
@@ -143,7 +143,7 @@ fn ctrl_c_ends_it_and_what_was_measured_is_told() {
 }
 
 #[test]
-fn it_ends_with_whoever_holds_its_standard_input() {
+fn it_ends_when_its_standard_input_closes() {
     let folder = folder();
     let mut command = kadenz(&little(folder.path(), "heavy"));
     command.args(["--until-stdin-closes", "--json"]);
@@ -159,7 +159,7 @@ fn it_ends_with_whoever_holds_its_standard_input() {
 fn killed_it_leaves_nothing() {
     let folder = folder();
     let mut command = kadenz(&little(folder.path(), "heavy"));
-    // What it starts is known by its group, also when it has gone itself.
+    // The processes that the load starts are known by their group, even after the load has ended.
     command.process_group(0);
     let (mut child, _err) = start(command);
     let group = child.id().to_string();
@@ -172,7 +172,7 @@ fn killed_it_leaves_nothing() {
     wait_until(|| of_group().is_empty());
 }
 
-/// Numbers of the processes whose line in `/proc/PID/stat`, after the name, is as wished.
+/// Numbers of the processes for which `wished` accepts the fields of `/proc/PID/stat` after the name.
 fn processes(wished: impl Fn(&str) -> bool) -> Vec<String> {
     let all = std::fs::read_dir("/proc").unwrap().map(Result::unwrap);
     let wished = all.filter(|process| {
@@ -220,8 +220,7 @@ fn it_runs_at_ordinary_priority_though_started_at_a_real_time_one() {
     assert_eq!(end(child).0, 0);
 }
 
-/// A program of the name `stress-ng` that notes its number, works until it is ended, and then tells
-/// figures.
+/// A program named `stress-ng` that writes its process number, runs until a signal ends it, and then prints figures.
 fn fake_stress_ng(folder: &Path) -> String {
     let script = r#"#!/bin/sh
 echo "$@" > "$FAKE/arguments"
@@ -255,7 +254,7 @@ fn with_fake(folder: &Path, work: &Path) -> Command {
     command
 }
 
-/// The fake's number, once it works.
+/// The process number of the fake, once it runs.
 fn number_of_fake(folder: &Path) -> String {
     let number = || std::fs::read_to_string(folder.join("number")).unwrap_or_default();
     wait_until(|| number().ends_with('\n'));
@@ -296,7 +295,7 @@ fn another_program_does_not_outlive_a_kill() {
 }
 
 #[test]
-fn another_program_that_fails_is_told_with_its_last_words() {
+fn another_program_that_fails_is_reported_with_its_last_words() {
     let (fake, work) = (folder(), folder());
     let mut command = with_fake(fake.path(), work.path());
     let program = fake.path().join("stress-ng");
@@ -330,7 +329,7 @@ fn the_real_stress_ng_tells_figures_for_each_kind() {
     let json = said.json();
     for kind in ["cpu", "disk"] {
         let mean = load(&json, kind)["rates"][0]["mean"].as_f64().unwrap();
-        // A disk that is busy finishes nothing within a second.
+        // A busy disk may finish no operation within a second.
         assert!(mean > 0.0 || kind == "disk", "{kind}: {json}");
     }
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

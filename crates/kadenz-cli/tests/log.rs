@@ -175,7 +175,7 @@ fn a_log_is_written_under_no_unknown_ending() {
         }
         assert!(!out.exists(), "{command:?}");
     }
-    // As lcm-logger names them.
+    // Names of lcm-logger.
     for name in ["lcmlog-2026-02-03.00", "log"] {
         let out = folder.path().join(name);
         said_well(&["log", "convert", text(&input), "--out", text(&out)]);
@@ -229,9 +229,8 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
     assert!(payloads(&played).eq(expected));
 }
 
-/// A recorder of a log that is played for ever, once it has made its file.
 #[test]
-fn play_steps_at_each_line_and_loses_what_it_is_told_to() {
+fn play_steps_at_each_line_and_leaves_out_the_given_share() {
     let folder = folder();
     let log = golden("events.lcmlog");
     let (one, other) = (folder.path().join("one"), folder.path().join("other"));

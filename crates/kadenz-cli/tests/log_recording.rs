@@ -1,4 +1,4 @@
-//! `kadenz log record` as a user types it, what becomes of its files, and what it refuses.
+//! `kadenz log record` as a user types it: its files, and the arguments that it refuses.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -144,14 +144,14 @@ fn what_cannot_be_recorded_is_exit_code_2_with_the_remedy() {
     }
 }
 
-/// Records a bus without end, that is as fast as it goes.
+/// Records an endless bus as fast as possible.
 fn recording(out: &Path, more: &[&str]) -> Child {
     recording_at("speed=0", out, more)
 }
 
 fn recording_at(speed: &str, out: &Path, more: &[&str]) -> Child {
     let bus = url(&golden("events.lcmlog"), &format!("{speed}&loop=yes"));
-    // It ends by itself where a test fails before it ends it.
+    // The recorder ends by itself if a test fails before it ends the recorder.
     let bounded = ["--duration", "60s", "--json"];
     kadenz(&["log", "record", &bus, "--out", text(out)])
         .args(bounded)
@@ -231,7 +231,7 @@ fn rotation_keeps_the_newest_files_and_each_is_whole() {
     }
 }
 
-/// A small disk of its own; gone when it is dropped.
+/// A small disk, unmounted on drop.
 struct Disk(tempfile::TempDir);
 
 impl Disk {
@@ -261,11 +261,11 @@ fn a_full_disk_ends_no_recording_and_leaves_a_whole_log() {
         );
     };
     let out = disk.0.path().join("full.mcap");
-    // Slow enough that what gathers while the machine is busy is never more than the whole disk:
-    // such a chunk would wait for room, and the log would stay empty.
+    // Slow enough that a chunk which gathers while the machine is busy is never larger than the disk: such a chunk
+    // would wait for room, and the log would stay empty.
     let more = ["--flush-interval", "10ms", "--compression", "none"];
     let child = recording_at("speed=30", &out, &more);
-    // It fills the disk by itself; then the log grows no more.
+    // The recorder fills the disk; then the log stops growing.
     wait_until(|| {
         let before = length(&out);
         std::thread::sleep(std::time::Duration::from_secs(2));
@@ -283,7 +283,7 @@ fn a_full_disk_ends_no_recording_and_leaves_a_whole_log() {
 }
 
 #[test]
-fn channels_beyond_those_that_are_counted_are_recorded_and_told_once() {
+fn channels_beyond_those_that_are_counted_are_recorded_and_reported_once() {
     let folder = folder();
     let many = folder.path().join("many.lcmlog");
     let mut writer = log::create(&many, log::Format::EventLog).unwrap();

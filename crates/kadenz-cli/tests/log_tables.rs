@@ -210,7 +210,7 @@ fn pyarrow_reads_the_same() {
     assert_eq!(rows[2]["sequence"], 2);
 }
 
-/// Poses on two channels, and vectors on a third one whose name would lead out of a folder.
+/// Poses on two channels, and vectors on a third, whose name would lead out of a folder.
 fn several(folder: &Path) -> PathBuf {
     let vector = message("robot.vec_t", &json!({"x": 1.0, "y": 2.0}));
     let pose = message("robot.pose_t", &pose(1));

@@ -11,7 +11,7 @@ use kadenz::record::hlog::writer::IntervalLogWriter;
 use kadenz::record::recorder::Counts;
 use kadenz::record::run::model::{EndedBy, Kind, Run, Series, SeriesFiles, TuningMeasure};
 
-/// A matrix of two cells under heavy load: `none` misses now and then, `P` is as late as said.
+/// A matrix of two cells under heavy load: `none` misses now and then, and `P` is late by `late_ns`.
 fn matrix(folder: &Path, late_ns: u64) -> PathBuf {
     let out = folder.join("tune");
     std::fs::create_dir_all(&out).unwrap();

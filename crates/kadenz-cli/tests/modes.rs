@@ -31,7 +31,7 @@ fn recorded(folder: &Path) -> PathBuf {
 }
 
 #[test]
-fn a_spike_every_five_seconds_is_told_in_words_and_in_json() {
+fn a_spike_every_five_seconds_is_in_words_and_in_json() {
     let folder = folder();
     let out = recorded(folder.path());
     let said = run(&["modes", text(&out)]);

@@ -8,7 +8,7 @@ use common::{
     signal, skip, start_measuring, text,
 };
 
-/// What a latency of 50 ms more than any pause of a busy machine is not: no test misses it by accident.
+/// A deadline longer than any pause of a busy machine, so that no test misses it by accident.
 const GENEROUS: &str = "60s";
 
 fn latency(more: &[&str]) -> Said {
@@ -19,12 +19,12 @@ fn latency(more: &[&str]) -> Said {
     run(&arguments)
 }
 
-/// A group and port of the test's own; nobody else is heard there.
+/// A group and port of the test's own, on which no other program sends.
 fn bus(test: u16) -> String {
     format!("udpm://239.255.76.70:{}?ttl=0", 17_000 + test)
 }
 
-/// Whether messages come by multicast on this machine; it has to have a route for it.
+/// Whether messages arrive by multicast on this machine, which needs a route for it.
 fn has_multicast(test: &str, said: &Said) -> bool {
     let without = said.code == 2 && (said.err.contains("msg doctor") || said.err.contains("route"));
     if without {
@@ -106,7 +106,7 @@ fn every_message_to_another_process_is_counted_and_its_hops_told() {
     let written = run_json(&out);
     assert_eq!(written["complete"], true);
     assert_eq!(written["parameters"]["size"], "200B");
-    // What the publisher's process was granted stands at its series.
+    // The series of the publisher holds the settings that its process was granted.
     let all = written["series"].as_array().unwrap();
     let lateness = all
         .iter()

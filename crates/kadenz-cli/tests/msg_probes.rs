@@ -1,4 +1,4 @@
-//! `kadenz msg latency --with`: programs of others as publisher and subscribers.
+//! `kadenz msg latency --with`: foreign programs as publisher and subscribers.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -16,7 +16,7 @@ use common::{
 /// The probes of the repository.
 const PROBES: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../probes");
 
-/// A probe in C, built into a folder.
+/// Builds a probe in C into a folder.
 fn build(folder: &Path, source: &Path, libraries: &[&str]) -> Option<PathBuf> {
     let program = folder.join(source.file_stem().unwrap());
     let mut compiler = Command::new("cc");
@@ -26,7 +26,7 @@ fn build(folder: &Path, source: &Path, libraries: &[&str]) -> Option<PathBuf> {
     built.status.success().then_some(program)
 }
 
-/// The probe over UDP, and one of the same that does what the environment's FAULT says.
+/// The probe over UDP, and a variant with a fault that its first argument names.
 struct Probes {
     folder: tempfile::TempDir,
     udp: PathBuf,
@@ -214,7 +214,7 @@ fn a_probe_that_dies_or_goes_astray_ends_the_run_which_is_kept() {
         let subscriber = &run["messages"]["subscribers"][0];
         let sum = subscriber["received"].as_u64().unwrap() + subscriber["lost"].as_u64().unwrap();
         assert_eq!(sum, run["messages"]["published"].as_u64().unwrap());
-        // A publisher whose subscribers have all gone is told to end.
+        // A publisher ends early when all its subscribers have gone.
         assert!(
             sum == 100 || side == "--subscriber",
             "{side} {fault}: {sum}"
@@ -338,7 +338,7 @@ fn what_is_no_probe_is_said_and_leaves_no_folder() {
     }
 }
 
-/// Whether a process runs that has this word in its command line.
+/// Whether some process has this word in its command line.
 fn runs(word: &str) -> bool {
     let of = |entry: std::fs::DirEntry| std::fs::read(entry.path().join("cmdline"));
     let all = std::fs::read_dir("/proc")

@@ -1,4 +1,4 @@
-//! The probes that come with Kadenz: built, listed, and measured by.
+//! The probes that come with Kadenz: how the program builds, lists and uses them.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -19,7 +19,7 @@ const OLD_LOG: &str = concat!(
     "/../../conformance/import/bmwcarit-communication.log"
 );
 
-/// The probes that a test builds: those in Rust take minutes.
+/// The probes that the tests build. Those in Rust take minutes.
 const BUILT: [&str; 16] = [
     "ring",
     "unix",
@@ -203,7 +203,7 @@ fn timers_of_ros_are_measured_as_ours_are() {
     );
 }
 
-/// A run of ROS's suites, and a folder of others: every measurement, table and finding is there.
+/// A run of ROS's suites beside an imported folder has every measurement, table and finding.
 #[test]
 fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
     let folder = folder();
@@ -264,8 +264,8 @@ fn the_suites_of_ros_run_whole_with_imported_ones_beside_them() {
     );
 }
 
-/// ROS 2 is no package of Debian: its probe is held against what stands in for it, and without that is missing with
-/// the remedy.
+/// ROS 2 is no package of Debian: the test builds its probe against headers that stand in for it; without them the
+/// command names the remedy.
 #[test]
 fn the_probe_of_ros_2_is_built_where_its_packages_are() {
     let folder = folder();
@@ -326,7 +326,7 @@ fn probes_are_listed_and_their_sources_written() {
     assert!(said.err.contains("there are ring, unix"), "{}", said.err);
 }
 
-/// The server that a measurement has started: the child of its guard that is no `cat`.
+/// The server that a measurement has started: the child of the guard process that is not `cat`.
 fn server_of(measurement: u32) -> Option<u32> {
     let stat = |pid: u32| std::fs::read_to_string(format!("/proc/{pid}/stat")).ok();
     // `PID (NAME) STATE PARENT ...`

@@ -1,4 +1,4 @@
-//! `kadenz msg server` as a user types it, and what other commands do over it.
+//! `kadenz msg server` as a user types it, and other commands over it.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -17,7 +17,7 @@ struct goal_t { int64_t utime; point_t at; }";
 
 const MESSAGE: &str = r#"{"utime": 7, "at": {"x": 1.5, "y": -2}}"#;
 
-/// A server of its own on a port that is free.
+/// A running `kadenz msg server` on a free port.
 struct Server {
     child: Child,
     notes: BufReader<std::process::ChildStderr>,
@@ -73,7 +73,7 @@ impl Server {
         ])
     }
 
-    /// Ends it as Ctrl-C does: its exit code, its JSON, and its notes.
+    /// Ends the server as Ctrl-C does; returns its exit code, its JSON and its notes.
     fn end(mut self) -> (i32, Value, String) {
         signal(&self.child, "INT");
         let mut notes = String::new();
@@ -88,7 +88,7 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It may have ended already.
+        // The server may have ended already.
         let _ = self.child.kill();
         let _ = self.child.wait();
     }
@@ -99,7 +99,7 @@ fn end(child: Child) -> Said {
     Said::of(child.wait_with_output().unwrap())
 }
 
-/// The JSON objects of its lines.
+/// The JSON objects in the lines of an output.
 fn lines(said: &Said) -> Vec<Value> {
     let lines = said.out.lines();
     lines
@@ -166,14 +166,14 @@ while True:
 }
 
 #[test]
-fn a_subscriber_that_is_killed_or_stands_still_holds_nobody_up() {
+fn a_subscriber_that_is_killed_or_stands_still_delays_no_other() {
     let server = Server::start(&["--queue", "100kB"]);
     let hears_one = |child: &mut Child| {
         let mut line = String::new();
         let mut heard = BufReader::new(child.stdout.take().unwrap());
         heard.read_line(&mut line).unwrap();
         assert!(line.contains("\"A\""), "{line}");
-        // Without a reader it would end by itself.
+        // Without a reader the subscriber would end by itself.
         heard
     };
     let beat = server.beat("A");
@@ -222,27 +222,27 @@ fn a_second_server_at_one_address_is_refused_with_the_remedy() {
     assert!(said.err.contains("no interface"), "{}", said.err);
 }
 
-/// Subscribes to A and publishes to it, as LCM says it.
+/// LCM's bytes that subscribe to A and publish to it.
 const ACTIVE: &[u8] =
     b"\x28\x76\x17\xfb\0\0\x01\0\0\0\0\x02\0\0\0\x01A\0\0\0\x01\0\0\0\x01A\0\0\0\0";
 
 #[test]
-fn who_speaks_no_lcm_is_hung_up_on_and_more_clients_than_allowed_too() {
+fn a_client_that_speaks_no_lcm_and_one_too_many_are_disconnected() {
     let server = Server::start(&["--clients", "1"]);
-    let mut stranger = TcpStream::connect(server.address()).unwrap();
-    stranger.write_all(ACTIVE).unwrap();
+    let mut foreign = TcpStream::connect(server.address()).unwrap();
+    foreign.write_all(ACTIVE).unwrap();
     // The server's greeting, and the message.
-    stranger.read_exact(&mut [0; 8 + 13]).unwrap();
+    foreign.read_exact(&mut [0; 8 + 13]).unwrap();
     let mut other = TcpStream::connect(server.address()).unwrap();
     let _ = other.read(&mut [0; 8]);
-    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
-    let _ = stranger.read_to_end(&mut Vec::new());
+    foreign.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    let _ = foreign.read_to_end(&mut Vec::new());
     let (code, told, notes) = server.end();
     assert_eq!((code, &told["refused"]), (0, &Value::from(2)), "{notes}");
 }
 
 #[test]
-fn more_silent_connections_than_seats_lock_nobody_out() {
+fn more_silent_connections_than_slots_keep_no_client_out() {
     let server = Server::start(&["--clients", "50"]);
     let silent = (0..300).map(|_| TcpStream::connect(server.address()).unwrap());
     let silent: Vec<_> = silent.collect();
@@ -297,7 +297,7 @@ fn what_is_published_is_decoded_elsewhere_without_files() {
         .run(&["hz", "GOAL", "--duration", "1s", "--json"])
         .json();
     assert_eq!(hz["channels"][0]["type"], "robot.goal_t", "{hz}");
-    // It was decoded: what is no stamp is an absurd one, not a missing member.
+    // The message was decoded: the command calls the value an absurd stamp, not a missing member.
     let out = folder.path().join("delay");
     let delay = ["delay", "GOAL", "--field", "at.y", "--unit", "s", "--out"];
     let delay = server.run(&[&delay[..], &[text(&out), "--duration", "1s"]].concat());
@@ -362,7 +362,7 @@ fn log_of_goals(server: &Server, types: &Path, log: &Path) {
 }
 
 #[test]
-fn what_a_log_knows_of_its_types_is_told_while_it_plays() {
+fn what_a_log_knows_of_its_types_is_announced_while_it_plays() {
     let server = Server::start(&[]);
     let folder = types();
     let log = folder.path().join("goals.mcap");
@@ -414,7 +414,7 @@ fn a_bridge_of_two_servers_carries_once_both_ways_and_tells_types_across() {
     ];
     let hears = b.client(&twenty);
     let comes_back = a.client(&twenty);
-    // Both listen once they have answered nothing for a while: goals are numbered to see doubles.
+    // Both subscribers listen after this pause; the goals have numbers, which show duplicates.
     std::thread::sleep(std::time::Duration::from_millis(500));
     let mut goals = kadenz(&[&["msg"], &arguments[..], &["--url", &a.url]].concat())
         .stdin(Stdio::piped())

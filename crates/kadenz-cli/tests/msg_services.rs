@@ -12,7 +12,7 @@ use kadenz::msg::service::messages::ClockQuery;
 use kadenz::msg::service::parameters::Parameters;
 use kadenz::rt::tuning::Tuning;
 
-/// A group and port of the test's own; nobody else is heard there.
+/// A group and port of the test's own, on which no other program sends.
 fn url(test: u16) -> String {
     let process = std::process::id();
     let group = format!("239.253.{}.{}", process >> 8 & 0xff, process & 0xff);
@@ -41,12 +41,12 @@ fn a_service_is_called_and_its_answer_decoded_by_what_its_server_tells() {
         let options = ["--types", types, "--timeout", timeout];
         said(&url, &[&words[..], &options[..]].concat())
     };
-    let nobody = call("{\"sent_ns\": 41}", "50ms");
-    assert_eq!(nobody.code, 2);
+    let unanswered = call("{\"sent_ns\": 41}", "50ms");
+    assert_eq!(unanswered.code, 2);
     assert!(
-        nobody.err.contains("did not answer within 50 ms"),
+        unanswered.err.contains("did not answer within 50 ms"),
         "{}",
-        nobody.err
+        unanswered.err
     );
     let server = bus.serve(
         "NEXT",

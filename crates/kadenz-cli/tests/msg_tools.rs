@@ -19,14 +19,14 @@ struct pose_t { int64_t utime; double position[3]; string name; }";
 
 const MESSAGE: &str = r#"{"utime": 7, "position": [1, 2.5, "NaN"], "name": "left"}"#;
 
-/// A bus that no other test uses: LCM's group on this host, on a port of its own.
+/// A bus that no other test uses: LCM's group on this host, with its own port.
 struct OwnBus {
     url: String,
     folder: tempfile::TempDir,
 }
 
 impl OwnBus {
-    /// `None` where multicast does not work here at all.
+    /// Opens the bus; `None` where this machine has no multicast.
     fn new(test: &str) -> Option<Self> {
         let port = UdpSocket::bind("0.0.0.0:0").unwrap().local_addr().unwrap();
         let bus = Self {
@@ -62,12 +62,12 @@ impl OwnBus {
             .unwrap()
     }
 
-    /// Runs it to its end.
+    /// Runs `kadenz msg` on this bus to its end.
     fn run(&self, arguments: &[&str]) -> Said {
         Said::of(self.start(arguments).wait_with_output().unwrap())
     }
 
-    /// Publishes poses again and again until it is ended.
+    /// Publishes poses again and again until the test ends the program.
     fn poses(&self, channel: &str, rate: &str) -> Child {
         let types = self.types();
         self.start(&[
@@ -83,13 +83,13 @@ impl OwnBus {
     }
 }
 
-/// Ends a program as Ctrl-C does, and what it said.
+/// Ends a program as Ctrl-C does; returns its output.
 fn end(child: Child) -> Said {
     signal(&child, "INT");
     Said::of(child.wait_with_output().unwrap())
 }
 
-/// The JSON objects of its lines.
+/// The JSON objects in the lines of an output.
 fn lines(said: &Said) -> Vec<Value> {
     let lines = said.out.lines();
     lines
@@ -210,7 +210,7 @@ fn lines_of_standard_input_are_published_each() {
         "echo GOAL|READY --types {types} --count 4 --duration 10s --json"
     )));
     let mut heard = BufReader::new(echo.stdout.take().unwrap());
-    // Only who listens hears.
+    // Messages before the subscription are lost, so the test waits for a first one.
     let ready = bus.start(&["pub", "READY", "--hex", "00", "--rate", "20Hz"]);
     let mut first = String::new();
     heard.read_line(&mut first).unwrap();
@@ -244,7 +244,7 @@ fn lines_of_standard_input_are_published_each() {
         .filter(|it| it["channel"] == "GOAL")
         .map(|it| it["message"]["utime"].clone())
         .collect();
-    // What said READY may have been heard more than once.
+    // The subscriber may have received READY more than once.
     assert!(!goals.is_empty() && goals[0] == 0, "{goals:?}");
 }
 
@@ -276,8 +276,8 @@ fn a_message_that_does_not_fit_its_type_is_not_published() {
 }
 
 #[test]
-fn channels_are_listed_and_their_rates_told() {
-    let Some(bus) = OwnBus::new("channels_are_listed_and_their_rates_told") else {
+fn channels_are_listed_with_their_rates() {
+    let Some(bus) = OwnBus::new("channels_are_listed_with_their_rates") else {
         return;
     };
     let (poses, others) = (bus.poses("POSE", "50Hz"), bus.poses("OTHER", "10Hz"));
@@ -296,7 +296,7 @@ fn channels_are_listed_and_their_rates_told() {
     let pose = &hz["channels"][0];
     assert_eq!(pose["type"], "robot.pose_t");
     assert_eq!(pose["lost"], 0);
-    // A busy machine may be late, and makes up for it.
+    // On a busy machine messages may be late, and then come faster.
     let rate = pose["rate_hz"].as_f64().unwrap();
     assert!(rate > 10.0 && rate < 250.0, "{rate}");
     for child in [poses, others] {
@@ -359,7 +359,7 @@ fn messages_that_carry_their_time_make_a_run_of_latencies() {
     assert_described("msg", "delay", &json);
     let latency = series(&json, "latency");
     assert!(latency["count"].as_u64().unwrap() >= 50);
-    // Stamps of microseconds are up to one too old.
+    // Stamps in microseconds are up to 1 us too old.
     assert!(latency["min_ns"].as_i64().unwrap() > 0);
     assert_eq!(series(&json, "to-kernel")["count"], latency["count"]);
     assert_eq!(run_json(&out)["parameters"]["field"], "utime");
@@ -396,7 +396,7 @@ fn a_bridge_carries_both_ways_and_never_in_circles() {
     };
     assert_eq!(listen(&b, "POSE").code, 0);
     assert_eq!(listen(&a, "BACK").code, 0);
-    // The bridge's own messages are heard on their bus, and not once more.
+    // The messages that the bridge publishes appear on their bus once, and not again.
     let said = a.run(&["hz", "BACK", "--duration", "2s", "--json"]).json();
     assert_eq!(said["channels"][0]["senders"].as_array().unwrap().len(), 1);
     let (posed, backed) = (end(poses), end(backs));

@@ -15,7 +15,7 @@ use serde_json::Value;
 const OWN_POLICY: &str = "cut -d' ' -f40,41 /proc/self/stat";
 const NEEDS_RIGHTS: &str = "needs real-time rights: run as root or `prlimit --rtprio=99`";
 
-/// `--report`'s file.
+/// Reads the file of `--report`.
 fn report(file: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }
@@ -79,7 +79,7 @@ fn exit_codes_are_those_of_a_shell() {
 }
 
 #[test]
-fn who_has_children_ignored_gets_the_exit_code_too() {
+fn a_caller_that_ignores_sigchld_gets_the_exit_code_too() {
     let script = "trap '' CHLD; exec \"$0\" run -- sh -c 'exit 7'";
     let mut shell = Command::new("sh");
     let ended = shell.args(["-c", script, env!("CARGO_BIN_EXE_kadenz")]);
@@ -103,7 +103,7 @@ fn a_program_that_is_traced_already_is_started_without_a_lock() {
 }
 
 #[test]
-fn what_is_required_and_refused_is_told_and_nothing_is_started() {
+fn what_is_required_and_refused_is_named_and_nothing_is_started() {
     let folder = folder();
     let (trace, file) = (folder.path().join("ran"), folder.path().join("report"));
     let said = run_line(&format!(
@@ -172,8 +172,8 @@ fn the_lock_is_in_the_program_and_held_for_what_it_maps_later() {
     assert!(said.err.contains("idle_spinner"), "{}", said.err);
 }
 
-/// Granted and in force while the program runs, or refused with the reason; it is another limit than
-/// that of `--spin`.
+/// The limit is granted and in force while the program runs, or refused with the reason. It is another limit than that
+/// of `--spin`.
 #[test]
 fn idle_states_are_held_off_while_the_program_runs() {
     let folder = folder();
@@ -195,8 +195,8 @@ fn idle_states_are_held_off_while_the_program_runs() {
 
 #[test]
 fn signals_reach_the_program_and_its_answer_comes_back() {
-    // Not HUP nor INT: whoever runs the tests in the background may have them ignored, and a shell
-    // that finds a signal ignored cannot trap it.
+    // Neither HUP nor INT: a test run in the background may ignore them, and a shell that inherits an ignored signal
+    // cannot trap it.
     for (name, options) in [
         ("TERM", &[][..]),
         ("USR1", &["--lock"]),

@@ -46,7 +46,7 @@ fn a_watched_program_leaves_a_run_that_every_command_reads() {
 fn a_program_that_must_wait_for_its_cpu_is_seen_waiting() {
     let folder = folder();
     let out = folder.path().join("run");
-    // Three that never sleep share one CPU: each waits while the others run.
+    // Three programs that never sleep share one CPU: each waits while the others run.
     let script = "i=0; while [ $i -lt 200000 ]; do i=$((i+1)); done";
     let both = format!("({script}) & ({script}) & {script}; wait");
     let arguments = ["run", "--watch", "--cpus", "0", "--out", text(&out)];
@@ -75,7 +75,7 @@ fn a_watched_run_that_is_killed_opens_and_says_that_it_is_incomplete() {
 }
 
 #[test]
-fn a_run_folder_that_cannot_be_had_is_told_before_the_program_starts() {
+fn a_run_folder_that_cannot_be_made_is_named_before_the_program_starts() {
     let folder = folder();
     let trace = folder.path().join("ran");
     let taken = folder.path().join("taken");

@@ -1,8 +1,8 @@
-//! `--shield` as a user types it, on the machine that runs the test: what it does to the machine, and
-//! that nothing of it stays.
+//! `--shield` as a user types it, on the machine that runs the test: its changes to the machine, and that none of them
+//! stays.
 //!
-//! While such a test measures, everything on the machine shares the other CPUs: they are few, short,
-//! and one at a time.
+//! While such a test measures, everything on the machine shares the other CPUs: the tests are few and short, and run
+//! one at a time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -21,7 +21,8 @@ use serde_json::Value;
 /// A machine has one shield.
 static MACHINE: Mutex<()> = Mutex::new(());
 
-/// The machine for this test alone, and the CPU to shield; none, with a word, where that cannot be.
+/// The lock of the machine for this test alone, and the CPU to shield; reports a skipped test and returns `None` where
+/// the machine allows no shield.
 fn machine(test: &str) -> Option<(MutexGuard<'static, ()>, usize)> {
     let held = MACHINE.lock().unwrap_or_else(PoisonError::into_inner);
     let missing = if !is_root() {
@@ -33,7 +34,7 @@ fn machine(test: &str) -> Option<(MutexGuard<'static, ()>, usize)> {
     } else if busy() {
         "a machine without another shield; wait for that measurement"
     } else {
-        // What an earlier test left would be taken for the machine's own state.
+        // Without this, changes that an earlier test left would pass for the machine's own state.
         shield::restore().unwrap();
         return Some((held, online().iter().last().unwrap()));
     };
@@ -50,7 +51,7 @@ fn online() -> CpuSet {
     list.parse().unwrap()
 }
 
-/// Everything that a shield touches: files by path, threads by number and start.
+/// The state of everything that a shield changes: files by path, threads by number and start time.
 fn snapshot() -> BTreeMap<String, String> {
     let mut all = BTreeMap::new();
     for path in [
@@ -72,7 +73,7 @@ fn snapshot() -> BTreeMap<String, String> {
     files(&mut all, Path::new("/proc/irq"), 2, &|name| {
         name == "smp_affinity_list"
     });
-    // Pressure is measured, and so changes by itself.
+    // The kernel measures pressure, which changes by itself.
     files(&mut all, Path::new("/sys/fs/cgroup"), 5, &|name| {
         (name.starts_with("cpuset.") && !name.contains("pressure"))
             || name == "cgroup.subtree_control"
@@ -103,8 +104,8 @@ fn files(
     }
 }
 
-/// Where each thread is and may run. Threads of interrupts follow these by themselves, when the next
-/// one comes.
+/// The control group and the allowed CPUs of each thread. Interrupt threads follow their interrupt by themselves when
+/// the next one comes.
 fn threads(all: &mut BTreeMap<String, String>) {
     for process in numbered("/proc") {
         for task in numbered(&format!("/proc/{process}/task")) {
@@ -144,7 +145,8 @@ fn numbered(folder: &str) -> Vec<u32> {
         .collect()
 }
 
-/// Threads come and go, also of others; whatever lives then and now must be as it was.
+/// Asserts that the machine is as it was. Threads, also of other programs, come and go; those that existed before and
+/// exist now must be unchanged.
 fn assert_unchanged(before: &BTreeMap<String, String>) {
     let now = snapshot();
     for (key, was) in before {
@@ -261,7 +263,7 @@ fn after_a_kill_the_doctor_puts_everything_back() {
     let found = run(&["doctor", "--json"]).json();
     let restored = run(&["doctor", "--restore"]);
     assert_unchanged(&before);
-    // A living owner's shield is nobody else's.
+    // A shield belongs to its owner alone while the owner lives.
     assert_eq!(during.code, 2, "{}", during.out);
     assert!(
         during.err.contains(&child.id().to_string()),
@@ -306,14 +308,14 @@ fn an_interrupt_puts_everything_back_also_a_second_one() {
     let child = start_measuring(&folder.path().join("run"), &arguments);
     signal(&child, "INT");
     signal(&child, "INT");
-    // What stays changed is said there, and shown when this test fails.
+    // The program reports changes that stay; this shows them when the test fails.
     eprint!("{}", Said::of(child.wait_with_output().unwrap()).err);
     assert_unchanged(&before);
 }
 
 #[test]
-fn who_may_not_shield_measures_on_these_cpus_and_is_told() {
-    let test = "who_may_not_shield_measures_on_these_cpus_and_is_told";
+fn without_the_right_to_shield_it_measures_on_these_cpus_and_warns() {
+    let test = "without_the_right_to_shield_it_measures_on_these_cpus_and_warns";
     if online().len() < 2 {
         return skip(test, "two CPUs");
     }
@@ -329,7 +331,7 @@ fn who_may_not_shield_measures_on_these_cpus_and_is_told() {
         "--out",
         text(&out),
     ];
-    let Some(mut command) = as_nobody(&arguments, folder.path()) else {
+    let Some(mut command) = without_rights_in(&arguments, folder.path()) else {
         return skip(
             test,
             "a way to be another user; install util-linux, for setpriv, where others may read",
@@ -360,21 +362,21 @@ fn who_may_not_shield_measures_on_these_cpus_and_is_told() {
     );
 }
 
-/// The program as a user without rights, who may write into `folder`.
-fn as_nobody(arguments: &[&str], folder: &Path) -> Option<Command> {
+/// The program as a user without rights, except to write into `folder`.
+fn without_rights_in(arguments: &[&str], folder: &Path) -> Option<Command> {
     use std::os::unix::fs::PermissionsExt as _;
     if !is_root() {
         return Some(kadenz(arguments));
     }
     std::fs::set_permissions(folder, std::fs::Permissions::from_mode(0o777)).unwrap();
-    let nobody = |arguments: &[&str]| {
+    let unprivileged = |arguments: &[&str]| {
         let mut command = Command::new("setpriv");
         command.args(["--reuid=65534", "--regid=65534", "--clear-groups"]);
         command.arg(env!("CARGO_BIN_EXE_kadenz")).args(arguments);
         command
     };
-    let works = nobody(&["--version"]).output().ok()?.status.success();
-    works.then(|| nobody(arguments))
+    let works = unprivileged(&["--version"]).output().ok()?.status.success();
+    works.then(|| unprivileged(arguments))
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! The pages under docs/start: their commands run as printed, and print what the page says.
 //!
-//! A block of `sh` runs; the block of `text` below it is what it prints, numbers aside, where `...` stands
-//! for anything. A block of another language is a file. HTML comments above a block, which no reader sees,
-//! say what a test must know: `not run: REASON`, `needs: WHAT`, `file: NAME`.
+//! A block of `sh` runs; the block of `text` below it is its output, except for numbers, where `...` stands for any
+//! text. A block of another language is a file. HTML comments above a block, which the rendered page does not show, are
+//! marks for the test: `not run: REASON`, `needs: WHAT`, `file: NAME`.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -18,10 +18,10 @@ use std::time::Duration;
 use common::{folder, skip};
 use examples::{Block, blocks};
 
-/// How long a block may take before it is taken for one that hangs.
+/// Seconds after which the test considers a block hung.
 const HANGS_AFTER: &str = "300";
 
-/// What `kadenz` prints, with every number and its unit as one sign: a machine has figures of its own.
+/// The words of an output, with every number and its unit replaced by `0`, since figures differ between machines.
 fn shape(text: &str) -> Vec<String> {
     const UNITS: [&str; 12] = [
         "ns", "us", "ms", "s", "min", "h", "%", "B", "kB", "MB", "Hz", "kHz",
@@ -44,7 +44,7 @@ fn shape(text: &str) -> Vec<String> {
     shape
 }
 
-/// Whether the pieces between `...` stand in what was said, in their order.
+/// Checks that the output contains the pieces between `...` in their order.
 fn says(said: &str, expected: &str) -> Result<(), String> {
     let said = shape(said);
     let expected = shape(expected);
@@ -60,7 +60,7 @@ fn says(said: &str, expected: &str) -> Result<(), String> {
     Ok(())
 }
 
-/// What a machine must have for some blocks; the reason where it has not.
+/// The reason why the machine cannot run a block with this need; `None` if it can.
 fn lacks(need: &str) -> Option<String> {
     let there = match need {
         "multicast" => has_multicast(),
@@ -80,7 +80,7 @@ fn on_path(program: &str) -> bool {
     std::env::split_paths(&path).any(|folder| folder.join(program).is_file())
 }
 
-/// Whether what is sent to LCM's group comes back.
+/// Whether messages to LCM's group come back.
 fn has_multicast() -> bool {
     let group = Ipv4Addr::new(239, 255, 76, 67);
     let try_it = || -> std::io::Result<()> {
@@ -94,7 +94,7 @@ fn has_multicast() -> bool {
     try_it().is_ok()
 }
 
-/// The folder of a Python that has what the pages import.
+/// The folder of a Python that has the modules that the pages import.
 fn python_with_pandas() -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let found = [named, Some(PathBuf::from("/usr/bin/python3"))];
@@ -110,9 +110,9 @@ fn python_with_pandas() -> Option<PathBuf> {
 struct Page {
     name: String,
     folder: tempfile::TempDir,
-    /// What the last block of shell said; nothing where it was not run.
+    /// The output of the last block of shell; `None` if the block did not run.
     said: Option<String>,
-    /// Blocks that ran.
+    /// The number of blocks that ran.
     ran: usize,
 }
 
@@ -121,7 +121,7 @@ impl Page {
         let folder = folder();
         let programs = folder.path().join(".programs");
         std::fs::create_dir(&programs).unwrap();
-        // Rights are the test's own: what a page asks `sudo` for is refused without them, and it goes on.
+        // `sudo` gives no further rights here: commands that need them are refused, and the page continues.
         let sudo = programs.join("sudo");
         std::fs::write(&sudo, "#!/bin/sh\nexec \"$@\"\n").unwrap();
         std::fs::set_permissions(&sudo, std::fs::Permissions::from_mode(0o755)).unwrap();
@@ -143,7 +143,7 @@ impl Page {
 
     /// Runs a block of shell; an error says where it failed.
     fn run(&mut self, block: &Block) -> Result<(), String> {
-        // A limit that was missed (exit code 1) is an answer of a busy machine.
+        // A busy machine may miss a limit (exit code 1).
         let script = format!(
             "set -E; trap 'code=$?; [ $code -le 1 ] || exit $code' ERR\n{}wait\n",
             block.text
@@ -194,7 +194,7 @@ impl Page {
                     return Ok(());
                 };
                 return says(said, &block.text)
-                    .map_err(|piece| format!("{place}: nobody said `{piece}`: {said}"));
+                    .map_err(|piece| format!("{place}: no command printed `{piece}`: {said}"));
             }
             (_, Some(("file", name))) => {
                 let path = self.folder.path().join(name);
@@ -208,7 +208,7 @@ impl Page {
     }
 }
 
-/// Runs a page until a block fails; says how many ran.
+/// Runs a page until a block fails; returns the number of blocks that ran.
 fn run_page(path: &Path) -> Result<usize, String> {
     let mut page = Page::new(path);
     for block in blocks(&std::fs::read_to_string(path).unwrap()) {

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-/// Two hosts on one switch; more can be said of the second one's link, which stands last.
+/// Two hosts on one switch. A test may append settings of the second host's link, which is last.
 const PAIR: &str = "name = 'pair'\n[[switch]]\nname = 's'\n\
                     [[host]]\nname = 'a'\nrole = 'controller'\n\
                     [[host]]\nname = 'b'\nrole = 'device'\n\
@@ -21,13 +21,13 @@ const PAIR: &str = "name = 'pair'\n[[switch]]\nname = 's'\n\
                     [[link]]\nbetween = ['b', 's']\nrate = '100M'\n";
 const PORT: u16 = 6176;
 
-/// Everything a testbed needs, with a claim of its own.
+/// Everything that a testbed needs, with its own claim.
 struct Bench {
     folder: tempfile::TempDir,
     _alone: MutexGuard<'static, ()>,
 }
 
-/// `None`, and said so, where this machine or user cannot build one.
+/// A bench; reports a skipped test and returns `None` where this machine or user cannot build a testbed.
 fn bench(test: &str) -> Option<Bench> {
     static ALONE: Mutex<()> = Mutex::new(());
     if !is_root() {
@@ -89,7 +89,7 @@ impl Bench {
         child
     }
 
-    /// Lets a part of this test play on a host.
+    /// A command that runs a part of this test on a host.
     fn part(&self, host: &str, part: &str, count: u32) -> Command {
         let own = std::env::current_exe().unwrap();
         let own = text(&own).to_owned();
@@ -110,7 +110,7 @@ impl Bench {
             .collect()
     }
 
-    /// `b` answers, `a` asks so often; how many answers came.
+    /// Lets `a` ask `b` `count` times; returns the number of answers.
     fn ask(&self, count: u32) -> u32 {
         let to = self.addresses()[1].clone();
         let mut echo = self.part("b", "echo", count).spawn().unwrap();
@@ -131,7 +131,7 @@ impl Bench {
     }
 }
 
-/// Ends a testbed as Ctrl-C does, and what it said.
+/// Ends a testbed as Ctrl-C does; returns its JSON.
 fn end(child: Child) -> Value {
     signal(&child, "INT");
     let said = Said::of(child.wait_with_output().unwrap());
@@ -147,7 +147,7 @@ fn lane<'a>(json: &'a Value, from: &str, to: &str) -> &'a Value {
         .unwrap()
 }
 
-/// What plays on a testbed's hosts: with ordinary sockets, as a user's programs.
+/// The program on a testbed's hosts, which uses ordinary sockets as a user's program does.
 #[test]
 #[ignore = "the other tests start it on the hosts of their testbeds"]
 fn part() {
@@ -171,7 +171,7 @@ fn echo() {
     }
 }
 
-/// Asks until the first answer has come, as the echo may not be there yet; then counts.
+/// Asks until the first answer has come, since the echo may not have started yet; then counts answers.
 fn ask(to: &str, count: u32) -> u32 {
     let socket = UdpSocket::bind("0.0.0.0:0").unwrap();
     socket.connect(to).unwrap();
@@ -182,8 +182,8 @@ fn ask(to: &str, count: u32) -> u32 {
     let mut knocks = 0;
     while !matches!(socket.recv(&mut bytes), Ok(1)) {
         knocks += 1;
-        assert!(knocks < 100, "nobody answers");
-        // Refused while nobody listens there.
+        assert!(knocks < 100, "no answer came");
+        // The kernel refuses this while no program listens there.
         let _ = socket.send(&[0]);
     }
     for number in 0..count {
@@ -245,8 +245,8 @@ fn what_is_lost_on_purpose_is_counted_exactly() {
             number(lane, "lost") + number(lane, "delivered")
         );
     }
-    // Every datagram to b is answered, but those that knocked before it was there; of all that came
-    // back, a counts the long ones.
+    // `b` answers every datagram except those that came before it had started; of the answers, `a` counts the long
+    // ones.
     assert!(answers <= number(back, "delivered"), "{answers}: {status}");
     assert!(
         answers + number(there, "lost") + number(back, "lost") >= 300,
@@ -274,8 +274,8 @@ fn a_program_that_is_run_gives_its_exit_code_and_leaves_no_testbed() {
 }
 
 #[test]
-fn a_second_testbed_is_told_of_the_first_and_down_ends_it() {
-    let Some(bench) = bench("a_second_testbed_is_told_of_the_first_and_down_ends_it") else {
+fn a_second_testbed_is_refused_with_the_first_and_down_ends_it() {
+    let Some(bench) = bench("a_second_testbed_is_refused_with_the_first_and_down_ends_it") else {
         return;
     };
     let topology = bench.topology(PAIR);
@@ -306,7 +306,7 @@ fn a_second_testbed_is_told_of_the_first_and_down_ends_it() {
     );
 }
 
-/// Whether a process is in this network.
+/// Whether some process is in this network namespace.
 fn is_inhabited(network: &str) -> bool {
     let mut processes = std::fs::read_dir("/proc").unwrap().flatten();
     processes.any(|it| {
@@ -329,7 +329,7 @@ fn a_killed_testbed_leaves_no_network_and_down_ends_what_its_programs_started() 
     wait_until(|| is_inhabited(&network));
     signal(&testbed, "KILL");
     testbed.wait().unwrap();
-    // What the program started lives on, and its network with it.
+    // The processes that the program started live on, and their network with them.
     assert_eq!(bench.run(&["testbed", "status"]).code, 2);
     assert!(is_inhabited(&network));
     let cleared = bench.run(&["doctor", "--restore"]);
@@ -340,8 +340,8 @@ fn a_killed_testbed_leaves_no_network_and_down_ends_what_its_programs_started() 
 }
 
 #[test]
-fn a_program_that_cannot_be_started_is_told_of() {
-    let Some(bench) = bench("a_program_that_cannot_be_started_is_told_of") else {
+fn a_program_that_cannot_be_started_is_named() {
+    let Some(bench) = bench("a_program_that_cannot_be_started_is_named") else {
         return;
     };
     let program = "program = ['no-such-program']\n";

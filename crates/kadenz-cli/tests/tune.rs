@@ -5,7 +5,7 @@ mod common;
 use common::*;
 use std::path::Path;
 
-/// A matrix of a few seconds into `out`.
+/// Arguments of a matrix of a few seconds into `out`.
 fn quick<'a>(out: &'a Path, cells: &'a str, duration: &'a str) -> Vec<&'a str> {
     let mut words = vec!["tune", "--load", "none", "--round", "200ms"];
     words.extend(["--cells", cells, "--duration", duration]);
@@ -32,7 +32,7 @@ fn cells_take_turns_and_end_in_one_run() {
     assert_eq!(run["parameters"]["rounds"], 3);
     for cell in ["none", "S"] {
         let name = format!("unloaded-{cell}");
-        // Three rounds of 200 beats; a beat that nobody woke up for is a sample, too.
+        // Three rounds of 200 beats. A beat without a wake-up is a sample, too.
         assert_eq!(recorded(&run, &name), 600, "{name}");
         assert!(recorded(&run, &format!("{name}-jitter")) > 0);
     }
@@ -87,7 +87,7 @@ fn every_measure_reaches_the_loop() {
     );
 }
 
-/// Held off, or left out with the reason: never measured under a wrong name.
+/// Idle states are held off, or the cell is left out with the reason; the run never measures a cell under a wrong name.
 #[test]
 fn idle_states_are_held_off_for_their_cells_alone() {
     let folder = folder();
@@ -158,7 +158,7 @@ fn a_deadline_that_nothing_keeps_is_exit_code_1() {
     assert!(said.out.contains("No combination"), "{}", said.out);
 }
 
-/// Load, shield and all, as Yoon had it, for moments only.
+/// Load, shield and all measures, as in Yoon's experiment, for moments only.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_papers_experiment_is_one_command() {
@@ -242,7 +242,7 @@ mod interrupted {
 
     use super::*;
 
-    /// Starts a matrix of many rounds and returns when its first are on disk.
+    /// Starts a matrix of many rounds; returns when the first rounds are on disk.
     fn begin(out: &Path) -> Child {
         let child = kadenz(&quick(out, "none,S", "2s"))
             .stdout(Stdio::piped())
@@ -258,7 +258,7 @@ mod interrupted {
         assert_eq!(said.code, 0, "{}", said.err);
         let run = run_json(out);
         assert_eq!(run["ended_by"], "finished");
-        // Exactly what was planned: no round is missing or was counted twice.
+        // The run holds exactly the planned beats: no round is missing or counted twice.
         for name in ["unloaded-none", "unloaded-S"] {
             assert_eq!(recorded(&run, name), 2000, "{run}");
         }
@@ -289,7 +289,7 @@ mod interrupted {
         child.wait().unwrap();
         let said = run(&["show", text(&out)]);
         assert_ne!(said.code, 2, "{}", said.err);
-        // The round that was being measured ends by itself, and is measured again.
+        // The round under way ends by itself, and `--resume` measures it again.
         resumed(&out);
     }
 
@@ -327,7 +327,7 @@ mod interrupted {
                 .contains("RTPRIO"),
             "{run}"
         );
-        // What was measured keeps a deadline of 10 s.
+        // The measured cells keep a deadline of 10 s.
         assert_eq!(said.code, 0, "{}", said.err);
     }
 }

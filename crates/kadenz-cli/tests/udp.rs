@@ -12,7 +12,7 @@ use common::{
     series, text,
 };
 
-/// Sends to these addresses, at a rate that a busy machine keeps up with; its pauses lose nothing.
+/// Sends to these addresses at a rate that a busy machine keeps up with, and with a timeout longer than its pauses.
 fn send(to: &str, more: &[&str]) -> Said {
     let mut arguments = vec!["udp", "send", "--to", to, "--rate", "200Hz", "--json"];
     if !more.contains(&"--timeout") {
@@ -23,7 +23,7 @@ fn send(to: &str, more: &[&str]) -> Said {
 }
 
 #[test]
-fn every_packet_is_answered_and_told() {
+fn every_packet_is_answered_and_reported() {
     let folder = folder();
     let out = folder.path().join("run");
     let echo = Listener::echo(&[]);
@@ -45,7 +45,7 @@ fn every_packet_is_answered_and_told() {
     assert!(response["max_ns"].as_i64() >= rtt["min_ns"].as_i64());
     let written = run_json(&out);
     assert_eq!(written["network"]["payload_bytes"], 200);
-    // Both ends have one clock here, so what the ways are is known.
+    // Both ends have one clock here, so the time of each way is known.
     let error = written["parameters"]["one_way_error_ns"].as_f64().unwrap();
     let ways = ["to-device", "from-device"].map(|name| {
         let series = series(&json, name);
@@ -136,7 +136,7 @@ fn a_packet_to_each_of_several_devices() {
 }
 
 #[test]
-fn where_nobody_answers_nothing_was_measured() {
+fn without_an_answer_nothing_was_measured() {
     let folder = folder();
     let out = folder.path().join("run");
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
@@ -157,7 +157,7 @@ fn lost_packets_decide_where_a_limit_is_stated() {
     let echo = Listener::echo(&[]);
     let silent = UdpSocket::bind("127.0.0.1:0").unwrap();
     let both = format!("{},{}", echo.address, silent.local_addr().unwrap());
-    // Half of the packets go where nobody answers.
+    // Half of the packets go to an address where no program answers.
     for (limit, code) in [
         (None, 0),
         (Some(["--max-loss", "9"]), 1),
@@ -204,7 +204,7 @@ fn the_timeout_that_held_is_recorded() {
 }
 
 #[test]
-fn only_who_knows_the_token_is_answered() {
+fn only_a_controller_with_the_token_is_answered() {
     let folder = folder();
     let file = |name: &str, token: &str| {
         let path = folder.path().join(name);

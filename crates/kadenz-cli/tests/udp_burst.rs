@@ -1,7 +1,7 @@
 //! `kadenz udp burst`: the order in which devices answer a broadcast, and how close together.
 //!
-//! The robot is this test's own: one socket stands for the broadcast address, and for each broadcast
-//! every device answers from a socket of its own, in an order that the test says.
+//! The robot is a part of this test: one socket stands for the broadcast address, and every device answers each
+//! broadcast from its own socket, in an order that the test chooses.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -25,7 +25,7 @@ struct Robot {
 }
 
 impl Robot {
-    /// `order` says who answers the probe of a number, one after the other.
+    /// `order` returns the devices that answer the probe of a number, one after the other.
     fn start(devices: usize, order: impl Fn(u32) -> Vec<usize> + Send + 'static) -> Self {
         let broadcast = UdpSocket::bind("127.0.0.1:0").unwrap();
         let address = broadcast.local_addr().unwrap().to_string();
@@ -50,11 +50,11 @@ impl Robot {
                     continue;
                 };
                 let question = Packet::open(&bytes[..length], None).unwrap();
-                let who = match question.kind() {
+                let answering = match question.kind() {
                     Kind::Probe => order(question.sequence().0),
                     _ => (0..devices.len()).collect(),
                 };
-                for device in who {
+                for device in answering {
                     let (socket, echo) = &mut devices[device];
                     let mut answer = bytes;
                     let made = echo.on_datagram(0, &mut answer[..length]);
@@ -70,7 +70,7 @@ impl Robot {
         }
     }
 
-    /// What a controller says of so many broadcasts to it.
+    /// Runs a controller that sends `count` broadcasts to the robot; returns its output.
     fn asked(&self, devices: usize, count: u32, more: &[&str]) -> Said {
         let (devices, count) = (devices.to_string(), count.to_string());
         let mut arguments = vec!["udp", "burst", "--to", &self.address, "--rate", "200Hz"];
@@ -93,7 +93,7 @@ impl Drop for Robot {
     }
 }
 
-/// The places of the device of this name.
+/// The places in the order of answers of the device of this name.
 fn places(json: &Value, device: &str) -> Value {
     let flows = json["runs"][0]["network"]["flows"].as_array().unwrap();
     let flow = flows.iter().find(|flow| flow["device"] == device).unwrap();
@@ -101,7 +101,7 @@ fn places(json: &Value, device: &str) -> Value {
 }
 
 #[test]
-fn an_order_that_never_changes_is_told() {
+fn an_order_that_never_changes_is_reported() {
     let folder = folder();
     let out = folder.path().join("run");
     let robot = Robot::start(5, |_| vec![3, 0, 4, 1, 2]);
@@ -184,7 +184,7 @@ fn a_device_that_is_silent_leaves_its_broadcasts_incomplete() {
     assert_eq!(
         places(&json, "d0")["last"],
         0,
-        "the last is nobody where one is missing"
+        "no device is the last where one is missing"
     );
     let count = |name: &str| series(&json, name)["count"].clone();
     assert_eq!(
@@ -195,7 +195,7 @@ fn a_device_that_is_silent_leaves_its_broadcasts_incomplete() {
 }
 
 #[test]
-fn how_close_together_answers_come_is_told() {
+fn how_close_together_answers_come_is_reported() {
     let folder = folder();
     let path = |name: &str| folder.path().join(name);
     let robot = Robot::start(4, |_| vec![0, 1, 2, 3]);

@@ -1,5 +1,5 @@
-//! By whose clocks `kadenz udp send` tells how long each way took. Both ends have one wall clock here, so
-//! that it is synchronised, whoever keeps it.
+//! The clocks by which `kadenz udp send` measures how long each way took. Both ends have the same wall clock here, so
+//! their clocks are synchronised.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -9,7 +9,7 @@ use common::listener::Listener;
 use common::{folder, run, run_json, series, text};
 use serde_json::Value;
 
-/// A hundred round trips with device stamps: `run.json`, and what was printed.
+/// Measures a hundred round trips with device stamps; returns `run.json` and the printed JSON.
 fn told(echo: &Listener, more: &[&str]) -> (Value, Value) {
     let folder = folder();
     let out = folder.path().join("run");
@@ -45,7 +45,7 @@ fn one_wall_clock_agrees_with_itself() {
         by.starts_with("synchronised and said to agree within 10000 ns"),
         "{by}"
     );
-    // What exchanges prove may not contradict what is true.
+    // The bounds of the exchanges must not contradict a true claim.
     assert!(!warned_of(&written, "clocks_contradict"), "{written:#}");
     assert!(
         !warned_of(&written, "wall_clock_free"),
@@ -79,7 +79,7 @@ fn wall_stamps_can_be_fitted_as_well() {
 
 #[test]
 fn a_claim_of_clocks_that_differ_is_refuted_loudly() {
-    // It stamps with the clock that begins when the machine does.
+    // The device stamps with the clock that starts when the machine boots.
     let echo = Listener::echo(&["--stamps", "monotonic"]);
     let claim = ["--clocks", "synchronised", "--clock-error", "1ms"];
     let (written, json) = told(&echo, &claim);

@@ -1,4 +1,4 @@
-//! `kadenz udp log` among strangers: who was not welcomed takes no room, claims no loss and ends nothing.
+//! `kadenz udp log` with unknown senders: a sender without a handshake takes no room, claims no loss and ends nothing.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod common;
@@ -47,8 +47,8 @@ fn batch(run: u32, numbers: impl Iterator<Item = u32>, position: Position) -> Ve
     batcher.finish(Stamp(2_000_000), position).to_vec()
 }
 
-/// A socket that speaks to the server.
-fn stranger(log: &Listener) -> UdpSocket {
+/// A socket that is connected to the server.
+fn connected(log: &Listener) -> UdpSocket {
     let socket = UdpSocket::bind("127.0.0.1:0").unwrap();
     socket.connect(&log.address).unwrap();
     let wait = Some(Duration::from_secs(30));
@@ -63,7 +63,7 @@ fn answer(socket: &UdpSocket) -> Vec<u8> {
     bytes
 }
 
-/// Goes through the handshake; what the server said at its end.
+/// Performs the handshake; returns the server's answer at its end.
 fn introduce(socket: &UdpSocket, run: u32) -> HandshakeEvent {
     let mut introduction = Introduction::new(RunId(run), None);
     socket.send(introduction.hello()).unwrap();
@@ -97,7 +97,7 @@ fn forged_batches_take_no_room_and_end_nothing() {
     let folder = folder();
     let out = folder.path().join("log");
     let log = log(&out, &["--controllers", "1", "--most-controllers", "4"]);
-    let forger = stranger(&log);
+    let forger = connected(&log);
     for run in 0..400 {
         forger.send(&batch(run, 0..9, Position::Last)).unwrap();
         let answer = answer(&forger);
@@ -120,7 +120,7 @@ fn forged_batches_take_no_room_and_end_nothing() {
 fn numbers_far_apart_claim_no_loss() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &[]);
-    let controller = stranger(&log);
+    let controller = connected(&log);
     assert_eq!(introduce(&controller, 7), HandshakeEvent::Welcome);
     let far = (0..200).map(|number: u32| number << 20);
     controller.send(&batch(7, far, Position::Within)).unwrap();
@@ -136,11 +136,11 @@ fn numbers_far_apart_claim_no_loss() {
 }
 
 #[test]
-fn who_finds_no_room_is_told_and_says_so() {
+fn a_controller_without_room_is_refused_and_reports_it() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &["--most-controllers", "1"]);
-    assert_eq!(introduce(&stranger(&log), 7), HandshakeEvent::Welcome);
-    assert_eq!(introduce(&stranger(&log), 7), HandshakeEvent::Refused);
+    assert_eq!(introduce(&connected(&log), 7), HandshakeEvent::Welcome);
+    assert_eq!(introduce(&connected(&log), 7), HandshakeEvent::Refused);
     let own = send(&Listener::echo(&[]), &log, &folder.path().join("own"));
     let said = warning(&own, "not_handed_on").unwrap();
     assert!(
@@ -153,17 +153,17 @@ fn who_finds_no_room_is_told_and_says_so() {
 }
 
 #[test]
-fn a_server_that_is_not_there_is_told_of() {
+fn a_server_that_is_not_there_is_reported() {
     let folder = folder();
     let out = folder.path().join("own");
     let echo = Listener::echo(&[]);
-    let nobody = UdpSocket::bind("127.0.0.1:0")
+    let absent = UdpSocket::bind("127.0.0.1:0")
         .unwrap()
         .local_addr()
         .unwrap();
-    let nobody = nobody.to_string();
+    let absent = absent.to_string();
     let said = run_line(&format!(
-        "udp send --to {} --count 20 --rate 1kHz --log {nobody} --out {}",
+        "udp send --to {} --count 20 --rate 1kHz --log {absent} --out {}",
         echo.address,
         text(&out)
     ));
@@ -178,7 +178,7 @@ fn a_server_that_is_not_there_is_told_of() {
 fn a_flood_does_not_keep_the_server_from_ending() {
     let folder = folder();
     let log = log(&folder.path().join("log"), &["--limit", "1MHz"]);
-    let controller = stranger(&log);
+    let controller = connected(&log);
     assert_eq!(introduce(&controller, 7), HandshakeEvent::Welcome);
     let far = batch(
         7,

@@ -1,4 +1,4 @@
-//! What a testbed does to packets on purpose is what a controller in it counts, packet for packet.
+//! A controller in a testbed counts exactly the faults that the testbed injects, packet for packet.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -10,7 +10,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use serde_json::Value;
 
-/// A controller and a device on one switch; more can be said of the device's link, which stands last.
+/// A controller and a device on one switch. A test may append settings of the device's link, which is last.
 const ARM: &str = "name = 'arm'\n[[switch]]\nname = 's'\n\
                    [[host]]\nname = 'c'\nrole = 'controller'\n\
                    [[host]]\nname = 'd'\nrole = 'device'\n\
@@ -18,11 +18,11 @@ const ARM: &str = "name = 'arm'\n[[switch]]\nname = 's'\n\
                    [[link]]\nbetween = ['c', 's']\nrate = '100M'\n\
                    [[link]]\nbetween = ['d', 's']\nrate = '100M'\n";
 
-/// What a controller counted, and what the testbed did.
+/// The counts of a controller and of the testbed around it.
 struct Counted {
-    /// What the controller said of its run, while the testbed stood.
+    /// The controller's run, read while the testbed was up.
     run: Value,
-    /// Its page, made when the testbed was gone.
+    /// The page of the run, made after the end of the testbed.
     page: String,
     network: Value,
     status: Value,
@@ -34,7 +34,7 @@ impl Counted {
         self.network["total"][name].as_u64().unwrap()
     }
 
-    /// A fault of both directions of the device's link.
+    /// The number of faults of this kind in both directions of the device's link.
     fn faults(&self, device: &str, name: &str) -> u64 {
         let lanes = self.status["lanes"].as_array().unwrap().iter();
         let ours = lanes.filter(|lane| lane["from"] == device || lane["to"] == device);
@@ -42,7 +42,7 @@ impl Counted {
     }
 }
 
-/// Whether this machine and user can build a testbed; said if not.
+/// Whether this machine and user can build a testbed; reports a skipped test if not.
 fn can_build(test: &str) -> bool {
     if !is_root() {
         skip(
@@ -141,7 +141,7 @@ fn a_run_says_which_testbed_is_around_it() {
         (&"arm".into(), &"c".into())
     );
     assert_eq!(testbed["run"], "bed");
-    // The wire, and what the switch takes: 4 us each way.
+    // The time on the wire, and that of the switch: 4 us each way.
     assert_eq!(testbed["model"]["p50_ns"], 81_280 + 2 * 4_000);
     let layers = counted.run["budget"]["layers"].as_array().unwrap();
     let wire = layers.iter().filter(|layer| layer["wire_ns"] == 81_280);
@@ -203,8 +203,8 @@ fn reordered_packets_are_counted_exactly() {
     if !can_build("reordered_packets_are_counted_exactly") {
         return;
     }
-    // A packet that is passed on the way there and passes on the way back is in order again; with this
-    // seed none is.
+    // A packet that is overtaken on the way there and overtakes on the way back is in order again; with this seed there
+    // is no such packet.
     let mixing = format!("{ARM}reorder = 0.02\nseed = 8\n");
     let counted = counted(&mixing, &SEND);
     let reordered = counted.faults("d", "reordered");
@@ -248,7 +248,7 @@ fn of_a_whole_robot_each_device_is_counted_for_itself() {
     for flow in flows {
         let device = flow["device"].as_str().unwrap();
         assert_eq!(flow["sent"], 200);
-        // Questions who is there, asked before, may have been lost as well.
+        // The testbed may also have lost discovery packets before the burst.
         let lost = flow["lost"].as_u64().unwrap();
         let on_purpose = counted.faults(device, "lost");
         assert!(

@@ -1,4 +1,4 @@
-//! A segment that is brought up while cables flap and devices are away, in virtual time.
+//! The bring-up of a segment while cables flap and devices are missing, in virtual time.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod tended;
@@ -40,7 +40,7 @@ fn waiting(link: &mut Link<WirePort>) -> BlockingExchange<'_, WirePort> {
     BlockingExchange::over(link)
 }
 
-/// The whole of a bring-up with a drive, as a program does it.
+/// A complete bring-up with a drive, as a program does it.
 fn attempt(
     segment: &mut dyn Exchange,
     expected: &mut Expected,
@@ -59,14 +59,14 @@ fn attempt(
     })
 }
 
-/// Before a device.
+/// The cable before a device.
 fn cable(link: &mut Link<WirePort>, position: usize) -> CableId {
     let segment = link.port_mut().segment_mut();
     let device = segment.positions(Side::Primary)[position];
     segment.cable_at(End::Device(device, 0)).unwrap()
 }
 
-/// Flaps for 300 ms with the frame of that number.
+/// Lets the cable before a device flap for 300 ms from the frame of that number on.
 fn flap(link: &mut Link<WirePort>, position: usize, frame: u64) {
     let fault = Fault::Wire(WireFault::Flap(cable(link, position), 300_000_000));
     let segment = link.port_mut().segment_mut();
@@ -119,7 +119,7 @@ fn a_flap_at_any_step_costs_a_bring_up_time_and_nothing_else() {
 }
 
 #[test]
-fn who_was_seen_is_waited_for_without_a_file() {
+fn a_device_seen_before_is_expected_without_a_file() {
     let mut link = link();
     let mut expected = Expected::default();
     expected
@@ -171,7 +171,7 @@ fn a_missing_device_that_may_be_one_that_is_there_is_not_guessed() {
 }
 
 #[test]
-fn who_was_counted_and_did_not_tell_who_it_is_is_waited_for_too() {
+fn a_device_that_was_counted_and_not_identified_is_expected_too() {
     let mut link = link();
     let cut = Fault::Wire(WireFault::Cut(cable(&mut link, 4)));
     let faults = link.port_mut().segment_mut().faults();
@@ -187,7 +187,7 @@ fn who_was_counted_and_did_not_tell_who_it_is_is_waited_for_too() {
         matches!(error, BringUpError::Changed { before: 6, now: 4 }),
         "{error}"
     );
-    // Nobody else's name.
+    // The label does not use the name of another device.
     assert!(
         expected
             .label(silent)
@@ -196,7 +196,7 @@ fn who_was_counted_and_did_not_tell_who_it_is_is_waited_for_too() {
 }
 
 #[test]
-fn who_does_not_answer_is_named_whatever_was_asked() {
+fn a_device_that_does_not_answer_is_named_at_any_step() {
     let mut expected = Expected::default();
     let mut whole = link();
     attempt(&mut waiting(&mut whole), &mut expected, false).unwrap();
@@ -266,7 +266,7 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         let (devices, cycle) = attempt(&mut waiting(&mut link), &mut expected, true).unwrap();
         let mut rig = Rig::of(link, cycle, devices, None);
         let device_table = rig.supervisor.device_table();
-        // Whoever is behind it is away with it.
+        // The devices behind it are missing as well.
         rig.until("those that are there", |_| {
             (0..position).all(|it| device_table.status(it).unwrap().is_well())
         });
@@ -281,9 +281,9 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
 }
 
 #[test]
-fn whom_a_file_does_not_name_is_not_waited_for() {
+fn a_device_that_a_file_does_not_name_is_not_expected() {
     let mut link = link();
-    // The last one comes and goes, and the file knows nothing of it.
+    // The file does not name the last device, which comes and goes.
     let mut expected = Expected::of(humanoid(DEVICES - 1)).unwrap();
     let mut found = |link: &mut Link<WirePort>| {
         let mut way = waiting(link);

@@ -35,7 +35,7 @@ fn align_and_follow() {
     let mut devices = find(&mut registers).unwrap();
     let measured =
         clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
-    // However late this machine serves a frame: its hops are counted in the segment's own time.
+    // The truth does not depend on when this machine serves a frame: hops are in the segment's own time.
     let truth = humanoid(DEVICES.into())
         .build()
         .unwrap()
@@ -59,7 +59,7 @@ fn align_and_follow() {
     let end = Instant::now() + LONG;
     let (mut locked, mut time_ns) = (false, None);
     let of_phase = phase::PhaseSettings {
-        // A machine that is busy wakes late and serves frames late.
+        // A busy machine wakes late and serves frames late.
         lock_ns: 200_000,
         ..phase::PhaseSettings::every(INTERVAL.as_nanos() as u64)
     };

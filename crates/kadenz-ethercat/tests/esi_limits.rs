@@ -1,4 +1,4 @@
-//! A short text makes no big heap: how much a vendor's file may take, counted.
+//! A short text does not need much memory: the tests count the bytes that an ESI file may take.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use allocation_counter::measure;
@@ -8,7 +8,7 @@ use kadenz_ethercat::wire::coe::Address;
 
 const MIB: u64 = 1 << 20;
 
-/// A device in some 2 KiB, with so many objects of a type.
+/// A device in some 2 KiB of text, with `objects` objects of one type.
 fn device(product: usize, items: &str, objects: usize) -> String {
     let objects: String = (0x2000..0x2000 + objects)
         .map(|index| format!("<Object><Index>{index}</Index><Type>It</Type></Object>"))
@@ -41,13 +41,13 @@ fn objects_of_a_file_take_no_more_than_they_are_given() {
     assert!(esi.devices.len() > 50, "{}", esi.devices.len());
     let last = &esi.faulty().last().unwrap().error;
     assert!(matches!(last, EsiError::Objects { .. }), "{last}");
-    // Buffers that grow are up to twice as long.
+    // Growing buffers are up to twice as long as their contents.
     assert!(
         counted.bytes_max < 2 * 64 * MIB + 32 * text.len() as u64,
         "{counted:?}"
     );
 
-    // Who asks the devices for their objects takes none of that.
+    // A reader that takes objects from the devices needs no memory for those of the file.
     let mut read = None;
     let counted = measure(|| read = Some(Esi::without_objects(&text).unwrap()));
     assert_eq!(read.unwrap().devices.len(), 256);
@@ -63,7 +63,7 @@ fn room_is_not_reserved_for_what_only_looks_like_elements_without_end() {
     }
 }
 
-/// Whoever reads it for each element again takes hundreds of times the text.
+/// A reader that reads the default anew for each element would need hundreds of times the text.
 #[test]
 fn one_default_of_all_elements_of_an_array_is_read_once() {
     let types = "<DataType><Name>AllARR</Name><BaseType>USINT</BaseType><ArrayInfo><LBound>1</LBound>\

@@ -1,5 +1,5 @@
-//! A drive is asked for its error code once a fault, by whoever watches; who asks a control socket how axes are waits for no
-//! drive. In virtual time.
+//! The watcher reads a drive's error code once per fault; a client that reads the status of the axes from a control
+//! socket waits for no drive. In virtual time.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -34,10 +34,10 @@ const MS: Duration = Duration::from_millis(1);
 /// A drive, and its axis.
 const DRIVE: usize = 5;
 const AXIS: usize = 1;
-/// What is wrong with it.
+/// The error code of its fault.
 const TOO_HOT: u16 = 0x4310;
 
-/// Axes that play, their loop, its supervisor and a segment, all in one thread.
+/// Playing axes, their loop, its supervisor and a segment, all in one thread.
 struct Rig {
     inline_loop: InlineLoop<WirePort>,
     supervisor: SegmentSupervisor,
@@ -101,7 +101,7 @@ fn is_stopped_by_fault(status: &Status, stops: u64) -> bool {
         && status.axes[AXIS].state == "fault"
 }
 
-/// A way on which nothing ever comes back.
+/// An exchange on which no frame ever comes back.
 #[derive(Default)]
 struct Mute {
     frames: u64,
@@ -138,7 +138,7 @@ fn a_drive_is_asked_once_a_fault_whether_it_answers_or_not() {
         assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
     }
     assert_eq!(mute.frames, frames, "it was asked again");
-    // What failed fails again after a reset: a fault of its own.
+    // The drive fails again after a reset, which is another fault.
     rig.handle.reset();
     rig.until_it("it failed again", |it| is_stopped_by_fault(it, 2));
     assert!(codes.learn_one(rig.handle, &rig.device_table, &mut rig.inline_loop));
@@ -164,7 +164,7 @@ fn a_drive_that_is_gone_is_not_asked_whatever_it_said_last() {
 }
 
 #[test]
-fn who_asks_how_axes_are_waits_for_no_drive() {
+fn a_status_of_the_axes_waits_for_no_drive() {
     let mut rig = Rig::playing();
     rig.fail();
     let folder = tempfile::tempdir().unwrap();
@@ -184,7 +184,7 @@ fn who_asks_how_axes_are_waits_for_no_drive() {
     let stop = AtomicBool::new(false);
     let answer = std::thread::scope(|scope| {
         scope.spawn(|| server.serve(&counter, &stop));
-        // Somebody else has the drive, and nobody carries questions.
+        // Another caller holds the drive, and no loop carries acyclic frames.
         let answer = rig.device_table.with(DRIVE, |_| {
             let mut client = Client::at(server.path())?;
             client.ask(&Question::Axes {})

@@ -1,7 +1,7 @@
-//! Everything that goes wrong on a wire, one by one, in virtual time: process data goes on, the supervisor
-//! brings back who was lost, and every event is told.
+//! All faults of a wire, one by one, in virtual time: process data goes on, the supervisor brings lost devices back,
+//! and a notice reports every event.
 //!
-//! Longer than 500 lines: the faults are one list, each a short test by the same rig.
+//! Longer than 500 lines: the faults are one list, each a short test with the same rig.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod tended;
@@ -47,7 +47,7 @@ struct Rig {
     whole: Arc<Mutex<Vec<bool>>>,
 }
 
-/// Who is on a segment.
+/// Discovers the devices of a segment.
 fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
     let mut link = Link::new(WirePort::new(segment), 1);
     let mut way = BlockingExchange::over(&mut link);
@@ -56,7 +56,7 @@ fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
 }
 
 impl Rig {
-    /// Devices that are known, on a wire where they may be.
+    /// A rig with known devices, on a wire where some may be missing.
     fn of(link: Link<WirePort>, devices: Vec<SubDevice>, settings: SupervisorSettings) -> Self {
         let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
         let layout = Layout::of(&demands, room(BESIDES)).unwrap();
@@ -76,7 +76,7 @@ impl Rig {
         }
     }
 
-    /// So many devices of the humanoid, in OP.
+    /// A rig with `devices` devices of the humanoid, in OP.
     fn in_op(devices: usize) -> Self {
         let (link, found) = found(humanoid(devices).build().unwrap());
         let mut rig = Self::of(link, found, SupervisorSettings::default());
@@ -86,7 +86,7 @@ impl Rig {
         rig
     }
 
-    /// Until all are where they should be and process data is whole; how long that took.
+    /// Runs until all devices are in their states and process data is complete; returns how long this took.
     fn until_well(&mut self, what: &str, at_most: Duration) -> Duration {
         let start = self.inline_loop.now();
         loop {
@@ -113,7 +113,7 @@ impl Rig {
         self.segment().cable_at(End::Device(device, 0)).unwrap()
     }
 
-    /// Cycles that were not whole since the last call.
+    /// The number of incomplete cycles since the last call.
     fn broken_cycles(&mut self) -> usize {
         let mut whole = self.whole.lock().unwrap();
         let broken = whole.iter().filter(|it| !**it).count();
@@ -121,7 +121,7 @@ impl Rig {
         broken
     }
 
-    /// Stations of all devices that have power.
+    /// Station addresses of all powered devices.
     fn stations(&mut self) -> Vec<u16> {
         let devices = self.segment().positions(Side::Primary);
         let segment = self.segment();
@@ -153,7 +153,7 @@ fn tells(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bo
     all.any(|it| it.device.as_ref().map(|it| it.device) == device && is_it(&it.event))
 }
 
-/// A way on which no question is answered.
+/// An exchange on which no frame is answered.
 struct Deaf(MonotonicTime);
 
 impl Exchange for Deaf {
@@ -208,7 +208,7 @@ fn the_supervisor_alone_brings_the_humanoid_to_op() {
 }
 
 #[test]
-fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
+fn a_faulty_frame_costs_its_cycle_is_reported_and_loses_no_device() {
     let mut rig = Rig::in_op(59);
     for fault in [
         FrameFault::Lose { after: None },
@@ -222,7 +222,7 @@ fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
         FrameFault::Skew { by: -1 },
         FrameFault::Skew { by: 3 },
     ] {
-        // Time enough that what was told is told anew.
+        // Long enough that the supervisor reports an event anew.
         rig.run(SECOND + SECOND);
         rig.notices();
         rig.broken_cycles();
@@ -253,7 +253,7 @@ fn a_frame_that_goes_wrong_costs_its_cycle_is_told_and_loses_nobody() {
 }
 
 #[test]
-fn frames_that_go_wrong_by_chance_neither_end_it_nor_lose_anybody() {
+fn frames_that_go_wrong_by_chance_end_nothing_and_lose_no_device() {
     for fault in [
         FrameFault::Lose { after: None },
         FrameFault::Garble { bits: 3 },
@@ -291,7 +291,7 @@ fn frames_that_go_wrong_by_chance_neither_end_it_nor_lose_anybody() {
 fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
     let mut rig = Rig::in_op(59);
     let stations = rig.stations();
-    // One at the end, one in the middle of a limb (those behind it are cut off), and the very first.
+    // The device at the end, one in the middle of a limb (those behind it are cut off), and the first one.
     for position in [58, 30, 0] {
         let device = rig.device(position);
         rig.inflict(WireFault::PowerCycle(device, 300_000_000));
@@ -306,7 +306,11 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
         rig.run(MS * 10);
         let took = rig.until_well(&format!("position {position}"), SECOND);
         assert!(took <= SECOND, "{took:?}");
-        assert_eq!(rig.stations(), stations, "nobody has another's address");
+        assert_eq!(
+            rig.stations(),
+            stations,
+            "no two devices have the same address"
+        );
         let notices = rig.notices();
         assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: false, .. });
@@ -391,7 +395,7 @@ fn a_link_that_flaps_for_seconds_is_survived() {
 }
 
 #[test]
-fn a_device_that_leaves_its_state_is_brought_back_and_why_is_told() {
+fn a_device_that_leaves_its_state_is_brought_back_with_the_reason() {
     let mut rig = Rig::in_op(20);
     for (position, state, code) in [
         (5, State::SafeOp, AlStatusCode::WATCHDOG),
@@ -411,7 +415,7 @@ fn a_device_that_leaves_its_state_is_brought_back_and_why_is_told() {
 }
 
 #[test]
-fn an_emergency_is_told() {
+fn an_emergency_is_reported() {
     let mut rig = Rig::in_op(20);
     let position = 6;
     let device = rig.device(position);
@@ -479,9 +483,9 @@ fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
 }
 
 #[test]
-fn somebody_unknown_is_told_of_and_left_alone() {
+fn an_unknown_device_is_reported_and_left_alone() {
     let (_, devices) = found(humanoid(20).build().unwrap());
-    // Serial numbers differ, so those of the larger robot's devices are the same up to the last.
+    // The serial numbers of the larger robot's devices are the same, except for its additional last device.
     let segment = humanoid(21).build().unwrap();
     let link = Link::new(WirePort::new(segment), 1);
     let mut rig = Rig::of(link, devices, SupervisorSettings::default());
@@ -497,12 +501,15 @@ fn somebody_unknown_is_told_of_and_left_alone() {
     };
     assert_eq!(rig.notices().iter().filter(|it| unknown(it)).count(), 1);
     rig.run(SECOND * 3);
-    assert!(!rig.notices().iter().any(unknown), "it is told once");
+    assert!(
+        !rig.notices().iter().any(unknown),
+        "the supervisor reports it once"
+    );
 }
 
 /// Devices of the same kind that change places while their power is off are known by their serial numbers.
 #[test]
-fn a_device_that_moved_is_known_and_told_of() {
+fn a_device_that_moved_is_known_and_reported() {
     let mut rig = Rig::in_op(20);
     let (a, b) = two_alike(&rig.device_table);
     let (at_a, at_b) = (rig.device(a), rig.device(b));
@@ -553,7 +560,7 @@ fn two_alike(device_table: &DeviceTable) -> (usize, usize) {
     panic!("a humanoid has several drives");
 }
 
-/// Lets a device have another serial number, or another byte anywhere in its EEPROM.
+/// Writes a byte of a device's EEPROM, such as one of its serial number; returns the byte before.
 fn rewrite(rig: &mut Rig, device: DeviceId, word: usize, value: u8) -> u8 {
     let sii = rig.segment().device_mut(device).unwrap().sii_mut();
     std::mem::replace(&mut sii[2 * word], value)
@@ -564,7 +571,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     let mut rig = Rig::in_op(20);
     let position = 12;
     let device = rig.device(position);
-    // The product.
+    // The product code.
     let right = rewrite(&mut rig, device, 0x0A, 0xEE);
     rig.inflict(WireFault::PowerCycle(device, 50_000_000));
     rig.run(SECOND);
@@ -578,7 +585,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
             .position
             .is_none()
     );
-    // The EEPROM is written anew; nobody touches the power.
+    // The EEPROM is written anew, without a power cycle.
     rewrite(&mut rig, device, 0x0A, right);
     rig.until_well("mended", SECOND * 6);
 }
@@ -609,7 +616,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
     }
 }
 
-/// A device of another bench, that kept the address that another MainDevice gave it.
+/// As with a device of another bench that kept the address which another MainDevice had given it.
 #[test]
 fn an_address_that_is_twice_on_the_wire_is_sorted_out() {
     let (link, devices) = found(humanoid(21).build().unwrap());
@@ -663,7 +670,7 @@ fn a_device_that_refuses_is_asked_again_with_pauses_that_grow() {
 }
 
 #[test]
-fn who_is_wanted_in_another_state_goes_there_and_stays() {
+fn a_device_wanted_in_another_state_goes_there_and_stays() {
     let mut rig = Rig::in_op(20);
     for state in [State::SafeOp, State::PreOp, State::Init, State::Op] {
         rig.device_table.want(9, state).unwrap();
@@ -701,7 +708,7 @@ fn setup_is_done_on_every_way_up() {
 }
 
 #[test]
-fn the_test_knows_what_it_writes_over() {
+fn the_bytes_to_overwrite_are_product_and_serial() {
     let (_, devices) = found(humanoid(6).build().unwrap());
     let fixed = Image::of(&devices[5].sii).unwrap().fixed();
     assert_eq!(devices[5].sii[2 * 0x0A], fixed.identity.product as u8);

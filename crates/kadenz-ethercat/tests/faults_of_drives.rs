@@ -32,7 +32,7 @@ use tended::Tended;
 
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
-/// What the reference showed when the clocks were set.
+/// The time of the reference clock when the clocks were set.
 const EPOCH_NS: u64 = 1_000_000_000_000_000;
 const DEVICES: usize = 10;
 /// A drive in the middle of a leg.
@@ -40,7 +40,7 @@ const DRIVE: usize = 6;
 /// A sensor.
 const IMU: usize = 3;
 
-/// Axes that play, their loop, its supervisor and a segment, all in one thread.
+/// Playing axes, their loop, its supervisor and a segment, all in one thread.
 struct Rig {
     inline_loop: InlineLoop<WirePort>,
     supervisor: SegmentSupervisor,
@@ -51,12 +51,12 @@ struct Rig {
 }
 
 impl Rig {
-    /// All drives under that control, playing.
+    /// A rig whose drives all play under that control.
     fn playing(control: Control, with_clocks: bool) -> Self {
         Self::prepared(control, with_clocks, |_, _| ())
     }
 
-    /// The same; before it is commissioned, a device may be told something.
+    /// The same; `prepare_one` may write to the drive before its commissioning.
     fn prepared(
         control: Control,
         with_clocks: bool,
@@ -132,7 +132,7 @@ impl Rig {
             .unwrap()
     }
 
-    /// How far each clock that there is is from that of the first device, in ns; and what that one shows.
+    /// The offset of each device's clock from that of the first device, in ns, and the time of the latter.
     fn clocks(&mut self) -> (Vec<i64>, u64) {
         let port = self.inline_loop.link_mut().port_mut();
         let now = port.time();
@@ -154,7 +154,7 @@ impl Rig {
         readings.map(|it| (it.position, it.state())).collect()
     }
 
-    /// Cycles that each axis has played, and how far it ever was from where it should have been.
+    /// The cycles that each axis has played, and its greatest tracking error.
     fn tracking(&self) -> Vec<(u64, f64)> {
         let group = self.group.lock().unwrap();
         let all = group.runners().iter().map(|it| it.tracking());
@@ -198,7 +198,7 @@ fn a_moving_drive_that_lost_its_power_is_set_up_again_and_moves_again_after_a_re
         assert_eq!(rig.object(0x60C2, 1), [1]);
         assert_eq!(rig.object(0x60C2, 2), [(-3_i8).cast_unsigned()]);
 
-        // It stays stopped, with whole cycles, for the cause that was the first.
+        // The group stays stopped for the first cause, while cycles are complete.
         rig.run(SECOND);
         let before = rig.axes();
         let wrong = rig.inline_loop.health().vitals().wrong;
@@ -245,7 +245,7 @@ fn a_clock_that_lost_its_power_is_set_again_even_the_reference() {
 }
 
 #[test]
-fn a_reset_before_the_drive_is_back_moves_nobody_until_it_is() {
+fn a_reset_before_the_drive_is_back_moves_no_axis_until_it_is() {
     let mut rig = Rig::playing(Control::Position, false);
     rig.power_cycle(DRIVE, MS * 500);
     rig.run(MS * 200);
@@ -284,7 +284,7 @@ fn a_drive_that_does_not_come_to_op_is_named_as_the_cause() {
     rig.until("SAFEOP", |it| !it.device_table.operates(DRIVE));
     rig.run(SECOND);
     rig.handle.reset();
-    // Ten seconds to come to OP, and ten to be enabled.
+    // The drive has ten seconds to come to OP, and ten to be enabled.
     rig.run(MS * 19_900);
     assert_eq!(rig.stage(), Stage::Enabling);
     rig.run(MS * 200);
@@ -319,8 +319,8 @@ fn all_drives_that_lost_their_power_are_set_up_again() {
 }
 
 #[test]
-fn a_drive_that_comes_back_with_other_units_moves_nobody_and_says_why() {
-    // A polarity that was set, and not stored, is gone with the power.
+fn a_drive_that_comes_back_with_other_units_moves_no_axis_and_says_why() {
+    // The drive loses a polarity that was set and not stored with its power.
     let turn = |registers: &mut Registers<'_>, device: &mut SubDevice| {
         let (whose, mailboxes) = (device.whose(), device.mailboxes);
         let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
@@ -342,8 +342,11 @@ fn a_drive_that_comes_back_with_other_units_moves_nobody_and_says_why() {
     assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
     let mut told = std::iter::from_fn(|| rig.notices.try_next());
     let is_why = |event: &Event| matches!(event, Event::Setup { why } if why.contains("polarity"));
-    assert!(told.any(|it| is_why(&it.event)), "nobody told why");
-    // As it was again, it moves with the others.
+    assert!(
+        told.any(|it| is_why(&it.event)),
+        "no notice gives the reason"
+    );
+    // With the polarity as before, the drive moves with the others.
     let polarity = Address::new(object::POLARITY, 0);
     let device_table = Arc::clone(&rig.device_table);
     device_table

@@ -1,6 +1,6 @@
-//! Everything that goes wrong on a wire, in real time: a loop, a supervisor and a segment in threads of their
-//! own, over a cable in a network of their own. What a busy machine cannot promise, how many cycles
-//! something takes, `faults.rs` holds in virtual time.
+//! All faults of a wire, in real time: a loop, a supervisor and a segment in threads of their own, over a cable in a
+//! network of their own. `faults.rs` checks in virtual time how many cycles a recovery takes, which a busy machine
+//! cannot guarantee.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a long test says what it saw")]
@@ -43,7 +43,7 @@ const DEVICES: usize = 59;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What a test has in its hands while everything runs.
+/// Handles to the running loop, supervisor and segment.
 struct Rig<'r> {
     commands: &'r Commands,
     device_table: Arc<DeviceTable>,
@@ -67,7 +67,7 @@ impl Rig<'_> {
         whole && self.device_table.is_well()
     }
 
-    /// Until all are in OP and a cycle is whole; how long that took.
+    /// Waits until all devices are in OP and a cycle is complete; returns how long this took.
     fn until_well(&mut self, what: &str) -> Duration {
         let start = Instant::now();
         let end = start + LONG;
@@ -82,8 +82,8 @@ impl Rig<'_> {
         start.elapsed()
     }
 
-    /// Waits for a notice, and gives it and those before it.
-    fn until_told(&mut self, what: &str, is_it: impl Fn(&Notice) -> bool) -> Vec<Notice> {
+    /// Waits for a notice; returns it with those before it.
+    fn until_reported(&mut self, what: &str, is_it: impl Fn(&Notice) -> bool) -> Vec<Notice> {
         let end = Instant::now() + LONG;
         let mut seen = Vec::new();
         while Instant::now() < end {
@@ -114,7 +114,7 @@ fn topology() -> (Vec<DeviceId>, Vec<CableId>) {
     (devices, cables)
 }
 
-/// Finds who is there, and lays out their process data.
+/// Discovers the devices, and lays out their process data.
 fn begin() -> (Link<InterfacePort>, Cycle, SegmentSupervisor) {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
@@ -134,7 +134,7 @@ fn begin() -> (Link<InterfacePort>, Cycle, SegmentSupervisor) {
     (link, cycle, supervisor)
 }
 
-/// Runs loop and supervisor, and `work` beside them; how the loop ended.
+/// Runs loop and supervisor, and `work` beside them; returns how the loop ended.
 fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
     let (mut link, mut cycle, mut supervisor) = begin();
     let (devices, cables) = topology();
@@ -178,7 +178,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
     })
 }
 
-/// A humanoid in OP over a cable; then `work`, after which the loop must have gone on all the time.
+/// Brings a humanoid to OP over a cable and runs `work`, during which the loop must not end.
 fn in_op(test: &str, work: impl FnOnce(&mut Rig<'_>) + Send) {
     let ended = humanoid_over_a_cable(test, DEVICES, |commands| {
         run_all(commands, |rig| {
@@ -191,7 +191,7 @@ fn in_op(test: &str, work: impl FnOnce(&mut Rig<'_>) + Send) {
 }
 
 #[test]
-fn frames_that_go_wrong_are_told_and_end_nothing() {
+fn frames_that_go_wrong_are_reported_and_end_nothing() {
     in_op("frames that go wrong", |rig| {
         for fault in [
             FrameFault::Lose { after: None },
@@ -207,9 +207,9 @@ fn frames_that_go_wrong_are_told_and_end_nothing() {
                 rig.inflict(Fault::Frame(fault));
                 std::thread::sleep(Duration::from_millis(5));
             }
-            // Bits that flip where inputs are, nobody can tell.
+            // Flipped bits of inputs cannot be detected.
             if !matches!(fault, FrameFault::Garble { .. }) {
-                rig.until_told(&format!("{fault:?}"), |it| {
+                rig.until_reported(&format!("{fault:?}"), |it| {
                     matches!(
                         it.event,
                         Event::Frames { .. } | Event::WorkingCounter { .. }
@@ -225,7 +225,7 @@ fn frames_that_go_wrong_are_told_and_end_nothing() {
 }
 
 #[test]
-fn devices_that_fail_are_told_and_come_back() {
+fn devices_that_fail_are_reported_and_come_back() {
     in_op("devices that fail", |rig| {
         let of =
             |it: &Notice, device: usize| it.device.as_ref().is_some_and(|it| it.device == device);
@@ -234,8 +234,8 @@ fn devices_that_fail_are_told_and_come_back() {
             rig.devices[middle],
             300_000_000,
         )));
-        rig.until_told("the loss", |it| of(it, middle) && it.event == Event::Lost);
-        rig.until_told("the return", |it| {
+        rig.until_reported("the loss", |it| of(it, middle) && it.event == Event::Lost);
+        rig.until_reported("the return", |it| {
             of(it, middle) && matches!(it.event, Event::Back { powered: false, .. })
         });
         rig.until_well("power cycle");
@@ -245,7 +245,7 @@ fn devices_that_fail_are_told_and_come_back() {
             State::SafeOp,
             AlStatusCode::WATCHDOG,
         )));
-        rig.until_told("the watchdog", |it| {
+        rig.until_reported("the watchdog", |it| {
             of(it, end)
                 && matches!(
                     it.event,
@@ -259,7 +259,7 @@ fn devices_that_fail_are_told_and_come_back() {
         rig.until_well("watchdog");
 
         rig.inflict(Fault::Wire(WireFault::Fail(rig.devices[middle], 0x4310)));
-        rig.until_told("the emergency", |it| {
+        rig.until_reported("the emergency", |it| {
             of(it, middle) && matches!(it.event, Event::Emergency { code: 0x4310, .. })
         });
         rig.until_well("emergency");
@@ -271,10 +271,10 @@ fn a_cable_that_is_cut_and_healed_and_a_link_that_flaps_are_survived() {
     in_op("cables", |rig| {
         for position in [0, 20] {
             rig.inflict(Fault::Wire(WireFault::Cut(rig.cables[position])));
-            rig.until_told("the loss", |it| it.event == Event::Lost);
+            rig.until_reported("the loss", |it| it.event == Event::Lost);
             std::thread::sleep(Duration::from_millis(300));
             rig.inflict(Fault::Wire(WireFault::Heal(rig.cables[position])));
-            rig.until_told("the return", |it| matches!(it.event, Event::Back { .. }));
+            rig.until_reported("the return", |it| matches!(it.event, Event::Back { .. }));
             rig.until_well("cut and healed");
             rig.forget_notices();
         }
@@ -282,12 +282,12 @@ fn a_cable_that_is_cut_and_healed_and_a_link_that_flaps_are_survived() {
     });
 }
 
-/// Lets a link flap so many times; how long each recovery took.
+/// Lets a link flap `times` times; returns how long each recovery took.
 fn flap(rig: &mut Rig<'_>, times: u64, every: Duration) -> Vec<Duration> {
     let mut took = Vec::new();
     for time in 0..times {
         let next = Instant::now() + every;
-        // The cable of the whole robot and one of a limb by turns, down from 50 to 250 ms.
+        // The cable of the whole robot and one of a limb in turn, down for 50 to 250 ms.
         let cable = rig.cables[if time % 2 == 0 { 0 } else { 20 }];
         let down = Duration::from_millis(50 + time * 50 % 250);
         rig.inflict(Fault::Wire(WireFault::Flap(cable, down.as_nanos() as u64)));
@@ -309,7 +309,7 @@ fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
         let end = rig.health.vitals();
         let notices = std::iter::from_fn(|| rig.notices.try_next()).count();
         let ms = |it: Duration| it.as_secs_f64() * 1e3;
-        // One line, as docs/ethercat-supervisor.md quotes it.
+        // This line stands in docs/ethercat-supervisor.md.
         eprintln!(
             "{} flaps in {:.0} s: recovered after p50 {:.0} ms, max {:.0} ms; {} cycles of {} beats, {} whole; \
              {} frames did not come back, {} had a wrong working counter; {notices} notices, {} lost",
@@ -328,8 +328,8 @@ fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
     });
 }
 
-/// Serves a control socket while `work` asks it.
-fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
+/// Serves a control socket while `work` sends requests to it.
+fn at_a_control_socket(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
     let folder = tempfile::tempdir().unwrap();
     let server = ControlServer::open_in(folder.path(), "robot").unwrap();
     let counter = ServerContext {
@@ -354,12 +354,12 @@ fn at_a_desk(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
 }
 
 #[test]
-fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
+fn a_control_socket_shows_the_loop_and_reaches_its_devices() {
     in_op("a server", |rig| {
         let knee = (0..DEVICES)
             .find(|it| rig.device_table.status(*it).unwrap().name == "KZ-Drive")
             .unwrap();
-        at_a_desk(rig, |path| {
+        at_a_control_socket(rig, |path| {
             let mut client = Client::at(path).unwrap();
             let devices = client.devices().unwrap();
             assert_eq!(devices.len(), DEVICES);
@@ -395,7 +395,7 @@ fn a_desk_tells_of_the_loop_and_reaches_its_devices() {
     });
 }
 
-/// The interface itself goes down and up, as when a plug is pulled out of the computer.
+/// The interface itself goes down and up, as when the cable is unplugged from the computer.
 #[test]
 fn an_interface_that_goes_down_and_up_is_survived() {
     let set = |state: &str| {
@@ -411,10 +411,10 @@ fn an_interface_that_goes_down_and_up_is_survived() {
     in_op("an interface down and up", |rig| {
         for _ in 0..3 {
             assert!(set("down").unwrap().success());
-            rig.until_told("the wire's loss", |it| it.event == Event::WireLost);
+            rig.until_reported("the wire's loss", |it| it.event == Event::WireLost);
             std::thread::sleep(Duration::from_millis(200));
             assert!(set("up").unwrap().success());
-            rig.until_told("the wire's return", |it| it.event == Event::WireBack);
+            rig.until_reported("the wire's return", |it| it.event == Event::WireBack);
             rig.until_well("up again");
             rig.forget_notices();
         }

@@ -27,7 +27,7 @@ use tended::{Rig, Tended as _};
 const GRIPPER: &str = include_str!("../../../conformance/ethercat/esi/gripper.xml");
 const MS: Duration = Duration::from_millis(1);
 
-/// The file as a user wants it: by force, and the width before the status.
+/// The file as a user wants it: the drive under force control, and the width before the status.
 fn by_force() -> String {
     let text = GRIPPER
         .replace(
@@ -49,7 +49,7 @@ fn by_force() -> String {
     [before, &text[width..end], &text[status..width], behind].concat()
 }
 
-/// Devices of the gripper's file, one behind the other.
+/// A line of devices of the gripper's file.
 fn segment(devices: usize, change: impl Fn(&mut Description)) -> Segment {
     let mut description = Esi::read(GRIPPER).unwrap().devices.remove(0);
     change(&mut description);
@@ -115,7 +115,7 @@ impl Rig {
         read.unwrap()
     }
 
-    /// What the file of [`by_force`] asks for.
+    /// Asserts that a device is as the file of [`by_force`] demands.
     fn judge(&mut self, device: usize) {
         assert_eq!(self.object(device, 0x1C12, 0), [2]);
         assert_eq!(self.object(device, 0x1C12, 2), 0x1602_u16.to_le_bytes());
@@ -124,7 +124,7 @@ impl Rig {
         assert_eq!(self.object(device, 0x8000, 1), 2003_u16.to_le_bytes());
         assert_eq!(self.object(device, 0x8000, 2), 100_000_u32.to_le_bytes());
         assert_eq!(self.object(device, 0x8010, 2), 0x22_u16.to_le_bytes());
-        // Nothing is written on the way to OP.
+        // The file writes no object of the transition to OP.
         assert_eq!(self.object(device, 0x8000, 3), [0]);
     }
 }
@@ -160,9 +160,9 @@ fn devices_pulse_by_the_mode_of_the_file_and_by_that_of_their_memory_where_none_
 }
 
 #[test]
-fn what_is_mapped_is_told_with_the_names_of_the_file() {
+fn mapped_entries_have_the_names_of_the_file() {
     let text = by_force().replace("Target force", "Newtons");
-    // Its own memory has no names.
+    // The device's own memory has no names.
     let (mut link, found) = found(segment(1, |it| it.pdos_in_sii = false), &text);
     let (mut devices, matched) = found.unwrap();
     let mut managers = with(&mut link, |it| mapping::read(it, &mut devices[0]).unwrap());
@@ -192,7 +192,7 @@ fn a_device_that_tells_nothing_of_its_process_data_has_what_the_file_says() {
 }
 
 #[test]
-fn who_refuses_what_the_file_asks_for_is_told_with_the_object() {
+fn a_device_that_refuses_a_value_of_the_file_is_named_with_the_object() {
     let text = GRIPPER.replace(
         "<Index>#x8000</Index><SubIndex>1<",
         "<Index>#x8000</Index><SubIndex>9<",
@@ -210,9 +210,9 @@ fn who_refuses_what_the_file_asks_for_is_told_with_the_object() {
 }
 
 #[test]
-fn a_device_whose_pdos_are_as_the_file_wants_them_is_asked_and_not_told() {
+fn a_device_whose_pdos_are_as_the_file_wants_them_is_read_and_not_written() {
     let fixed = |it: &mut Description| {
-        // Lists and mappings may not be written.
+        // The device does not allow writes of lists and mappings.
         it.general.coe &= !(coe_details::PDO_ASSIGN | coe_details::PDO_CONFIG);
         it.pdos.iter_mut().for_each(|pdo| pdo.flags |= 0x10);
     };
@@ -248,7 +248,7 @@ fn a_device_is_not_set_up_where_its_description_cannot_be_read() {
     for part in ["SubDevice 0", "line 14: \"300\"", "leave it out"] {
         assert!(said.contains(part), "{said}");
     }
-    // One of another product harms nobody.
+    // A description of another product has no effect on the device.
     let text = text.replace("ProductCode=\"18\"", "ProductCode=\"19\"");
     let (_, found) = found(segment(1, |_| ()), &text);
     assert!(found.unwrap().1.is_empty());

@@ -44,7 +44,7 @@ fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
         let queue = AcyclicQueue::default();
         let asked = AtomicBool::new(false);
         std::thread::scope(|scope| {
-            // Another thread asks for OP; the loop carries its questions beside the process data.
+            // Another thread requests OP; the loop carries its acyclic frames beside the process data.
             scope.spawn(|| {
                 let mut way = AcyclicClient::of(&queue, beside::PATIENT);
                 let mut registers = Registers::by(&mut way);

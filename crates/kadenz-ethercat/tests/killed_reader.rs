@@ -24,12 +24,12 @@ use kadenz_rt::shared::{Owner, Viewer};
 
 use prepared::prepared;
 
-/// Names the process image for this program when it is started as a reader.
+/// The environment variable that names the process image for this program when it runs as a reader.
 const IMAGE: &str = "KADENZ_TEST_IMAGE";
-/// The load of a word, counted from the process image's first, at which the reader stays: in the middle of a copy.
+/// The number of word loads after which the reader stops, in the middle of a copy.
 const MIDDLE: u64 = 60;
 
-/// A process image that comes to a stand in the middle of a read.
+/// A process image whose reader stops in the middle of a read.
 struct Standing {
     viewer: Viewer,
     loads: AtomicU64,
@@ -51,7 +51,7 @@ impl LoadWords for Standing {
     }
 }
 
-/// Not a test of its own: what the other one starts as a process.
+/// Not a test: the process that the test below starts.
 #[test]
 fn reader() {
     let Ok(name) = std::env::var(IMAGE) else {
@@ -67,7 +67,7 @@ fn reader() {
     panic!("it came through: {read:?}");
 }
 
-/// A process that is in the middle of a read.
+/// Starts a process; returns once it is in the middle of a read.
 fn start_reader(name: &str) -> Child {
     let mut child = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "reader", "--nocapture"])
@@ -83,7 +83,7 @@ fn start_reader(name: &str) -> Child {
     child
 }
 
-/// Waits until so many more cycles were posted.
+/// Waits until the loop has posted `more` more cycles.
 fn await_posts(reader: &Reader<Box<Viewer>>, more: u64) {
     let (start, end) = (reader.posts(), Instant::now() + Duration::from_secs(30));
     while reader.posts() < start + more {
@@ -119,7 +119,7 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
             let viewer = Box::new(Viewer::open(&name).unwrap());
             let end = Instant::now() + Duration::from_secs(30);
             let reader = loop {
-                // Nothing is there before the loop's thread has begun.
+                // There is no process image before the loop's thread has begun.
                 match Reader::of(Box::new(Viewer::open(&name).unwrap())) {
                     Ok(reader) => break reader,
                     Err(error) => assert!(Instant::now() < end, "{error}"),

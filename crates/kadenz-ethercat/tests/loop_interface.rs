@@ -25,7 +25,7 @@ const DEVICES: u16 = 59;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Waits for something; whether it came.
+/// Waits until a condition holds; returns whether it did.
 fn await_it(mut is_it: impl FnMut() -> bool) -> bool {
     let end = Instant::now() + LONG;
     while Instant::now() < end {
@@ -37,7 +37,7 @@ fn await_it(mut is_it: impl FnMut() -> bool) -> bool {
     false
 }
 
-/// What the loop tells the others in this test.
+/// The counts that the loop passes to the other threads of this test.
 #[derive(Default)]
 struct Seen {
     whole_in_op: AtomicU64,

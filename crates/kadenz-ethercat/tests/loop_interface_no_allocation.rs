@@ -17,10 +17,10 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::port::{self, InterfacePort};
 
 const DEVICES: u16 = 59;
-/// Cycles that come back whole until a loop is ended.
+/// Number of complete cycles after which a loop ends.
 const WHOLE: u32 = 100;
 
-/// A loop on the interface `near`, in this thread; allocations are counted thread by thread.
+/// Asserts that a loop on the interface `near`, in this thread, allocates nothing; the counter counts by thread.
 fn judge(waiting: port::WaitMode) {
     let port = InterfacePort::open("near", waiting).unwrap();
     let mut link = Link::new(port, 1);
@@ -33,13 +33,13 @@ fn judge(waiting: port::WaitMode) {
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
-    // Who spins keeps its CPU until the scheduler takes it away, and that may be the one on which the
-    // segment's thread is to run. A busy machine does so after a slice of 3 ms and some: waits are longer.
+    // A spinning thread keeps its CPU until the scheduler takes it away, and this may be the CPU on which the segment's
+    // thread is to run. A busy machine takes it away after a slice of 3 ms or somewhat more, so waits are longer.
     let wait = Duration::from_millis(15);
     for mode in [LoopMode::Pipelined, LoopMode::Synchronous { wait }] {
         let settings = LoopSettings {
             mode,
-            // A minute, which even a very busy machine does not need.
+            // A minute, longer than even a very busy machine needs.
             cycles: Some(3_000),
             ..LoopSettings::every(Duration::from_millis(20)).unwrap()
         };

@@ -32,7 +32,7 @@ fn the_loop_allocates_nothing_not_even_when_frames_are_lost() {
     let lose = Fault::Frame(FrameFault::Lose { after: None });
     let faults = bus.link.port_mut().segment_mut().faults();
     faults.add(When::Chance(0.1), lose).unwrap();
-    // The virtual segment's list of what is wrong with a frame grows by its first.
+    // The virtual segment's list of frame faults allocates with its first entry.
     let some = LoopSettings {
         cycles: Some(100),
         ..every
@@ -86,7 +86,7 @@ fn posting_and_obeying_others_allocates_nothing() {
         value: 0xA5,
     };
     std::thread::scope(|scope| {
-        // It waits for the first cycle there is.
+        // The request waits for the first cycle.
         let asks = scope.spawn(|| actuators.set(change, Duration::from_secs(60)));
         while !asks.is_finished() {
             let mut controller = &actuators;

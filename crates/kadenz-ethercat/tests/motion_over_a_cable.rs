@@ -1,6 +1,6 @@
-//! Axes that move over a cable, in real time: a loop, a supervisor and a segment in threads of their own, in a
-//! network of their own. What a busy machine cannot promise, how many cycles something takes, `motion/tests.rs`
-//! and `faults_of_drives.rs` hold in virtual time.
+//! Axes that move over a cable, in real time: a loop, a supervisor and a segment in threads of their own, in a network
+//! of their own. `motion/tests.rs` and `faults_of_drives.rs` check in virtual time how many cycles a reaction takes,
+//! which a busy machine cannot guarantee.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -33,12 +33,12 @@ const DEVICES: usize = 12;
 /// A drive in the middle of a leg, and its axis.
 const DRIVE: usize = 8;
 const AXIS: usize = 4;
-/// What is wrong with it.
+/// The error code of its fault.
 const TOO_HOT: u16 = 0x4310;
 /// Longer than even a very busy machine needs.
 const LONG: Duration = Duration::from_secs(60);
 
-/// What the test has in its hands while everything runs.
+/// Handles to the running axes, loop and segment.
 struct Rig<'r> {
     commands: &'r Commands,
     queue: &'r AcyclicQueue,
@@ -52,7 +52,7 @@ impl Rig<'_> {
         self.commands.lock().unwrap().push(Fault::Wire(fault));
     }
 
-    /// The first status that is so.
+    /// Waits for a status that fulfils `is_so`; returns the first one.
     fn until(&self, what: &str, is_so: impl Fn(&Status) -> bool) -> Status {
         let end = Instant::now() + LONG;
         loop {
@@ -69,7 +69,7 @@ impl Rig<'_> {
         }
     }
 
-    /// Resets, however often a machine that stood still for too long needs it, until all axes play.
+    /// Resets, as often as stalls of the machine stop the axes, until all axes play.
     fn until_playing(&self, what: &str) -> Status {
         self.until(what, |it| {
             if it.stage == StageName::Stopped {
@@ -79,7 +79,7 @@ impl Rig<'_> {
         })
     }
 
-    /// The same until all axes move.
+    /// Resets in the same way until all axes have moved.
     fn until_moving(&self, what: &str) {
         let before = self.until_playing(what);
         let end = Instant::now() + LONG;
@@ -94,7 +94,7 @@ impl Rig<'_> {
         }
     }
 
-    /// Until all are stopped and none has torque.
+    /// Waits until all axes are stopped and none has torque.
     fn until_at_rest(&self, what: &str) -> Status {
         let with_torque = [
             "operation enabled",
@@ -107,7 +107,7 @@ impl Rig<'_> {
         })
     }
 
-    /// As a control socket asks the drives.
+    /// Reads the drives' error codes as a control socket does.
     fn learn_codes(&self) {
         let mut way = AcyclicClient::of(self.queue, RetryPolicy::default());
         self.handle.learn_codes(|device| {
@@ -121,7 +121,7 @@ impl Rig<'_> {
     }
 }
 
-/// Commissions all drives and runs loop and supervisor, and `work` beside them; how the loop ended.
+/// Commissions all drives and runs loop and supervisor, and `work` beside them; returns how the loop ended.
 fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
@@ -148,7 +148,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
         AtomicBool::new(false),
         MotionHandle::default(),
     );
-    // How late a busy machine is, is none of this test's.
+    // This test does not judge how late a busy machine is.
     let policy = Policy {
         lost: None,
         late: None,
@@ -189,7 +189,7 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     })
 }
 
-/// Axes over a cable; then `work`, which ends them.
+/// Runs axes over a cable, and `work`, which ends them.
 fn over_a_cable(test: &str, work: impl FnOnce(&Rig<'_>) + Send) {
     let ended = humanoid_over_a_cable(test, DEVICES, |commands| run_all(commands, work));
     assert!(
@@ -213,7 +213,7 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
         let status = rig.handle.status().unwrap();
         assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
 
-        // It stays broken, whatever is reset.
+        // The drive stays broken after a reset.
         rig.handle.reset();
         let again = rig.until("it is broken still", |it| {
             it.stops > status.stops && it.stage == StageName::Stopped
@@ -236,7 +236,7 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
     });
 }
 
-/// Stops all by hand: before the machine does it by a drive's watchdog, in one of a few attempts.
+/// Stops all axes by hand. A stall of the machine may trip a drive's watchdog first, so there are ten attempts.
 fn by_hand(rig: &Rig<'_>) {
     for _ in 0..10 {
         rig.handle.stop_by("a hand");

@@ -1,4 +1,4 @@
-//! A cycle of process data allocates nothing once it was made; nor does the segment that it passes.
+//! A cycle of process data allocates nothing after its construction, and neither does the segment that it passes.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use std::time::Duration;

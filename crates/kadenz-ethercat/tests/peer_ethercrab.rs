@@ -1,5 +1,5 @@
-//! ethercrab, which others wrote, as MainDevice of our segment: in this process by its public `PduTx` and
-//! `PduRx`, and by its own driver over a cable.
+//! ethercrab as a foreign MainDevice of the virtual segment: in this process by its public `PduTx` and `PduRx`, and by
+//! its own driver over a cable.
 #![cfg(all(target_os = "linux", not(loom)))]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -14,12 +14,12 @@ use kadenz_ethercat::sim::humanoid::humanoid;
 
 use session::{InProcess, Seen, TOGETHER_NS, session, storage, together};
 
-/// What a segment must look like to any MainDevice: all devices in OP, clocks together, process data that
-/// means something, objects.
+/// Asserts what every MainDevice must see of a segment: all devices in OP, synchronised clocks, meaningful process
+/// data, and objects.
 fn judge(seen: &Seen, devices: usize) {
     assert_eq!(seen.devices, devices);
     assert_eq!(seen.in_op, devices);
-    // ethercrab cuts the image where a frame is full, so a device may be counted in two frames.
+    // ethercrab splits the image where a frame is full, so two frames may count the same device.
     let counted = seen.expected..=seen.expected + 3 * (seen.frames - 1);
     assert!(counted.contains(&seen.working_counter), "{seen:?}");
     assert_eq!(seen.vendor, 0x4B41_445A);

@@ -1,4 +1,4 @@
-//! SOEM, which others wrote, as MainDevice of our segment, by pysoem and over a cable.
+//! SOEM as a foreign MainDevice of the virtual segment, by pysoem and over a cable.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -19,11 +19,11 @@ use kadenz_ethercat::wire::Position;
 use kadenz_ethercat::wire::register::DC_OFFSET;
 use serde_json::Value;
 
-/// How far apart the delays may be that both measure: hops jitter, and ours takes the mean of several rounds
-/// where SOEM takes one.
+/// How far the delays of both MainDevices may differ: hops jitter, and Kadenz takes the mean of several rounds where
+/// SOEM takes one.
 const DELAYS_APART_NS: u64 = 50;
 
-/// What it is to be called with; `None` where pysoem is missing, which was said.
+/// A Python that has pysoem; reports a skipped test and returns `None` where there is none.
 fn python(test: &str) -> Option<String> {
     let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
     let imports = Command::new(&python).args(["-c", "import pysoem"]).output();
@@ -37,7 +37,7 @@ fn python(test: &str) -> Option<String> {
     None
 }
 
-/// What a session of SOEM with a humanoid of so many devices saw, and what ours sees behind it.
+/// Runs a session of SOEM with a humanoid of `devices` devices, and then one of Kadenz; returns the results of both.
 fn session(test: &str, devices: usize) -> Option<(Value, Ours)> {
     let python = python(test)?;
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/peers/soem.py");
@@ -62,13 +62,13 @@ fn session(test: &str, devices: usize) -> Option<(Value, Ours)> {
     }
 }
 
-/// The clocks of the segment, as ours finds them and has them.
+/// The clocks of the segment, as Kadenz finds and sets them.
 struct Ours {
-    /// Registers as SOEM has left them: offset, delay and difference; nothing of a device without clocks.
+    /// Registers as SOEM has left them: offset, delay and difference; `None` for a device without clocks.
     left: Vec<Option<[u64; 3]>>,
-    /// The delays that ours measures, in ns.
+    /// The delays that Kadenz measures, in ns.
     delays: Vec<u32>,
-    /// The greatest difference to the reference after ours has set and aligned them, in ns.
+    /// The greatest difference to the reference after Kadenz has set and aligned the clocks, in ns.
     greatest_difference_ns: u64,
 }
 
@@ -78,7 +78,7 @@ impl Ours {
         let mut link = Link::new(port, 1);
         let mut way = exchange::BlockingExchange {
             link: &mut link,
-            // A busy computer answers late, which is no fault here.
+            // A busy computer answers late, which is no fault of the code under test.
             patience: RetryPolicy {
                 answer: Duration::from_millis(500),
                 tries: 20,
@@ -112,8 +112,8 @@ fn clocks_of(registers: &mut Registers<'_>, position: u16) -> Option<[u64; 3]> {
     (answered.unwrap() == 1).then(|| [number(0, 8), number(8, 12), number(12, 16)])
 }
 
-/// What SOEM has written into the clocks is what ours reads there, and the delays that both have measured
-/// on the same segment are the same.
+/// Asserts that Kadenz reads the values that SOEM has written into the clocks, and that both have measured the same
+/// delays on the segment.
 fn judge_clocks(seen: &Value, ours: &Ours) {
     let theirs = seen["clocks"].as_array().unwrap();
     assert_eq!(theirs.len(), ours.left.len());

@@ -1,5 +1,5 @@
-//! How long it takes until devices are back that have to be set up, in virtual time; what one of them does
-//! not do holds up no other.
+//! How long devices that need a setup take to come back, in virtual time; a device that fails its setup delays no
+//! other.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod tended;
@@ -33,20 +33,20 @@ use tended::{Rig, Tended as _};
 const MS: Duration = Duration::from_millis(1);
 const SECOND: Duration = Duration::from_secs(1);
 const CYCLE_NS: u32 = 1_000_000;
-/// How much later than a whole cycle devices pulse.
+/// The shift of the devices' pulses after a whole cycle.
 const SHIFT_NS: i32 = 250_000;
 /// Drives of the whole humanoid.
 const DRIVES: usize = 50;
 /// A drive in the middle of a leg.
 const DRIVE: usize = 8;
 
-/// How a device's firmware is out of the ordinary.
+/// A peculiarity of a device's firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
     Good,
-    /// It reads its mailbox and answers nothing, from the second time on that it has power.
+    /// The device reads its mailbox and answers nothing, from its second power-on on.
     Mute,
-    /// It goes to OP only where SYNC0 pulses.
+    /// The device goes to OP only while SYNC0 pulses.
     NeedsSync,
 }
 
@@ -54,7 +54,7 @@ struct Firmware {
     inner: Box<dyn Application>,
     way: Way,
     power_ons: u32,
-    /// When SYNC0 came last, by the segment's time and by its own.
+    /// The time of the last SYNC0, by the segment's clock and by the device's own.
     pulse: Option<(Time, u64)>,
 }
 
@@ -115,7 +115,7 @@ impl Application for Firmware {
     }
 }
 
-/// A humanoid, whose drives may be out of the ordinary.
+/// A humanoid whose drives may have peculiar firmware.
 fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
     let mut segment = Segment::new(59);
     for (number, placed) in humanoid(devices).devices.iter().enumerate() {
@@ -149,7 +149,7 @@ fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
 }
 
 impl Rig {
-    /// Of commissioned drives in SAFEOP; the pulses start where they are wanted.
+    /// A rig in SAFEOP, with running pulses if `pulses` is set.
     fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
         let mut way = BlockingExchange::over(&mut link);
@@ -168,13 +168,13 @@ impl Rig {
         Self::of(link, cycle, devices, Some(set_up))
     }
 
-    /// Whether all are where they should be, but perhaps one.
+    /// Whether all devices are well, except perhaps one.
     fn others_are_well(&self, but: usize) -> bool {
         let all = self.device_table.all();
         all.iter().all(|it| it.device == but || it.is_well())
     }
 
-    /// These lose their power, all at once and for so long.
+    /// Switches these devices off, all at once, for `off`.
     fn power_cycle(&mut self, positions: impl IntoIterator<Item = usize>, off: Duration) {
         let all = self.segment().positions(Side::Primary);
         for position in positions {
@@ -183,7 +183,7 @@ impl Rig {
         self.run(off);
     }
 
-    /// How far a device's clock is from that of the first one, in ns.
+    /// The difference between a device's clock and that of the first device, in ns.
     fn apart(&mut self, position: usize) -> u64 {
         let (first, other) = (self.device(0), self.device(position));
         let port = self.inline_loop.link_mut().port_mut();
@@ -192,8 +192,8 @@ impl Rig {
         time(first).abs_diff(time(other))
     }
 
-    /// SYNC0 of a device: its registers 0x0981 and 0x09A0, and how much later than a whole cycle of system
-    /// time it came last.
+    /// SYNC0 of a device: its registers 0x0981 and 0x09A0, and how long after a whole cycle of system time it came
+    /// last.
     fn pulse(&mut self, position: usize) -> (u8, u32, u64) {
         let id = self.device(position);
         let device = self.segment().device_mut(id).unwrap();
@@ -220,7 +220,7 @@ fn pulsing(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
     clocks
 }
 
-/// The PDO that a drive is assigned for a control; that for velocity is not the one that it begins with.
+/// The PDO that a control assigns to a drive; the one for velocity is not the default.
 fn pdo(control: axis::Control) -> [u8; 2] {
     match control {
         axis::Control::Velocity => 0x1601_u16.to_le_bytes(),
@@ -262,7 +262,7 @@ fn all_of_59_that_lost_their_power_at_once_are_set_up_and_in_op_within_a_second(
 }
 
 #[test]
-fn a_mute_mailbox_holds_up_nobody_else() {
+fn a_mute_mailbox_delays_no_other_device() {
     let mute = DeviceId(8);
     let way = |number| match number == usize::from(mute.0) {
         true => Way::Mute,
@@ -289,7 +289,7 @@ fn a_mute_mailbox_holds_up_nobody_else() {
 }
 
 #[test]
-fn a_device_that_somebody_else_asks_just_now_holds_up_nobody_else() {
+fn a_device_in_use_by_another_caller_delays_no_other_device() {
     let mut rig = Rig::new(segment(20, |_| Way::Good), axis::Control::Velocity, false);
     rig.until("at the start", Rig::is_well);
     let device_table = Arc::clone(&rig.device_table);
@@ -307,7 +307,7 @@ fn a_device_that_somebody_else_asks_just_now_holds_up_nobody_else() {
 }
 
 #[test]
-fn who_asks_for_objects_during_a_set_up_is_told_so_and_the_set_up_goes_on() {
+fn a_read_during_a_set_up_is_refused_and_the_set_up_goes_on() {
     let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
     rig.until("at the start", Rig::is_well);
     rig.power_cycle([DRIVE], MS * 200);
@@ -392,7 +392,7 @@ fn drives_that_need_sync0_come_to_op_only_with_it_and_again_after_they_lost_powe
     let after = rig.pulse(DRIVE);
     assert_eq!((after.0, after.1), (3, CYCLE_NS));
     assert!(after.2.abs_diff(SHIFT_NS as u64) < 1_000, "{after:?}");
-    // All at once, the reference among them, which has to be set before the others.
+    // All devices at once, with the reference, whose clock has to be set before the others.
     rig.power_cycle(0..12, MS * 200);
     let took = rig.until("all of them", Rig::is_well);
     assert!(took <= SECOND, "{took:?}");

@@ -1,5 +1,5 @@
-//! Captures of real devices, played into our virtual ones: what a MainDevice once sent to the former passes
-//! the latter at the same times, and each answer is held against the real one, datagram by datagram.
+//! Captures of real devices, replayed into virtual ones: the frames that a MainDevice once sent to the former pass the
+//! latter at the same times, and the test compares each answer with the real one, datagram by datagram.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 #[path = "replay/compare.rs"]
@@ -21,12 +21,12 @@ use pcapng::Packet;
 
 /// ethercrab's address as MainDevice.
 const MAIN_DEVICE: [u8; 6] = [0x10; 6];
-/// How long the devices had power before.
+/// How long the devices had been powered before the capture.
 const SINCE_POWER_NS: u64 = 1_000_000_000;
 
 const DIGITAL: &[&str] = &["ek1100", "el2828", "el2889"];
 const ANALOG: &[&str] = &["ek1914", "el3004"];
-/// Captures, and the devices that were there.
+/// Captures with their devices.
 const CAPTURES: [(&str, &[&str]); 8] = [
     ("replay-dc", DIGITAL),
     ("replay-ek1100-alias-address", DIGITAL),
@@ -42,8 +42,8 @@ fn folder() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/ethercat/captures")
 }
 
-/// The devices one behind the other, with memories as slow as the recorded ones': between the last look
-/// that found one busy and the first that did not lie 682 us and 702 us.
+/// The devices in a line, with memories as slow as the recorded ones: the captures show them busy for at least 682 us
+/// and at most 702 us.
 fn segment(devices: &[&str]) -> Segment {
     let settings = DeviceSettings {
         sii_read_ns: 690_000,
@@ -70,21 +70,21 @@ fn segment(devices: &[&str]) -> Segment {
     segment
 }
 
-/// Requests with their answers.
+/// The requests of a capture with their answers.
 fn exchanges(capture: &str) -> Vec<(Packet, Packet)> {
     let bytes = std::fs::read(folder().join(format!("{capture}.pcapng"))).unwrap();
     let (sent, came): (Vec<_>, Vec<_>) = pcapng::packets(&bytes)
         .into_iter()
         .partition(|it| it.bytes[6..12] == MAIN_DEVICE);
     assert_eq!(sent.len(), came.len(), "each frame came back");
-    // In the order in which they were sent: that is a wire's.
+    // Answers come in the order of the requests, as on a wire.
     let pairs = sent.into_iter().zip(came);
     pairs
         .inspect(|(sent, came)| assert_eq!(sent.bytes[16..18], came.bytes[16..18]))
         .collect()
 }
 
-/// Plays a capture; gives the datagrams, and those that came back otherwise.
+/// Replays a capture; returns the number of datagrams, and those whose answers differ.
 fn play(capture: &str, devices: &[&str]) -> (usize, Vec<Difference>) {
     let mut segment = segment(devices);
     let exchanges = exchanges(capture);
@@ -104,7 +104,7 @@ fn play(capture: &str, devices: &[&str]) -> (usize, Vec<Difference>) {
     (datagrams, differences)
 }
 
-/// All differences, each kind in a line: where, how many, why.
+/// All differences, one line per kind: place, count and reason.
 fn told(capture: &str, devices: &[&str]) -> String {
     let (datagrams, differences) = play(capture, devices);
     let mut kinds = BTreeMap::new();
@@ -112,7 +112,7 @@ fn told(capture: &str, devices: &[&str]) -> String {
         let Some(reason) = explain::reason(it) else {
             panic!("{capture}: not explained: {it:02X?}");
         };
-        // ethercrab gives stations from 0x1000 on.
+        // ethercrab assigns station addresses from 0x1000 on.
         let device = devices[usize::from(it.station() - 0x1000)];
         let command = format!("{:?}", it.command).to_uppercase();
         let place = (device, it.register(), command, reason);

@@ -1,11 +1,11 @@
-//! Whom a real-time task waits for at a shared lock (figure 3 of Yoon).
+//! The tasks for which a real-time task waits at a shared lock (figure 3 of Yoon).
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
 use kadenz_lab::inversion::{self, Event, InversionError, Lock};
 
-/// The order of events; `None` where real-time priorities are not to be had.
+/// The order of events; reports a skipped test and returns `None` where real-time priorities are refused.
 fn order(test: &str, lock: Lock) -> Option<Vec<Event>> {
     match inversion::stage(lock) {
         Ok(order) => {
@@ -28,8 +28,8 @@ fn place(order: &[Event], event: Event) -> usize {
 }
 
 #[test]
-fn with_inheritance_it_waits_for_one_critical_section_and_nobody_else() {
-    let test = "with_inheritance_it_waits_for_one_critical_section_and_nobody_else";
+fn with_inheritance_it_waits_for_one_critical_section_alone() {
+    let test = "with_inheritance_it_waits_for_one_critical_section_alone";
     for _ in 0..5 {
         let Some(order) = order(test, Lock::PriorityInheriting) else {
             return;
@@ -42,7 +42,7 @@ fn with_inheritance_it_waits_for_one_critical_section_and_nobody_else() {
     }
 }
 
-/// Shows that the test above can fail: the holder, not lifted, waits for the middle task to end.
+/// Shows that the test above can fail: without a raised priority, the holder waits for the middle task to end.
 #[test]
 fn without_inheritance_it_waits_for_a_task_that_wants_no_lock() {
     let test = "without_inheritance_it_waits_for_a_task_that_wants_no_lock";

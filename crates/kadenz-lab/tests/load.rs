@@ -1,4 +1,4 @@
-//! Each generator does what it says, stops, and leaves nothing.
+//! Each load generator does its work, stops, and leaves nothing behind.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use kadenz_lab::load::{self, LoadKind, LoadOptions, LoadRates, StartLoadError};
 
-/// What is left is seen in this process's threads and files, so one test at a time.
+/// The tests look at this process's threads and files, so they run one at a time.
 fn alone() -> MutexGuard<'static, ()> {
     static ALONE: Mutex<()> = Mutex::new(());
     ALONE.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Little of everything, below `dir`.
+/// Options of light loads below `dir`.
 fn little(dir: &Path) -> LoadOptions {
     LoadOptions {
         threads: Some(1),
@@ -32,13 +32,13 @@ fn threads() -> Vec<String> {
     let tasks = fs::read_dir("/proc/self/task").unwrap();
     let names = tasks.map(|task| fs::read_to_string(task.unwrap().path().join("comm")));
     let mut names: Vec<String> = names.filter_map(Result::ok).collect();
-    // The harness has threads for tests that wait.
+    // The test harness has threads of its own.
     names.retain(|name| OURS.iter().any(|ours| name.starts_with(ours)));
     names.sort();
     names
 }
 
-/// How their names begin; those without a number are whole.
+/// Beginnings of the names of load threads; a name without a number ends with a newline.
 const OURS: &[&str] = &[
     "busy-",
     "disk-",
@@ -55,12 +55,12 @@ const OURS: &[&str] = &[
     "load-rates",
 ];
 
-/// Where this process's open files lead.
+/// The targets of this process's open files.
 fn open_files() -> Vec<String> {
     let files = fs::read_dir("/proc/self/fd").unwrap();
     let links = files.filter_map(|file| fs::read_link(file.unwrap().path()).ok());
     let mut links: Vec<String> = links.map(|link| link.display().to_string()).collect();
-    // That of the directory that is being read.
+    // Leave out the directory that this function reads.
     links.retain(|link| !link.ends_with("/fd"));
     links.sort();
     links
@@ -72,8 +72,8 @@ fn children() -> String {
     lists.filter_map(Result::ok).collect()
 }
 
-/// Waits for what must come true sooner or later: a thread takes its name when it first runs, and
-/// the kernel lists one for a moment longer than it can be joined.
+/// Waits until a condition holds that must hold sooner or later: a thread takes its name when it first runs, and the
+/// kernel lists a thread for a moment after its join.
 fn comes_true(condition: impl Fn() -> bool) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(20));
@@ -85,14 +85,14 @@ fn assert_no_threads() {
     assert!(comes_true(|| threads().is_empty()), "{:?}", threads());
 }
 
-/// Runs one kind until every rate has risen, and holds it to leaving nothing.
+/// Runs one kind until every rate has risen, and asserts that it leaves nothing behind.
 fn does_its_work(kind: LoadKind, options: &LoadOptions) -> Vec<LoadRates> {
     let before = open_files();
     let running = load::start(&[kind], options).unwrap();
     assert!(comes_true(|| !threads().is_empty()));
     let all_rose = |loads: &[LoadRates]| {
         let mut rates = loads.iter().flat_map(|load| &load.rates);
-        // Whether anything reached the disk is the kernel's choice.
+        // The kernel decides whether any data reaches the disk.
         rates.all(|rate| rate.mean > 0.0 || rate.name == "reached the disk")
     };
     let rose = comes_true(|| all_rose(&running.rates()));
@@ -192,7 +192,7 @@ fn memory_is_copied_and_made_fresh_within_bounds() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let before = kibibytes_of("VmRSS");
-    // The peak begins anew (proc_pid_clear_refs(5)).
+    // Resets the peak (proc_pid_clear_refs(5)).
     fs::write("/proc/self/clear_refs", "5").unwrap();
     let did = does_its_work(LoadKind::Memory, &little(folder.path()));
     assert_eq!(units(&did), ["MB/s", "faults/s"]);
@@ -240,7 +240,7 @@ fn a_load_that_cannot_start_in_full_leaves_nothing_of_its_parts() {
 }
 
 #[test]
-fn a_tree_that_vanishes_is_told_and_the_load_goes_on() {
+fn a_tree_that_vanishes_is_reported_and_the_load_goes_on() {
     let _alone = alone();
     let folder = tempfile::tempdir().unwrap();
     let running = load::start(&[LoadKind::Files], &little(folder.path())).unwrap();

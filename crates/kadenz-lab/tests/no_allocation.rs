@@ -1,6 +1,6 @@
 //! Rule 2 of the design: a measuring loop allocates nothing after its start.
 //!
-//! The counter counts by thread, so the writer thread of the run may allocate as it likes.
+//! The counter counts by thread, so the writer thread of the run may allocate.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -60,7 +60,7 @@ fn allocations<R>(
     let mut held = hold(recorders);
     let counted = allocation_counter::measure(|| work(&mut context, &mut held));
     let run = running.finish(EndedBy::Finished).unwrap();
-    // How many there are depends on how busy the machine is; without any, nothing was shown.
+    // The number of samples depends on how busy the machine is; without any, the test would show nothing.
     assert!(
         run.series.iter().any(|series| series.counts.recorded > 0),
         "{run:?}"

@@ -1,4 +1,4 @@
-//! The snippets of Enner's post run, and do what they say.
+//! The snippets of Enner's post compile, run, and do what the post says.
 #![allow(
     clippy::duplicate_mod,
     reason = "every example brings the types that it needs"
@@ -51,7 +51,7 @@ fn the_lcm_aggregator_receives_by_channel_and_by_type() {
 }
 
 #[test]
-fn a_message_of_another_type_is_told_at_the_subscription_s_loop() {
+fn a_message_of_another_type_is_reported_at_the_subscription_s_loop() {
     let bus = bus();
     let mut typed = bus.subscribe("FEEDBACK_CHANNEL").unwrap();
     let other = lcm_publisher::robot::Command::default();

@@ -1,4 +1,4 @@
-//! What a program may rely on when it talks over a bus, within one process.
+//! The guarantees of a bus within one process.
 #![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 mod pose;
@@ -87,7 +87,7 @@ fn the_latest_message_says_whether_it_is_new() {
 }
 
 #[test]
-fn a_full_queue_drops_as_told_and_counts() {
+fn a_full_queue_drops_as_configured_and_counts() {
     let cases = [
         (WhenFull::DropOldest, 7, (7, 0)),
         (WhenFull::DropNewest, 0, (0, 7)),
@@ -147,7 +147,7 @@ fn a_subscriber_that_blocks_can_go_while_the_receiving_thread_waits_for_it() {
     };
     let blocking = bus.subscribe_with::<Pose>("POSE", &options).unwrap();
     let watcher = blocking.watcher();
-    // Never ended, as a test that fails would wait for it for ever.
+    // The test never ends this thread: a failed test would wait for it for ever.
     Box::leak(Box::new(
         bus.receive_in_background(Tuning::default()).unwrap(),
     ));
@@ -221,7 +221,7 @@ fn many_threads_wait_on_one_bus_and_each_gets_its_own() {
             bus.publish(&format!("C{index}"), &pose(number)).unwrap();
         }
         if number % 50 == 0 {
-            // The bus holds 1024 messages that nobody has fetched.
+            // The bus holds 1024 messages that no subscriber has fetched.
             thread::sleep(Duration::from_millis(5));
         }
     }

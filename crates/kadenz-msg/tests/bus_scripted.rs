@@ -1,5 +1,4 @@
-//! What a program may rely on when the provider delivers late, fails or ends: a provider that does
-//! what the test says.
+//! The guarantees of a bus when the provider delivers late, fails or ends: the provider follows a script of the test.
 #![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 mod pose;
@@ -24,18 +23,18 @@ use pose::{Pose, pose};
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// What the inlet does next.
+/// The next action of the inlet.
 #[derive(Debug, Clone, Copy)]
 enum Step {
-    /// A message of that number comes, of which the kernel had the first byte so long ago.
+    /// A message of this number arrives, whose first byte the kernel received this long ago.
     Message(i64, Duration),
     /// The connection is lost for a moment.
     Lost,
-    /// The log is at its end, from now on.
+    /// The log has ended.
     End,
     /// A node beats once.
     Beat,
-    /// Another node's beats come without end, each after the other.
+    /// Another node's beats arrive without end.
     Flood,
 }
 
@@ -43,7 +42,7 @@ enum Step {
 struct Script {
     steps: VecDeque<Step>,
     woken: bool,
-    /// More patterns than that cannot be wanted.
+    /// The most patterns that the inlet accepts.
     most_patterns: Option<usize>,
 }
 
@@ -65,7 +64,7 @@ impl Scripted {
         self.0.1.notify_all();
     }
 
-    /// The next step, once there is one; `None` after the wait.
+    /// Waits for the next step; `None` after the wait.
     fn next(&self, wait: Wait) -> Option<Step> {
         let mut script = self.0.0.lock().unwrap();
         loop {
@@ -191,7 +190,7 @@ fn refused() -> ProviderError {
 const NEW: Duration = Duration::ZERO;
 const OLD: Duration = Duration::from_secs(3600);
 
-/// Nothing older than a minute is handed over, and silence of an hour is counted.
+/// Options that hand over no message older than a minute, and count a silence of an hour.
 fn fresh_alone() -> SubscriptionOptions {
     SubscriptionOptions {
         contract: Contract {
@@ -204,7 +203,7 @@ fn fresh_alone() -> SubscriptionOptions {
 
 #[test]
 fn a_message_that_is_too_old_never_takes_the_place_of_the_latest() {
-    // A long message whose first fragment came long ago is whole after a short one.
+    // A long message whose first fragment came long ago may be complete only after a short one.
     let (bus, _) = Scripted::bus(&[Step::Message(1, NEW), Step::Message(2, OLD)]);
     let mut poses = bus.subscribe_with::<Pose>("POSE", &fresh_alone()).unwrap();
     let latest = poses.latest().unwrap().unwrap();
@@ -278,9 +277,9 @@ fn a_flood_of_beats_does_not_hide_that_another_node_is_dead() {
 }
 
 #[test]
-fn the_end_of_a_log_reaches_who_waits_for_ever_also_beside_a_receiving_thread() {
+fn the_end_of_a_log_ends_an_endless_wait_also_beside_a_receiving_thread() {
     let (bus, script) = Scripted::bus(&[]);
-    // The thread follows while this one receives, and leads when it does not.
+    // The background thread receives only while no other thread does.
     let mut poses = bus.subscribe::<Pose>("POSE").unwrap();
     let background = std::thread::scope(|scope| {
         let leading = scope.spawn(|| poses.recv(Duration::from_millis(300)).unwrap());

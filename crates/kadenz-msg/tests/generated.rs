@@ -1,5 +1,5 @@
-//! What `kadenz msg gen` writes is compiled here without a warning, speaks with Python's lcm, and takes
-//! no memory where it says so.
+//! The Rust code of `kadenz msg gen` compiles without a warning, exchanges messages with Python's lcm, and allocates
+//! nothing where its documentation says so.
 #![deny(warnings, missing_docs)]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -47,7 +47,7 @@ fn speaks_with_python<T: Message + Default>() {
     assert_eq!(messages.len(), 6, "{}", T::NAME);
     let mut value = T::default();
     for message in messages {
-        // Over the message before.
+        // Decoding replaces the message before.
         value.decode_from(&message).unwrap();
         assert_eq!(value.encoded_length(), message.len(), "{}", T::NAME);
         assert_eq!(value.encode().unwrap(), message, "{}", T::NAME);
@@ -201,7 +201,7 @@ fn a_struct_within_itself_is_followed_so_far() {
     let error = Node::decode(&nested(129)).unwrap_err();
     assert!(matches!(error, DecodeError::TooDeep { most: 128, .. }));
     assert!(Node::decode(&nested(100_000)).is_err());
-    // One beside the other is not one within the other.
+    // Structs beside each other do not count as nested.
     let wide = Node {
         id: 1,
         n: 100,

@@ -1,4 +1,4 @@
-//! Messages to and from Python's lcm, over types that lcm-gen compiled a moment before.
+//! Messages to and from Python's lcm, with types that lcm-gen has compiled for the test.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
@@ -12,7 +12,7 @@ use golden::{bytes, folder, hex};
 use kadenz_msg::types::Types;
 use serde_json::{Value as Json, json};
 
-/// Python with lcm, or `None` after the test was named as skipped.
+/// A Python that has lcm; reports a skipped test and returns `None` where there is none.
 fn python(test: &str) -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let python = named.unwrap_or_else(|| "python3".into());
@@ -28,7 +28,7 @@ fn python(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// What `lcm_types.py` answers.
+/// Runs `lcm_types.py`; returns its answer.
 fn ask(python: &Path, arguments: &[&str], input: &Json) -> Json {
     let mut child = Command::new(python)
         .arg(folder().join("lcm_types.py"))
@@ -68,12 +68,12 @@ fn python_reads_what_we_write_and_we_read_what_it_writes() {
         let encoded = types.encode(&value).unwrap();
         ours.push(json!({"type": name, "hex": hex(&encoded), "value": value.to_json()}));
     }
-    // Python decodes what we encoded, and encodes it again.
+    // Python decodes messages of Kadenz, and encodes them again.
     let ours = json!({ "messages": ours });
     assert_eq!(ask(&python, &["echo", path], &ours), ours);
 }
 
-/// Our own texts of the types are taken by lcm-gen, and have the fingerprints they had.
+/// lcm-gen accepts the texts of types that Kadenz prints, with the same fingerprints.
 #[test]
 fn lcm_gen_reads_what_we_print() {
     let Some(python) = python("lcm_gen_reads_what_we_print") else {

@@ -1,5 +1,5 @@
-//! LCM's own tools, as Debian has them: the logger writes down what we publish, the player plays our
-//! event log, the generator compiles our messages, and the Java server serves our tcpq.
+//! LCM's own tools from Debian: the logger records messages of Kadenz, the player plays its event log, the generator
+//! compiles its messages, and the Java server serves its tcpq client.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
@@ -18,7 +18,7 @@ use kadenz_rt::clock::WallTime;
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// Whether a program is there; else the test is named as skipped.
+/// Whether a program exists; otherwise reports the test as skipped.
 fn has(test: &str, program: &str, how: &str) -> bool {
     let mut command = Command::new(program);
     command.stdout(Stdio::null()).stderr(Stdio::null());
@@ -57,10 +57,10 @@ fn url(number: u16) -> String {
     format!("udpm://239.255.78.{number}:{port}?ttl=0")
 }
 
-/// The longest message: two datagrams, as more of them at once overflow the logger's socket.
+/// The longest message: two datagrams, since more at once overflow the logger's socket.
 const MAX: usize = 100_000;
 
-/// Bytes of many lengths: none, a few, the most of one datagram, and two datagrams.
+/// Payloads of many lengths: empty, a few bytes, the most of one datagram, and two datagrams.
 fn payloads() -> Vec<Vec<u8>> {
     let lengths = (0..100).chain([1000, 65_494, 65_495, 65_496, MAX]);
     let bytes = |length: usize| (0..length).map(|n| (n * 7 + length) as u8).collect();
@@ -71,7 +71,7 @@ fn channel(number: usize) -> String {
     format!("TOOL_{}", number % 5)
 }
 
-/// Waits for what must come true sooner or later, and does something each time.
+/// Repeats `done` until it returns true, which must happen sooner or later.
 fn until(what: &str, mut done: impl FnMut() -> bool) {
     for _ in 0..1000 {
         if done() {
@@ -82,7 +82,7 @@ fn until(what: &str, mut done: impl FnMut() -> bool) {
     panic!("{what}: it did not come true");
 }
 
-/// The messages of a log, but those that only woke somebody.
+/// The messages of a log, without those that only woke the logger.
 fn logged(path: &Path) -> Vec<Entry> {
     let Ok(mut reader) = log::open(path) else {
         return Vec::new();
@@ -109,7 +109,7 @@ fn lcm_logger_writes_down_what_we_publish() {
     let path = folder.path().join("log");
     let bus = Bus::open(&url).unwrap();
     let mut command = Command::new("lcm-logger");
-    // Debian's has no -l, whatever its help says.
+    // Debian's lcm-logger has no option -l, although its help lists it.
     command.args(["-f", "-q", "--flush-interval=10", "--lcm-url", &url]);
     let logger = Running::start(command.arg(&path));
     until("lcm-logger hears us", || {
@@ -120,12 +120,12 @@ fn lcm_logger_writes_down_what_we_publish() {
     let payloads = payloads();
     for (number, payload) in payloads.iter().enumerate() {
         bus.publish_bytes(&channel(number), payload).unwrap();
-        // Its socket holds 200 kB where the system says nothing else.
+        // The logger's socket holds 200 kB by default.
         thread::sleep(Duration::from_millis(5));
     }
     let last = channel(payloads.len() - 1);
     until("lcm-logger has written the last one", || {
-        // It writes when the next message comes.
+        // The logger writes when the next message arrives.
         bus.publish_bytes("WAKE", b"up").unwrap();
         let entries = logged(&path);
         entries
@@ -149,7 +149,7 @@ fn hear(bus: &Bus) -> Aggregator {
     bus.aggregator_with("TOOL_.*", &options).unwrap()
 }
 
-/// What comes, until there is as much as was published.
+/// Receives until as many messages have come as were published.
 fn heard(all: &mut Aggregator) -> Vec<(String, Vec<u8>)> {
     let mut heard = Vec::new();
     while heard.len() < payloads().len() {
@@ -168,7 +168,7 @@ fn published() -> Vec<(String, Vec<u8>)> {
         .collect()
 }
 
-/// Nothing is missing, and every message is as it was published.
+/// Asserts that no message is missing, and every message is as it was published.
 fn same(found: &[(String, Vec<u8>)], published: &[(String, Vec<u8>)]) {
     let short = |all: &[(String, Vec<u8>)]| -> Vec<(String, usize)> {
         all.iter()

@@ -1,4 +1,4 @@
-//! What LCM's programs can rely on: our datagrams are theirs, byte by byte, and each hears the other.
+//! Kadenz sends the datagrams of liblcm, byte by byte, and both receive each other's messages.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 use std::path::Path;
@@ -61,7 +61,7 @@ fn our_datagrams_are_those_of_liblcm_byte_by_byte() {
     }
 }
 
-/// What a client of liblcm says to a TCP server, cut into reads of that many bytes.
+/// Decodes the frames of a liblcm client to a TCP server, from reads of `bytes_a_read` bytes.
 fn client_says(name: &str, bytes_a_read: usize) -> Vec<String> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../conformance/lcm-tcpq");
     let bytes = std::fs::read(folder.join(format!("{name}.tcpq"))).unwrap();
@@ -160,7 +160,7 @@ while True:
         }
     }
 
-    /// LCM's own library, where there is a Python that has it and LCM comes up.
+    /// Starts an echo with LCM's own library; an error if no Python has it or LCM cannot open the network.
     fn echo(url: &str) -> Result<Peer, String> {
         let python = std::env::var("KADENZ_PYTHON").unwrap_or_else(|_| "python3".to_owned());
         let has = Command::new(&python).args(["-c", "import lcm"]).output();
@@ -215,7 +215,7 @@ while True:
         let test = "liblcm_hears_us_and_we_hear_liblcm";
         let process = std::process::id();
         let group = format!("239.253.{}.{}:7901", process >> 8 & 0xff, process & 0xff);
-        // LCM has less room unless it is told.
+        // LCM's default buffer is smaller.
         let peer = echo(&format!("udpm://{group}?ttl=0&recv_buf_size=2000000"));
         let _peer = match peer {
             Ok(peer) => peer,

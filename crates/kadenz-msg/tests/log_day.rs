@@ -10,12 +10,12 @@ use kadenz_msg::log::mcap::{McapOptions, McapReader, McapWriter};
 use kadenz_msg::log::{Entry, LogFile, LogReader as _, LogWriter as _, LoggedChannel};
 use kadenz_rt::clock::WallTime;
 
-/// How many chunks a day at 100 MB/s has: those that are full, as `chunks_grow_with_the_file` beside the
-/// writer counts them, and those that a flush ends each second.
+/// The number of chunks of a day at 100 MB/s: full ones, counted by `chunks_grow_with_the_file` beside the writer, and
+/// those that a flush ends each second.
 const CHUNKS_OF_A_DAY: u32 = 538_000 + 86_400;
 
-/// How much memory the index may take, however many chunks there are: what of it is in memory, once
-/// more while it goes to the file, and twice the same for a vector's growth.
+/// The memory that the index may take, for any number of chunks: its part in memory, the same once more while it goes
+/// to the file, and twice that for a vector's growth.
 const MAX_BYTES: u64 = 6 << 20;
 
 fn entry(channels: &[Arc<LoggedChannel>], n: u32) -> Entry {
@@ -83,7 +83,7 @@ fn a_day_s_index_is_in_bounded_memory_and_finds_every_message() {
     assert!(reader.damage().is_none());
 }
 
-/// A file that can be written and cut, and not be read.
+/// A file that can be written and truncated, and not read.
 struct WriteOnly(File);
 
 impl Write for WriteOnly {

@@ -1,5 +1,5 @@
-//! What a disk does to a recording: it stalls, is interrupted, writes parts, is full, fails. Whoever
-//! records never waits, all is counted by channel, and what is in the file is read again.
+//! Faults of a disk during a recording: it stalls, is interrupted, writes parts, is full, fails. The recording thread
+//! never waits, every message is counted by channel, and the messages in the file can be read.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use std::collections::BTreeMap;
@@ -27,7 +27,7 @@ fn describe() -> Describe {
     Box::new(|channel: &Channel, _| LoggedChannel::lcm(channel.as_str()))
 }
 
-/// Files on one disk in memory, with faults.
+/// A maker of files on one disk in memory, with faults.
 fn on(disk: &SmallDisk, faults: impl Fn() -> Faults + Send + 'static) -> MakeFile {
     let disk = disk.clone();
     Box::new(move |_: &Path, _| {
@@ -40,7 +40,7 @@ fn time(n: u32) -> WallTime {
     WallTime::from_unix_ns(1_700_000_000_000_000_000 + i64::from(n) * 1000)
 }
 
-/// Records so many messages of a length, and says which had room.
+/// Records messages of a length; returns the numbers of those that had room.
 fn record(recorder: &mut Recorder, numbers: std::ops::Range<u32>, length: usize) -> Vec<u32> {
     let channels = CHANNELS.map(|name| Channel::new(name).unwrap());
     let payload = vec![7; length];
@@ -66,7 +66,7 @@ fn found(disk: &SmallDisk, format: Format) -> Vec<Entry> {
     all
 }
 
-/// Every channel's messages are in the file, or were dropped and counted.
+/// Asserts that every channel's messages are in the file, or were dropped and counted.
 fn accounted(recorded: &Recorded, entries: &[Entry], offered: u32) {
     assert_eq!(entries.len() as u64, recorded.written());
     assert_eq!(recorded.written() + recorded.dropped(), u64::from(offered));
@@ -82,7 +82,7 @@ fn accounted(recorded: &Recorded, entries: &[Entry], offered: u32) {
     }
 }
 
-/// Waits for what must come true sooner or later.
+/// Waits until a condition holds that must hold sooner or later.
 fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..1000 {
         if condition() {
@@ -93,10 +93,10 @@ fn wait_until(condition: impl Fn() -> bool) {
     panic!("it did not come true");
 }
 
-/// A door that a disk waits at.
+/// A gate at which a disk waits.
 #[derive(Default)]
 struct Door {
-    /// Whether it is shut, and whether somebody waits there.
+    /// Whether the gate is shut, and whether a thread waits there.
     state: Mutex<(bool, bool)>,
     changed: Condvar,
 }
@@ -117,7 +117,7 @@ impl Door {
         state.1 = false;
     }
 
-    fn wait_for_somebody(&self) {
+    fn wait_until_one_waits(&self) {
         let mut state = self.state.lock().unwrap();
         while !state.1 {
             state = self.changed.wait(state).unwrap();
@@ -135,8 +135,8 @@ fn options(format: Format) -> RecordOptions {
     }
 }
 
-/// The disk stands still until the whole flood has been recorded: were recording to wait for the disk,
-/// neither would ever go on.
+/// The disk stands still until the whole flood has been recorded: if recording waited for the disk, the test would
+/// never end.
 #[test]
 fn a_disk_that_stands_still_costs_messages_and_no_time() {
     for format in [Format::Mcap, Format::EventLog] {
@@ -154,8 +154,8 @@ fn a_disk_that_stands_still_costs_messages_and_no_time() {
         let mut taken = record(&mut recorder, 0..30, 10_000);
         door.shut(true);
         taken.extend(record(&mut recorder, 30..60, 10_000));
-        door.wait_for_somebody();
-        // 30 MB into a queue of 4: of ten seconds' messages at 3 MB/s most are lost.
+        door.wait_until_one_waits();
+        // 30 MB into a queue of 4 MB: most of the messages are lost.
         taken.extend(record(&mut recorder, 60..3060, 10_000));
         assert!(taken.len() < 1000, "the queue holds {}", taken.len());
         door.shut(false);
@@ -170,7 +170,7 @@ fn a_disk_that_stands_still_costs_messages_and_no_time() {
         let times: Vec<WallTime> = entries.iter().map(|entry| entry.log_time).collect();
         assert_eq!(times, taken.iter().map(|n| time(*n)).collect::<Vec<_>>());
         if format == Format::Mcap {
-            // The gap stands in the channels' own numbers.
+            // The channels' sequence numbers show the gap.
             let numbers = taken.iter().map(|n| n / 3);
             assert!(entries.iter().map(|it| it.sequence).eq(numbers));
         }
@@ -200,7 +200,7 @@ fn signals_and_short_writes_cost_nothing() {
     }
 }
 
-/// As the name of a condition that a test turns on and off.
+/// Faults that a test turns on and off.
 fn while_set(set: &Arc<AtomicBool>, fault: Fault) -> impl Fn() -> Faults + Send + 'static {
     let set = Arc::clone(set);
     move || {
@@ -212,7 +212,7 @@ fn while_set(set: &Arc<AtomicBool>, fault: Fault) -> impl Fn() -> Faults + Send 
     }
 }
 
-/// A full disk, and one that fails in the middle of a piece and then refuses to be mended too.
+/// A full disk, and one that fails in the middle of a write and then refuses the repair as well.
 #[test]
 fn after_a_disk_that_refused_writing_goes_on_behind_what_is_whole() {
     let broken = Fault::Torn(100, ErrorKind::Other);
@@ -242,7 +242,7 @@ fn after_a_disk_that_refused_writing_goes_on_behind_what_is_whole() {
         }
         record(&mut recorder, offered..offered + 3000, 1000);
         offered += 3000;
-        // Now and then what still fits a buffer is taken.
+        // The recorder accepts a message now and then that still fits a buffer.
         while watch.recorded().dropped() < 3000 {
             record(&mut recorder, offered..offered + 3, 1000);
             offered += 3;
@@ -290,7 +290,7 @@ fn on_a_disk_that_stays_broken_the_end_says_what_is_missing() {
     }
 }
 
-/// What a disk may do, healthy most of the time.
+/// Faults of a disk that works most of the time.
 fn fault() -> impl Strategy<Value = Fault> {
     let kind = prop_oneof![
         Just(ErrorKind::StorageFull),
@@ -331,8 +331,8 @@ fn entries(count: u32) -> Vec<Entry> {
 }
 
 proptest! {
-    /// Whatever a disk did meanwhile: once it is well, all that was taken is in the file, and at any
-    /// moment before, a file that was left alone holds whole messages from the first on.
+    /// After any faults of a disk that works again, all accepted messages are in the file; and at any moment before, an
+    /// abandoned file holds whole messages from the first on.
     #[test]
     fn nothing_that_was_taken_is_lost_or_torn(
         faults in prop::collection::vec(fault(), 0..200),
@@ -341,7 +341,7 @@ proptest! {
     ) {
         let format = if event_log { Format::EventLog } else { Format::Mcap };
         let disk = SmallDisk::with_room(u64::MAX);
-        // The begin of the file is written on a disk that is well.
+        // The writer writes the beginning of the file on a disk without faults.
         let mut left = faults.into_iter();
         let begun = Arc::new(AtomicBool::new(false));
         let is_begun = Arc::clone(&begun);
@@ -365,7 +365,7 @@ proptest! {
                 prop_assert!(taken.starts_with(&held), "{held:?} of {taken:?}");
             }
         }
-        // What is left of the faults is over at some time.
+        // The remaining faults end after some attempts.
         while writer.flush().is_err() {}
         begun.store(false, Ordering::Relaxed);
         prop_assert_eq!(writer.finish().unwrap(), 0);
@@ -374,12 +374,12 @@ proptest! {
     }
 }
 
-/// The number is not in every format, the time is.
+/// The number of a message, from its time, since not every format has numbers.
 fn number(entry: &Entry) -> u32 {
     ((entry.log_time.as_unix_ns() - time(0).as_unix_ns()) / 1000) as u32
 }
 
-/// The messages of a file whose writer was killed at this moment, perhaps in the middle of a piece.
+/// The messages of a file whose writer was killed at this moment, perhaps in the middle of a write.
 fn killed(disk: &SmallDisk, format: Format) -> Vec<u32> {
     let mut reader = reader(disk, format);
     let (mut all, mut entry) = (Vec::new(), Entry::default());

@@ -1,4 +1,4 @@
-"""Reads a log with software that is not Kadenz's, strictly, and tells what is in it as JSON."""
+"""Reads a log strictly, with foreign software, and prints its contents as JSON."""
 import hashlib
 import json
 import sys

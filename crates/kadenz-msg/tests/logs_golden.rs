@@ -1,4 +1,4 @@
-//! Logs that other software wrote are read to the last byte.
+//! Logs of other software are read to the last byte.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use std::path::{Path, PathBuf};
@@ -135,7 +135,7 @@ fn bags_of_ros_1_are_read_in_every_compression_also_without_index() {
             let path = folder.path().join("bag");
             let mut bag = bytes.clone();
             if !index {
-                // As it is while it is recorded: no place of an index is known.
+                // As in a bag during its recording: the position of the index is unknown.
                 let at = bag.windows(10).position(|it| it == b"index_pos=").unwrap();
                 bag[at + 10..at + 18].fill(0);
             }

@@ -1,4 +1,4 @@
-//! What Kadenz writes is read by software that is not Kadenz's.
+//! Foreign software reads the logs of Kadenz.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 
@@ -11,7 +11,7 @@ use kadenz_msg::log::mcap::{McapOptions, McapWriter};
 use kadenz_msg::log::{self, Entry, Format, LogWriter, LoggedChannel};
 use kadenz_rt::clock::WallTime;
 
-/// Says that a test was skipped; with `KADENZ_SKIP_NOTHING=1` that is a failure.
+/// Reports that a test was skipped; fails with `KADENZ_SKIP_NOTHING=1`.
 fn skip(test: &str, missing: &str) {
     let message = format!("skipped: {test}: {missing}");
     let allowed = std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1");
@@ -107,7 +107,7 @@ fn liblcm_reads_our_event_log_as_pypi_s_mcap_our_mcap() {
     assert_eq!(event, told(&python, "mcap", &paths[1]));
 }
 
-/// Bytes of an MCAP file whose chunks are of so many bytes.
+/// Writes an MCAP file with chunks of `chunk_bytes` bytes.
 fn chunked(path: &Path, compression: Compression, chunk_bytes: usize) {
     let mut open = std::fs::File::options();
     let file = open.read(true).write(true).create_new(true).open(path);
@@ -144,7 +144,7 @@ fn pypi_s_mcap_passes_over_what_a_long_index_left_between_chunks() {
     let bytes = std::fs::read(&path).unwrap();
     let (whole, cut) = (told(&python, "mcap", &path), bytes.len() / 3 * 2);
     assert!(whole.contains("\"messages\": 15000"), "{whole}");
-    // One whose writer was killed, read by its records alone.
+    // A file whose writer was killed is read by its records alone.
     std::fs::write(&path, &bytes[..cut]).unwrap();
     let mut reader = log::open(&path).unwrap();
     let (mut count, mut entry) = (0, Entry::default());
@@ -183,14 +183,14 @@ fn the_doctor_of_mcap_finds_nothing() {
             let said = doctor(&path).unwrap();
             let text = String::from_utf8_lossy(&said.stderr);
             assert!(said.status.success(), "{path:?}: {text}");
-            // Messages whose times go back, as three rounds of the same ones do, are a warning.
+            // Messages whose times go back, as in three rounds of the same messages, are only a warning.
             let grave = text.lines().filter(|line| line.contains("rror"));
             assert_eq!(grave.count(), 0, "{path:?}: {text}");
         }
     }
 }
 
-/// As `kadenz log recover`: what can be read, with an end.
+/// Writes the readable part of a log with an end, as `kadenz log recover` does.
 fn rewrite(path: &Path) {
     let mut reader = log::open(path).unwrap();
     let whole = path.with_extension("whole");

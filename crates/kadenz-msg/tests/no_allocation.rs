@@ -32,7 +32,7 @@ fn publishing_and_receiving_into_a_prepared_message_allocate_nothing() {
         assert_eq!(received.number, number);
         assert!(subscription.try_recv().unwrap().is_none());
     };
-    // Each place of the provider's ring grows once.
+    // Each slot of the provider's ring grows once.
     (0..2000).for_each(&mut round);
     let counted = measure(|| (0..2000).for_each(&mut round));
     assert_eq!(counted.count_total, 0, "{counted:?}");
@@ -64,7 +64,7 @@ fn a_call_into_a_prepared_answer_allocates_nothing_at_the_caller() {
     let mut round = |_| {
         client.call_into(&asked, &mut answered, LONG).unwrap();
     };
-    // Each place of the provider's ring grows once.
+    // Each slot of the provider's ring grows once.
     (0..2000).for_each(&mut round);
     let counted = measure(|| (0..500).for_each(&mut round));
     assert_eq!(counted.count_total, 0, "{counted:?}");

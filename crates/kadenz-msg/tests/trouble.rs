@@ -1,4 +1,4 @@
-//! What goes wrong between programs: nothing hangs, and everything is counted.
+//! Faults between programs: nothing hangs, and every loss is counted.
 #![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 mod pose;
@@ -40,7 +40,7 @@ fn a_flood_is_counted_to_the_message() {
     for number in 0..SENT {
         publisher.publish(&pose(number)).unwrap();
     }
-    // What the socket dropped at the very end, only a later message tells.
+    // Only a later message shows what the socket dropped at the very end.
     let mut last = 0;
     while last != SENT {
         publisher.publish(&pose(SENT)).unwrap();
@@ -61,7 +61,7 @@ fn a_flood_is_counted_to_the_message() {
 }
 
 #[test]
-fn a_subscriber_that_stops_reading_costs_nobody_else_a_message() {
+fn a_subscriber_that_stops_reading_costs_no_other_a_message() {
     let url = url();
     let (sending, stopped, reading) = (
         Bus::open(&url).unwrap(),
@@ -76,8 +76,8 @@ fn a_subscriber_that_stops_reading_costs_nobody_else_a_message() {
         let incoming = awake.recv(LONG).unwrap().unwrap();
         assert_eq!(incoming.message.number, number);
     }
-    // It wakes up: what its socket held is in sequence, the newest of it in its queue, and the rest
-    // is known to be missing.
+    // The subscriber wakes up: it takes the messages of its socket in sequence, its queue keeps the newest of them, and
+    // the bus knows how many others are missing.
     while asleep.try_recv().unwrap().is_some() {}
     publisher.publish(&pose(20_000)).unwrap();
     assert_eq!(asleep.recv(LONG).unwrap().unwrap().message.number, 20_000);

@@ -1,4 +1,5 @@
-//! What lcm-gen and Python's lcm made of the types in `conformance/lcm-types` is what we make of them.
+//! Kadenz computes the same fingerprints and messages from the types in `conformance/lcm-types` as lcm-gen and Python's
+//! lcm.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 mod golden;
@@ -57,7 +58,7 @@ fn a_types_own_text_says_the_same() {
     }
 }
 
-/// Each file with one mistake, and what is said of it.
+/// Files with one mistake each, and the beginning of their error text.
 const REFUSED: &[(&str, &str)] = &[
     (
         "unknown-size.lcm",

@@ -1,4 +1,4 @@
-//! What a user can rely on with `udpm://`, beyond what every provider promises.
+//! Guarantees of `udpm://` beyond the promises of every provider.
 #![cfg(target_os = "linux")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
@@ -15,7 +15,7 @@ use kadenz_rt::net::namespace::Namespace;
 
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// A group that no other process has; `last` tells the tests of this one apart.
+/// A group that no other process uses; `last` differs between the tests of this process.
 fn group(last: u16) -> SocketAddr {
     let process = std::process::id();
     let ip = Ipv4Addr::new(239, 254, (process >> 8) as u8, process as u8);
@@ -37,7 +37,7 @@ fn inlet(bus: &Udpm) -> Box<dyn Inlet> {
     inlet
 }
 
-/// Receives until that many messages came: channel, length and stamps of each.
+/// Receives `count` messages; returns channel, length and stamps of each.
 fn receive(inlet: &mut dyn Inlet, count: usize) -> Vec<(String, usize, Stamps)> {
     let mut all = Vec::new();
     let end = clock::now() + PATIENCE;
@@ -59,14 +59,14 @@ fn receive(inlet: &mut dyn Inlet, count: usize) -> Vec<(String, usize, Stamps)> 
     all
 }
 
-/// Sends bytes as they are to a group on the loopback interface.
+/// A socket that sends raw bytes to a group on the loopback interface.
 fn raw() -> UdpSocket {
     let socket = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0)).unwrap();
     socket.set_multicast_ttl_v4(0).unwrap();
     socket
 }
 
-/// In LCM's C the stamps end when 2000 buffers have been used once.
+/// In LCM's C library the stamps end after 2000 buffers have been used once.
 #[test]
 fn every_message_carries_the_kernel_s_stamp() {
     let bus = open(group(0), "iface=lo");
@@ -82,7 +82,7 @@ fn every_message_carries_the_kernel_s_stamp() {
         outlet.publish(&channel("A"), payload).unwrap();
         let (_, _, stamps) = receive(&mut *inlet, 1)[0];
         let kernel = stamps.kernel.unwrap();
-        // Bridged from the wall clock, a stamp may be off by a little.
+        // A stamp is converted from the wall clock, with a small error.
         assert!(
             kernel.since(before) > -1_000_000,
             "stamped before it was sent"
@@ -128,7 +128,7 @@ fn publishing_and_receiving_allocate_nothing_after_the_first_messages() {
 }
 
 #[test]
-fn lcm_s_self_test_is_nobody_s_message_but_its_number_counts() {
+fn lcm_s_self_test_is_no_message_but_its_number_counts() {
     let bus = open(group(2), "iface=lo");
     let mut inlet = inlet(&bus);
     let lcm = raw();
@@ -167,7 +167,7 @@ fn loss_duplicates_and_reordering_of_an_unmodified_sender_are_known() {
 fn what_is_no_message_of_lcm_is_counted_and_harms_nothing() {
     let bus = open(group(4), "iface=lo");
     let mut inlet = inlet(&bus);
-    let stranger = raw();
+    let foreign = raw();
     let hostile: [&[u8]; 5] = [
         b"",
         b"hello",
@@ -176,22 +176,22 @@ fn what_is_no_message_of_lcm_is_counted_and_harms_nothing() {
         &[b'L'; 65_000],
     ];
     for datagram in hostile {
-        stranger.send_to(datagram, group(4)).unwrap();
+        foreign.send_to(datagram, group(4)).unwrap();
     }
-    stranger.send_to(b"LC02\0\0\0\0A\0x", group(4)).unwrap();
+    foreign.send_to(b"LC02\0\0\0\0A\0x", group(4)).unwrap();
     assert_eq!(receive(&mut *inlet, 1)[0].0, "A");
     assert_eq!(inlet.counters().malformed, hostile.len() as u64);
 }
 
 #[test]
-fn a_wait_whose_time_is_over_ends_also_while_strangers_send_without_end() {
+fn a_wait_whose_time_is_over_ends_also_during_endless_foreign_datagrams() {
     let group = group(13);
     let bus = open(group, "iface=lo");
     let mut inlet = inlet(&bus);
-    let stranger = raw();
+    let foreign = raw();
     for wait in [Wait::Poll, Wait::Until(clock::now())] {
         for _ in 0..400 {
-            stranger.send_to(b"no LCM", group).unwrap();
+            foreign.send_to(b"no LCM", group).unwrap();
         }
         bus.outlet()
             .unwrap()
@@ -252,7 +252,7 @@ fn what_came_while_nothing_was_wanted_is_not_delivered_later() {
 }
 
 #[test]
-fn a_buffer_that_the_kernel_grants_but_in_part_is_told_with_its_remedy() {
+fn a_buffer_that_the_kernel_grants_only_in_part_has_a_remedy() {
     let bus = open(group(7), "iface=lo&recv_buf_size=4GB");
     let _inlet = inlet(&bus);
     let measures = bus.measures();
@@ -316,7 +316,7 @@ fn interface_goes_and_comes() -> Result<(), String> {
     let told = inlet.receive(end, &mut |_| More::GoOn);
     assert!(matches!(told, Err(ReceiveError::Interface(_))), "{told:?}");
     assert!(outlet.publish(&channel("MEANWHILE"), b"x").is_err());
-    // Told once; then it waits for the interface.
+    // The inlet reports the loss once, and then waits for the interface.
     let soon = Wait::Until(clock::now() + Duration::from_millis(300));
     assert_eq!(
         inlet.receive(soon, &mut |_| More::GoOn),

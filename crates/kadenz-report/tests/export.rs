@@ -1,4 +1,4 @@
-//! Runs exported, and read again by the programs they are exported for.
+//! Exports of runs, read by the programs for which they are made.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -13,7 +13,7 @@ use kadenz_report::import;
 use tempfile::TempDir;
 use tools::conformance;
 
-/// A run made of a file of the golden data.
+/// Imports a file of the golden data as a run.
 fn run_of(fixture: &str) -> (TempDir, PathBuf) {
     let folder = tempfile::tempdir().unwrap();
     let (path, run) = (conformance(fixture), folder.path().join("run"));
@@ -21,7 +21,7 @@ fn run_of(fixture: &str) -> (TempDir, PathBuf) {
     (folder, run)
 }
 
-/// A run of samples, 100 a second, with a long tail; early ones too if `early`.
+/// A run of samples, 100 per second, with a long tail; with early samples too if `early` is set.
 fn run_of_samples(count: u64, early: bool) -> (TempDir, PathBuf) {
     let mut text = "time_ns,value_ns\n".to_owned();
     let mut noise = 1_u64;
@@ -50,14 +50,14 @@ fn run_of_samples(count: u64, early: bool) -> (TempDir, PathBuf) {
     (folder, run)
 }
 
-/// Exports to a file beside the run; its path and what was said of it.
+/// Exports to a file beside the run; returns its path and the export's report.
 fn exported(run: &Path, series: Option<&str>, format: ExportFormat) -> (PathBuf, Exported) {
     let out = run.with_file_name(format!("exported.{}", format.ending()));
     let exported = export::export(run, series, format, &out).unwrap();
     (out, exported)
 }
 
-/// The percentile distribution that Java's tool makes of an interval log, without its header.
+/// The percentile distribution that HdrHistogram's Java tool makes of an interval log, without its header.
 fn java_distribution(jar: &Path, log: &Path, unit_ns: u32) -> String {
     let out = log.with_extension("java");
     run_tool(
@@ -273,10 +273,10 @@ fn what_cannot_be_is_said_clearly() {
     assert!(matches!(error, ExportError::NeedsSamples { .. }));
     let text = "series \"thread0\" has no raw samples, which parquet is made of: measure again";
     assert!(error.to_string().starts_with(text), "{error}");
-    let error = refused(Some("nobody")).to_string();
+    let error = refused(Some("unknown")).to_string();
     assert_eq!(
         error,
-        "the run has no series \"nobody\"; it has thread0, thread1"
+        "the run has no series \"unknown\"; it has thread0, thread1"
     );
     assert!(!out.exists() && !run.with_file_name("x.parquet.new").exists());
     let error = export::export(&run, None, ExportFormat::Hlog, Path::new("/")).unwrap_err();

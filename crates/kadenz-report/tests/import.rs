@@ -1,5 +1,4 @@
-//! Recordings of the real programs, imported as runs: what the program counted and printed is what
-//! the run says.
+//! Imports of recordings of the real programs: the run has the counts and values that the program printed.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -16,7 +15,7 @@ fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Imports a fixture, whose format must be recognised; gives the run as its folder tells it.
+/// Imports a fixture, whose format must be recognised; returns the run, which must equal the one in its folder.
 fn imported(name: &str, format: ImportFormat) -> (tempfile::TempDir, Run) {
     let path = fixture(name);
     assert_eq!(import::detect(&path).unwrap(), format, "{name}");
@@ -82,7 +81,7 @@ fn cyclictest_json_tells_more() {
     assert_eq!(run.parameters["source_program"], "cyclictest 2.40");
 }
 
-/// 544 of 600 values are in no bin; the JSON has to be mended first.
+/// 544 of 600 values are in no bin. The importer has to repair the JSON first.
 #[test]
 fn overflows_of_cyclictest_are_counted() {
     let formats = [
@@ -110,7 +109,7 @@ fn cyclictest_in_nanoseconds() {
     assert!(run.warnings.iter().all(|warning| warning.id != "bins"));
 }
 
-/// cyclictest keeps a million bins, whatever `-h` says: 3 values were beyond them, not beyond `-h`.
+/// cyclictest keeps a million bins at most, even with a greater `-h`: 3 values were beyond the bins, not beyond `-h`.
 #[test]
 fn bins_are_those_that_cyclictest_kept() {
     let (_folder, run) = imported(
@@ -134,16 +133,16 @@ fn text_in_nanoseconds_is_known_by_its_status_lines() {
     );
 }
 
-/// With `-q` nothing tells the unit.
+/// With `-q` the file does not contain the unit.
 #[test]
-fn a_unit_that_nothing_tells_is_asked_for() {
+fn an_unknown_unit_is_asked_for() {
     let folder = tempfile::tempdir().unwrap();
     let text = std::fs::read_to_string(fixture("cyclictest-nanoseconds.txt")).unwrap();
     let quiet = &text[text.find("# Histogram").unwrap()..];
     let file = folder.path().join("quiet.txt");
     std::fs::write(&file, quiet).unwrap();
     let read = |format, name| import::import(&file, format, &folder.path().join(name));
-    let error = read(ImportFormat::CyclictestText, "told")
+    let error = read(ImportFormat::CyclictestText, "unknown")
         .unwrap_err()
         .to_string();
     assert!(error.contains("--format cyclictest-ns"), "{error}");
@@ -192,7 +191,7 @@ fn irtt_has_three_series_in_order() {
 }
 
 #[test]
-fn what_irtt_lost_is_told() {
+fn what_irtt_lost_is_reported() {
     let (_folder, run) = imported("irtt-lossy.json.gz", ImportFormat::Irtt);
     assert_eq!(run.series[0].counts, counts(41, 0, 0, 240_798, 36_071_009));
     let text = warning(&run, "lost");
@@ -284,7 +283,7 @@ fn csv_samples_keep_their_order_and_tell_the_start() {
     assert_eq!(run.series[0].counts.early, 1);
 }
 
-/// What is imported is an ordinary run: every report reads it.
+/// An import is an ordinary run, which every report reads.
 #[test]
 fn reports_read_every_import() {
     use kadenz_report::{html, json, summary::Summary, terminal, text::Style};
@@ -312,7 +311,7 @@ fn reports_read_every_import() {
     assert!(html::render(&summaries).contains("import"));
 }
 
-/// Half of a file is imported as a run that says so.
+/// Half of a file becomes a run that is marked as incomplete.
 #[test]
 fn what_was_cut_off_is_imported_as_incomplete() {
     use std::io::Write as _;
@@ -333,7 +332,7 @@ fn what_was_cut_off_is_imported_as_incomplete() {
     zipped.write_all(&log).unwrap();
     let zipped = zipped.finish().unwrap();
     assert!(cut("b.hlog.gz", &zipped[..zipped.len() / 2], ImportFormat::Hlog) > 1_000);
-    // 6 could be the beginning of 61000.
+    // The 6 could be the beginning of 61000.
     let rows = b"time_ns,value_ns\n0,52000\n1000000,6";
     assert_eq!(cut("c.csv", rows, ImportFormat::Csv), 1);
 }

@@ -1,4 +1,4 @@
-//! Interval logs of others, imported: nothing is lost on the way, and tags become series.
+//! Imports of foreign interval logs: no value is lost, and tags become series.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -20,7 +20,7 @@ fn imported(name: &str) -> (TempDir, Run) {
     (folder, run)
 }
 
-/// Intervals, count and percentile 99.9 of what a series of a run holds.
+/// Intervals, count and percentile 99.9 of a series of a run.
 fn sums(folder: &TempDir, series: &str) -> (usize, u64, u64) {
     let log = RunReader::open(folder.path())
         .unwrap()
@@ -35,7 +35,7 @@ fn sums(folder: &TempDir, series: &str) -> (usize, u64, u64) {
     (intervals, sum.count(), sum.value_at_quantile(0.999))
 }
 
-/// Lines with an interval, without the time it began, which counts from another start.
+/// The histograms of the interval lines, without their start times, which count from another start.
 fn payloads(log: &str) -> Vec<&str> {
     let lines = log.lines().filter(|line| line.contains("HIST"));
     lines.map(|line| line.rsplit(',').next().unwrap()).collect()

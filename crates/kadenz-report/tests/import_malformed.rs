@@ -1,10 +1,10 @@
-//! Files that are not what they should be: the error names line or field, and what is wrong.
+//! Malformed files: the error names line or field, and the fault.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use kadenz_report::import::{Collected, DetectError, ImportError, ImportFormat, detect, import};
 
-/// What reading a text as a format says.
+/// Reads a text as a format; returns the error as text.
 fn read(format: ImportFormat, text: &str) -> Result<Collected, String> {
     Collected::read(format, &mut text.as_bytes()).map_err(|error| error.to_string())
 }
@@ -99,7 +99,7 @@ fn cyclictest_text() {
     );
 }
 
-/// What was cut off before its summary is imported with a warning.
+/// A file that was cut off before its summary is imported with a warning.
 #[test]
 fn cyclictest_text_without_summary() {
     let sink = read(
@@ -324,7 +324,7 @@ fn a_folder_that_is_not_empty_is_left_alone() {
     assert!(import(&csv, ImportFormat::Csv, &under_a_file).is_err());
 }
 
-/// A failure in the middle takes away what was written before it, but not a folder of the user.
+/// A failed import removes the files that it has written, but not a folder of the user.
 #[test]
 fn a_failed_import_leaves_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();

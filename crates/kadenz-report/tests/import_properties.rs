@@ -1,11 +1,11 @@
-//! What holds for every import, whatever stands in the file.
+//! Properties of every import, for any contents of the file.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
 use kadenz_report::import::{Collected, ImportFormat};
 use proptest::prelude::*;
 
-/// What reading a text as a format says.
+/// Reads a text as a format; returns the error as text.
 fn read(format: ImportFormat, text: &str) -> Result<Collected, String> {
     Collected::read(format, &mut text.as_bytes()).map_err(|error| error.to_string())
 }
@@ -14,7 +14,7 @@ fn any_format() -> impl Strategy<Value = ImportFormat> {
     prop::sample::select(ImportFormat::ALL.to_vec())
 }
 
-/// Texts made of what the formats are made of.
+/// Texts made of pieces of the formats.
 fn almost_a_file() -> impl Strategy<Value = String> {
     let words = prop::sample::select(vec![
         "time_ns,value_ns\n",
@@ -58,7 +58,7 @@ fn almost_a_file() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever is read: a file with counts that are consistent, or an error that says something.
+    /// Every text gives a run with consistent counts, or an error with a message.
     #[test]
     fn nothing_is_read_into_nonsense(format in any_format(), text in almost_a_file()) {
         match read(format, &text) {
@@ -79,7 +79,7 @@ proptest! {
         prop_assert_eq!(counts.max_ns, samples.iter().map(|sample| sample.1).max());
     }
 
-    /// Rows of cyclictest, as many threads as there may be, with and without a column of sums.
+    /// Rows of cyclictest for three threads, with and without a column of sums.
     #[test]
     fn histograms_survive_cyclictest(
         rows in prop::collection::vec(prop::collection::vec(0_u64..1000, 3), 1..40),
@@ -102,7 +102,7 @@ proptest! {
     }
 }
 
-/// A recording, and what it is.
+/// Recordings with their formats.
 fn recordings() -> Vec<(ImportFormat, Vec<u8>)> {
     let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../conformance");
     let files = [
@@ -135,7 +135,7 @@ fn recordings() -> Vec<(ImportFormat, Vec<u8>)> {
     read.to_vec()
 }
 
-/// One thing that goes wrong with a file.
+/// A damage to a file.
 #[derive(Clone, Debug)]
 enum Damage {
     Change(u8),
@@ -178,7 +178,7 @@ fn damaged(mut bytes: Vec<u8>, what: &[(prop::sample::Index, Damage)]) -> Vec<u8
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(400))]
 
-    /// A recording that was damaged is an error that names its place, or still a run.
+    /// A damaged recording gives an error with a message, or still a run.
     #[test]
     fn damaged_recordings_are_refused_or_read(
         which: prop::sample::Index,

@@ -18,7 +18,7 @@ struct Drive {
     at: Option<i32>,
 }
 
-/// Increments a cycle.
+/// Increments per cycle.
 const STEP: i32 = 3;
 
 impl Drive {
@@ -52,7 +52,7 @@ impl Drive {
 }
 
 #[test]
-fn a_drive_follows_a_law_and_the_run_tells_how_the_loop_went() {
+fn a_drive_follows_a_law_and_the_run_records_the_loop() {
     let folder = tempfile::tempdir().unwrap();
     let run = Recording::create(folder.path().join("run")).unwrap();
     let builder = Network::sim(59).unwrap().cycle("500Hz").unwrap();

@@ -1,4 +1,4 @@
-//! The programs that a new user sees first: they are short, they stand in README.md as they are, and they run.
+//! The programs that a new user sees first: they are short, README.md contains the first one as it is, and they run.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
@@ -10,7 +10,7 @@ use kadenz::record::run::folder::{RunReader, RunWriter, SeriesSpec};
 use kadenz::record::run::model::{EndedBy, Kind, Run, Series};
 use kadenz::record::samples::Sample;
 
-/// The programs, and most lines of one.
+/// The programs, and the most lines of one.
 const PROGRAMS: [&str; 5] = ["periodic", "messages", "ethercat", "camera", "compare"];
 const MAX_LINES: usize = 15;
 

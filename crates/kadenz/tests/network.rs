@@ -21,7 +21,7 @@ const MS: Duration = Duration::from_millis(1);
 /// More cycles than even a very busy machine needs to bring all devices to OP.
 const MANY: u64 = 30_000;
 
-/// A file in a folder.
+/// Writes a file into a folder.
 fn file(folder: &Path, name: &str, text: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, text).unwrap();
@@ -40,7 +40,7 @@ fn without_the_last(folder: &Path) -> (SegmentPlan, PathBuf) {
     (SegmentPlan::read(&faulty).unwrap(), expected)
 }
 
-/// The name of that device.
+/// The name of the device without power.
 fn last() -> String {
     humanoid(10).devices[9].name.clone()
 }
@@ -202,7 +202,7 @@ fn pulses_later_than_a_cycle_are_refused() {
     );
 }
 
-/// The left knee to and fro, however busy the machine is.
+/// A motion of the left knee to and fro, which a busy machine does not stop.
 const MOTION: &str = r#"
 cycle_us = 4000
 [safety]
@@ -287,7 +287,7 @@ mod control_socket {
 
     use super::*;
 
-    /// A name that no other test has.
+    /// A name that no other test uses.
     fn name(of: &str) -> String {
         format!("test-library-{of}-{}", std::process::id())
     }
@@ -347,7 +347,7 @@ mod control_socket {
             });
             let mut seen = false;
             let report = net.run(|io| {
-                // The law leaves outputs alone: they stay what the other program set.
+                // The law writes no outputs: they keep the value that the other program has set.
                 seen |= io
                     .context()
                     .outputs()

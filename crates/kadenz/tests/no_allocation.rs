@@ -1,5 +1,5 @@
-//! A periodic loop allocates nothing after its start. The counter counts by thread, so the thread that
-//! writes the run may allocate as it likes.
+//! A periodic loop allocates nothing after its start. The counter counts by thread, so the thread that writes the run
+//! may allocate.
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 

@@ -1,8 +1,8 @@
-// The page for those who use keys, a screen reader or weak eyes.
+// The page for users of a keyboard or a screen reader, and for users with weak eyesight.
 
 import assert from "node:assert/strict";
 
-/** Walks by Tab until `selector` has the focus; how many steps it took. */
+/** Presses Tab until `selector` has the focus; returns the number of steps. */
 const tabTo = async (page, selector) => {
   for (let steps = 1; steps < 200; steps += 1) {
     await page.keyboard.press("Tab");
@@ -11,7 +11,7 @@ const tabTo = async (page, selector) => {
   return assert.fail(`Tab does not reach ${selector}`);
 };
 
-/** Runs in the page: texts whose contrast with what lies behind them is below WCAG AA. */
+/** Runs in the page: texts whose contrast with their background is below WCAG AA. */
 const pale = () => {
   const channels = (colour) => colour.match(/[\d.]+/g).map(Number);
   const luminance = ([r, g, b]) => {

@@ -1,4 +1,4 @@
-// Where a deadline's time goes: a bar a layer, against the deadline.
+// The shares of a deadline: a bar per layer, in proportion to the deadline.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// The charts: drawn, zoomed, filtered, and telling their values.
+// The charts: how they are drawn, zoomed and filtered, and how they show their values.
 
 import assert from "node:assert/strict";
 
@@ -6,11 +6,11 @@ import { picture } from "../stage.js";
 
 const CHARTS = ["percentiles", "extremes", "histogram", "jitter", "gaussian"];
 
-/** How many pixels of a chart are painted, and how many of them in the colour of a series. */
+/** The number of painted pixels of a chart, and of those in the colour of a series. */
 const painted = (page, chart, series) =>
   page.evaluate(([id, number]) => {
     const canvas = document.querySelector(`#${id} .plot canvas`);
-    // A copy is read: reading the chart's own canvas would slow it down for the rest of its life.
+    // The function reads a copy: reading the chart's own canvas would slow it down permanently.
     const copy = new OffscreenCanvas(canvas.width, canvas.height).getContext("2d");
     copy.drawImage(canvas, 0, 0);
     const { data } = copy.getImageData(0, 0, canvas.width, canvas.height);
@@ -27,7 +27,7 @@ const painted = (page, chart, series) =>
     return { any, coloured };
   }, [chart, series]);
 
-/** The part of the whole that a chart shows, in percent. */
+/** The part of its data that a chart shows, in percent. */
 const shown = (page, chart) =>
   page.evaluate((id) => {
     const { zoom } = Kadenz.figures.find((figure) => figure.element.id === id);
@@ -171,7 +171,7 @@ export const tests = {
     await page.context().close();
   },
 
-  "a single value and nothing but zeros are drawn, and a far deadline is told": async ({ open }) => {
+  "a single value and nothing but zeros are drawn, and a far deadline is named": async ({ open }) => {
     const page = await open("sparse");
     for (const [chart, number] of [["percentiles", 1], ["extremes", 1], ["histogram", 1], ["histogram", 2]]) {
       const { coloured } = await painted(page, chart, number);
@@ -186,7 +186,7 @@ export const tests = {
     await page.context().close();
   },
 
-  "the Gaussian is told for the series that was picked": async ({ open }) => {
+  "the Gaussian is described for the picked series": async ({ open }) => {
     const page = await open("day");
     const told = () => page.locator("#gaussian .told:visible").allInnerTexts();
     assert.match((await told())[0], /^windows-10: a Gaussian/);

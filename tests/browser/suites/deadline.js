@@ -1,4 +1,4 @@
-// Another deadline: counted again from the histograms in the page, and kept in its address.
+// Another deadline: misses are counted again from the histograms in the page, and the address keeps the deadline.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-// Names that try to leave the text they stand in.
+// Names that try to leave the text in which they stand.
 
 import assert from "node:assert/strict";
 

@@ -6,7 +6,7 @@ import { PAGES, picture } from "../stage.js";
 
 const background = (page) => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
 
-/** Brightness of the darkest and the brightest colour that a chart's labels and lines use. */
+/** The colour of the text of charts. */
 const chartColours = (page) => page.evaluate(() => Kadenz.theme.colours().ink);
 
 export const tests = {

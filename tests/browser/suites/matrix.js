@@ -1,4 +1,4 @@
-// The page of a matrix: the answer, the cells, what each measure bought, small multiples.
+// The page of a matrix: the answer, the cells, the gain of each measure, small multiples.
 
 import assert from "node:assert/strict";
 import { statSync } from "node:fs";
@@ -8,7 +8,7 @@ import { picture } from "../stage.js";
 
 const seen = async (place) => (await place.innerText()).replaceAll("\u00a0", " ");
 
-/** Stretches of a canvas that are painted in the colour of a series, a row of pixels each. */
+/** The number of pixels of a canvas in the colour of a series, and of thirds of its width that hold any. */
 const painted = (page, id, series) =>
   page.evaluate(([chart, number]) => {
     const canvas = document.querySelector(`#${chart} .plot canvas`);
@@ -138,7 +138,7 @@ export const tests = {
     await page.context().close();
   },
 
-  "a matrix of 36 series stays small, and how long it takes to open is told": async ({ folder, open }, context) => {
+  "a matrix of 36 series stays small, and the time to open it is printed": async ({ folder, open }, context) => {
     const { size } = statSync(join(folder, "matrix.html"));
     assert.ok(size < 8_000_000, `${size} bytes`);
     const page = await open("matrix");

@@ -1,10 +1,10 @@
-// Recurring modes: a row a mode, with a picture of its occurrences.
+// Recurring modes: a row per mode, with a picture of its occurrences.
 
 import assert from "node:assert/strict";
 
 import { picture } from "../stage.js";
 
-/** The rows as a reader sees them, and how high both lines stand across the picture: 0 low, 1 high. */
+/** The rows as a reader sees them, and the heights of both lines across the picture: 0 low, 1 high. */
 const rowsOf = (page) =>
   page.locator(".modes tbody tr").evaluateAll((all) =>
     all.map((row) => {
@@ -40,7 +40,7 @@ const tells = ({ cells, words }, patterns) =>
   patterns.forEach((pattern, index) => assert.match(cells[index], pattern, `${words}: column ${index + 2}`));
 
 export const tests = {
-  "each mode is told in words and figures": async ({ open }) => {
+  "each mode is described in words and figures": async ({ open }) => {
     const page = await open("night");
     const rows = await rowsOf(page);
     assert.equal(rows.length, 3);
@@ -61,7 +61,7 @@ export const tests = {
     await page.context().close();
   },
 
-  "each mode is drawn as it looks, and the drawing is told": async ({ open }) => {
+  "each mode is drawn as it looks, and the drawing is described": async ({ open }) => {
     const page = await open("night");
     const rows = await rowsOf(page);
     for (const { words, median, most, told, size, strokes } of rows) {
@@ -74,16 +74,16 @@ export const tests = {
       assert.ok(size[0] > 60 && size[1] > 20, `${words}: ${size}`);
       assert.ok(strokes.length === 2 && !strokes.includes("none"), `${words}: ${strokes}`);
     }
-    // A phase stands on its middle third and is low beside it.
+    // A phase is high in its middle third and low beside it.
     const phase = find(rows, /phase/).median;
     const stands = mean(phase, 0.38, 0.62);
     assert.ok(stands > mean(phase, 0, 0.28) + 0.3 && stands > mean(phase, 0.72, 1) + 0.3, JSON.stringify(phase));
-    // A ramp climbs corner by corner, and falls at once.
+    // A ramp rises point by point, and falls at once.
     const ramp = find(rows, /ramp/).median;
     const top = ramp.findIndex(({ y }) => y === Math.max(...ramp.map((it) => it.y)));
     assert.ok(ramp.slice(top - 7, top).every(({ y }, index) => y < ramp[top - 6 + index].y), JSON.stringify(ramp));
     assert.ok(ramp[top + 1].y < 0.1 && ramp[0].y < 0.1, JSON.stringify(ramp));
-    // A spike is one sample: what stands is one corner.
+    // A spike is one sample, so one point is high.
     const spike = find(rows, /packet at/).median;
     assert.equal(spike.filter(({ y }) => y > 0.5).length, 1, JSON.stringify(spike));
     await page.context().close();

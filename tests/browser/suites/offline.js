@@ -43,7 +43,7 @@ export const tests = {
     context.diagnostic(`day.html has ${size} bytes`);
   },
 
-  "how long a day takes to open is told, not judged": async ({ open }, context) => {
+  "the time to open the page of a day is printed, not judged": async ({ open }, context) => {
     const times = [];
     for (let n = 0; n < 3; n += 1) {
       const page = await open("day", { wait: false });

@@ -1,4 +1,4 @@
-// What a reader gets: the answer in a line, doubts beside it, nothing cut off, nothing said twice.
+// The page for a reader: the answer in a line, doubts beside it, nothing cut off, nothing repeated.
 
 import assert from "node:assert/strict";
 
@@ -16,7 +16,7 @@ const openAll = (page) =>
     await new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)));
   });
 
-/** Runs in the page: whatever reaches beyond the window, and tables that are cut off. */
+/** Runs in the page: elements that extend beyond the window, and tables that are cut off. */
 const cutOff = () => {
   const wide = document.documentElement.clientWidth;
   const seen = (element) => element.checkVisibility() && !element.closest("nav, .skip, svg[hidden]");
@@ -61,7 +61,7 @@ export const tests = {
       const page = await open(name);
       await openAll(page);
       const texts = await page.locator("main p, main td").evaluateAll((all) =>
-        all.filter((element) => !element.closest(".card")) // A card each: what is alike is said of each.
+        all.filter((element) => !element.closest(".card")) // Each card repeats what is alike.
           .map((element) => element.innerText.trim()).filter((text) => text.length > 70));
       assert.ok(texts.length > 5, name);
       const twice = texts.filter((text, at) => texts.indexOf(text) !== at);

@@ -1,4 +1,4 @@
-// What the page says before any chart is looked at.
+// The texts of the page, without its charts.
 
 import assert from "node:assert/strict";
 

@@ -1,4 +1,4 @@
-//! Cameras together: sets of frames that were taken at the same time, and a camera as a channel of the bus.
+//! Several cameras: sets of frames that were taken at the same time, and a camera as a channel of the bus.
 
 use kadenz::msg::service::messages::CameraFrame;
 

@@ -1,8 +1,8 @@
-//! Cameras of Video4Linux2, by a device that a C compiler makes of the kernel's header.
+//! Cameras of Video4Linux2, with a fake device in C, compiled against the kernel's header.
 
 use super::common::{Said, folder, kadenz};
 
-/// The library that stands for a camera at /dev/video77.
+/// Compiles the library that stands in for a camera at /dev/video77.
 fn v4l_device(folder: &std::path::Path) -> std::path::PathBuf {
     let library = folder.join("v4l_device.so");
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/camera/v4l_device.c");
@@ -35,7 +35,7 @@ fn a_camera_of_video4linux_gives_frames_numbers_and_stamps() {
         command.arg(&run).env("LD_PRELOAD", &library);
         command
     };
-    // Of two formats the one that comes near to 30 Hz; every tenth number is missing.
+    // Of two formats the program takes the one that is nearer to 30 Hz; every tenth frame number is missing.
     let said = Said::of(record("/dev/video77", "run").output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
     let told = said.json();
@@ -51,10 +51,10 @@ fn a_camera_of_video4linux_gives_frames_numbers_and_stamps() {
     let series = told["series"].as_array().unwrap();
     let named = |name: &str| series.iter().find(|it| it["name"] == name).unwrap();
     assert!(named("age")["count"].as_u64().unwrap() >= 20, "{told}");
-    // The driver stamps a frame before it is there.
+    // The driver stamps a frame before the program receives it.
     assert!(named("network")["count"].as_u64().unwrap() >= 20, "{told}");
 
-    // A camera that is pulled out, and plugged in again.
+    // A camera that is unplugged and plugged in again.
     let mut command = record("/dev/video77?format=NV12&size=480p", "pulled");
     let said = Said::of(command.env("V4L_DEVICE_PULLED", "20").output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);

@@ -7,7 +7,7 @@ use kadenz::camera::source::{Capture, Coding, Content, Unit};
 use super::common::{folder, run, text};
 use super::{Started, sim};
 
-/// The pictures of a log that the simulator's camera sent: channel, format, and the number that is painted into each.
+/// The pictures of a log of the simulator's camera: channel, format, and the number that is painted into each picture.
 fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
     let mut reader = kadenz::msg::log::open(log).unwrap();
     let mut entry = kadenz::msg::log::Entry::default();
@@ -60,7 +60,7 @@ fn pictures(log: &std::path::Path) -> Vec<(String, String, u32)> {
     pictures
 }
 
-/// The fields of a protobuf message that have a length.
+/// The length-delimited fields of a protobuf message.
 fn fields(mut bytes: &[u8]) -> std::collections::HashMap<u8, &[u8]> {
     let mut fields = std::collections::HashMap::new();
     while let Some((tag, rest)) = bytes.split_first() {
@@ -136,7 +136,7 @@ fn what_a_camera_sends_is_recorded_for_foxglove_and_survives_a_kill() {
     let log = place.path().join("none.mcap");
     for (camera, words) in [
         ("test://320x240@30", "not compressed"),
-        ("nobody-serves-this", "give its URL"),
+        ("unserved-camera", "give its URL"),
     ] {
         let said = run(&["camera", "record", camera, "--mcap", text(&log)]);
         assert_eq!(said.code, 2);

@@ -1,14 +1,11 @@
 //! The examples of a command's help and of the book, as a shell would read them.
-#![allow(
-    dead_code,
-    reason = "who reads pages reads no help, and the other way round"
-)]
+#![allow(dead_code, reason = "each test file uses its part")]
 
 /// Every call of `kadenz` under `Examples:`, as its words.
 pub(crate) fn examples(help: &str) -> Vec<Vec<String>> {
     let listed = help.lines().skip_while(|line| *line != "Examples:").skip(1);
     let listed = listed.take_while(|line| line.starts_with("  "));
-    // A line further in goes on with what the line before says of its example.
+    // A line with deeper indentation continues the description of the example above.
     let first = listed.filter(|line| !line.starts_with("   "));
     first
         .flat_map(|line| calls(line.trim_start()))
@@ -19,11 +16,11 @@ pub(crate) fn examples(help: &str) -> Vec<Vec<String>> {
 pub(crate) struct Block {
     /// The line of the fence.
     pub(crate) line: usize,
-    /// What stands behind the fence: `sh`.
+    /// The language after the fence, say `sh`.
     pub(crate) language: String,
-    /// What stands between the fences.
+    /// The lines between the fences.
     pub(crate) text: String,
-    /// What an HTML comment in the line above says, which no reader of the rendered page sees.
+    /// The text of an HTML comment in the line above, which the rendered page does not show.
     pub(crate) mark: String,
 }
 
@@ -66,7 +63,7 @@ pub(crate) fn calls_in_script(script: &str) -> Vec<Vec<String>> {
         .collect()
 }
 
-/// The calls in one line of shell: parted by `|`, `;`, `&` and `&&`, until the comment after two spaces.
+/// The calls in one line of shell: separated by `|`, `;`, `&` and `&&`, until the comment after two spaces.
 fn calls(line: &str) -> Vec<Vec<String>> {
     let mut calls = vec![vec![]];
     let (mut word, mut quote, mut spaces) = (None::<String>, None, 0);

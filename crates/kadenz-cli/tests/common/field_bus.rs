@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::*;
 
-/// What a command says that ends well, as JSON that its schema describes.
+/// Runs a command that must succeed; returns its JSON, which must match its schema.
 pub(crate) fn told(definition: &str, arguments: &[&str]) -> Value {
     let said = words(&[arguments, &["--json"]].concat());
     assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
@@ -14,13 +14,13 @@ pub(crate) fn told(definition: &str, arguments: &[&str]) -> Value {
     json
 }
 
-/// What a command says to people.
+/// Runs a command; returns its output in words.
 pub(crate) fn words(arguments: &[&str]) -> Said {
     run(&[&["ethercat"], arguments].concat())
 }
 
-/// A loop ended as it should. A machine that is too busy for its axes stops them: that is said, and its exit
-/// code.
+/// Asserts that a loop ended as it should. A machine that is too busy stops the axes: the loop then reports this, with
+/// exit code 1.
 pub(crate) fn assert_ended_well(said: &Said) {
     let stood = said.err.contains("the axes stood at the end: ");
     assert_eq!(said.code, i32::from(stood), "{}", said.err);

@@ -11,7 +11,7 @@ use super::{Said, kadenz};
 pub(crate) struct Listener {
     child: Child,
     notes: BufReader<std::process::ChildStderr>,
-    /// Where it listens.
+    /// The address at which the command listens.
     pub(crate) address: String,
 }
 
@@ -48,19 +48,19 @@ impl Listener {
         Self::start(&arguments)
     }
 
-    /// Waits until it ends by itself; what it said.
+    /// Waits until the command ends by itself; returns its output.
     pub(crate) fn ended(self) -> Said {
         Said::of(self.child.wait_with_output().unwrap())
     }
 
-    /// Ends it as Ctrl-C does; what it said.
+    /// Closes the command's standard input, which ends it; returns its output.
     pub(crate) fn end(mut self) -> Said {
         drop(self.child.stdin.take());
         std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
         Said::of(self.child.wait_with_output().unwrap())
     }
 
-    /// Ends it and takes what it printed as JSON.
+    /// Ends the command; returns its output as JSON.
     pub(crate) fn told(self) -> Value {
         self.end().json()
     }

@@ -1,4 +1,4 @@
-//! What the tests of `kadenz log` share.
+//! Helpers that the tests of `kadenz log` share.
 
 use std::path::{Path, PathBuf};
 
@@ -6,14 +6,14 @@ use kadenz::msg::log::{self, Entry};
 
 use crate::common::*;
 
-/// A log of software that we did not write.
+/// A log that foreign software wrote.
 pub(crate) fn golden(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../conformance/logs")
         .join(name)
 }
 
-/// All that a log holds.
+/// All entries of a log.
 pub(crate) fn entries(path: &Path) -> Vec<Entry> {
     let mut reader = log::open(path).unwrap();
     let mut all = Vec::new();
@@ -24,7 +24,7 @@ pub(crate) fn entries(path: &Path) -> Vec<Entry> {
     all
 }
 
-/// What a command says that ends well.
+/// Runs a command that must succeed; returns its output.
 pub(crate) fn said_well(arguments: &[&str]) -> Said {
     let said = run(arguments);
     assert_eq!(said.code, 0, "{}", said.err);

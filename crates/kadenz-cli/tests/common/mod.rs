@@ -1,4 +1,4 @@
-//! What the end-to-end tests share: the program as a user types it.
+//! Helpers that the end-to-end tests share: the program as a user types it.
 #![allow(dead_code, reason = "each test file uses its part")]
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
@@ -19,7 +19,7 @@ pub(crate) fn kadenz(arguments: &[&str]) -> Command {
     command
 }
 
-/// What a finished command said.
+/// The output of a finished command.
 pub(crate) struct Said {
     pub(crate) code: i32,
     pub(crate) out: String,
@@ -42,7 +42,7 @@ impl Said {
     }
 }
 
-/// What a command says without `--details` is read at a glance: on a screen of 25 lines of 80 columns.
+/// Asserts that the output of a command without `--details` fits on a screen of 25 lines of 80 columns.
 pub(crate) fn assert_on_one_screen(said: &Said) {
     let lines: Vec<&str> = said.out.lines().collect();
     assert!((2..=25).contains(&lines.len()), "{}", said.out);
@@ -66,7 +66,7 @@ pub(crate) fn run_line(line: &str) -> Said {
     run(&parted(line))
 }
 
-/// A folder that goes when the test ends.
+/// A temporary folder, removed when the test ends.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().unwrap()
 }
@@ -93,8 +93,8 @@ pub(crate) fn assert_valid(schema: &str, json: &Value) {
     hold_against(schema_of(schema), "", json);
 }
 
-/// Holds the JSON of `kadenz msg server`, say `msg` and `server`, against its definition, and what it
-/// prints must all be described there.
+/// Holds the JSON of a command, such as `msg` and `server` for `kadenz msg server`, against its definition, which must
+/// describe every field that the command prints.
 pub(crate) fn assert_described(schema: &str, command: &str, json: &Value) {
     let mut schema = schema_of(schema);
     close(&mut schema);
@@ -124,7 +124,8 @@ fn hold_against(schema: Value, place: &str, json: &Value) {
     }
 }
 
-/// Allows objects no fields but those that are described; of one with alternatives, by any of these.
+/// Allows objects only the fields that the schema describes; an object with alternatives may have the fields of any of
+/// these.
 fn close(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {
@@ -150,7 +151,7 @@ fn close(schema: &mut Value) {
     }
 }
 
-/// Starts a measurement and returns once its first interval is on disk.
+/// Starts a measurement; returns once its first interval is on disk.
 pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
     let mut child = kadenz(arguments)
         .arg("--out")
@@ -167,12 +168,12 @@ pub(crate) fn start_measuring(folder: &Path, arguments: &[&str]) -> Child {
     panic!("nothing was recorded in {}: {}", folder.display(), said.err);
 }
 
-/// Waits for what must come true sooner or later.
+/// Waits until a condition holds that must hold sooner or later.
 pub(crate) fn wait_until(condition: impl FnMut() -> bool) {
     assert!(comes_true(condition), "it did not come true");
 }
 
-/// No time is asserted: a test waits for an event, and gives up only on a hung machine.
+/// Waits for an event without asserting a time: the wait gives up only on a hung machine.
 fn comes_true(mut condition: impl FnMut() -> bool) -> bool {
     (0..600).any(|_| {
         std::thread::sleep(Duration::from_millis(50));
@@ -218,7 +219,7 @@ pub(crate) fn is_root() -> bool {
         .is_ok_and(|output| output.stdout.trim_ascii() == b"0")
 }
 
-/// The program as whoever may not use real-time priority; `None` where there is no way to be that.
+/// The program as a user without the right to real-time priority; `None` where the machine cannot run it as one.
 pub(crate) fn without_rights(arguments: &[&str]) -> Option<Command> {
     let mut command = Command::new("prlimit");
     command.arg("--rtprio=0:0");
@@ -236,7 +237,7 @@ pub(crate) fn without_rights(arguments: &[&str]) -> Option<Command> {
     Some(command)
 }
 
-/// Says that a test was skipped, and why; a failure where nothing may be skipped.
+/// Reports that a test was skipped, and why; fails where nothing may be skipped.
 pub(crate) fn skip(test: &str, missing: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none(),

@@ -1,4 +1,4 @@
-//! A virtual segment that a program of its own serves, in a network of the test's own.
+//! A virtual segment that a separate process serves, in a network of the test's own.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
@@ -9,14 +9,14 @@ use serde_json::Value;
 
 use super::*;
 
-/// A segment that runs, until it is ended.
+/// A running `kadenz ethercat sim`.
 pub(crate) struct Sim {
     child: Child,
     notes: BufReader<ChildStderr>,
 }
 
 impl Sim {
-    /// On `far`, with a cable to `near`, where the masters go.
+    /// Starts a segment on `far`, with a cable to `near`, the interface of the MainDevices.
     pub(crate) fn start(more: &[&str]) -> Self {
         let mut sim = Self::at(&[&["--interface", "far", "--cable", "near"], more].concat());
         let first = sim.next_note();
@@ -24,7 +24,7 @@ impl Sim {
         sim
     }
 
-    /// With these options, before it has said anything.
+    /// Starts a segment with these options; returns before its first note.
     pub(crate) fn at(options: &[&str]) -> Self {
         let mut child = kadenz(&[&["ethercat", "sim"], options].concat())
             .args(["--json", "--until-stdin-closes"])
@@ -43,7 +43,7 @@ impl Sim {
         line
     }
 
-    /// Says a line; what it answers.
+    /// Sends a line to the segment; returns its answer.
     pub(crate) fn say(&mut self, line: &str) -> String {
         writeln!(self.child.stdin.as_mut().unwrap(), "{line}").unwrap();
         self.next_note()
@@ -53,7 +53,7 @@ impl Sim {
         self.child.id()
     }
 
-    /// Waits until it has ended by itself.
+    /// Waits until the segment has ended by itself; returns its output.
     pub(crate) fn ended(mut self) -> Said {
         wait_until(|| self.child.try_wait().unwrap().is_some());
         let mut notes = String::new();
@@ -63,7 +63,7 @@ impl Sim {
         said
     }
 
-    /// Ends it; what it counted.
+    /// Ends the segment; returns its counters.
     pub(crate) fn end(mut self) -> Value {
         drop(self.child.stdin.take());
         std::io::copy(&mut self.notes, &mut std::io::sink()).unwrap();
@@ -73,7 +73,7 @@ impl Sim {
     }
 }
 
-/// Runs in a network of its own, or says why not.
+/// Runs `work` in a network of its own, or reports why it cannot.
 pub(crate) fn in_a_network(test: &str, work: impl FnOnce() + Send) {
     match Namespace::create() {
         Ok(network) => network.run(work).unwrap(),
@@ -84,7 +84,7 @@ pub(crate) fn in_a_network(test: &str, work: impl FnOnce() + Send) {
     }
 }
 
-/// A command on `near`.
+/// Runs a command of `kadenz ethercat` on `near`.
 pub(crate) fn near(arguments: &[&str]) -> Said {
     run(&[&["ethercat"], arguments, &["--interface", "near"]].concat())
 }

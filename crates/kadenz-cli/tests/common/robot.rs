@@ -1,4 +1,4 @@
-//! A loop that runs as a user starts it, and who reads it.
+//! A loop as a user starts it, and a program that reads its process image.
 #![allow(dead_code, reason = "each test file uses its part")]
 
 use std::io::{BufRead as _, BufReader, Lines};
@@ -9,12 +9,12 @@ use serde_json::Value;
 use super::field_bus::{told, words};
 use super::*;
 
-/// What keeps a reader from calling a loop dead that a busy machine holds up.
+/// Options for a reader that waits longer than a busy machine delays a loop.
 pub(crate) const PATIENT: [&str; 2] = ["--oldest", "20s"];
 
 /// A loop that drives a virtual segment of 12 devices.
 pub(crate) struct Robot {
-    /// `None` once it was ended.
+    /// `None` once the loop has been ended.
     child: Option<Child>,
     pub(crate) name: String,
     folder: tempfile::TempDir,
@@ -44,7 +44,7 @@ impl Robot {
     pub(crate) fn moving(name: &str) -> Self {
         let robot = folder();
         let motion = motion_of(&robot, &["left knee"]);
-        // The file was read when the first interval is on disk.
+        // The loop has read the file when its first interval is on disk.
         Self::start(name, &[text_of(&motion)])
     }
 
@@ -56,7 +56,7 @@ impl Robot {
         words(&self.arguments(arguments))
     }
 
-    /// On a busy machine a loop without priority stands still now and then.
+    /// Options that let a reader wait: on a busy machine a loop without priority stalls now and then.
     fn arguments<'a>(&'a self, arguments: &[&'a str]) -> Vec<&'a str> {
         let patient: &[&str] = match arguments[0] {
             "inputs" => &PATIENT,
@@ -70,7 +70,7 @@ impl Robot {
         stats["stats"]["cycles"].as_u64().unwrap()
     }
 
-    /// Waits until the loop has gone on for some cycles.
+    /// Waits until the loop has run some more cycles.
     pub(crate) fn goes_on(&self) {
         let before = self.cycles();
         wait_until(|| self.cycles() > before + 20);
@@ -88,7 +88,7 @@ impl Robot {
         signal(self.child.as_ref().unwrap(), name);
     }
 
-    /// Ends it, as Ctrl-C does; what it said, and its run.
+    /// Ends the loop as Ctrl-C does; returns its output and its run.
     pub(crate) fn end(mut self) -> (Said, Value) {
         self.signal("INT");
         let said = self.child.take().unwrap().wait_with_output().unwrap();
@@ -97,7 +97,7 @@ impl Robot {
     }
 }
 
-/// A reader of a loop, which has read its first line. It ends with the loop.
+/// A reader of a loop that has printed its first line. The reader ends when the loop ends.
 pub(crate) struct Watcher {
     pub(crate) child: Child,
     pub(crate) lines: Lines<BufReader<ChildStdout>>,
@@ -120,15 +120,15 @@ impl Watcher {
         Self { child, lines }
     }
 
-    /// Waits for its end; what it said to people.
+    /// Waits for the end of the reader; returns its output in words.
     pub(crate) fn ended(self) -> Said {
-        // It would wait for who reads.
+        // Without a reader of its output the process would block.
         self.lines.for_each(drop);
         Said::of(self.child.wait_with_output().unwrap())
     }
 }
 
-/// A test that fails leaves no loop behind.
+/// Ends the loop, so that a failed test leaves none behind.
 impl Drop for Robot {
     fn drop(&mut self) {
         if let Some(child) = &mut self.child {
@@ -138,7 +138,7 @@ impl Drop for Robot {
     }
 }
 
-/// A motion's file in which nothing that a busy machine does stops the axes.
+/// Writes a motion file with limits so wide that a busy machine does not stop the axes.
 pub(crate) fn motion_of(folder: &tempfile::TempDir, devices: &[&str]) -> std::path::PathBuf {
     let motion = folder.path().join("motion.toml");
     let mut text =

@@ -5,7 +5,7 @@ use std::process::{Child, Command, Stdio};
 
 use super::{kadenz, text, wait_until};
 
-/// Starts `kadenz run` with a program that says `ready` in a file, and waits for that.
+/// Starts `kadenz run` with a program that writes `ready` into a file, and waits for it.
 pub(crate) fn start_ready(folder: &Path, options: &[&str], then: &str) -> Child {
     let ready = folder.join("ready");
     let script = format!("echo $$ >{}.new; mv {0}.new {0}; {then}", text(&ready));
@@ -18,13 +18,13 @@ pub(crate) fn start_ready(folder: &Path, options: &[&str], then: &str) -> Child 
     child
 }
 
-/// Number of the program that [`start_ready`] has started.
+/// Process number of the program that [`start_ready`] has started.
 pub(crate) fn pid(folder: &Path) -> String {
     let pid = std::fs::read_to_string(folder.join("ready")).unwrap();
     pid.trim().to_owned()
 }
 
-/// Sends a signal to a process that is no child of the test; whether it was there.
+/// Sends a signal to a process that is no child of the test; returns whether the process exists.
 pub(crate) fn kill(name: &str, pid: &str) -> bool {
     let mut kill = Command::new("kill");
     kill.args([&format!("-{name}"), pid]).stderr(Stdio::null());

@@ -7,8 +7,8 @@
 
 static int is(const char *fault, const char *word) { return !strcmp(fault, word); }
 
-/* Of ten messages the third is lost, the fifth comes twice, the seventh is damaged, and after the ninth comes what is
-   no message. */
+/* Of ten messages the third is lost, the fifth comes twice, the seventh is damaged, and after the ninth come bytes
+   that are no message. */
 static void send_with_faults(int end, kadenz_probe *probe) {
     unsigned char *message = (unsigned char *)kadenz_probe_message(probe);
     size_t bytes = kadenz_probe_bytes(probe);

@@ -8,13 +8,14 @@ use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
 
-/// A machine that is busy answers late, and that is no fault of who is tested.
+/// Patience with a busy machine, which answers late without a fault of the code under test.
 pub const PATIENT: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(500),
     tries: 20,
 };
 
-/// Runs beside a humanoid of so many devices that is plugged into the interface `near`, or says why not.
+/// Runs `work` beside a humanoid of `devices` devices that is connected to the interface `near`, or reports why it
+/// cannot.
 pub fn a_humanoid(devices: u16, test: &str, work: impl FnOnce() + Send) {
     let segment = humanoid(usize::from(devices)).build().unwrap();
     if let Err(error) = beside(segment, "near", work) {

@@ -1,4 +1,4 @@
-//! A humanoid at the other end of a cable, in a network of the test's own, that is told what goes wrong.
+//! A humanoid at the other end of a cable, in a network of the test's own, into which the test injects faults.
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
 
@@ -14,11 +14,11 @@ use kadenz_ethercat::sim::serve::{Pace, Server};
 use kadenz_rt::net::cable::Cable;
 use kadenz_rt::net::namespace::Namespace;
 
-/// What is to go wrong as soon as the segment looks.
+/// Faults that the segment takes at its next step.
 pub type Commands = Mutex<Vec<Fault>>;
 
-/// Runs `work` beside a humanoid of so many devices that is plugged into the interface `near`; nothing, where
-/// this machine does not let anybody, which is said.
+/// Runs `work` beside a humanoid of `devices` devices that is connected to the interface `near`. Returns `None`, after
+/// a report, where this machine does not allow network namespaces.
 pub fn humanoid_over_a_cable<R: Send>(
     test: &str,
     devices: usize,
@@ -46,7 +46,7 @@ pub fn humanoid_over_a_cable<R: Send>(
     Some(network.run(with_cable).unwrap())
 }
 
-/// Says that a test is left out, and why.
+/// Reports that a test is skipped, and why.
 pub fn skip(test: &str, missing: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
@@ -55,12 +55,12 @@ pub fn skip(test: &str, missing: &str) {
     eprintln!("skipped: {test}: {missing}");
 }
 
-/// Serves the segment until it is done.
+/// Serves the segment until `done` is set.
 fn serve(port: InterfacePort, devices: usize, commands: &Commands, done: &AtomicBool) {
     let segment = humanoid(devices).build().unwrap();
     let mut server = Server::new(port, segment, Pace::AtOnce);
     while !done.load(Ordering::Relaxed) {
-        // A link that is down takes no frames, and is up again some time.
+        // A link that is down takes no frames, and comes up again later.
         if server.step().is_err() {
             std::thread::sleep(Duration::from_millis(1));
         }

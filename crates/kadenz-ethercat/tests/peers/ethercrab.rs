@@ -1,5 +1,4 @@
-//! A session of ethercrab with a humanoid: from INIT to OP with clocks, process data and objects, and what
-//! was seen on the way.
+//! A session of ethercrab with a humanoid: from INIT to OP with clocks, process data and objects, and its results.
 
 use std::future::Future;
 use std::pin::Pin;
@@ -16,32 +15,32 @@ use kadenz_ethercat::sim::{Passed, Segment, Time};
 use kadenz_ethercat::wire::MAX_FRAME;
 use kadenz_ethercat::wire::cia402::{Controlword, DriveState, Goal, Statusword};
 
-/// Devices and bytes that ethercrab gives room to.
+/// Capacity of ethercrab: devices, and bytes of the process image.
 const DEVICES: usize = 128;
 const IMAGE: usize = 4096;
-/// Its driver receives no more than an interface's MTU, which leaves out the Ethernet header.
+/// ethercrab's driver receives no more than an interface's MTU, which does not include the Ethernet header.
 const FRAME: usize = PduStorage::element_size(1472);
 const CYCLE: Duration = Duration::from_millis(2);
 
-/// Clocks that differ by less are together.
+/// Clocks that differ by less are synchronised.
 pub(crate) const TOGETHER_NS: u32 = 1_000;
 /// The drives' name in their SII.
 const DRIVE: &str = "KZ-Drive";
 /// Following error time out: an object that may be written and moves nothing.
 const WINDOW_TIME: u16 = 0x6066;
-/// How far a drive is moved: steps, and counts of each.
+/// The travel of a drive: steps, and increments per step.
 const STEPS: i32 = 200;
 const COUNTS: i32 = 20;
 
 type Storage = PduStorage<16, FRAME>;
 type Group = SubDeviceGroup<DEVICES, IMAGE, DefaultLock, Op, HasDc>;
 
-/// Memory of a MainDevice, which must outlive all: the test's end frees it.
+/// Memory of a MainDevice, leaked since it must live until the end of the test.
 pub(crate) fn storage() -> &'static Storage {
     Box::leak(Box::new(Storage::new()))
 }
 
-/// A wire that is this process: what ethercrab sends passes the segment and is back at once.
+/// A wire within this process: a frame of ethercrab passes the segment and returns at once.
 pub(crate) struct InProcess {
     tx: PduTx<'static>,
     rx: PduRx<'static>,
@@ -61,8 +60,8 @@ impl InProcess {
         }
     }
 
-    /// The segment's time follows this computer's, but a stall of the computer is none of the segment's:
-    /// its watchdogs would bite.
+    /// The segment's time follows the computer's, except for stalls of the computer, which would trip the devices'
+    /// watchdogs.
     fn advance(&mut self) {
         let since = self.last.elapsed();
         self.last += since;
@@ -95,7 +94,7 @@ impl Future for InProcess {
     }
 }
 
-/// Runs a session beside what moves its frames, which never ends by itself.
+/// Runs a session beside the driver of its frames, which never ends by itself.
 pub(crate) fn together(
     session: impl Future<Output = Seen>,
     driver: impl Future<Output = Seen>,
@@ -103,31 +102,31 @@ pub(crate) fn together(
     async_io::block_on(futures_lite::future::or(session, driver))
 }
 
-/// What a session saw.
+/// The results of a session.
 #[derive(Debug, Default)]
 pub(crate) struct Seen {
     pub(crate) devices: usize,
     pub(crate) in_op: usize,
-    /// Of a cycle: what came, what should, and in how many frames at most.
+    /// Of a cycle: the working counter, the expected one, and the greatest number of frames.
     pub(crate) working_counter: u16,
     pub(crate) expected: u16,
     pub(crate) frames: u16,
     /// Of a drive, object 0x1018:01.
     pub(crate) vendor: u32,
-    /// What was read after it was written.
+    /// The value read after a write.
     pub(crate) written_back: u16,
-    /// What was said to a read of an object that is none.
+    /// The answer to a read of an object that does not exist.
     pub(crate) refused: String,
-    /// How far a drive was asked to go, and how far it went, in counts.
+    /// The requested travel of a drive, and its actual travel, in increments.
     pub(crate) asked: i32,
     pub(crate) moved: i32,
-    /// The greatest difference of a clock to the reference when they were called aligned.
+    /// The greatest difference of a clock to the reference at the end of their alignment.
     pub(crate) greatest_difference_ns: u32,
-    /// Register 0x0928 of all.
+    /// Register 0x0928 of all devices with clocks.
     pub(crate) delays_ns: Vec<u32>,
 }
 
-/// A machine that is busy answers late, and that is no fault here.
+/// A busy machine answers late, which is no fault of the code under test.
 fn main_device(pdu_loop: PduLoop<'static>) -> MainDevice<'static> {
     MainDevice::new(
         pdu_loop,
@@ -146,7 +145,7 @@ fn main_device(pdu_loop: PduLoop<'static>) -> MainDevice<'static> {
     )
 }
 
-/// The whole of it.
+/// Runs the whole session.
 pub(crate) async fn session(pdu_loop: PduLoop<'static>) -> Seen {
     let mut seen = Seen::default();
     let main_device = main_device(pdu_loop);
@@ -158,7 +157,7 @@ pub(crate) async fn session(pdu_loop: PduLoop<'static>) -> Seen {
         .unwrap();
     seen.devices = group.len();
     for mut device in group.iter_mut(&main_device) {
-        // Watchdogs would punish a busy computer.
+        // A busy computer would trip the watchdogs.
         device.register_write(0x0420_u16, 0_u16).await.unwrap();
         if device.name() == DRIVE {
             device.set_dc_sync(DcSync::Sync0);
@@ -185,7 +184,7 @@ pub(crate) async fn session(pdu_loop: PduLoop<'static>) -> Seen {
     seen
 }
 
-/// Clocks are compared and corrected until they are together.
+/// Compares and corrects the clocks until they are synchronised.
 async fn aligned(
     group: &SubDeviceGroup<DEVICES, IMAGE, DefaultLock, PreOpPdi>,
     main_device: &MainDevice<'static>,
@@ -201,7 +200,7 @@ async fn aligned(
         seen.delays_ns.clear();
         for device in group.iter(main_device) {
             let read = |register: RegisterAddress| device.register_read::<u32>(register);
-            // Those without clocks do not answer.
+            // Devices without clocks do not answer.
             let Ok(difference) = read(RegisterAddress::DcSystemTimeDifference).await else {
                 continue;
             };
@@ -217,7 +216,7 @@ async fn aligned(
     }
 }
 
-/// The first drive's objects: read, written, and one that is none.
+/// Reads and writes objects of the first drive, and reads one that does not exist.
 async fn objects(
     group: &SubDeviceGroup<DEVICES, IMAGE>,
     main_device: &MainDevice<'static>,
@@ -234,7 +233,7 @@ async fn objects(
     };
 }
 
-/// A drive is enabled and moved, a little further each cycle.
+/// Enables a drive and moves it, a little further each cycle.
 async fn in_op(group: &Group, main_device: &MainDevice<'static>, seen: &mut Seen) {
     let at = group.iter(main_device).position(|it| it.name() == DRIVE);
     let drive = group.subdevice(main_device, at.unwrap()).unwrap();
@@ -254,7 +253,7 @@ async fn in_op(group: &Group, main_device: &MainDevice<'static>, seen: &mut Seen
         } else {
             start = position;
         }
-        // It moves, and then has as long to come to rest.
+        // The drive moves, and then has the same time to come to rest.
         seen.asked = COUNTS * steps.min(STEPS);
         seen.moved = position - start;
         let target = start + seen.asked;

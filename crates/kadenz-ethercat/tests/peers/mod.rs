@@ -1,6 +1,6 @@
-//! What the tests by software of others share.
+//! Helpers that the tests with foreign MainDevices share.
 
-/// Says that a test could not run here, and why; where nothing may be skipped that is a failure.
+/// Reports that a test cannot run here, and why; fails where nothing may be skipped.
 pub(crate) fn skip(test: &str, missing: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),

@@ -1,6 +1,6 @@
 """A session of SOEM with a humanoid, by pysoem: from INIT to OP with clocks, process data and objects.
 
-soem.py INTERFACE DEVICES prints one line of JSON: what was seen on the way.
+soem.py INTERFACE DEVICES prints one line of JSON with the results.
 """
 import json
 import struct
@@ -14,11 +14,11 @@ VENDOR = 0x4B41445A
 # Following error time out: an object that may be written and moves nothing.
 WINDOW_TIME = 0x6066
 CYCLE_NS = 2_000_000
-# How far a drive is moved: steps, and counts of each.
+# The travel of a drive: steps, and increments per step.
 STEPS, COUNTS = 200, 20
 TOGETHER_NS = 1_000
 SWITCHED_OFF, READY, SWITCHED_ON, ENABLED = 0x40, 0x21, 0x23, 0x27
-# A busy computer answers late, which is no fault here.
+# A busy computer answers late, which is no fault of the code under test.
 PATIENCE_US = 500_000
 PATIENCE_S = 20.0
 
@@ -43,7 +43,7 @@ def objects(drive, seen):
 
 
 def difference_ns(device):
-    """Register 0x092C, sign and magnitude; None of a device without clocks."""
+    """The magnitude of register 0x092C (sign and magnitude); None for a device without clocks."""
     try:
         raw = struct.unpack("<I", device._fprd(0x092C, 4, PATIENCE_US))[0]
     except pysoem.WkcError:
@@ -52,7 +52,7 @@ def difference_ns(device):
 
 
 def clocks(device):
-    """Registers 0x0920, 0x0928 and 0x092C: offset, delay and difference; None of a device without clocks."""
+    """Registers 0x0920, 0x0928 and 0x092C: offset, delay and difference; None for a device without clocks."""
     try:
         raw = device._fprd(0x0920, 16, PATIENCE_US)
     except pysoem.WkcError:
@@ -91,7 +91,7 @@ def controlword(status):
 
 
 def moved(master, drive, seen):
-    """The drive is enabled and moved, a little further each cycle; then it comes to rest."""
+    """Enables the drive and moves it, a little further each cycle; then the drive comes to rest."""
     start = steps = 0
     until = time.monotonic() + PATIENCE_S
     while time.monotonic() < until and steps < 2 * STEPS:
@@ -135,17 +135,17 @@ def seen_by(master, devices):
     seen["expected"] = master.expected_wkc
     master.state = pysoem.INIT_STATE
     master.write_state()
-    # Nobody's time passes by any more, so this stands.
+    # In INIT no frame distributes the time any more, so the registers do not change.
     seen["clocks"] = [clocks(it) for it in master.slaves]
     return seen
 
 
 class LateError(Exception):
-    """Not all answered in time."""
+    """Some devices did not answer in time."""
 
 
 def patient_session(interface, devices):
-    """SOEM waits some ms for an answer while it finds devices, and leaves out who is later: then it is asked anew."""
+    """Repeats sessions: SOEM waits some ms for an answer during discovery and leaves out devices that answer later."""
     until = time.monotonic() + 3 * PATIENCE_S
     while True:
         try:

@@ -1,4 +1,4 @@
-//! A humanoid that is found and configured, in virtual time.
+//! A humanoid that is discovered and configured, in virtual time.
 #![allow(unreachable_pub, reason = "a part of several tests, each a crate")]
 
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -9,7 +9,7 @@ use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::humanoid;
 
-/// Of so many devices, in SAFEOP; `before` is done with them before they are configured.
+/// A humanoid of `devices` devices in SAFEOP; `before` runs before their configuration.
 pub fn prepared<R>(
     devices: usize,
     before: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> R,

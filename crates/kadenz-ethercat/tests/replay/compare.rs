@@ -1,8 +1,8 @@
-//! Two answers to one frame, datagram by datagram.
+//! Compares two answers to one frame, datagram by datagram.
 
 use kadenz_ethercat::wire::{Command, DatagramAddress, Datagrams};
 
-/// What a device made of a datagram.
+/// A device's answer in a datagram.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Answer {
     pub(crate) data: Vec<u8>,
@@ -10,13 +10,13 @@ pub(crate) struct Answer {
     pub(crate) events: u16,
 }
 
-/// A datagram that came back otherwise.
+/// A datagram whose answers differ.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Difference {
     /// Number of its frame, from 0.
     pub(crate) frame: usize,
     pub(crate) command: Command,
-    /// As it came back from the real device.
+    /// The address in the real device's answer.
     pub(crate) address: DatagramAddress,
     pub(crate) real: Answer,
     pub(crate) ours: Answer,
@@ -34,7 +34,7 @@ impl Difference {
     }
 }
 
-/// Notes what differs, and gives how many datagrams there were.
+/// Collects the differences between two answers to a frame; returns the number of datagrams.
 pub(crate) fn frames(
     frame: usize,
     real: &[u8],

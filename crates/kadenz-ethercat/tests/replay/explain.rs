@@ -1,4 +1,4 @@
-//! Why a virtual device answers otherwise than the real one did, where it does.
+//! The reasons for which a virtual device's answer may differ from the real one's.
 
 use kadenz_ethercat::wire::Command;
 
@@ -6,12 +6,12 @@ use super::compare::Difference;
 
 /// Bits of a SyncManager's status: the mailbox is full; the rest are events of either side.
 const FULL: u8 = 1 << 3;
-/// What no data sheet tells of register 0x0502; the recorded EL2828 sets it.
+/// A bit of register 0x0502 that no data sheet describes; the recorded EL2828 sets it.
 const UNKNOWN_OF_SII: u8 = 1 << 4;
 /// Receive mailboxes of the recorded devices, which answer in them.
 const ANSWERS: [u16; 2] = [0x1080, 0x1100];
 
-/// The reason; `None` where there is none, which is a fault of ours.
+/// The reason of a difference; `None` if there is none, which is a fault of the virtual device.
 pub(crate) fn reason(it: &Difference) -> Option<&'static str> {
     let same_reach = it.real.counter == it.ours.counter && it.real.events == it.ours.events;
     if !same_reach || !matches!(it.command, Command::Fprd | Command::Frmw) {
@@ -36,7 +36,7 @@ pub(crate) fn reason(it: &Difference) -> Option<&'static str> {
     }
 }
 
-/// Two messages of a mailbox.
+/// The reason of a difference between two mailbox messages.
 fn message(real: &[u8], ours: &[u8]) -> Option<&'static str> {
     const HEADER: usize = 6;
     let end = HEADER + usize::from(u16::from_le_bytes([real[0], real[1]]));

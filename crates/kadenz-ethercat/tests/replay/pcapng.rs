@@ -1,15 +1,14 @@
-//! Reads captures of one interface: what pcapng (draft-ietf-opsawg-pcapng) says of blocks, as far as these
-//! captures use it.
+//! Reads captures of one interface: the blocks of pcapng (draft-ietf-opsawg-pcapng) that these captures use.
 
-/// Numbers of blocks, and of the one option that is heeded.
+/// Block types, and the only option that is read.
 const SECTION: u32 = 0x0A0D_0D0A;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
 const RESOLUTION: u16 = 9;
-/// What a section begins with where its numbers' least byte comes first.
+/// The magic number of a little-endian section.
 const MIN_FIRST: u32 = 0x1A2B_3C4D;
 
-/// A frame, and when it was seen.
+/// A frame with its time.
 #[derive(Debug, Clone)]
 pub(crate) struct Packet {
     pub(crate) ns: u64,
@@ -24,7 +23,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     u32::from_le_bytes(bytes[at..at + 4].try_into().unwrap())
 }
 
-/// All frames of a capture, in its order. Panics where it is none, or one that was cut.
+/// All frames of a capture, in its order. Panics if the bytes are no capture or hold a truncated frame.
 pub(crate) fn packets(mut capture: &[u8]) -> Vec<Packet> {
     let mut ns_per_tick = 1_000;
     let mut packets = Vec::new();
@@ -55,7 +54,7 @@ pub(crate) fn packets(mut capture: &[u8]) -> Vec<Packet> {
     packets
 }
 
-/// Nanoseconds of a tick, where an interface's options say how many.
+/// Nanoseconds per tick, if the interface's options state them.
 fn resolution(mut options: &[u8]) -> Option<u64> {
     while options.len() >= 4 {
         let (code, length) = (u16_at(options, 0), usize::from(u16_at(options, 2)));

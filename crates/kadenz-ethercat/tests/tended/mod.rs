@@ -17,10 +17,10 @@ use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::fault::{Fault, WireFault};
 use kadenz_ethercat::sim::{DeviceId, Segment};
 
-/// Longer than anything takes, by the segment's time.
+/// Longer than any wait of a test, in the segment's time.
 const LONG: Duration = Duration::from_secs(10);
 
-/// A loop of 1 ms, its supervisor, and what that tells.
+/// A loop of 1 ms, its supervisor, and the supervisor's notices.
 pub struct Rig {
     pub inline_loop: InlineLoop<WirePort>,
     pub supervisor: SegmentSupervisor,
@@ -29,7 +29,7 @@ pub struct Rig {
 }
 
 impl Rig {
-    /// Of devices in SAFEOP; `set_up` is done for each that comes back.
+    /// A rig of devices in SAFEOP; `set_up` runs for each device that comes back.
     pub fn of(
         link: Link<WirePort>,
         cycle: Cycle,
@@ -61,11 +61,11 @@ impl Tended for Rig {
     }
 }
 
-/// Whoever has a loop and its supervisor in its hands.
+/// An owner of a loop and its supervisor, which a test runs by turns.
 pub trait Tended {
     fn hands(&mut self) -> (&mut InlineLoop<WirePort>, &mut SegmentSupervisor);
 
-    /// One look of the supervisor, and its pause.
+    /// Runs one step of the supervisor and its pause.
     fn step(&mut self) {
         let (inline_loop, supervisor) = self.hands();
         let pause = supervisor.step(inline_loop).unwrap();
@@ -79,7 +79,7 @@ pub trait Tended {
         }
     }
 
-    /// How long that took.
+    /// Runs until a condition holds; returns how long this took.
     fn until(&mut self, what: &str, is_so: impl Fn(&Self) -> bool) -> Duration
     where
         Self: Sized,

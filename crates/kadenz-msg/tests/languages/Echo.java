@@ -6,7 +6,7 @@ import java.nio.ByteBuffer;
 import java.nio.ByteOrder;
 import java.nio.charset.StandardCharsets;
 
-/** Decodes and encodes again what comes as "type hexadecimal-digits". */
+/** Decodes each line "type hexadecimal-digits", and encodes it again. */
 public class Echo {
     public static void main(String[] arguments) throws Exception {
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
@@ -33,7 +33,7 @@ public class Echo {
             throw thrown;
         }
         try {
-            // A buffer of the other byte order, with something before and behind the message.
+            // A buffer of the other byte order, with other bytes before and after the message.
             ByteBuffer buffer = ByteBuffer.allocate(message.encodedSize() + 24).order(ByteOrder.LITTLE_ENDIAN);
             buffer.position(16);
             message.encodeTo(buffer);

@@ -1,4 +1,4 @@
-/* Decodes and encodes again what comes as "type hexadecimal-digits". */
+/* Decodes each line "type hexadecimal-digits", and encodes it again. */
 #include <stdio.h>
 
 #include "all.inc"

@@ -37,7 +37,7 @@ function fields()
   printf('\n');
 end
 
-% Decodes and encodes again what comes as "type hexadecimal-digits".
+% Decodes each line "type hexadecimal-digits", and encodes it again.
 while true
   line = fgetl(stdin);
   if ~ischar(line), break, end

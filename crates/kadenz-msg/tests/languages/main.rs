@@ -1,5 +1,5 @@
-//! What `kadenz msg gen` writes in languages other than Rust: LCM's messages and ours are read and
-//! written again to the byte, members have their places, and what is no message is refused.
+//! The code of `kadenz msg gen` in languages other than Rust: it decodes and encodes LCM's messages and those of Kadenz
+//! to the byte, members have their places, and bytes that are no message are refused.
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 #![allow(clippy::print_stderr, reason = "a skipped test says so")]
 #![allow(
@@ -24,8 +24,8 @@ use kadenz_msg::types::Types;
 use messages::{Case, cases, fields, hostile};
 use tools::{code, java, list, octave, output, program, python, sanitized};
 
-/// Gives messages, a line each, to a program that answers with the bytes it encodes again, or `refused: `
-/// and why. At the end it is asked for a message that it made member by member.
+/// Passes messages, one per line, to a program that answers with the bytes it encodes again, or with `refused: ` and
+/// the reason. At the end the program encodes a message that it made member by member.
 fn speaks(command: &mut Command, folder: &Path, every: usize) {
     let mut cases = cases(every);
     cases.extend(hostile());
@@ -116,7 +116,7 @@ fn octave_speaks() {
     speaks(command.arg(program("echo.m")), folder.path(), 149);
 }
 
-/// Names that are words or functions of some language, or the type's own.
+/// Names that are keywords or functions of some language, or members of the generated type.
 const NAMES: &str = "package new.end;
     struct function {
         const int8_t SIZE = 4, function2 = -128;

@@ -1,20 +1,20 @@
-//! Messages that every language is given: LCM's own, ours with random members, and damaged ones.
+//! Messages for the programs of all languages: LCM's own, messages with random members, and damaged ones.
 
 use crate::golden::{bytes, types};
 use kadenz_msg::types::{Definition, Dimension, Member, MemberType, PrimitiveType, Types};
 use serde_json::{Map, Value as Json, json};
 
-/// Bytes for a type.
+/// The bytes of a message, or what remains of one.
 pub(crate) struct Case {
     pub(crate) name: String,
     pub(crate) bytes: Vec<u8>,
-    /// Whether they are as they were encoded.
+    /// Whether the bytes are as they were encoded.
     pub(crate) whole: bool,
-    /// Whether they can be decoded.
+    /// Whether the bytes can be decoded.
     pub(crate) valid: bool,
 }
 
-/// What Python's lcm encoded.
+/// Messages that Python's lcm encoded.
 fn golden() -> Vec<(String, Vec<u8>)> {
     let json = crate::golden::golden();
     let text = |it: &Json| it.as_str().unwrap().to_owned();
@@ -23,7 +23,7 @@ fn golden() -> Vec<(String, Vec<u8>)> {
     messages.collect()
 }
 
-/// Golden and random messages whole; the same cut, lengthened and with a byte changed, one of `every`.
+/// Golden and random messages, whole; and of the same messages cut, lengthened or with a changed byte, one of `every`.
 pub(crate) fn cases(every: usize) -> Vec<Case> {
     let types = types();
     let mut random = Random(20_261_125);
@@ -65,7 +65,7 @@ pub(crate) fn cases(every: usize) -> Vec<Case> {
     whole.chain(damaged).collect()
 }
 
-/// Lengths that no message could hold, and messages within each other without end.
+/// Lengths that no message could hold, and endlessly nested messages.
 pub(crate) fn hostile() -> Vec<Case> {
     let types = types();
     let begun = |name: &str| types.fingerprint(name).unwrap().0.to_be_bytes().to_vec();
@@ -114,7 +114,7 @@ pub(crate) fn hostile() -> Vec<Case> {
     found
 }
 
-/// The message that each program makes member by member when it is told `fields`.
+/// The message that each program makes member by member upon the line `fields`.
 pub(crate) fn fields() -> Vec<u8> {
     let types = types();
     let load = |small: i8, text: &str| {
@@ -141,7 +141,7 @@ pub(crate) fn fields() -> Vec<u8> {
     types.encode(&value).unwrap()
 }
 
-/// Numbers that are the same every time.
+/// A random number generator with the same sequence every time.
 struct Random(u64);
 
 impl Random {
@@ -172,7 +172,7 @@ impl Random {
                     Dimension::Variable { member } => value[member].as_u64().unwrap() as usize,
                 });
                 let sizes: Vec<usize> = sizes.collect();
-                // As a message is told in JSON: no rows where nothing is in them.
+                // As in the JSON of a message: no rows if a row holds nothing.
                 if sizes.contains(&0) {
                     json!([])
                 } else {

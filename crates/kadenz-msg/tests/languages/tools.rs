@@ -7,7 +7,7 @@ use kadenz_msg::generate::{self, Language};
 use kadenz_msg::types::Types;
 use tempfile::TempDir;
 
-/// Whether a program is there; otherwise the test is named as skipped.
+/// Whether a program exists; otherwise reports the test as skipped.
 pub(crate) fn has(test: &str, program: &Path, arguments: &[&str], remedy: &str) -> bool {
     let found = Command::new(program).args(arguments).output();
     if found.is_ok_and(|it| it.status.success()) {
@@ -42,7 +42,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
     folder.join(name)
 }
 
-/// The code for types, in a folder that goes when the test ends.
+/// The code for types, in a folder that is removed when the test ends.
 pub(crate) fn code(types: &Types, language: Language) -> TempDir {
     let folder = tempfile::tempdir().unwrap();
     for file in generate::generate(types, language).unwrap().files {
@@ -53,7 +53,7 @@ pub(crate) fn code(types: &Types, language: Language) -> TempDir {
     folder
 }
 
-/// What a program prints that ends well; in `folder`, with `input`.
+/// The output of a program that must succeed, run in `folder` with `input`.
 pub(crate) fn output(command: &mut Command, folder: &Path, input: &str) -> String {
     let given = folder.join("given");
     std::fs::write(&given, input).unwrap();
@@ -67,7 +67,7 @@ pub(crate) fn output(command: &mut Command, folder: &Path, input: &str) -> Strin
     said
 }
 
-/// What the package for Java has of a message.
+/// The interface of messages from the Java package.
 const INTERFACE: &str = concat!(
     env!("CARGO_MANIFEST_DIR"),
     "/../../bindings/java/java/kadenz/Message.java"
@@ -96,14 +96,14 @@ pub(crate) fn java_text(test: &str, types: &Types, name: &str, text: &str) -> Op
     Some(folder)
 }
 
-/// A program out of lines of the page.
+/// A program made of lines of the page.
 pub(crate) fn main_of_java(lines: &str) -> String {
     format!(
         "public class Shown {{ public static void main(String[] none) {{\n{lines}\nfor (byte it : bytes) System.out.printf(\"%02x\", it);\n}} }}\n"
     )
 }
 
-/// A program out of lines of the page, in C or C++, whose message is at `buffer`, `size` bytes long.
+/// A program in C or C++ made of lines of the page, with a message of `size` bytes at `buffer`.
 pub(crate) fn main_of_c(lines: &str) -> String {
     let (head, body): (Vec<&str>, Vec<&str>) = lines.lines().partition(|it| it.starts_with('#'));
     let print =
@@ -115,7 +115,7 @@ pub(crate) fn main_of_c(lines: &str) -> String {
     )
 }
 
-/// A program in C or C++ that warns of nothing, and stops where it does what is not defined.
+/// Compiles a program in C or C++, without warnings, which stops at undefined behaviour.
 pub(crate) fn sanitized(
     test: &str,
     compiler: &str,
@@ -142,7 +142,7 @@ pub(crate) fn sanitized(
     Some(folder.join("it"))
 }
 
-/// A file `types.inc` that names all types to a macro, and `all.inc` that includes their headers.
+/// Writes `types.inc`, which passes all types to a macro, and `all.inc`, which includes their headers.
 pub(crate) fn list(types: &Types, folder: &Path, separator: &str, extension: &str) {
     let mut named = String::new();
     let mut included = String::new();

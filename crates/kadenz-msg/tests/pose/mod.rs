@@ -1,4 +1,4 @@
-//! A message as a program would have it from `kadenz msg gen`, and one of another type.
+//! A message in the form that `kadenz msg gen` writes, and one of another type.
 #![allow(dead_code, unreachable_pub, reason = "not every test needs all of it")]
 
 use kadenz_msg::codec::{DecodeError, EncodeError, Reader, Writer};

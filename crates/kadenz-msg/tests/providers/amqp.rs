@@ -17,13 +17,13 @@ use crate::outside::{Program, beside, python, skip};
 use crate::promises::{Open, promises};
 use crate::unique;
 
-/// Where Debian puts the server itself; the program in the path asks for its own user.
+/// The path of the server in Debian; the program in PATH requires the user of RabbitMQ.
 const SERVER: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
 
 /// A broker of one test, on loopback alone.
 struct Broker {
     port: u16,
-    /// The port of Erlang's register of names, which starts by itself.
+    /// The port of epmd, Erlang's name server, which starts by itself.
     register: u16,
     server: Child,
     _folder: tempfile::TempDir,
@@ -73,7 +73,7 @@ impl Broker {
         Some(broker)
     }
 
-    /// A bus of its own on the broker.
+    /// A bus on the broker that no other test uses.
     fn bus(&self, query: &str) -> Amqp {
         let exchange = unique();
         let url = format!("amqp://127.0.0.1:{}?exchange={exchange}{query}", self.port);
@@ -86,7 +86,7 @@ impl Drop for Broker {
         let group = format!("-{}", self.server.id());
         let _ = Command::new("kill").args(["-KILL", "--", &group]).status();
         let _ = self.server.wait();
-        // The names' daemon refuses to go until it has noticed that the broker is gone.
+        // epmd refuses to end until it has noticed that the broker is gone.
         let register = self.register.to_string();
         for _ in 0..50 {
             let mut epmd = Command::new("epmd");
@@ -100,7 +100,7 @@ impl Drop for Broker {
     }
 }
 
-/// One after another, as starting a broker takes many seconds.
+/// All tests in sequence, because a broker takes many seconds to start.
 #[test]
 fn a_broker_keeps_its_promises_and_carries_messages_of_others() {
     let test = "a_broker_keeps_its_promises_and_carries_messages_of_others";
@@ -112,7 +112,7 @@ fn a_broker_keeps_its_promises_and_carries_messages_of_others() {
         Box::new(move || Arc::clone(&bus) as Arc<dyn Provider>)
     });
     what_a_full_queue_drops_is_counted(&broker);
-    what_the_broker_refuses_is_told(&broker);
+    what_the_broker_refuses_is_named(&broker);
     pika_takes_part(test, &broker);
 }
 
@@ -130,7 +130,7 @@ fn what_a_full_queue_drops_is_counted(broker: &Broker) {
             Err(_) => thread::sleep(Duration::from_millis(5)),
         }
     }
-    // Of what was dropped before the last message, each is counted.
+    // Each message that was dropped before the last one is counted.
     let mut taken = 0;
     let end = clock::now() + Duration::from_secs(10);
     while taken + (inlet.counters().overrun as usize) < sent {
@@ -147,8 +147,8 @@ fn what_a_full_queue_drops_is_counted(broker: &Broker) {
     assert!(inlet.counters().overrun > 0 && taken > 0);
 }
 
-fn what_the_broker_refuses_is_told(broker: &Broker) {
-    for (query, told) in [("&vhost=none", "vhost"), ("&user=nobody", "log")] {
+fn what_the_broker_refuses_is_named(broker: &Broker) {
+    for (query, told) in [("&vhost=none", "vhost"), ("&user=unknown", "log")] {
         let bus = broker.bus(query);
         let error = bus.outlet().unwrap_err();
         assert!(error.to_string().contains(told), "{error}");

@@ -20,7 +20,7 @@ use crate::outside::{Program, beside, skip};
 use crate::promises::{Open, promises};
 use crate::unique;
 
-/// A domain that most probably nobody else uses; its ports are below those that systems give away.
+/// A domain that other programs most probably do not use, with ports below the ephemeral ones.
 fn domain() -> u16 {
     static NEXT: AtomicU16 = AtomicU16::new(0);
     let number = NEXT.fetch_add(1, Ordering::Relaxed);
@@ -32,7 +32,7 @@ fn open(url: &str) -> Dds {
     Dds::open(&Address::parse(url).unwrap()).unwrap()
 }
 
-/// A name of a bus of its own; DDS allows no hyphens.
+/// The name of a bus that no other test uses; DDS allows no hyphens.
 fn bus() -> String {
     unique().replace('-', "_")
 }
@@ -53,13 +53,13 @@ fn dds_keeps_its_promises_with_best_effort() {
     promises(|| fresh("&reliability=best_effort"));
 }
 
-/// Cyclone DDS on loopback, which has no multicast: it asks the first participants of the host.
+/// Settings of Cyclone DDS on loopback without multicast: it addresses the first participants of the host.
 const CYCLONE_ON_LOOPBACK: &str = "<CycloneDDS><Domain><General>\
     <Interfaces><NetworkInterface name=\"lo\"/></Interfaces><AllowMulticast>false</AllowMulticast>\
     </General><Discovery><ParticipantIndex>auto</ParticipantIndex>\
     <Peers><Peer Address=\"127.0.0.1\"/></Peers></Discovery></Domain></CycloneDDS>";
 
-/// Another program, made of the type's IDL and Cyclone DDS.
+/// Compiles a program of Cyclone DDS from the type's IDL.
 fn cyclone_end(test: &str, folder: &Path) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let idl = here.join("../../docs/schema/kadenz.idl");
@@ -122,7 +122,7 @@ fn hears_both_lengths_and_is_heard(bus: &Dds, other: &Program) {
     {
         assert!(clock::now() < end, "{lines:?}");
         let to = channel("TO_CYCLONE");
-        // With best effort, nobody promises that there was room.
+        // Best effort does not guarantee that there was room.
         let _ = outlet.publish(&to, &[1, 2, 3]);
         let _ = outlet.publish(&to, &[1; 150_001]);
         thread::sleep(Duration::from_millis(50));
@@ -130,7 +130,7 @@ fn hears_both_lengths_and_is_heard(bus: &Dds, other: &Program) {
     }
 }
 
-/// Bytes that are no message, said to be one.
+/// A serialiser that passes bytes which are no message.
 struct Nonsense;
 
 impl SerializerAdapter<&'static [u8]> for Nonsense {

@@ -1,5 +1,5 @@
-/* A program of Cyclone DDS, by kadenz.idl alone: publishes to FROM_CYCLONE and prints what comes.
-   Arguments: domain, topic, "reliable" or "best_effort". Ends with its standard input. */
+/* A program of Cyclone DDS, by kadenz.idl alone: publishes to FROM_CYCLONE and prints what it receives.
+   Arguments: domain, topic, "reliable" or "best_effort". Ends when its standard input closes. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-//! Outlets and inlets as the promises use them.
+//! Outlets and inlets for the tests of the promises.
 
 use std::net::TcpListener;
 use std::time::Duration;
@@ -8,13 +8,13 @@ use kadenz_msg::channel::{Channel, Pattern};
 use kadenz_msg::provider::{Inlet, More, Outlet, Provider, Wait};
 use kadenz_rt::clock;
 
-/// What messages begin with by which an outlet and an inlet find out that they have found each other.
+/// The beginning of the messages by which an outlet and an inlet verify their connection.
 const MARK: &[u8] = b"JOIN!";
 
-/// No wait of a test is longer.
+/// The longest wait of a test.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// What arrived, copied.
+/// A copy of a received message.
 #[derive(Debug, Clone)]
 pub(crate) struct Taken {
     pub(crate) channel: String,
@@ -38,7 +38,7 @@ pub(crate) fn inlet(provider: &dyn Provider, patterns: &[&str]) -> Box<dyn Inlet
     inlet
 }
 
-/// An outlet and an inlet that have found each other on these channels.
+/// A connected outlet and inlet on these channels.
 pub(crate) fn joined(
     provider: &dyn Provider,
     channels: &[&str],
@@ -49,7 +49,7 @@ pub(crate) fn joined(
     (outlet, inlet)
 }
 
-/// Publishes to these channels until every one of the inlets has received something of it.
+/// Publishes to these channels until every inlet has received a message of each.
 pub(crate) fn until_joined(
     outlet: &mut dyn Outlet,
     inlets: &mut [&mut dyn Inlet],
@@ -72,7 +72,7 @@ pub(crate) fn until_joined(
     }
 }
 
-/// What comes within one wait; errors count as nothing, as a bus takes them.
+/// The messages of one wait; an error counts as no message, as in a bus.
 pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
     let mut all = Vec::new();
     let end = clock::now() + span;
@@ -91,7 +91,7 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
     all
 }
 
-/// Waits for that many messages that are no marks of joining.
+/// Waits for `count` messages that are no marks of joining.
 pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<Taken> {
     let mut all = Vec::new();
     let end = clock::now() + PATIENCE;

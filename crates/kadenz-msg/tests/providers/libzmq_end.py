@@ -1,7 +1,7 @@
-"""libzmq's end of the tests of zmq://, through pyzmq.
+"""The libzmq side of the tests of zmq://, through pyzmq.
 
-python libzmq_end.py publish ADDRESS   binds; publishes until standard input is closed
-python libzmq_end.py subscribe ADDRESS connects; prints what it gets of ARM, one line a message
+python libzmq_end.py publish ADDRESS   binds; publishes until its standard input closes
+python libzmq_end.py subscribe ADDRESS connects; prints the messages of ARM, one line per message
 """
 
 import sys
@@ -20,7 +20,7 @@ if action == "publish":
     count = 0
     while not ended.wait(0.01):
         socket.send_multipart([b"ARM_LEFT", b"%d" % count])
-        socket.send_multipart([b"LEG", b"nobody wants it"])
+        socket.send_multipart([b"LEG", b"unwanted"])
         socket.send_multipart([b"ARM_LARGE", b"x" * 1_000_000])
         socket.send_multipart([b"ARM_EMPTY", b""])
         count += 1

@@ -1,4 +1,4 @@
-//! What a user can rely on with every provider: the same promises, tried on each.
+//! The promises of all providers: the same tests run on each.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on fails")]
 
 #[cfg(unix)]

@@ -1,4 +1,4 @@
-//! Programs that we did not write.
+//! Foreign programs.
 
 use std::io::{BufRead as _, BufReader};
 use std::path::{Path, PathBuf};
@@ -6,8 +6,8 @@ use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, sync_channel};
 use std::thread;
 
-/// Names a test as skipped, or fails it where nothing may be.
-#[allow(clippy::print_stderr, reason = "who runs the tests must see it")]
+/// Reports a test as skipped; fails where nothing may be skipped.
+#[allow(clippy::print_stderr, reason = "a skipped test says so")]
 pub(crate) fn skip(test: &str, what: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none(),
@@ -16,7 +16,7 @@ pub(crate) fn skip(test: &str, what: &str) {
     eprintln!("skipped: {test}: {what}");
 }
 
-/// A Python that has a module, or `None` after the test was named as skipped.
+/// A Python that has a module; reports a skipped test and returns `None` where there is none.
 pub(crate) fn python(test: &str, module: &str, how: &str) -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let all = named.into_iter().chain([PathBuf::from("/usr/bin/python3")]);
@@ -49,14 +49,14 @@ impl Program {
         let (sender, lines) = sync_channel(10_000);
         thread::spawn(move || {
             for line in output.lines().map_while(Result::ok) {
-                // Nobody reads more lines than fit.
+                // No test reads more lines than fit.
                 let _ = sender.try_send(line);
             }
         });
         Self { child, lines }
     }
 
-    /// What it has printed since the last call.
+    /// The lines that the program has printed since the last call.
     pub(crate) fn lines(&self) -> Vec<String> {
         self.lines.try_iter().collect()
     }

@@ -1,6 +1,6 @@
-"""pika's end of the tests of amqp://.
+"""The pika side of the tests of amqp://.
 
-python pika_end.py PORT EXCHANGE  publishes to FROM_PIKA and prints what comes on TO_PIKA
+python pika_end.py PORT EXCHANGE  publishes to FROM_PIKA and prints the messages of TO_PIKA
 """
 
 import sys

@@ -1,4 +1,4 @@
-//! What every provider promises, tried on one.
+//! Tests of the promises of every provider, for one provider.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use crate::ends::{Taken, channel, collect, inlet, is_mark, joined, look, until_j
 /// Opens one more handle of the same bus, as another program would.
 pub(crate) type Open = Box<dyn Fn() -> Arc<dyn Provider>>;
 
-/// A promise, by the name of what it says.
+/// A promise in words, with its test.
 type Promise = (&'static str, fn(&Open));
 
 const PROMISES: &[Promise] = &[
@@ -50,7 +50,7 @@ const PROMISES: &[Promise] = &[
     ("what a slow inlet loses is counted or refused", slow_inlet),
 ];
 
-/// Tries every promise, each on a bus of its own, and says which was broken.
+/// Tests every promise on a bus of its own; a failure names the broken promise.
 pub(crate) fn promises(fresh: impl Fn() -> Open) {
     for (name, promise) in PROMISES {
         let open = fresh();
@@ -120,7 +120,7 @@ fn in_order(open: &Open) {
     sequences_step_by_one(&taken);
 }
 
-/// Where a provider counts, its numbers of one sender (and channel) go up by one.
+/// Asserts that the sequence numbers of one sender (and channel) go up by one, where the provider has any.
 fn sequences_step_by_one(taken: &[Taken]) {
     let key = |taken: &Taken| {
         let sequence = taken.sequence?;
@@ -145,7 +145,7 @@ fn patterns(open: &Open) {
     let mut inlet = inlet(&*provider, &["ARM_(LEFT|RIGHT)", "robot/head-1"]);
     let wanted = ["ARM_LEFT", "ARM_RIGHT", "robot/head-1"];
     for name in wanted {
-        // Providers that make something for every channel may lose the first ones of it.
+        // Providers with resources per channel may lose the first messages of a channel.
         reach(&mut *outlet, &mut *inlet, name);
     }
     for name in [
@@ -168,7 +168,7 @@ fn patterns(open: &Open) {
     assert_eq!(names, wanted);
 }
 
-/// Publishes to a channel until one of it arrives.
+/// Publishes to a channel until a message of it arrives.
 fn reach(outlet: &mut dyn kadenz_msg::provider::Outlet, inlet: &mut dyn Inlet, name: &str) {
     let end = clock::now() + Duration::from_secs(10);
     while clock::now() < end {
@@ -206,8 +206,10 @@ fn two_senders(open: &Open) {
     }
     let taken = collect(&mut *inlet, 16);
     sequences_step_by_one(&taken);
-    let [one, two] = [1, 2].map(|who| {
-        let of_it = taken.iter().filter(move |taken| taken.payload[0] == who);
+    let [one, two] = [1, 2].map(|outlet_byte| {
+        let of_it = taken
+            .iter()
+            .filter(move |taken| taken.payload[0] == outlet_byte);
         let of_it: Vec<&Taken> = of_it.collect();
         let sender = of_it[0].sender;
         assert!(of_it.iter().all(|taken| taken.sender == sender));
@@ -250,7 +252,7 @@ fn waker(open: &Open) {
     thread.join().unwrap();
 }
 
-/// Waits for long, without being confused by the provider's own traffic.
+/// Waits for messages or the waker; the provider's own traffic does not end the wait.
 fn woken(inlet: &mut dyn Inlet) -> Received {
     let end = clock::now() + Duration::from_secs(10);
     while clock::now() < end {
@@ -296,7 +298,7 @@ fn restarts(open: &Open) {
     until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
     drop(inlet);
     for _ in 0..100 {
-        outlet.publish(&channel("A"), b"nobody hears it").unwrap();
+        outlet.publish(&channel("A"), b"no inlet hears it").unwrap();
     }
     let mut inlet = crate::ends::inlet(&*provider, &["A"]);
     until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
@@ -360,13 +362,13 @@ fn no_allocation(open: &Open) {
         }
         taken
     };
-    // Round all places that keep memory for a message.
+    // One round through all slots that keep memory for a message.
     both(1500);
     let allocations = allocation_counter::measure(|| assert!(both(100) > 0));
     assert_eq!(allocations.count_total, 0, "for 100 messages");
 }
 
-/// Sends far more than fits while nobody takes it.
+/// Sends far more than fits while the inlet takes nothing.
 fn slow_inlet(open: &Open) {
     let provider = open();
     let guarantees = provider.guarantees();
@@ -389,7 +391,7 @@ fn slow_inlet(open: &Open) {
     if guarantees.loss == Loss::None {
         assert_eq!(taken, sent, "{account}");
     } else if guarantees.loss == Loss::WhenSlow {
-        // Of losses at the very end only a later message can tell.
+        // Only a later message shows losses at the very end.
         assert!(taken + overrun <= sent, "{account}");
         reach(&mut *outlet, &mut *inlet, "A");
         let overrun = inlet.counters().overrun as usize;
@@ -400,7 +402,7 @@ fn slow_inlet(open: &Open) {
     }
 }
 
-/// Takes what is left of finding each other.
+/// Takes the remaining marks of joining.
 fn drain(inlet: &mut dyn Inlet) {
     loop {
         let taken = look(inlet, Duration::from_millis(100));

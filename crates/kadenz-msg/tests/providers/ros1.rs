@@ -26,7 +26,7 @@ pub(crate) struct Master {
     _logs: tempfile::TempDir,
 }
 
-/// Python of the system, which has ROS's modules, or `None` after the test was named as skipped.
+/// Whether the system's Python has ROS's modules; reports a skipped test and returns `None` if not.
 pub(crate) fn ros(test: &str) -> Option<()> {
     let import = "import rosmaster, rospy, std_msgs.msg";
     let output = Command::new("/usr/bin/python3")
@@ -68,13 +68,13 @@ pub(crate) fn bus(master: &Master) -> Ros1 {
     bus_with(master, "")
 }
 
-/// With further parameters.
+/// A bus of a master, with further parameters.
 pub(crate) fn bus_with(master: &Master, more: &str) -> Ros1 {
     let url = format!("ros1://127.0.0.1:{}?{STRING}{more}", master.port);
     Ros1::open(&Address::parse(&url).unwrap()).unwrap()
 }
 
-/// rospy's end.
+/// Starts the rospy side with an action.
 pub(crate) fn rospy(master: &Master, action: &str) -> Program {
     let mut command = Command::new("/usr/bin/python3");
     command.arg(beside("rospy_end.py"));
@@ -87,12 +87,12 @@ pub(crate) fn rospy(master: &Master, action: &str) -> Program {
     Program::start(&mut command)
 }
 
-/// Waits until it has printed a line that says this; the line.
+/// Waits until the program has printed a line that contains `what`; returns the line.
 pub(crate) fn until_said(program: &Program, what: &str) -> String {
     until_all_said(program, &[what]).remove(0)
 }
 
-/// The same for several, none of which is said in the line of another.
+/// The same for several texts in different lines.
 pub(crate) fn until_all_said(program: &Program, whats: &[&str]) -> Vec<String> {
     let end = clock::now() + Duration::from_secs(20);
     let mut all = Vec::new();
@@ -131,7 +131,7 @@ fn what_rospy_publishes_is_received_by_name_and_by_pattern() {
         let mut inlet = inlet(&bus(&master), &[pattern]);
         let taken = collect(&mut *inlet, 3);
         assert_eq!(taken[0].channel, "robot/chatter");
-        // A string as ROS serialises it: its length, and its letters.
+        // A string in ROS's serialisation: its length, and its letters.
         assert_eq!(taken[0].payload, b"\x05\0\0\0hello");
     }
 }

@@ -1,4 +1,4 @@
-//! Latched topics of `ros1://`, with rospy and with ourselves.
+//! Latched topics of `ros1://`, with rospy and within Kadenz.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -85,8 +85,8 @@ fn a_latched_message_is_longer_than_a_queue() {
 }
 
 #[test]
-fn who_comes_while_messages_go_gets_the_last_one_and_all_after_it() {
-    let Some(()) = ros("who_comes_while_messages_go_gets_the_last_one_and_all_after_it") else {
+fn a_late_subscriber_gets_the_last_message_and_all_after_it() {
+    let Some(()) = ros("a_late_subscriber_gets_the_last_message_and_all_after_it") else {
         return;
     };
     let master = master();

@@ -13,7 +13,7 @@ use crate::ros1::{bus, master_at, ros, rospy, until_said};
 
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Waits until this payload comes.
+/// Waits until a message with this payload arrives.
 fn until_heard(inlet: &mut dyn Inlet, payload: &[u8]) {
     let end = clock::now() + PATIENCE;
     loop {
@@ -25,7 +25,7 @@ fn until_heard(inlet: &mut dyn Inlet, payload: &[u8]) {
     }
 }
 
-/// Publishes until rospy has heard it.
+/// Publishes a string until rospy has received it.
 fn until_rospy_hears(outlet: &mut dyn Outlet, rospy: &Program, said: &str) {
     let end = clock::now() + PATIENCE;
     let payload = [&(said.len() as u32).to_le_bytes(), said.as_bytes()].concat();
@@ -46,7 +46,7 @@ fn a_master_that_starts_again_learns_of_all_and_connections_stay() {
     let mut outlet = old.outlet().unwrap();
     let mut inlet = inlet(&old, &["robot/chatter"]);
     until_joined(&mut *outlet, &mut [&mut *inlet], &["robot/chatter"]);
-    // Nodes of ROS itself do not register again; they still send.
+    // ROS's own nodes do not register again, and still send.
     let _rospy = rospy(&first, "publish");
     until_heard(&mut *inlet, b"\x05\0\0\0hello");
 
@@ -66,7 +66,7 @@ fn a_master_that_starts_again_learns_of_all_and_connections_stay() {
     until_joined(&mut *new_outlet, &mut [&mut *inlet], &["robot/chatter"]);
     outlet.publish(&name, b"still here").unwrap();
     until_heard(&mut *inlet, b"still here");
-    // More than those that the new master names.
+    // The inlet also hears publishers that the new master does not name.
     look(&mut *inlet, Duration::from_millis(10));
     until_heard(&mut *inlet, b"\x05\0\0\0hello");
     outlet.publish(&channel("robot/new"), b"").unwrap();
@@ -84,7 +84,7 @@ fn a_channel_that_is_new_after_a_restart_hides_none_that_the_master_forgot() {
     outlet.publish(&channel("robot/chatter"), b"").unwrap();
     drop(first);
     let second = master_at(port);
-    // The master knows the node from then on, whether or not the node has noticed by then.
+    // The new master knows the node from here on, even if the node has not yet noticed the restart.
     outlet.publish(&channel("robot/new"), b"").unwrap();
     let subscriber = rospy(&second, "subscribe");
     until_rospy_hears(&mut *outlet, &subscriber, "forgotten");

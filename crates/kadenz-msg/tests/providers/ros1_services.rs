@@ -12,7 +12,7 @@ fn level() -> ServiceType {
     ServiceType::new("roscpp/SetLoggerLevel", "51da076440d78ca1684d36c868df61ea")
 }
 
-/// Two strings as ROS serialises them.
+/// Two strings in ROS's serialisation.
 fn texts(texts: [&str; 2]) -> Vec<u8> {
     let texts = texts.map(|it| [&(it.len() as u32).to_le_bytes(), it.as_bytes()].concat());
     texts.concat()
@@ -40,7 +40,7 @@ fn rospy_s_services_are_called_and_tell_their_type_and_failure() {
     };
     assert!(reason.contains("no such logger"), "{reason}");
     client.call(&texts(["arm", "Error"]), SOON).unwrap();
-    // Every node of rospy offers this one. Its answer: how many loggers, and for each its name and level.
+    // Every node of rospy offers this service, which answers with the number of loggers and the name and level of each.
     let loggers = "rospy_end_serve/get_loggers";
     let mut client = bus.service_client(loggers, "32e97e85527d4678a8f9279894bb64b0");
     let answer = client.call(&[], SOON).unwrap();

@@ -1,4 +1,4 @@
-//! What servers and clients of a service may say to ours, by a master of our own that says where they are.
+//! Faulty servers and clients of services, which a fake master announces to the clients and servers of Kadenz.
 
 use std::io::{Read as _, Write as _};
 use std::net::{Shutdown, TcpListener, TcpStream};
@@ -12,8 +12,7 @@ use kadenz_msg::provider::ros1::{Ros1, ServiceClient, ServiceError, ServiceServe
 
 const SOON: Duration = Duration::from_secs(10);
 
-/// A master that answers whatever it is asked with the place of one service, or else with where a service was
-/// registered last.
+/// A fake master that answers every call with the URI of `service`, or else with the last registered URI.
 fn master(service: Option<u16>) -> (Ros1, u16) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -35,7 +34,7 @@ fn answer(mut stream: TcpStream, uri: &Mutex<String>) {
     let (mut heard, mut room) = (String::new(), [0; 4096]);
     while !heard.contains("</methodCall>") {
         match stream.read(&mut room) {
-            // Who only looks for its own address says nothing.
+            // A client that only determines its own address sends nothing.
             Ok(0) | Err(_) => return,
             Ok(count) => heard.push_str(std::str::from_utf8(&room[..count]).unwrap()),
         }
@@ -48,7 +47,7 @@ fn answer(mut stream: TcpStream, uri: &Mutex<String>) {
         "<methodResponse><params><param><value><array><data><value><i4>1</i4></value>\
          <value></value><value>{uri}</value></data></array></value></param></params></methodResponse>"
     );
-    // Who asked may have gone.
+    // The caller may have gone.
     let _ = write!(stream, "HTTP/1.0 200 OK\r\n\r\n{body}");
 }
 
@@ -58,7 +57,7 @@ fn header(fields: &[&str]) -> Vec<u8> {
     counted(&fields.concat())
 }
 
-/// The header that comes next.
+/// Reads the next header.
 fn read_header(stream: &mut TcpStream) -> Vec<u8> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).unwrap();
@@ -67,7 +66,8 @@ fn read_header(stream: &mut TcpStream) -> Vec<u8> {
     fields
 }
 
-/// A client of a server that reads the header, and then says that and ends, or stays where it is silent.
+/// A client of a fake server that reads the header and sends `says`, and then ends, or stays connected if `stays` is
+/// set.
 fn client_of(says: &[&[u8]], stays: bool) -> ServiceClient {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port();
@@ -83,7 +83,7 @@ fn client_of(says: &[&[u8]], stays: bool) -> ServiceClient {
                 continue;
             }
             stream.shutdown(Shutdown::Write).unwrap();
-            // Until the client has gone, too.
+            // Wait until the client has gone, too.
             let _ = stream.read_to_end(&mut Vec::new());
         }
     });
@@ -191,7 +191,7 @@ fn a_function_that_panics_or_says_too_much_fails_that_call_alone() {
     assert!(matches!(long, Err(ServiceError::TooLong { .. })));
 }
 
-/// A connection with the service, found as our client would find it.
+/// A connection to the service, looked up as a client of Kadenz does.
 fn connect(master: u16) -> TcpStream {
     let mut stream = TcpStream::connect(("127.0.0.1", master)).unwrap();
     stream.write_all(b"</methodCall>").unwrap();
@@ -235,11 +235,11 @@ fn whatever_a_client_says_the_others_are_served() {
 }
 
 #[test]
-fn more_silent_clients_than_seats_keep_nobody_out() {
+fn more_silent_clients_than_slots_keep_no_client_out() {
     let (ros, port) = master(None);
     let _server = offer(&ros, 1, |request| Ok(request.to_vec()));
     let silent: Vec<_> = (0..300).map(|_| connect(port)).collect();
-    // Once the first ones are no newcomers any more.
+    // Wait until the server no longer protects the first clients as newcomers.
     thread::sleep(Duration::from_millis(150));
     let mut client = ros.service_client("/a", "abc");
     assert_eq!(client.call(b"x", SOON).unwrap(), b"x");

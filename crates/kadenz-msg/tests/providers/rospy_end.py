@@ -1,8 +1,8 @@
-"""rospy's end of the tests of ros1://.
+"""The rospy side of the tests of ros1://.
 
-python rospy_end.py publish         publishes "hello" to /robot/chatter until it is killed
-python rospy_end.py latch           publishes "kept" to /robot/chatter once, latched, and says so
-python rospy_end.py subscribe       prints what comes on /robot/chatter
+python rospy_end.py publish         publishes "hello" to /robot/chatter until a signal kills it
+python rospy_end.py latch           publishes "kept" to /robot/chatter once, latched, and prints a line
+python rospy_end.py subscribe       prints the messages of /robot/chatter
 python rospy_end.py connections     prints the same, and whether its publisher latches
 python rospy_end.py serve           offers /robot/level, which fails for the logger "none"
 python rospy_end.py call [LEVEL..]  calls /robot/level, once for each level, over one connection

@@ -27,7 +27,7 @@ fn shared_memory_keeps_its_promises_to_those_that_poll() {
     promises(|| fresh("?wait=poll"));
 }
 
-/// Says to a child process of this test which bus it is to leave without closing it.
+/// The environment variable with the bus that a child process of this test opens and does not close.
 const BUS_OF_THE_KILLED: &str = "KADENZ_TEST_KILLED_BUS";
 
 #[test]
@@ -37,7 +37,7 @@ fn what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on() {
     }
     let url = format!("shm://{}?inlets=2&outlets=2", unique());
     let address = Address::parse(&url).unwrap();
-    // More often than there are places for outlets and inlets.
+    // More kills than the bus has slots for outlets and inlets.
     for _ in 0..4 {
         let test = "shm::what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on";
         let mut child = Command::new(std::env::current_exe().unwrap())

@@ -63,7 +63,7 @@ fn a_server_that_goes_and_comes_is_found_again() {
 }
 
 #[test]
-fn who_does_not_read_loses_and_holds_nobody_up() {
+fn a_client_that_does_not_read_loses_and_delays_no_other() {
     let server = server(0);
     let bus = client(&server);
     let (mut outlet, mut quick) = joined(&bus, &["A"]);
@@ -81,23 +81,23 @@ fn who_does_not_read_loses_and_holds_nobody_up() {
 }
 
 #[test]
-fn a_stranger_is_hung_up_on_and_counted() {
+fn an_unknown_client_is_disconnected_and_counted() {
     let server = server(0);
-    let mut stranger = TcpStream::connect(server.address()).unwrap();
-    stranger
+    let mut unknown = TcpStream::connect(server.address()).unwrap();
+    unknown
         .set_read_timeout(Some(Duration::from_secs(10)))
         .unwrap();
-    stranger.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
+    unknown.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut said = Vec::new();
-    // The end may come as a reset, for what was sent was not all read.
-    let _ = stranger.read_to_end(&mut said);
+    // The connection may end with a reset, since the server has not read all bytes.
+    let _ = unknown.read_to_end(&mut said);
     assert_eq!(said, b"\x28\x76\x17\xfa\0\0\x01\0");
     assert_eq!(server.counters().refused, 1);
     assert!(client(&server).outlet().is_ok());
 }
 
 #[test]
-fn no_server_is_told_with_the_way_to_one() {
+fn without_a_server_the_error_says_how_to_start_one() {
     let gone = server(0).address();
     let url = format!("tcpq://{gone}");
     let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();

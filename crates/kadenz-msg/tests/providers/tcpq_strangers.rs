@@ -1,4 +1,4 @@
-//! Clients of a `tcpq://` server that mean it no good, beside honest ones.
+//! Faulty and hostile clients of a `tcpq://` server, beside honest ones.
 
 use std::io::{ErrorKind, Read as _, Write as _};
 use std::net::TcpStream;
@@ -16,7 +16,7 @@ use kadenz_rt::clock;
 
 use crate::ends::{channel, collect, joined};
 
-/// Long enough for any machine; whatever takes it hangs.
+/// Longer than any machine needs; an operation that takes longer hangs.
 const PATIENCE: Duration = Duration::from_secs(20);
 
 fn serve(options: &ServerOptions) -> TcpqServer {
@@ -28,10 +28,10 @@ fn serve(options: &ServerOptions) -> TcpqServer {
 }
 
 fn connect(server: &TcpqServer) -> TcpStream {
-    let stranger = TcpStream::connect(server.address()).unwrap();
-    stranger.set_read_timeout(Some(PATIENCE)).unwrap();
-    stranger.set_write_timeout(Some(PATIENCE)).unwrap();
-    stranger
+    let stream = TcpStream::connect(server.address()).unwrap();
+    stream.set_read_timeout(Some(PATIENCE)).unwrap();
+    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream
 }
 
 fn greeted(server: &TcpqServer) -> TcpStream {
@@ -46,13 +46,13 @@ fn subscribed(server: &TcpqServer, patterns: &[&str]) -> TcpStream {
     for pattern in patterns {
         push_subscription(&mut words, pattern, true).unwrap();
     }
-    // Who is hung up on in the middle finds out when it reads.
+    // A client that is disconnected meanwhile notices it when it reads.
     let _ = client.write_all(&words);
     client
 }
 
-/// Whether the server hung up on it, within patience.
-fn is_hung_up_on(client: &mut TcpStream) -> bool {
+/// Whether the server closes the connection within the client's read timeout.
+fn is_disconnected(client: &mut TcpStream) -> bool {
     let mut room = [0; 4096];
     loop {
         match client.read(&mut room) {
@@ -66,7 +66,7 @@ fn is_hung_up_on(client: &mut TcpStream) -> bool {
     }
 }
 
-/// Two honest clients reach each other.
+/// Asserts that two honest clients reach each other.
 fn assert_served(server: &TcpqServer) {
     let url = format!("tcpq://{}", server.address());
     let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
@@ -75,7 +75,7 @@ fn assert_served(server: &TcpqServer) {
     while collect(&mut *inlet, 1)[0].payload != [7; 5000] {}
 }
 
-/// Waits until something is so.
+/// Waits until a condition holds.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     let end = clock::now() + PATIENCE;
     while !is_so() {
@@ -84,7 +84,7 @@ fn until(what: &str, mut is_so: impl FnMut() -> bool) {
     }
 }
 
-/// So many bytes that come, less a greeting.
+/// Reads `bytes` bytes, without a greeting before them.
 fn message(client: &mut TcpStream, bytes: usize) -> Vec<u8> {
     let mut all = vec![0; bytes];
     client.read_exact(&mut all).unwrap();
@@ -102,7 +102,7 @@ fn header(bytes: usize) -> Header {
 }
 
 #[test]
-fn silent_connections_take_no_seat_from_those_that_greet() {
+fn silent_connections_take_no_slot_from_clients_that_greet() {
     let server = serve(&ServerOptions {
         clients: 8,
         ..ServerOptions::default()
@@ -113,15 +113,15 @@ fn silent_connections_take_no_seat_from_those_that_greet() {
     let mut silent: Vec<_> = (0..100).map(|_| connect(&server)).collect();
     let mut idle: Vec<_> = (0..100).map(|_| greeted(&server)).collect();
     assert_served(&server);
-    assert!(is_hung_up_on(&mut silent[0]) && is_hung_up_on(&mut idle[0]));
+    assert!(is_disconnected(&mut silent[0]) && is_disconnected(&mut idle[0]));
     active
         .set_read_timeout(Some(Duration::from_millis(100)))
         .unwrap();
-    assert!(!is_hung_up_on(&mut active));
+    assert!(!is_disconnected(&mut active));
 }
 
 #[test]
-fn who_does_not_greet_in_time_is_hung_up_on_and_who_greeted_is_not() {
+fn a_client_without_a_greeting_is_disconnected_and_one_that_greeted_is_not() {
     let server = serve(&ServerOptions {
         greeting: Duration::from_millis(200),
         ..ServerOptions::default()
@@ -130,42 +130,42 @@ fn who_does_not_greet_in_time_is_hung_up_on_and_who_greeted_is_not() {
     let mut slow = connect(&server);
     slow.write_all(&greeting(MAGIC_CLIENT)[..7]).unwrap();
     let mut idle = greeted(&server);
-    assert!(is_hung_up_on(&mut silent) && is_hung_up_on(&mut slow));
+    assert!(is_disconnected(&mut silent) && is_disconnected(&mut slow));
     idle.set_read_timeout(Some(Duration::from_millis(300)))
         .unwrap();
-    assert!(!is_hung_up_on(&mut idle));
+    assert!(!is_disconnected(&mut idle));
     assert_eq!(server.counters().refused, 2);
 }
 
 #[test]
 fn expressions_that_take_long_or_many_of_them_are_refused() {
     let server = serve(&ServerOptions::default());
-    assert!(is_hung_up_on(&mut subscribed(
+    assert!(is_disconnected(&mut subscribed(
         &server,
         &["(?:[AB]?){4000}"]
     )));
     let many: Vec<String> = (0..1000).map(|it| format!("[{it}]+x")).collect();
     let many: Vec<&str> = many.iter().map(String::as_str).collect();
-    assert!(is_hung_up_on(&mut subscribed(&server, &many)));
+    assert!(is_disconnected(&mut subscribed(&server, &many)));
     let names: Vec<String> = (0..2000).map(|it| format!("CHANNEL_{it}")).collect();
     let names: Vec<&str> = names.iter().map(String::as_str).collect();
-    assert!(is_hung_up_on(&mut subscribed(&server, &names)));
+    assert!(is_disconnected(&mut subscribed(&server, &names)));
     assert_served(&server);
 }
 
 #[test]
-fn who_has_an_expression_keeps_it_when_there_is_no_room_for_more() {
+fn a_client_keeps_its_expressions_when_there_is_no_room_for_more() {
     let server = serve(&ServerOptions::default());
     let mut honest = subscribed(&server, &["HONES[TY]", "ARM[0-9]", "LEG[0-9]"]);
     until("it is not there", || server.counters().clients == 1);
-    // As many in all as there may be, each of them fewer than the honest one.
+    // All clients together have more expressions than the server allows, and each fewer than the honest one.
     let patterns: Vec<String> = (0..100).map(|it| format!("[X]{{{it}}}")).collect();
     let _greedy: Vec<_> = patterns
         .iter()
         .map(|it| subscribed(&server, &[it]))
         .collect();
-    until("nobody is refused", || server.counters().refused == 39);
-    assert!(is_hung_up_on(&mut subscribed(&server, &["["])));
+    until("no client is refused", || server.counters().refused == 39);
+    assert!(is_disconnected(&mut subscribed(&server, &["["])));
     let header = message_header(&channel("HONEST"), 0);
     honest.write_all(header.bytes()).unwrap();
     assert_eq!(message(&mut honest, header.bytes().len()), header.bytes());
@@ -197,7 +197,7 @@ fn a_pattern_subscribed_to_again_and_again_is_one_and_ends_with_the_last() {
 }
 
 #[test]
-fn who_does_not_read_is_skipped_each_message_is_counted_and_it_is_served_again() {
+fn a_slow_client_is_skipped_each_message_is_counted_and_it_is_served_again() {
     const BYTES: usize = 100_000;
     let server = serve(&ServerOptions::default());
     let mut slow = subscribed(&server, &["BIG"]);
@@ -219,7 +219,7 @@ fn who_does_not_read_is_skipped_each_message_is_counted_and_it_is_served_again()
     for _ in 0..counters.delivered {
         assert_eq!(message(&mut slow, big.len()), big);
     }
-    // What is left in its queue went while it read.
+    // The server has emptied the client's queue while the client read.
     publisher.write_all(&big).unwrap();
     assert_eq!(message(&mut slow, big.len()), big);
     assert_eq!(server.clients()[0].dropped, counters.dropped);
@@ -237,9 +237,9 @@ fn a_message_is_held_once_for_all_that_do_not_read_it() {
         ..options
     });
     let mut slow: Vec<_> = (0..20).map(|_| subscribed(&server, &["BIG"])).collect();
-    until("nobody came", || server.counters().clients == 20);
+    until("not all clients came", || server.counters().clients == 20);
     let mut publisher = greeted(&server);
-    // Subscriptions are heard before it, for they were sent before.
+    // The server reads the subscriptions first, which the clients sent before.
     thread::sleep(Duration::from_millis(100));
     publisher.write_all(header(BYTES).bytes()).unwrap();
     publisher.write_all(&vec![1; BYTES]).unwrap();
@@ -263,7 +263,7 @@ fn a_message_is_held_once_for_all_that_do_not_read_it() {
 }
 
 #[test]
-fn parts_of_messages_without_end_cost_those_who_send_them() {
+fn endless_parts_of_messages_cost_the_clients_that_send_them() {
     const BYTES: usize = 1 << 20;
     let options = ServerOptions {
         longest: BYTES,
@@ -282,7 +282,9 @@ fn parts_of_messages_without_end_cost_those_who_send_them() {
             client
         })
         .collect();
-    until("nobody was hung up on", || server.counters().refused >= 15);
+    until("too few clients were disconnected", || {
+        server.counters().refused >= 15
+    });
     assert_served(&server);
     drop(greedy);
 }
@@ -314,7 +316,7 @@ fn parts_of_messages_that_are_never_completed_give_way_to_one_that_is() {
 }
 
 #[test]
-fn who_is_idle_gives_its_seat_to_a_newcomer_and_who_is_served_does_not() {
+fn an_idle_client_gives_its_slot_to_a_newcomer_and_a_served_one_does_not() {
     const IDLE: Duration = Duration::from_millis(200);
     let server = serve(&ServerOptions {
         clients: 3,
@@ -336,13 +338,13 @@ fn who_is_idle_gives_its_seat_to_a_newcomer_and_who_is_served_does_not() {
         let mut newcomer = subscribed(&server, &["NEW"]);
         round_trip(&mut newcomer, "NEW");
         newcomers.push(newcomer);
-        assert!(is_hung_up_on(quiet));
+        assert!(is_disconnected(quiet));
     }
     round_trip(&mut served, "SERVED");
 }
 
 #[test]
-fn who_floods_does_not_keep_others_from_being_served() {
+fn a_flooding_client_does_not_keep_others_from_being_served() {
     let server = serve(&ServerOptions::default());
     let flood = header(0).bytes().repeat(4000);
     let streams: Vec<_> = (0..4).map(|_| greeted(&server)).collect();

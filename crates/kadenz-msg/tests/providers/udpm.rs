@@ -8,7 +8,7 @@ use kadenz_msg::provider::{Provider, udpm::Udpm};
 
 use crate::promises::{Open, promises};
 
-/// A group of its own for each bus, by its port and, between processes, by its address.
+/// A group per bus, which differs by its port and, between processes, by its address.
 fn fresh(query: &str) -> Open {
     static NEXT: AtomicU16 = AtomicU16::new(7700);
     let port = NEXT.fetch_add(1, Ordering::Relaxed);

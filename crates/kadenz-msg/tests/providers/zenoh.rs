@@ -8,7 +8,7 @@ use kadenz_msg::provider::{Guarantees, Inlet, Outlet, Provider, ProviderError, z
 use crate::ends::free_port;
 use crate::promises::{Open, promises};
 
-/// Outlets of one session and inlets of another one, with the network between.
+/// Outlets of one session and inlets of another, connected over the network.
 #[derive(Debug)]
 struct Two {
     near: Zenoh,
@@ -52,7 +52,7 @@ fn zenoh_keeps_its_promises() {
 }
 
 #[test]
-fn where_nobody_is_the_error_says_where_to_look() {
+fn without_a_peer_the_error_says_where_to_look() {
     let url = format!("zenoh://127.0.0.1:{}?mode=client", free_port());
     let error = Zenoh::open(&Address::parse(&url).unwrap()).unwrap_err();
     assert!(error.remedy.contains("listens"), "{error}");

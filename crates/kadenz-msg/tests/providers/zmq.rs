@@ -19,7 +19,7 @@ use crate::outside::{Program, beside, python};
 use crate::promises::{Open, promises};
 use crate::unique;
 
-/// The bus at that address; as only one program can listen there, every handle is the same one.
+/// The bus at that address; since only one program can listen there, every handle is the same.
 fn bus_at(url: &str) -> Open {
     let bus: Arc<dyn Provider> = Arc::new(Zmq::open(&Address::parse(url).unwrap()).unwrap());
     Box::new(move || Arc::clone(&bus))
@@ -38,13 +38,13 @@ fn zeromq_over_unix_sockets_keeps_its_promises() {
 
 const HOW: &str = "pip install pyzmq, and name that Python in KADENZ_PYTHON";
 
-/// libzmq's end.
+/// Starts the libzmq side.
 fn libzmq(python: &Path, action: &str, place: &str) -> Program {
     let mut command = Command::new(python);
     Program::start(command.arg(beside("libzmq_end.py")).args([action, place]))
 }
 
-/// The address as our URL says it and as libzmq does.
+/// The addresses of a bus, each as a URL of Kadenz and as libzmq's.
 fn places(folder: &Path) -> [(String, String); 2] {
     let port = free_port();
     let path = folder.join("socket");
@@ -107,7 +107,7 @@ fn libzmq_receives_what_is_published_in_two_frames() {
         let expected = ["2 ARM_LEFT 200", "2 ARM 1000000", "2 ARM_RIGHT 0"];
         let end = clock::now() + Duration::from_secs(10);
         let mut lines = Vec::new();
-        // For some while, so that libzmq's heartbeats are answered, or it would hang up.
+        // Goes on for a while, so that the outlet must answer libzmq's heartbeats; libzmq disconnects otherwise.
         let least = clock::now() + Duration::from_millis(500);
         while clock::now() < least || !expected.iter().all(|it| lines.iter().any(|l| l == it)) {
             assert!(clock::now() < end, "{ours}: {lines:?}");
@@ -145,7 +145,7 @@ fn many_programs_publish_to_one_that_listens() {
 }
 
 #[test]
-fn two_programs_cannot_listen_at_one_address_and_are_told_what_to_do() {
+fn two_programs_cannot_listen_at_one_address_and_get_the_remedy() {
     let url = format!("zmq://127.0.0.1:{}", free_port());
     let address = Address::parse(&url).unwrap();
     let first = Zmq::open(&address).unwrap();
@@ -154,7 +154,7 @@ fn two_programs_cannot_listen_at_one_address_and_are_told_what_to_do() {
     assert!(second.remedy.contains("bind=inlet"), "{second}");
 }
 
-/// More silent connections than a listener has seats.
+/// Opens more silent connections than a listener has slots.
 fn silent(port: u16) -> Vec<TcpStream> {
     raise_open_files().unwrap();
     let connect = |_| TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -185,7 +185,7 @@ fn silent_peers_keep_no_subscriber_and_no_publisher_out() {
 }
 
 #[test]
-fn a_subscriber_that_nobody_else_wakes_hangs_up_on_a_silent_peer() {
+fn a_subscriber_without_other_events_disconnects_a_silent_peer() {
     let port = free_port();
     let url = format!("zmq://127.0.0.1:{port}?bind=inlet");
     let listens = Zmq::open(&Address::parse(&url).unwrap()).unwrap();

@@ -20,7 +20,7 @@ fn a_host_s_own_clock_has_no_offset_within_the_bound_which_narrows() {
         }
         assert!(!offsets.restarted);
         smallest = smallest.min(offsets.round_trip_ns);
-        // Half of the shortest round trip, and 700 ppm of the 50 exchanges, each under 10 s.
+        // Half of the shortest round trip, and 700 ppm of the time of 50 exchanges under 10 s each.
         assert!(offsets.monotonic.error_ns <= smallest / 2 + 350_000_000);
     }
 }
@@ -78,15 +78,15 @@ fn stamps_that_cannot_be_and_silence_are_errors_and_what_is_known_stays() {
 }
 
 #[test]
-fn a_stranger_s_stamps_that_cannot_be_make_nothing_forgotten() {
+fn impossible_stamps_of_another_server_make_nothing_forgotten() {
     let bus = bus();
     let honest = bus.serve_clock("arm-pc", Tuning::default()).unwrap();
     let mut clocks = ClockClient::new(&bus, "arm-pc").unwrap();
     clocks.measure(LONG).unwrap();
     let known = clocks.monotonic().at(0);
     drop(honest);
-    // Its monotonic stamps could be, and its wall clock runs backwards.
-    let stranger = bus
+    // The server's monotonic stamps are possible, and its wall clock runs backwards.
+    let impossible = bus
         .serve(
             "KADENZ/CLOCK/arm-pc",
             Tuning::default(),
@@ -103,8 +103,8 @@ fn a_stranger_s_stamps_that_cannot_be_make_nothing_forgotten() {
     let error = clocks.measure(LONG).unwrap_err();
     assert!(matches!(error, ClockError::Impossible(_)), "{error}");
     assert_eq!(clocks.monotonic().at(0), known);
-    drop(stranger);
+    drop(impossible);
     let _other = bus.serve_clock("arm-pc", Tuning::default()).unwrap();
     let offsets = clocks.measure(LONG).unwrap();
-    assert!(offsets.restarted, "another server is told all the same");
+    assert!(offsets.restarted, "another server is reported as a restart");
 }

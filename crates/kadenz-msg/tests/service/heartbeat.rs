@@ -46,7 +46,7 @@ fn nothing_happens_is_none_and_nonsense_on_the_channel_is_passed_over() {
 }
 
 #[test]
-fn who_waits_for_nothing_hears_all_beats_that_wait() {
+fn a_wait_of_zero_takes_all_beats_that_wait() {
     let bus = bus();
     let mut nodes = bus.watch_nodes(&HeartbeatOptions::default()).unwrap();
     let mut hearts = ["arm", "head"].map(|it| bus.heart(it, Duration::from_secs(60)).unwrap());

@@ -1,4 +1,4 @@
-//! What a program may rely on of the services on top of the bus.
+//! The guarantees of the services on top of the bus.
 #![allow(clippy::unwrap_used, reason = "a panic is the answer of a test")]
 
 #[path = "../pose/mod.rs"]
@@ -16,17 +16,17 @@ use std::time::Duration;
 
 use kadenz_msg::bus::Bus;
 
-/// How long a test waits for what must come.
+/// How long a test waits for an event that must come.
 const LONG: Duration = Duration::from_secs(10);
 
-/// How long it waits for what must not come.
+/// How long a test waits for an event that must not come.
 const SHORT: Duration = Duration::from_millis(50);
 
 fn bus() -> Bus {
     Bus::open("memq://").unwrap()
 }
 
-/// Waits until something holds that another thread brings about.
+/// Waits until a condition holds that another thread brings about.
 fn wait_until(what: &str, holds: impl Fn() -> bool) {
     for _ in 0..10_000 {
         if holds() {

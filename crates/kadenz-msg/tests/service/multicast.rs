@@ -1,4 +1,4 @@
-//! The same over LCM's multicast: two programs, each with sockets of its own.
+//! The services over LCM's multicast: two programs, each with its own sockets.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use kadenz_rt::tuning::Tuning;
 use crate::LONG;
 use crate::pose::{Pose, pose};
 
-/// Two programs of a group of this test's own.
+/// Two programs in a group that no other test uses.
 fn programs(port: u16) -> (Bus, Bus) {
     let process = std::process::id();
     let group = format!("239.254.{}.{}", process >> 8 & 0xff, process & 0xff);

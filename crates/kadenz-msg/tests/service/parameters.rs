@@ -36,7 +36,7 @@ fn others_see_name_value_range_and_description() {
 }
 
 #[test]
-fn what_is_set_is_read_by_the_owner_who_is_told_once() {
+fn what_is_set_is_read_by_the_owner_and_reported_once() {
     let bus = bus();
     let mut parameters = Parameters::new();
     let poles = parameters.integer("poles", 7, 1..=50, "").unwrap();
@@ -54,14 +54,14 @@ fn what_is_set_is_read_by_the_owner_who_is_told_once() {
         .unwrap();
     others.set("enabled", &Setting::Bool(true), LONG).unwrap();
     assert!(served.changed());
-    assert!(!served.changed(), "told once");
+    assert!(!served.changed(), "reported once");
     assert_eq!((poles.get(), gain.get(), enabled.get()), (9, 1.0, true));
     let mut text = String::new();
     mode.read_into(&mut text);
     assert_eq!((text.as_str(), mode.get().as_str()), ("run", "run"));
 }
 
-/// A query that no client of ours sends.
+/// A query that no client of Kadenz sends.
 fn set_mode(text: &str) -> Vec<u8> {
     let query = ParameterQuery {
         action: ParameterQuery::SET,
@@ -171,7 +171,7 @@ fn a_program_that_is_not_there_is_a_timeout_and_nonsense_is_survived() {
     let bus = bus();
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
     assert!(matches!(others.list(SHORT), Err(CallError::Timeout { .. })));
-    // A program that tells of more than it has, for ever.
+    // A program that always announces more parameters than it has.
     let _liar = bus
         .serve(
             "KADENZ/PARAMETERS/arm",
@@ -219,5 +219,5 @@ fn a_text_is_whole_while_it_is_set_and_numbers_are_never_mixed() {
     }
     setting.join().unwrap();
     drop(served);
-    assert_eq!(number.get(), 1.0, "readable when nobody serves it any more");
+    assert_eq!(number.get(), 1.0, "readable after the end of the server");
 }

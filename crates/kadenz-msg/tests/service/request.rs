@@ -125,7 +125,7 @@ fn a_late_answer_is_not_taken_for_that_of_the_next_call() {
     wait_until("both were answered", || slow.counters().answered == 2);
 }
 
-/// A server by hand, which says of each request what it answers.
+/// A server whose answers to each request the test chooses.
 fn by_hand(
     bus: &Bus,
     answers: impl Fn(&Request) -> Vec<Reply> + Send + 'static,
@@ -162,7 +162,7 @@ fn of_several_answers_the_first_is_taken_and_strange_ones_are_ignored() {
     let bus = bus();
     let _server = by_hand(&bus, |request| {
         let good = reply(request, &pose(100 * (request.number + 1)));
-        let stranger = Reply {
+        let foreign = Reply {
             client: request.client ^ 1,
             ..reply(request, &pose(-1))
         };
@@ -171,7 +171,7 @@ fn of_several_answers_the_first_is_taken_and_strange_ones_are_ignored() {
             ..reply(request, &pose(-2))
         };
         let second = reply(request, &pose(-3));
-        vec![stranger, earlier, good.clone(), good, second]
+        vec![foreign, earlier, good.clone(), good, second]
     });
     let mut client = client(&bus);
     for call in 1..5 {
@@ -182,7 +182,7 @@ fn of_several_answers_the_first_is_taken_and_strange_ones_are_ignored() {
 }
 
 #[test]
-fn an_answer_of_another_type_is_told_with_both_fingerprints() {
+fn an_answer_of_another_type_is_an_error_with_both_fingerprints() {
     let bus = bus();
     let _server = by_hand(&bus, |request| vec![reply(request, &Other(pose(1)))]);
     let error = client(&bus).call(&pose(1), LONG).unwrap_err();
@@ -319,7 +319,7 @@ fn a_flood_of_requests_and_of_nonsense_is_bounded_counted_and_survived() {
         bus.publish_bytes("NEXT", &[0xff; 30]).unwrap();
     }
     go.send(()).unwrap();
-    // What found no room waited nowhere, and is counted.
+    // The server counts requests that found no room.
     wait_until("each is counted once", || {
         let counted = server.counters();
         let overrun = bus.beside().inlet_counters().overrun;

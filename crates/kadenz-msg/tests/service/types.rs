@@ -14,7 +14,7 @@ use kadenz_rt::tuning::Tuning;
 
 use crate::{LONG, SHORT, bus, wait_until};
 
-/// An older heartbeat, as a program that was not built again sends it.
+/// An older heartbeat, from a program that was not built again.
 const OLD: &str = "package kadenz;
 struct heartbeat { int64_t instance; int32_t number; int64_t started_us; string name; string state; byte load; }";
 
@@ -63,7 +63,7 @@ fn a_late_program_without_files_decodes_what_a_publisher_publishes() {
 }
 
 #[test]
-fn a_type_known_at_run_time_alone_is_told_too() {
+fn a_type_known_at_run_time_alone_is_found_too() {
     let bus = bus();
     let _teller = bus.tell_types(Tuning::default()).unwrap();
     let types = Types::from_text("package a; struct b { int8_t c; } struct d { b e[3]; }").unwrap();
@@ -80,13 +80,13 @@ fn a_type_known_at_run_time_alone_is_told_too() {
 }
 
 #[test]
-fn nobody_who_tells_is_none_and_does_not_wait_where_it_must_not() {
+fn a_type_without_an_answer_is_none_and_look_does_not_wait() {
     let bus = bus();
     let mut finder = TypeFinder::new(&bus).unwrap();
     let unknown = Fingerprint(0x1234);
     assert!(matches!(finder.look(unknown).unwrap(), Look::Asked(1)));
     assert!(finder.find(unknown, SHORT).unwrap().is_none());
-    // Who comes later is asked again.
+    // The finder asks again when a program that knows the type comes later.
     bus.announce::<Heartbeat>();
     assert!(
         finder
@@ -99,7 +99,7 @@ fn nobody_who_tells_is_none_and_does_not_wait_where_it_must_not() {
 }
 
 #[test]
-fn a_liar_is_not_believed_and_keeps_nobody_silent() {
+fn a_wrong_answer_is_not_believed_and_silences_no_other_program() {
     let bus = bus();
     bus.announce::<Heartbeat>();
     let out = bus.clone();
@@ -146,8 +146,8 @@ fn a_question_has_few_answers_however_many_know_and_however_often_it_is_asked() 
     }
     wait_until("one tells", || told() > 0);
     thread::sleep(Duration::from_millis(100));
-    // Not one for each question, and each program once at most: 400 ms have not passed for any twice
-    // unless the machine stalls, and then for each but twice.
+    // The programs do not answer each question, and each answers at most once in 400 ms: once in this test, or twice if
+    // the machine stalls.
     assert!(told() <= 2 * 20, "{}", told());
 }
 

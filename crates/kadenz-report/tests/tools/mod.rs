@@ -1,4 +1,4 @@
-//! Programs that tests compare with where they are to be had.
+//! Foreign programs that the tests compare with where they are installed.
 
 #![allow(
     dead_code,
@@ -10,7 +10,7 @@
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Names what a test lacks; a failure where nothing may be skipped.
+/// Reports what a test lacks; fails where nothing may be skipped.
 pub(crate) fn skip(test: &str, lack: &str) {
     assert!(
         std::env::var_os("KADENZ_SKIP_NOTHING").is_none_or(|value| value != "1"),
@@ -26,7 +26,7 @@ pub(crate) fn conformance(path: &str) -> PathBuf {
         .join(path)
 }
 
-/// Whether a program answers to `arguments`.
+/// Whether a program succeeds with `arguments`.
 pub(crate) fn answers(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) -> bool {
     Command::new(program)
         .args(arguments)
@@ -34,7 +34,7 @@ pub(crate) fn answers(program: impl AsRef<std::ffi::OsStr>, arguments: &[&str]) 
         .is_ok_and(|output| output.status.success())
 }
 
-/// The Java HdrHistogram, if it and a Java to run it are there.
+/// The jar of Java's HdrHistogram, if it and a Java are installed; otherwise reports a skipped test.
 pub(crate) fn hdrhistogram_jar(test: &str) -> Option<PathBuf> {
     let jar = std::env::var_os("KADENZ_HDRHISTOGRAM_JAR").map(PathBuf::from);
     let jar = jar.filter(|jar| jar.is_file() && answers("java", &["-version"]));
@@ -47,7 +47,7 @@ pub(crate) fn hdrhistogram_jar(test: &str) -> Option<PathBuf> {
     jar
 }
 
-/// A Python that has pyarrow.
+/// A Python that has pyarrow; reports a skipped test and returns `None` where there is none.
 pub(crate) fn python(test: &str) -> Option<PathBuf> {
     let python = std::env::var_os("KADENZ_PYTHON").map_or(PathBuf::from("python3"), PathBuf::from);
     if answers(&python, &["-c", "import pyarrow"]) {
@@ -60,7 +60,7 @@ pub(crate) fn python(test: &str) -> Option<PathBuf> {
     None
 }
 
-/// Runs a program that must succeed; what it printed.
+/// Runs a program that must succeed; returns its output.
 pub(crate) fn run(command: &mut Command) -> String {
     let output = command.output().unwrap();
     let (out, err) = (

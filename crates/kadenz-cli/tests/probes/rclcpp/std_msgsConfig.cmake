@@ -1,1 +1,1 @@
-# Nothing but what rclcppConfig.cmake has.
+# Empty: rclcppConfig.cmake has all that is needed.
