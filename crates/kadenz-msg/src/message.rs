@@ -1,7 +1,10 @@
 //! What every message type can do, and raw bytes as a message.
 
 pub use crate::codec::Fingerprint;
-use crate::codec::{DecodeError, EncodeError, Reader, Writer};
+use crate::codec::{
+    ArrayElement, DecodeError, DecodeResult, EncodeError, EncodeResult, Lengths, Reader, Stated,
+    Writer,
+};
 
 /// A message: something with a fingerprint that is encoded after it.
 ///
@@ -91,5 +94,23 @@ pub trait Message: Sized {
         let mut message = Self::default();
         message.decode_from(bytes)?;
         Ok(message)
+    }
+}
+
+impl<M: Message + Default> ArrayElement for M {
+    fn start() -> Self {
+        Self::default()
+    }
+
+    fn length_of(all: &[Self]) -> usize {
+        all.iter().map(Self::body_length).sum()
+    }
+
+    fn put_all(all: &[Self], to: &mut Writer<'_>, _: Stated<'_>) -> EncodeResult {
+        all.iter().try_for_each(|it| it.encode_body(to))
+    }
+
+    fn get_all(all: &mut [Self], from: &mut Reader<'_>, _: Lengths<'_>) -> DecodeResult {
+        all.iter_mut().try_for_each(|it| it.decode_body(from))
     }
 }

@@ -1,7 +1,6 @@
 //! Arrays of numbers, strings and messages, at any depth.
 
 use super::{DecodeError, EncodeError, Primitive, Reader, Writer};
-use crate::message::Message;
 
 /// A result of writing.
 pub type EncodeResult = Result<(), EncodeError>;
@@ -110,24 +109,6 @@ impl ArrayElement for String {
 
     fn get_all(all: &mut [Self], from: &mut Reader<'_>, (member, _): Lengths<'_>) -> DecodeResult {
         all.iter_mut().try_for_each(|it| from.string(member, it))
-    }
-}
-
-impl<M: Message + Default> ArrayElement for M {
-    fn start() -> Self {
-        Self::default()
-    }
-
-    fn length_of(all: &[Self]) -> usize {
-        all.iter().map(Self::body_length).sum()
-    }
-
-    fn put_all(all: &[Self], to: &mut Writer<'_>, _: Stated<'_>) -> EncodeResult {
-        all.iter().try_for_each(|it| it.encode_body(to))
-    }
-
-    fn get_all(all: &mut [Self], from: &mut Reader<'_>, _: Lengths<'_>) -> DecodeResult {
-        all.iter_mut().try_for_each(|it| it.decode_body(from))
     }
 }
 

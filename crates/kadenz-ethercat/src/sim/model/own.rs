@@ -1,9 +1,10 @@
 //! What Kadenz's own devices have in common.
 
-use super::drive::VENDOR;
 use crate::description::{Coe, Description, Hardware, Object};
 use crate::wire::sii::Identity;
 
+/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
+pub const VENDOR: u32 = 0x4B41_445A;
 /// Bytes of its SII memory: 32 KiBit.
 const SII_KIBIT: u16 = 32;
 

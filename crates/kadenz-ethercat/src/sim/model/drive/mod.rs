@@ -15,8 +15,9 @@ mod axis;
 mod motor;
 mod objects;
 
+pub use super::own::VENDOR;
 pub use motor::{Motion, Motor};
-pub use objects::{VENDOR, description};
+pub use objects::description;
 
 use super::{Behaviour, Device, Moment};
 use crate::sim::Time;

@@ -10,8 +10,6 @@ use crate::wire::cia402::{OperationMode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType, Unit};
 use crate::wire::sii::{ClockMode, Direction};
 
-/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
-pub const VENDOR: u32 = 0x4B41_445A;
 /// Product code of the drive.
 pub(crate) const PRODUCT: u32 = 0x0402_0001;
 /// Bytes of its mailboxes.
