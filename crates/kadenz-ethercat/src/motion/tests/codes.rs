@@ -1,4 +1,4 @@
-//! What the notices say about faults, by their codes.
+//! Error codes in the notices of faults.
 
 use std::sync::atomic::Ordering;
 

@@ -1,5 +1,5 @@
-//! Drives: CiA 402 over CoE (ETG.6010, IEC 61800-7-201): objects, the words that steer and tell, the
-//! state machine, modes of operation.
+//! Drives: CiA 402 over CoE (ETG.6010, IEC 61800-7-201): objects, controlword and statusword, the state machine,
+//! modes of operation.
 
 mod machine;
 pub mod object;
@@ -56,7 +56,7 @@ impl OperationMode {
     }
 }
 
-/// Error codes (object 0x603F, and of emergencies).
+/// Error codes (object 0x603F, and in emergencies).
 pub mod error_code {
     /// Nothing is wrong.
     pub const NONE: u16 = 0x0000;
@@ -64,13 +64,13 @@ pub mod error_code {
     pub const OVERLOAD: u16 = 0x3230;
     /// Too hot.
     pub const TEMPERATURE: u16 = 0x4310;
-    /// The bus is silent.
+    /// The bus is silent: communication failed.
     pub const COMMUNICATION: u16 = 0x7500;
     /// The axis is too far from where it should be.
     pub const FOLLOWING_ERROR: u16 = 0x8611;
     /// Too fast.
     pub const OVERSPEED: u16 = 0x8400;
-    /// Somebody asked for a fault.
+    /// Something outside the drive requested the fault.
     pub const EXTERNAL: u16 = 0x9000;
 }
 
