@@ -192,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_of_anybody_are_an_error_or_a_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_are_an_error_or_a_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let latin = said("latin1", &bytes).unwrap();
             prop_assert_eq!(latin.chars().count(), bytes.len());
             let is_text = std::str::from_utf8(&bytes).is_ok();

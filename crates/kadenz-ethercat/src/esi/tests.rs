@@ -229,7 +229,7 @@ fn sync_managers_lie_in_memory() {
             .map(|it| it.fixed.mailboxes.receive.start)
     };
     assert_eq!(mailbox("StartAddress=\"#x1200\""), Some(0x1200));
-    assert_eq!(mailbox(""), Some(0), "it is not told");
+    assert_eq!(mailbox(""), Some(0), "the file states none");
     assert_eq!(mailbox("StartAddress=\"#xFF80\""), Some(0xFF80));
     for wrong in ["#x0100", "#x0F00", "#xFF81"] {
         let error = fault(&at(&format!("StartAddress=\"{wrong}\"")));

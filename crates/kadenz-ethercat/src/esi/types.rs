@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_is_does_not_hang_on_the_order_in_which_types_are_asked_for() {
+    fn the_structure_of_a_type_does_not_depend_on_the_order_of_requests() {
         let names: Vec<_> = (0..DEEPEST + 2).map(|it| format!("T{it}")).collect();
         let chain: String = names
             .windows(2)

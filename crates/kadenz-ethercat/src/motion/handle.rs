@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_stopped_first_is_known_until_the_loop_has_heard_it() {
+    fn the_first_requester_of_a_stop_is_kept_until_the_loop_has_read_it() {
         let handle = MotionHandle::default();
         assert_eq!(handle.take_stop(), None);
         handle.stop_by("anna");

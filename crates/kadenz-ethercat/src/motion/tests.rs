@@ -274,7 +274,7 @@ fn lost_cycles_within_the_policy_are_ridden_out_and_more_stop_all_until_a_reset(
 }
 
 #[test]
-fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_asks() {
+fn the_fault_of_one_axis_stops_all_and_is_reset_once_at_each_request() {
     let mut bench = Bench::new(12, |_| ());
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
@@ -342,7 +342,7 @@ fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power(
 }
 
 #[test]
-fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
+fn other_threads_read_the_requester_and_each_axis_and_may_end_the_loop() {
     let mut bench = Bench::new(12, |_| ());
     let handle = MotionHandle::default();
     assert_eq!(handle.status(), None);

@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cycle_is_told_exactly_or_not_at_all() {
+    fn a_cycle_is_written_exactly_or_not_at_all() {
         let of = |us| interpolation(Duration::from_micros(us));
         assert_eq!(of(1000), Some((1, -3)));
         assert_eq!(of(250), Some((250, -6)));

@@ -344,7 +344,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_post_that_nobody_could_read_is_told_apart_from_none() {
+    fn a_post_that_no_reader_could_read_differs_from_none() {
         let told = HandleShared::of(&[]);
         let mut poster = ProcessImageWriter::begin(told.words(), told.bytes()).unwrap();
         assert!(!told.has_begun() && told.status(|_| None).is_none());
@@ -359,7 +359,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cause_is_told_as_it_is(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
+        fn a_cause_survives_its_encoding(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
             let second = u32::from(second) | if known { KNOWN } else { 0 };
             let Some(told) = cause([kind, first, second]) else {
                 panic!("no cause")

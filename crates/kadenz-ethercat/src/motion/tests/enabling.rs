@@ -102,7 +102,7 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
 }
 
 #[test]
-fn where_any_loss_is_tolerated_no_torque_is_asked_blindly_for_long() {
+fn where_any_loss_is_tolerated_no_torque_is_repeated_for_long() {
     for control in [Control::Velocity, Control::Torque] {
         let models = [0, 1].map(|_| drive(Parameters::default(), &[]));
         let segment = Segment::line(models, 1).unwrap();

@@ -124,7 +124,7 @@ fn played_once(away: u64) -> (Ended, Vec<AxisRunner>) {
 }
 
 #[test]
-fn nobody_waits_for_an_axis_that_comes_back_without_power() {
+fn the_group_does_not_wait_for_an_axis_that_comes_back_without_power() {
     let (short, runners) = played_once(1);
     assert!(runners.iter().all(|it| !it.is_out()));
     // Its watchdog switches its power off meanwhile.
@@ -160,7 +160,7 @@ fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
 }
 
 #[test]
-fn who_takes_no_part_shows_from_the_second_cycle_on() {
+fn a_device_that_takes_no_part_shows_from_the_second_cycle_on() {
     let models = [0, 1, 2].map(|_| models::drive(Parameters::default(), &[]));
     let segment = Segment::line(models, 1).unwrap();
     let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();

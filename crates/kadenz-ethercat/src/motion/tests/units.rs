@@ -127,7 +127,7 @@ fn refused(without: &[u16], control: Control) -> String {
 }
 
 #[test]
-fn nobody_guesses_what_a_drive_does_not_tell() {
+fn a_unit_that_a_drive_does_not_state_is_not_guessed() {
     let words = refused(&[object::ENCODER_RESOLUTION], Control::Position);
     assert!(words.starts_with("device 0 (joint): "), "{words}");
     for part in ["0x608F", "increments_per_turn"] {

@@ -127,7 +127,7 @@ fn a_value_longer_than_the_buffer_is_refused_and_not_cut() {
 }
 
 #[test]
-fn of_a_value_whose_length_is_not_said_its_type_says_how_much_counts() {
+fn the_type_of_a_value_without_stated_length_gives_its_length() {
     // Expedited, without a size: one byte of mode of operation, and arbitrary bytes behind it.
     let answer = [0x00, 0x30, 0x42, 0x61, 0x60, 0x00, 0x08, 0xAA, 0xBB, 0xCC];
     for (length, expected) in [(1, 1), (2, 2), (4, 4), (8, 4)] {
