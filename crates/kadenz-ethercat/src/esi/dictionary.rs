@@ -102,7 +102,7 @@ fn several(
     Ok(Some(counted(object, list, &infos)))
 }
 
-/// Sets the count of an array that is not full to the number of its elements.
+/// Sets the count of an array that is not full to the default of its sub-index 0.
 fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
     let is_array = list.items.iter().all(|it| it.is_array);
     let info = infos.first().and_then(|it| xml::child(*it, "Info"));

@@ -51,7 +51,7 @@ pub enum Kind {
     Imu,
     /// A force and torque sensor.
     Force,
-    /// A device that stamps events and commands; a file sets its defaults.
+    /// A device that stamps events and commands; in a file it has the default settings.
     Stamp(stamp::StampSettings),
     /// A device of an ESI file; it holds its outputs.
     Described(Box<EsiDevice>),
@@ -179,7 +179,7 @@ impl PlannedDevice {
         self
     }
 
-    /// Which of the ports 1 to 3 are free for other devices.
+    /// Which of the ports 1 to 3 can take another device.
     #[must_use]
     pub(crate) fn free_ports(&self) -> Vec<u8> {
         let there: &[u8] = match (&self.kind, self.ports) {

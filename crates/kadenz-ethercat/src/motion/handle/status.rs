@@ -58,7 +58,7 @@ pub struct Status {
     pub cycle: u64,
     /// The current activity of the group.
     pub stage: StageName,
-    /// For so many seconds of the loop's time; of a program, so many of its own have been played.
+    /// Seconds of the loop's time since the activity began; of programs, the seconds of them that were played.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub seconds: f64,
     /// How often the group stopped all axes.
@@ -96,7 +96,7 @@ pub struct AxisStatus {
     pub device: usize,
     /// Its name.
     pub name: String,
-    /// What is asked of the drive: position, velocity or torque.
+    /// The kind of its set-point: position, velocity or torque.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["position", "velocity", "torque"])))]
     pub control: String,
     /// The state of its power, as its status word has it.

@@ -69,7 +69,7 @@ impl LocalClock {
         let ahead = u64::try_from(ahead).ok()?;
         let span = i128::from(ahead) * BILLION / (BILLION + i128::from(self.drift + self.rate));
         let about = now.after(u64::try_from(span).unwrap_or(u64::MAX));
-        // Ignores the slew, which may end in between.
+        // The estimate ignores the slew, which may end in between; `short` corrects that.
         let short = local.wrapping_sub(self.local(about)) as i64;
         Some(Time(about.0.saturating_add_signed(short)).max(now))
     }

@@ -271,7 +271,7 @@ impl FaultPlan {
         Some(fault)
     }
 
-    /// Removes the line at that place, which has struck, or sets its next time; returns whether it was removed.
+    /// Sets the next time of the line at that place, which has struck, or removes it; returns whether it stays.
     fn move_on(&mut self, at: usize, now: Time) -> bool {
         if let When::Every { first, period } = &mut self.lines[at].planned.when {
             let period = (*period).max(1);

@@ -71,7 +71,7 @@ pub struct Counts {
     pub frames: u64,
     /// Frames that came back, each once.
     pub returned: u64,
-    /// Frames that did not.
+    /// Frames that did not come back.
     pub lost: u64,
     /// Faults of frames that struck.
     pub frame_faults: u64,
@@ -409,7 +409,7 @@ impl Segment {
         self.spoil_returned(frame, side, back)
     }
 
-    /// Why no device lets the frame pass, if so.
+    /// Why no device handles the frame; `None` where a device does.
     fn turned_away(&self, route: &Route, frame: &[u8]) -> Option<Loss> {
         if route.exit == Exit::NoLink {
             return Some(Loss::NoLink);
