@@ -11,7 +11,7 @@ const FEATURES: u16 = features::DC
     | features::ENHANCED_CABLE_LINK
     | features::COUNTS_CHECK_SEQUENCES;
 
-/// What a port is for.
+/// The kind of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PortKind {
     /// The controller does not have it.

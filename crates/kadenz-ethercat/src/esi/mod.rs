@@ -51,7 +51,7 @@ pub struct Faulty {
     pub identity: Option<Identity>,
     /// Its short name.
     pub order: String,
-    /// What is wrong with its description.
+    /// The error in its description.
     pub error: EsiError,
     /// How many devices before it could be read.
     place: usize,

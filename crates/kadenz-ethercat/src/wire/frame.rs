@@ -49,7 +49,7 @@ pub enum FrameError {
     Command(u8),
 }
 
-/// A datagram does not fit into what is left of a frame.
+/// A datagram does not fit into the rest of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{need} more bytes do not fit into the frame, {left} are left")]
 pub struct OverflowError {
@@ -107,7 +107,7 @@ pub struct Datagram<'a> {
     pub circulated: bool,
     /// The events of all SubDevices that it passed, by OR.
     pub events: u16,
-    /// What was read or is to be written.
+    /// The bytes that were read or are to be written.
     pub data: &'a [u8],
     /// The working counter: how many SubDevices executed the command.
     pub working_counter: u16,
@@ -175,7 +175,7 @@ impl<'a> Iterator for Datagrams<'a> {
 #[derive(Debug)]
 pub struct DatagramMut<'a> {
     header: &'a mut [u8],
-    /// What was read or is to be written.
+    /// The bytes that were read or are to be written.
     pub data: &'a mut [u8],
     counter: &'a mut [u8],
 }

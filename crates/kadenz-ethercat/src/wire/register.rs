@@ -123,7 +123,7 @@ pub const DC_START_TIME: u16 = 0x0990;
 pub const DC_SYNC0_CYCLE: u16 = 0x09A0;
 /// Cycle of SYNC1 in ns, u32.
 pub const DC_SYNC1_CYCLE: u16 = 0x09A4;
-/// Behind the registers of distributed clocks.
+/// The end of the registers of distributed clocks.
 pub const DC_END: u16 = 0x0A00;
 /// Digital outputs, u32; from here on SyncManagers may guard memory.
 pub const OUTPUTS: u16 = 0x0F00;
@@ -139,7 +139,7 @@ pub mod features {
     pub const DC: u16 = 1 << 2;
     /// Their times have 64 bits.
     pub const DC_64: u16 = 1 << 3;
-    /// They jitter little.
+    /// The clocks have low jitter.
     pub const LOW_JITTER: u16 = 1 << 4;
     /// Enhanced link detection.
     pub const ENHANCED_LINK: u16 = 1 << 5;

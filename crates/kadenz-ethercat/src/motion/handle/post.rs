@@ -20,7 +20,7 @@ const TRIES: u32 = 100;
 /// Marks a code as known; 0 is a code too.
 const KNOWN: u32 = 1 << 16;
 
-/// What the loop and all handles share: the axes, the cause of a stop, and the words of the process image.
+/// The state that the loop and all handles share: the axes, the cause of a stop, and the words of the process image.
 #[derive(Debug)]
 pub(super) struct HandleShared {
     seats: Box<[AxisEntry]>,

@@ -84,22 +84,22 @@ pub enum Fault {
 /// When a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// Once; a fault of frames strikes the first frame from then on.
+    /// Strikes once; a fault of frames strikes the first frame from then on.
     At(Time),
-    /// Again and again.
+    /// Strikes again and again.
     Every {
         /// The first time.
         first: Time,
         /// From one to the next, in ns; at least 1.
         period: u64,
     },
-    /// With the frame of that number; the segment's first is 1.
+    /// Strikes with the frame of that number; the segment's first is 1.
     Frame(u64),
-    /// With all frames from the first number to, not including, the second.
+    /// Strikes with all frames from the first number to, not including, the second.
     Frames(u64, u64),
-    /// With each frame, by that probability from 0 to 1.
+    /// Strikes with each frame, by that probability from 0 to 1.
     Chance(f64),
-    /// By chance with each frame in a time.
+    /// Strikes by chance with each frame in a time.
     During {
         /// Begin of the time.
         from: Time,

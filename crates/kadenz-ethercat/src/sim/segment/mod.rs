@@ -266,7 +266,7 @@ impl Segment {
         &mut self.plan
     }
 
-    /// What happened to frames.
+    /// The counters of frames.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts

@@ -14,7 +14,7 @@ pub struct Machine {
 /// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineOutcome {
-    /// Nothing.
+    /// Nothing changed.
     Same,
     /// The state, from one to another.
     Changed(DriveState, DriveState),

@@ -9,7 +9,7 @@ pub use machine::{Goal, Machine, MachineOutcome};
 pub use words::{Controlword, DriveState, Polarity, Statusword};
 
 numbered! {
-    /// What a drive controls (object 0x6060).
+    /// The quantity that a drive controls (object 0x6060).
     pub enum OperationMode: i8 {
         /// Nothing chosen.
         None = 0,
@@ -62,13 +62,13 @@ pub mod error_code {
     pub const NONE: u16 = 0x0000;
     /// Too much current for too long.
     pub const OVERLOAD: u16 = 0x3230;
-    /// Too hot.
+    /// The drive is too hot.
     pub const TEMPERATURE: u16 = 0x4310;
     /// The bus is silent: communication failed.
     pub const COMMUNICATION: u16 = 0x7500;
     /// The axis is too far from where it should be.
     pub const FOLLOWING_ERROR: u16 = 0x8611;
-    /// Too fast.
+    /// The axis is too fast.
     pub const OVERSPEED: u16 = 0x8400;
     /// Something outside the drive requested the fault.
     pub const EXTERNAL: u16 = 0x9000;

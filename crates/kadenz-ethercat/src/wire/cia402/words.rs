@@ -23,7 +23,7 @@ pub enum DriveState {
 }
 
 impl DriveState {
-    /// All eight.
+    /// All eight states.
     pub const ALL: [Self; 8] = [
         Self::NotReadyToSwitchOn,
         Self::SwitchOnDisabled,
@@ -87,9 +87,9 @@ impl Statusword {
     pub const TARGET_REACHED: u16 = 1 << 10;
     /// A limit acts.
     pub const LIMIT: u16 = 1 << 11;
-    /// Of the mode: PP set-point acknowledged, cyclic modes follow the target, homing attained.
+    /// A bit of the mode: PP set-point acknowledged, cyclic modes follow the target, homing attained.
     pub const MODE_12: u16 = 1 << 12;
-    /// Of the mode: following error, homing error.
+    /// A bit of the mode: following error, homing error.
     pub const MODE_13: u16 = 1 << 13;
 
     /// The statusword of a state, with further bits.
@@ -125,17 +125,17 @@ impl Statusword {
 pub struct Controlword(pub u16);
 
 impl Controlword {
-    /// To ready to switch on.
+    /// Leads to ready to switch on.
     pub const SHUTDOWN: Self = Self(0x06);
-    /// To switched on; from operation enabled, too.
+    /// Leads to switched on; from operation enabled, too.
     pub const SWITCH_ON: Self = Self(0x07);
-    /// To operation enabled.
+    /// Leads to operation enabled.
     pub const ENABLE_OPERATION: Self = Self(0x0F);
-    /// To switch on disabled.
+    /// Leads to switch on disabled.
     pub const DISABLE_VOLTAGE: Self = Self(0x00);
-    /// To quick stop active.
+    /// Leads to quick stop active.
     pub const QUICK_STOP: Self = Self(0x02);
-    /// Out of a fault, by its rising edge.
+    /// Leads out of a fault, by its rising edge.
     pub const FAULT_RESET: Self = Self(0x80);
     /// Profile position: takes the new set-point by its rising edge. Homing: begins.
     pub const NEW_SET_POINT: u16 = 1 << 4;

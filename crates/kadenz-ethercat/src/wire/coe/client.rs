@@ -14,7 +14,7 @@ pub enum TransferError {
     /// The SubDevice aborted the transfer.
     #[error("{address}: {code}")]
     Aborted {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
@@ -27,13 +27,13 @@ pub enum TransferError {
         "{address}: the SubDevice answered another request; does another program use its mailbox?"
     )]
     Unexpected {
-        /// Of which entry.
+        /// The entry.
         address: Address,
     },
     /// The value is longer than the buffer, or its pieces are longer than the stated size.
     #[error("{address}: the value has {size} bytes, the buffer {room}")]
     TooLong {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// Bytes of the value.
         size: usize,
@@ -42,7 +42,7 @@ pub enum TransferError {
     },
 }
 
-/// What an answer brought.
+/// The result of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Send the next request.

@@ -18,7 +18,7 @@ use super::mailbox::{MailboxError, put};
 
 /// Objects that assign process data (ETG.1000.6, table 67).
 pub mod object {
-    /// What each SyncManager is for, one in each sub-index from 1 on.
+    /// The use of each SyncManager, one in each sub-index from 1 on.
     pub const SYNC_MANAGER_TYPES: u16 = 0x1C00;
 
     /// The object that lists a SyncManager's PDOs.

@@ -67,7 +67,7 @@ pub mod category {
     pub const RX_PDO: u16 = 51;
     /// Settings of distributed clocks.
     pub const CLOCKS: u16 = 60;
-    /// Behind the last.
+    /// The end mark behind the last category.
     pub const END: u16 = 0xFFFF;
 }
 
@@ -326,7 +326,7 @@ pub struct PdoHeader {
     pub index: u16,
     /// SyncManager that carries it by default; 0xFF for none.
     pub sync_manager: u8,
-    /// What synchronises it.
+    /// The source of its synchronisation.
     pub synchronization: u8,
     /// String of its name.
     pub name: u8,
