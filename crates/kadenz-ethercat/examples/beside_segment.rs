@@ -1,11 +1,11 @@
-//! Runs a command beside a virtual segment, in a network of its own: its interface `ec0` leads there.
+//! Runs a command in a network namespace of its own, whose interface `ec0` leads to a virtual segment.
 //!
-//! `cargo run --example beside_segment -- 59 my-master ec0` with Yoon's humanoid; a TOML file in place
-//! of the number, what it describes. Needs root. Ends as the command did, with 77 where rights are
-//! missing.
+//! `cargo run --example beside_segment -- 59 my-master ec0` starts Yoon's humanoid; a TOML file in place of the
+//! number starts the segment that it describes. The example needs root, and ends with the command's exit code, or
+//! with 77 where rights are missing.
 #![cfg_attr(
     target_os = "linux",
-    allow(clippy::print_stderr, reason = "an example speaks to who runs it")
+    allow(clippy::print_stderr, reason = "an example prints for its user")
 )]
 
 #[cfg(not(target_os = "linux"))]

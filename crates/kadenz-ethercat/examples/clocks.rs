@@ -1,6 +1,6 @@
-//! How well distributed clocks are measured, aligned and followed, on humanoids of virtual devices. In
-//! virtual time: what it prints is the same on every machine.
-#![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
+//! How accurately distributed clocks are measured, aligned and followed, on humanoids of virtual devices. The example
+//! runs in virtual time, so that it prints the same on every machine.
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use std::error::Error;
 use std::sync::atomic::AtomicBool;
@@ -21,7 +21,7 @@ use kadenz_rt::clock::MonotonicTime;
 
 const MS: u64 = 1_000_000;
 
-/// A humanoid whose oscillators are within so many ppm, and whose hops jitter by so many ns.
+/// A humanoid whose oscillators deviate by at most `ppm`, and whose hops jitter by some nanoseconds.
 struct Wire {
     devices: usize,
     ppm: f64,
@@ -34,21 +34,21 @@ impl Wire {
         for (at, device) in plan.devices.iter_mut().enumerate() {
             device.drift_ppm *= self.ppm / 20.0;
             device.jitter_ns = self.jitter_ns;
-            // Cables from a span to some metres.
+            // Cables of different lengths, up to some metres.
             device.delay_ns = 500 + (at as u64 * 97) % 400;
         }
         Ok(plan.build()?)
     }
 }
 
-/// Largest error of a delay, in ns: the reference runs wrongly by `ppm`, and so do its nanoseconds.
+/// Largest error of a delay, in ns. The reference clock is wrong by `ppm`, and so are its nanoseconds.
 fn worst_delay(clocks: &Clocks, segment: &mut Segment, wire: &Wire) -> f64 {
     let truth = segment.delays(Side::Primary);
     let first = truth.first().map_or(0, |it| it.1);
     let measured = clocks.devices().iter().zip(truth);
     let measured = measured.filter(|(told, _)| told.measured);
     let errors = measured.map(|(told, (_, ns))| {
-        // Jitter is half of its most on average.
+        // The jitter's mean is half of its maximum.
         let hops = (ns - first) / 700;
         let mean = (ns - first) as f64 + hops as f64 * wire.jitter_ns as f64 / 2.0;
         (f64::from(told.delay_ns) - mean * (1.0 - wire.ppm * 1e-6)).abs()
@@ -56,7 +56,7 @@ fn worst_delay(clocks: &Clocks, segment: &mut Segment, wire: &Wire) -> f64 {
     errors.fold(0.0, f64::max)
 }
 
-/// How far clocks are apart, in ns, by the segment's own view.
+/// How far the clocks are apart, in ns, by the segment's own view.
 fn apart(port: &mut WirePort, clocks: &Clocks) -> u64 {
     let now = port.time();
     let order = port.segment_mut().positions(Side::Primary);
@@ -70,7 +70,7 @@ fn apart(port: &mut WirePort, clocks: &Clocks) -> u64 {
     all.map(i64::unsigned_abs).max().unwrap_or(0)
 }
 
-/// Looks each tenth beat how far clocks are apart.
+/// Measures at every tenth beat how far the clocks are apart.
 struct Watch<'c> {
     clocks: &'c Clocks,
     beats: u64,

@@ -1,8 +1,8 @@
-//! The virtual humanoid's drives, moved in virtual time; and how far each was from where it should have been.
+//! Moves the virtual humanoid's drives in virtual time, and prints how far each was from where it should have been.
 //!
-//! `cargo run --example motion` plays a quintic there and back and a sine on every drive; with a file,
-//! `cargo run --example motion -- motion.toml`, what that says, for 20 s of virtual time at most.
-#![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
+//! `cargo run --example motion` plays a quintic there and back and a sine on every drive; `cargo run --example motion
+//! -- motion.toml` plays that file, for 20 s of virtual time at most.
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -17,7 +17,7 @@ use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle};
 use kadenz_ethercat::sim::WirePort;
 use kadenz_ethercat::sim::humanoid::{WHOLE, humanoid};
 
-/// Virtual seconds after which a motion that never ends is ended.
+/// Virtual seconds after which the example ends a motion that has no end.
 const MAX_S: f64 = 20.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {

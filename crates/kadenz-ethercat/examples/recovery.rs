@@ -1,7 +1,7 @@
-//! How long it takes until a humanoid of 59 devices is whole again after something went wrong: without
-//! set-ups, with its 50 drives set up for positions, and for velocities with clocks and pulses. In virtual
-//! time: what it prints is the same on every machine.
-#![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
+//! Measures how long a humanoid of 59 devices takes to recover from a fault: without set-ups, with its 50 drives set
+//! up for positions, and for velocities with clocks and pulses. The example runs in virtual time, so that it prints
+//! the same on every machine.
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use std::error::Error;
 use std::sync::Arc;
@@ -31,7 +31,7 @@ const CYCLE_NS: u32 = 1_000_000;
 /// How long a device is without power, and a cable cut.
 const DOWN: Duration = Duration::from_millis(500);
 
-/// What devices are set up with on their way up.
+/// What the supervisor sets devices up with on their way up.
 #[derive(Clone, Copy)]
 enum SetUp {
     Nothing,
@@ -44,12 +44,12 @@ struct Rig {
     inline_loop: InlineLoop<WirePort>,
     supervisor: SegmentSupervisor,
     device_table: Arc<DeviceTable>,
-    /// Cycles that were not whole since that was last asked.
+    /// Cycles that were incomplete since the last reading.
     broken: Arc<AtomicU32>,
 }
 
 impl Rig {
-    /// All in OP for a second.
+    /// Waits until all devices were in OP for a second.
     fn in_op(set_up: SetUp) -> Result<Self> {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build()?), 1);
         let mut way = BlockingExchange::over(&mut link);
@@ -107,7 +107,7 @@ impl Rig {
         Ok(())
     }
 
-    /// Until all are in OP and a cycle is whole; how long that took, in ms.
+    /// Waits until all devices are in OP and a cycle is complete; returns how long that took, in ms.
     fn until_well(&mut self) -> Result<i64> {
         let start = self.inline_loop.now();
         loop {
@@ -131,7 +131,7 @@ impl Rig {
         self.segment().inflict(fault, now);
     }
 
-    /// After devices lost their power and got it again.
+    /// Switches devices off and on again; returns how long the recovery took, in ms.
     fn after_power(&mut self, positions: impl IntoIterator<Item = usize>) -> Result<i64> {
         let all = self.segment().positions(Side::Primary);
         for position in positions {
@@ -142,7 +142,7 @@ impl Rig {
         self.until_well()
     }
 
-    /// After the cable before a device was cut and healed.
+    /// Cuts and heals the cable before a device; returns how long the recovery took, in ms.
     fn after_cut(&mut self, position: usize) -> Result<i64> {
         let device = self.segment().positions(Side::Primary)[position];
         let cable = self.segment().cable_at(End::Device(device, 0));
@@ -152,7 +152,7 @@ impl Rig {
         self.until_well()
     }
 
-    /// How many cycles were not whole for one frame, at most in 20 tries.
+    /// How many cycles were incomplete because of one frame, at most in 20 tries.
     fn after_frame(&mut self, fault: FrameFault) -> Result<u32> {
         let mut most = 0;
         for _ in 0..20 {
@@ -174,7 +174,7 @@ fn pulsing(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Result<Clock
     Ok(clocks)
 }
 
-/// What goes wrong, and what is measured of it.
+/// The fault's name, and the measurement of it.
 type Row = (&'static str, fn(&mut Rig) -> Result<i64>);
 
 const ROWS: [Row; 7] = [

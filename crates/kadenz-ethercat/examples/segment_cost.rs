@@ -1,4 +1,4 @@
-//! What a virtual segment costs: the time that one frame of process data takes through 59 devices.
+//! Measures what a virtual segment costs: the time that one frame of process data takes through 59 devices.
 //!
 //! `cargo run --release -p kadenz-ethercat --example segment_cost [devices]`
 #![allow(
@@ -26,7 +26,7 @@ fn one(segment: &mut Segment, command: Command, address: DatagramAddress, data: 
     segment.pass(&mut frame[..length], Time::ZERO);
 }
 
-/// Station addresses, and process data of `each` bytes out and as many in.
+/// Sets station addresses, and maps process data of `each` bytes out and as many in.
 fn configure(segment: &mut Segment, devices: u16, each: u16) {
     for device in 0..devices {
         let at = |register| DatagramAddress::position(Position(device), register);

@@ -1,8 +1,8 @@
-//! A virtual segment on a network interface, for any MainDevice to talk to.
+//! A virtual segment on a network interface, for any MainDevice.
 //!
-//! `cargo run --example segment_on_interface -- veth1 59` puts Yoon's humanoid there; a TOML file in
-//! place of the number, what it describes. Needs the right to raw frames (root).
-#![allow(clippy::print_stdout, reason = "an example speaks to who runs it")]
+//! `cargo run --example segment_on_interface -- veth1 59` puts Yoon's humanoid there; a TOML file in place of the
+//! number puts the segment there that it describes. The example needs the right to raw frames (root).
+#![allow(clippy::print_stdout, reason = "an example prints for its user")]
 
 use std::path::Path;
 

@@ -35,7 +35,7 @@ impl PdoEntry {
         }
     }
 
-    /// Bits that mean nothing.
+    /// A gap: bits without meaning.
     #[must_use]
     pub const fn gap(bits: u8) -> Self {
         Self {
@@ -55,7 +55,7 @@ impl PdoEntry {
 /// A PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pdo {
-    /// Which way it goes.
+    /// Its direction.
     pub direction: Direction,
     /// The index of its object in the dictionary.
     pub index: u16,
@@ -105,13 +105,13 @@ impl Pdo {
 /// An operation mode of the distributed clocks.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Clock {
-    /// Its name; strings are numbered by whoever writes the SII.
+    /// Its name; the writer of the SII numbers the strings.
     pub name: String,
     /// Its settings.
     pub mode: ClockMode,
 }
 
-/// What a device with CoE says of itself besides.
+/// Further properties of a device with CoE.
 #[derive(Debug, Clone, Default)]
 pub struct Coe {
     /// Object 0x1000.
@@ -120,11 +120,11 @@ pub struct Coe {
     pub hardware_version: String,
     /// Object 0x100A.
     pub software_version: String,
-    /// Objects besides those that every device has and those that PDOs name.
+    /// Objects other than those of every device and those that PDOs name.
     pub objects: Vec<Object>,
 }
 
-/// What a device is.
+/// The description of a SubDevice.
 #[derive(Debug, Clone)]
 pub struct Description {
     /// Its controller.
@@ -143,11 +143,11 @@ pub struct Description {
     pub name: String,
     /// Its picture's name; empty for none.
     pub image: String,
-    /// Least number of texts and of words that they take in the SII, to equal a real device's.
+    /// Least number of texts, and of words that they take in the SII, to match a real device's.
     pub strings: (usize, usize),
-    /// What each FMMU is for.
+    /// The use of each FMMU.
     pub fmmus: Vec<FmmuUse>,
-    /// How each SyncManager is to be set.
+    /// The settings of each SyncManager.
     pub sync_managers: Vec<SyncManagerDefault>,
     /// Its PDOs.
     pub pdos: Vec<Pdo>,
@@ -159,7 +159,7 @@ pub struct Description {
     pub categories_before: Vec<(u16, Vec<u8>)>,
     /// A vendor's categories behind the SyncManagers.
     pub categories_behind: Vec<(u16, Vec<u8>)>,
-    /// What it says by CoE, if it speaks it.
+    /// Its CoE properties; `None` for a device without CoE.
     pub coe: Option<Coe>,
 }
 
@@ -179,7 +179,7 @@ impl Texts {
         let letters: Vec<u8> = letters.take(255).collect();
         let at = self.0.iter().position(|it| *it == letters);
         let at = at.unwrap_or_else(|| {
-            // One more than there are numbers for is refused when they are written; the rest need no place.
+            // The writer refuses more texts than there are numbers for; only one more is kept.
             if self.0.len() <= usize::from(u8::MAX) {
                 self.0.push(letters);
             }
@@ -189,7 +189,7 @@ impl Texts {
     }
 }
 
-/// Bytes that categories may take before the memory is called too small.
+/// Most bytes of categories; beyond this the memory is too small.
 const MAX: usize = 512 * 1024;
 
 impl Description {

@@ -1,9 +1,9 @@
-//! What a controller is made of: how many of what, and what it can.
+//! The hardware of a SubDevice controller: its FMMUs, SyncManagers, memory, ports and features.
 
 use crate::wire::register::features;
 
-/// What Beckhoff's controllers can: clocks of 64 bits with low jitter, enhanced link detection on both
-/// kinds of ports, check sequence errors counted apart. FMMUs map bits.
+/// Features of Beckhoff's controllers: clocks of 64 bits with low jitter, enhanced link detection on both kinds of
+/// ports, check sequence errors counted apart. FMMUs map bits.
 const FEATURES: u16 = features::DC
     | features::DC_64
     | features::LOW_JITTER
@@ -11,12 +11,12 @@ const FEATURES: u16 = features::DC
     | features::ENHANCED_CABLE_LINK
     | features::COUNTS_CHECK_SEQUENCES;
 
-/// What a port is for.
+/// The kind of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PortKind {
     /// The controller does not have it.
     Absent,
-    /// It is there, but the SII sets it up.
+    /// The port is there, and the SII sets it up.
     Unconfigured,
     /// Between terminals of one coupler.
     Ebus,
@@ -35,7 +35,7 @@ impl PortKind {
     }
 }
 
-/// A kind of controller, as its information registers 0x0000 to 0x0009 tell.
+/// A kind of controller, as its information registers 0x0000 to 0x0009 describe it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hardware {
     /// Register 0x0000.
@@ -50,14 +50,14 @@ pub struct Hardware {
     pub sync_managers: u8,
     /// Process memory in KiB, at most 60.
     pub ram_kib: u8,
-    /// What the four ports are.
+    /// The kinds of the four ports.
     pub ports: [PortKind; 4],
     /// Bits of [`features`].
     pub features: u16,
     /// Bytes that one read of the SII gives: 4 or 8.
     pub sii_read: u8,
-    /// Whether its clock gets power only where the SII says that SYNC or latch is used. Then a device may
-    /// have clocks by its features, and answers in their registers by its receive times alone.
+    /// Whether the clock gets power only where the SII enables SYNC or latch. Such a device may have clocks by its
+    /// features, yet answer in their registers with its receive times alone.
     pub saves_clock_power: bool,
 }
 

@@ -1,7 +1,7 @@
-//! What a SubDevice is: its controller, what its SII says, its objects.
+//! The description of a SubDevice: its controller, its SII's contents, its objects.
 //!
-//! A [`Description`] is what a vendor's file says of a device, or a device of the virtual segment of itself; its SII
-//! image and its object dictionary are made from it.
+//! A [`Description`] comes from a vendor's file or from a device of the virtual segment. The device's SII image and
+//! object dictionary are made from it.
 
 mod device;
 mod hardware;

@@ -1,4 +1,4 @@
-//! Objects with their entries and the values that they begin with.
+//! Objects of the dictionary with their entries and initial values.
 
 use std::borrow::Cow;
 
@@ -15,9 +15,9 @@ pub struct Entry {
     pub data_type: DataType,
     /// Bits that it takes in a PDO.
     pub bits: u16,
-    /// Who may do what with it.
+    /// Which access the entry allows, and in which states.
     pub access: Access,
-    /// Its unit, where it tells one.
+    /// Its unit, where the device states one.
     pub unit: Option<Unit>,
     pub(crate) start: usize,
     pub(crate) length: usize,
@@ -102,7 +102,7 @@ impl Object {
         Self::new(index, name, ObjectCode::Record, data_type).count(Access::READ)
     }
 
-    /// Values of one type. Sub-index 0 counts them by itself; `count` says who may change it.
+    /// Values of one type. Sub-index 0 counts them; `count` is its access.
     #[must_use]
     pub fn array(
         index: u16,
@@ -154,7 +154,7 @@ impl Object {
         self
     }
 
-    /// The same, whose last entry has a unit.
+    /// The same with a unit for the last entry.
     #[must_use]
     pub fn in_unit(mut self, unit: Unit) -> Self {
         if let Some(entry) = self.entries.last_mut() {

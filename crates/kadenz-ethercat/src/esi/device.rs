@@ -16,16 +16,16 @@ use crate::wire::sii::{
 const MAX_MANAGERS: usize = 32;
 /// Most PDOs of a device: objects 0x1600 to 0x17FF, and 0x1A00 to 0x1BFF.
 const MAX_PDOS: usize = 1024;
-/// Most entries of a PDO, whose number is a byte, and of all PDOs of a device.
+/// Most entries of a PDO (its count is a byte), and of all PDOs of a device.
 const MAX_ENTRIES: usize = 255;
 const MAX_ENTRIES_TOTAL: usize = 16_384;
-/// Where a controller's memory begins, and most of it.
+/// A controller's process memory: its first address, and the most KiB.
 const MEMORY: u32 = 0x1000;
 const MAX_RAM_KIB: u8 = 60;
 /// Most operation modes.
 const MAX_MODES: usize = 255;
 
-/// Who a device is.
+/// Reads the identity of a device.
 pub(super) fn identity(node: Node<'_, '_>, vendor: u32) -> Result<Identity, EsiError> {
     let kind = xml::child(node, "Type").ok_or_else(|| xml::missing(node, "Device", "Type"))?;
     Ok(Identity {
@@ -36,7 +36,7 @@ pub(super) fn identity(node: Node<'_, '_>, vendor: u32) -> Result<Identity, EsiE
     })
 }
 
-/// What it is; with its objects where there is a budget for them.
+/// Reads a device's description; with its objects where there is a budget for them.
 pub(super) fn read(
     node: Node<'_, '_>,
     identity: Identity,
@@ -125,7 +125,7 @@ fn sync_manager(node: Node<'_, '_>) -> Result<SyncManagerDefault, EsiError> {
     })
 }
 
-/// Where a SyncManager lies: from 0 on where the file does not tell, which no SyncManager does.
+/// The memory area of a SyncManager; start 0 where the file states none.
 fn area(node: Node<'_, '_>, usage: SyncManagerUse) -> Result<Area, EsiError> {
     let start: u16 = xml::attribute(node, "StartAddress")?.unwrap_or(0);
     let size: u16 = xml::attribute(node, "DefaultSize")?.unwrap_or(0);
@@ -175,7 +175,7 @@ fn pdo(node: Node<'_, '_>, direction: Direction) -> Result<Pdo, EsiError> {
     let (mut entries, mut is_long) = (Vec::new(), false);
     for entry in xml::children(node, "Entry") {
         let bits: u16 = xml::number_of(entry, "BitLen")?.unwrap_or(0);
-        // A mapping says the length in a byte; what is longer goes on as a gap.
+        // A mapping holds the length in a byte; a gap holds the rest of a longer entry.
         let mut rest = bits.saturating_sub(u8::MAX.into());
         let first = u8::try_from(bits).unwrap_or(u8::MAX);
         entries.push(pdo_entry(entry, first)?);
@@ -192,7 +192,7 @@ fn pdo(node: Node<'_, '_>, direction: Direction) -> Result<Pdo, EsiError> {
     let name = xml::name(node, "Name");
     let mut pdo = Pdo::new(direction, index, &name, sync_manager, entries);
     let (mandatory, fixed) = (xml::flag(node, "Mandatory"), xml::flag(node, "Fixed"));
-    // A mapping that cannot be said is none to be written.
+    // A MainDevice cannot write a mapping that has no valid form, so it counts as fixed.
     pdo.flags = u16::from(mandatory) | u16::from(fixed || is_long) << 4;
     Ok(pdo)
 }

@@ -1,5 +1,5 @@
-//! The object dictionary of an ESI file: values, records and arrays of basic types. The lists of PDOs are made
-//! from the PDOs.
+//! The object dictionary of an ESI file: values, records and arrays of basic types. The PDOs of the file, not its
+//! dictionary, define the lists of PDOs.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ use super::{Budget, EsiError, xml};
 use crate::description::Object;
 use crate::wire::coe::{Access, DataType};
 
-/// The objects of a `Profile`, as far as the budget allows for them. The last of an index counts.
+/// The objects of a `Profile`, as far as the budget allows. The last object of an index counts.
 pub(super) fn read(profile: Node<'_, '_>, budget: &mut Budget) -> Result<Vec<Object>, EsiError> {
     let Some(dictionary) = xml::child(profile, "Dictionary") else {
         return Ok(Vec::new());
@@ -18,7 +18,7 @@ pub(super) fn read(profile: Node<'_, '_>, budget: &mut Budget) -> Result<Vec<Obj
     budget.begin();
     let mut types = Types::of(dictionary);
     let objects = xml::child(dictionary, "Objects");
-    // In their order: each of a dictionary finds its place behind the one before.
+    // Sorted, since a dictionary places each object behind the one before.
     let mut all = BTreeMap::new();
     for node in objects
         .into_iter()
@@ -27,7 +27,7 @@ pub(super) fn read(profile: Node<'_, '_>, budget: &mut Budget) -> Result<Vec<Obj
         let Some(index) = xml::number_of::<u16>(node, "Index")? else {
             return Err(xml::missing(node, "Object", "Index"));
         };
-        // Made from identity, SyncManagers and PDOs, so that they agree with them.
+        // Identity, SyncManagers and PDOs define these objects, so that they agree.
         let made = matches!(index, 0x1018 | 0x1600..=0x17FF | 0x1A00..=0x1BFF | 0x1C00..=0x1C3F);
         if made || index < 0x1000 {
             continue;
@@ -68,7 +68,7 @@ fn variable(
     ))
 }
 
-/// An object of several values; `None` for one whose types are not known.
+/// An object of several values; `None` for one of unknown types.
 fn several(
     node: Node<'_, '_>,
     index: u16,
@@ -102,7 +102,7 @@ fn several(
     Ok(Some(counted(object, list, &infos)))
 }
 
-/// An array that is not full counts those that it has.
+/// Sets the count of an array that is not full to the default of its sub-index 0.
 fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
     let is_array = list.items.iter().all(|it| it.is_array);
     let info = infos.first().and_then(|it| xml::child(*it, "Info"));
@@ -117,7 +117,7 @@ fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
     }
 }
 
-/// One default of all elements of an array, one behind the other; `None` where each has its own.
+/// One default for all elements of an array together; `None` where each element has its own.
 fn whole(item: &SubItemGroup, infos: &[Node<'_, '_>]) -> Option<Vec<u8>> {
     let first = infos.get(item.default)?;
     if !item.is_array || xml::text(*first, "Name") != item.name {
@@ -156,8 +156,7 @@ fn numbered(sub: u8) -> String {
     format!("SubIndex {sub:03}")
 }
 
-/// A default as the bytes of a value, as many as it has: `DefaultData` in hexadecimal, or else a text or a
-/// number.
+/// The default of a value, in exactly its number of bytes: `DefaultData` in hexadecimal, or else a text or a number.
 fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
     let text = |name| info.map_or("", |it| xml::text(it, name));
     let mut bytes = hexadecimal(text("DefaultData"));
@@ -168,7 +167,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
                 let letters: String = letters.collect();
                 letters.encode_utf16().flat_map(u16::to_le_bytes).collect()
             }
-            // CoE's texts are ASCII, and nobody keeps to it.
+            // CoE's texts are ASCII, but vendors do not keep to it; Latin-1 stays.
             _ => letters
                 .map(|it| u8::try_from(u32::from(it)).unwrap_or(b'?'))
                 .collect(),
@@ -180,7 +179,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
         bytes = number.to_le_bytes().to_vec();
     }
     let length = match value.bits.div_ceil(8) as usize {
-        // A text whose type does not tell.
+        // A text whose type does not state its length.
         0 => bytes.len().clamp(1, Value::MAX),
         length => length,
     };
@@ -188,7 +187,7 @@ fn default(info: Option<Node<'_, '_>>, value: Value) -> Vec<u8> {
     bytes
 }
 
-/// Bytes as pairs of hexadecimal digits; what is none is passed over.
+/// Bytes as pairs of hexadecimal digits; skips all other letters.
 fn hexadecimal(text: &str) -> Vec<u8> {
     let letters = text.chars().take(16 * Value::MAX);
     let digits = letters.filter_map(|it| it.to_digit(16));
@@ -197,7 +196,7 @@ fn hexadecimal(text: &str) -> Vec<u8> {
     pairs.map(|pair| pair[0] << 4 | pair[1]).collect()
 }
 
-/// Who may do what by an element's `Flags`; `None` for an element without.
+/// The access that an element's `Flags` allow; `None` for an element without flags.
 pub(super) fn access(node: Node<'_, '_>) -> Option<Access> {
     let flags = xml::child(node, "Flags")?;
     let access = xml::child(flags, "Access");

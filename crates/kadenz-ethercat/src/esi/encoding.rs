@@ -1,19 +1,18 @@
-//! The letters of a file: XML says in its first line how its bytes are to be read, and many vendors' files
-//! are older than UTF-8.
+//! The character encoding of a file: XML names it in its first line, and many vendors' files are older than UTF-8.
 
-/// Bytes of the beginning in which the declaration stands.
+/// How many bytes of the beginning may hold the declaration.
 const DECLARATION: usize = 1024;
 
 /// Why a file's bytes are no text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodingError {
-    /// Nobody here reads that.
+    /// The file names an encoding that Kadenz does not read.
     #[error(
         "its encoding is \"{0}\"; save it as UTF-8, ISO-8859-1, windows-1252 or UTF-16, and say so in its \
          first line"
     )]
     Unknown(String),
-    /// It is not what it says that it is.
+    /// The bytes are not valid in the encoding that the file names.
     #[error(
         "line {line}: these bytes are no {encoding}; name the file's true encoding in its first line, as \
          <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>, or save it as UTF-8"
@@ -21,7 +20,7 @@ pub enum EncodingError {
     Letter {
         /// The line of the file, from 1.
         line: u32,
-        /// What it says that it is.
+        /// The encoding that the file names.
         encoding: &'static str,
     },
 }
@@ -30,13 +29,13 @@ pub enum EncodingError {
 #[derive(Debug, Clone, Copy)]
 enum Encoding {
     Utf8,
-    /// A letter a byte: windows-1252, and ISO-8859-1, which has control characters where that has letters.
-    /// What calls itself the latter is read as the former, as browsers do.
+    /// One byte a character: windows-1252. It also decodes ISO-8859-1, which has control characters where
+    /// windows-1252 has letters; browsers do the same.
     Latin,
     Utf16(fn([u8; 2]) -> u16),
 }
 
-/// The text of a file, by the mark of its byte order or by the encoding that its declaration names: UTF-8,
+/// Returns the text of a file, decoded by its byte order mark or by the encoding that its declaration names: UTF-8,
 /// ISO-8859-1, windows-1252 or UTF-16. Allocates up to three bytes for each byte of the file.
 ///
 /// ```
@@ -81,7 +80,7 @@ fn utf16(bytes: &[u8], unit: fn([u8; 2]) -> u16) -> Result<String, EncodingError
     }
 }
 
-/// What the first bytes say (XML 1.0, appendix F), and where they say nothing, the declaration.
+/// The encoding by the first bytes (XML 1.0, appendix F), or else by the declaration.
 fn encoding(bytes: &[u8]) -> Result<Encoding, EncodingError> {
     match bytes {
         [0xFF, 0xFE, 0, 0, ..] | [0, 0, 0xFE, 0xFF, ..] => Err(unknown(b"UTF-32")),
@@ -117,19 +116,19 @@ fn declared(bytes: &[u8]) -> Option<&[u8]> {
     matches!(quote, b'"' | b'\'').then(|| &behind[..end])
 }
 
-/// Encodings by their names, in which neither case nor dashes count.
+/// The encoding of a name; case and dashes do not count.
 fn named(name: &[u8]) -> Result<Encoding, EncodingError> {
     let plain = name.iter().filter(|it| it.is_ascii_alphanumeric());
     let plain: Vec<u8> = plain.map(u8::to_ascii_lowercase).collect();
     match &plain[..] {
-        // What is in 16 bits cannot be read up to here: it says so, and was saved as UTF-8 since.
+        // A declaration in single bytes contradicts UTF-16: the file was saved as UTF-8 since.
         b"utf8" | b"usascii" | b"ascii" | b"utf16" | b"utf16le" | b"utf16be" => Ok(Encoding::Utf8),
         b"iso88591" | b"latin1" | b"l1" | b"windows1252" | b"cp1252" => Ok(Encoding::Latin),
         _ => Err(unknown(name)),
     }
 }
 
-/// The letter that a byte is in windows-1252; those that it does not have are what they are in ISO-8859-1.
+/// The character of a byte in windows-1252; bytes that it does not define are those of ISO-8859-1.
 fn latin(byte: u8) -> char {
     const FROM_0X80: [char; 32] = [
         '€', '\u{81}', '‚', 'ƒ', '„', '…', '†', '‡', 'ˆ', '‰', 'Š', '‹', 'Œ', '\u{8D}', 'Ž',
@@ -193,7 +192,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_of_anybody_are_an_error_or_a_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
+        fn arbitrary_bytes_are_an_error_or_a_text(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
             let latin = said("latin1", &bytes).unwrap();
             prop_assert_eq!(latin.chars().count(), bytes.len());
             let is_text = std::str::from_utf8(&bytes).is_ok();

@@ -16,10 +16,10 @@ use crate::wire::sii::Identity;
 pub use encoding::{EncodingError, decode};
 pub use start_up::{InitCommand, StartUp, Transition, Unheeded};
 
-/// Most devices that are read of one file; vendors' own have some hundreds.
+/// Most devices that Kadenz reads of one file; vendors' own files have some hundreds.
 pub const MAX_DEVICES: usize = 4096;
 
-/// A file's devices, each as a description from which an SII image and an object dictionary are made.
+/// A file's devices, each as a description that gives an SII image and an object dictionary.
 ///
 /// ```
 /// use kadenz_ethercat::esi::Esi;
@@ -37,39 +37,39 @@ pub const MAX_DEVICES: usize = 4096;
 /// ```
 #[derive(Debug, Clone)]
 pub struct Esi {
-    /// The devices in their order, but those that are [faulty](Self::faulty).
+    /// The devices in their order, without the [faulty](Self::faulty) ones.
     pub devices: Vec<Description>,
-    /// What is asked of a MainDevice for each of them.
+    /// The start-up requirements of each of them.
     start_ups: Vec<StartUp>,
     faulty: Vec<Faulty>,
 }
 
-/// A device of a file that cannot be read. The others can.
+/// A device that cannot be read, in a file whose other devices can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Faulty {
-    /// Who it is; `None` where not even that is said.
+    /// Its identity; `None` where that cannot be read either.
     pub identity: Option<Identity>,
     /// Its short name.
     pub order: String,
-    /// What is wrong with its description.
+    /// The error in its description.
     pub error: EsiError,
     /// How many devices before it could be read.
     place: usize,
 }
 
 impl Esi {
-    /// Reads a file's text. Elements that are unknown are passed over, as the standard asks; a device that
-    /// cannot be read is [faulty](Self::faulty), and harms no other. Takes time in proportion to the text.
-    /// Allocates in proportion to it (less than 32 times the text of many devices, by a test; more where it is
-    /// all `<` or `=`), and up to 64 MiB for the objects, which a short text can name many of.
+    /// Reads a file's text. Skips unknown elements, as the standard requires; a device that cannot be read is
+    /// [faulty](Self::faulty) and does not affect the others. The time is proportional to the text, and so is the
+    /// memory (less than 32 times the text of many devices, by a test; more for a text of `<` or `=` alone), plus up
+    /// to 64 MiB for the objects, which a short text can name many of.
     ///
     /// # Errors
-    /// [`EsiError`], where nothing of it can be read.
+    /// [`EsiError`], where nothing of the text can be read.
     pub fn read(text: &str) -> Result<Self, EsiError> {
         Self::read_within(text, Some(&mut Budget::of_a_file()))
     }
 
-    /// The same without the objects of the devices' dictionaries, which a MainDevice asks the devices for.
+    /// The same without the objects of the devices' dictionaries, which a MainDevice reads from the devices.
     ///
     /// # Errors
     /// As [`read`](Self::read).
@@ -77,7 +77,7 @@ impl Esi {
         Self::read_within(text, None)
     }
 
-    /// Reads with as many objects as a budget allows for; `None` for none.
+    /// Reads with as many objects as a budget allows; `None` for none.
     pub(crate) fn read_within(
         text: &str,
         mut budget: Option<&mut Budget>,
@@ -124,7 +124,7 @@ impl Esi {
         Ok(esi)
     }
 
-    /// Each device, with what is asked of a MainDevice for it.
+    /// Each device with its start-up requirements.
     pub(crate) fn with_start_up(&self) -> impl Iterator<Item = (&Description, &StartUp)> {
         self.devices.iter().zip(&self.start_ups)
     }
@@ -147,14 +147,14 @@ impl Esi {
         &self.faulty
     }
 
-    /// The device of that product code: of that revision, or else the last one described. `None` also where
-    /// that one is [faulty](Self::faulty).
+    /// The device of a product code and a revision, or of the revision that the file describes last. `None` also
+    /// where that device is [faulty](Self::faulty).
     #[must_use]
     pub fn find(&self, product: u32, revision: Option<u32>) -> Option<&Description> {
         self.devices.get(self.place(product, revision).ok()?)
     }
 
-    /// The place of that device; where it is faulty, what is wrong with it.
+    /// The place of that device, or the fault of its description.
     pub(crate) fn place(
         &self,
         product: u32,
@@ -168,7 +168,7 @@ impl Esi {
         let mut faulty = self.faulty.iter().rev();
         let faulty = faulty.find(|it| it.identity.as_ref().is_some_and(is_it));
         match (whole, faulty) {
-            // Whichever stands behind the other.
+            // The later of the two counts.
             (Some(whole), Some(faulty)) if faulty.place > whole => Err(Some(faulty)),
             (Some(whole), _) => Ok(whole),
             (None, faulty) => Err(faulty),
@@ -181,18 +181,18 @@ fn vendor(root: roxmltree::Node<'_, '_>) -> Result<u32, EsiError> {
     xml::number(vendor.ok_or_else(|| xml::missing(root, "EtherCATInfo", "Vendor/Id"))?)
 }
 
-// How much memory objects may take: a short text names a type, and every object of that type has all of
-// its entries.
+// Limits of the memory for objects: a short text can name a type, and every object of that type has all of its
+// entries.
 
 /// Bytes for the objects of a file, or of all files of a segment, and of one device.
 const OF_ALL: usize = 64 << 20;
 const OF_A_DEVICE: usize = 8 << 20;
 /// Bytes for the values of a device.
 const VALUES: usize = 1 << 20;
-/// What an entry or an object takes besides its name and its value.
+/// Bytes of an entry or an object besides its name and its value.
 const EACH: usize = 96;
 
-/// What is left.
+/// The remaining budget.
 #[derive(Debug)]
 pub(crate) struct Budget {
     all: usize,
@@ -201,7 +201,7 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Of a file, or of several that are read together.
+    /// The budget of a file, or of several that are read together.
     pub(crate) fn of_a_file() -> Self {
         Self {
             all: OF_ALL,
@@ -210,12 +210,12 @@ impl Budget {
         }
     }
 
-    /// Another device comes.
+    /// Begins another device.
     fn begin(&mut self) {
         (self.device, self.values) = (OF_A_DEVICE, VALUES);
     }
 
-    /// Takes an entry's part; `node` is to blame.
+    /// Takes the bytes of an entry; an error names the line of `node`.
     fn take(&mut self, node: Node<'_, '_>, name: usize, value: usize) -> Result<(), EsiError> {
         let bytes = EACH + name + value;
         let values = self.values.checked_sub(value);
@@ -230,41 +230,41 @@ impl Budget {
     }
 }
 
-// What is wrong with a file.
+// Errors of a file.
 
 /// Why a file is no ESI, or a device of it cannot be read.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EsiError {
-    /// No XML.
+    /// The text is not XML.
     #[error("it is not valid XML: {0}")]
     Xml(String),
-    /// Another XML.
+    /// The text is XML of another kind.
     #[error("its first element is {0}, not EtherCATInfo; is it an ESI file?")]
     Root(String),
-    /// Something is missing.
+    /// An element or attribute is missing.
     #[error("line {line}: {element} has no {missing}")]
     Missing {
         /// The line of the file, from 1.
         line: u32,
-        /// In which element.
+        /// The element.
         element: &'static str,
-        /// What is missing.
+        /// The missing element or attribute.
         missing: &'static str,
     },
-    /// Something is no number, or one that is too great.
+    /// A text is not a number, or the number is too great.
     #[error(
         "line {line}: \"{text}\" is not a number that fits; write decimal, or #x and hexadecimal"
     )]
     Number {
         /// The line of the file, from 1.
         line: u32,
-        /// What stands there.
+        /// The text.
         text: String,
     },
-    /// More devices than anybody has.
+    /// More devices than any real file has.
     #[error("it describes more than {MAX_DEVICES} devices")]
     TooMany,
-    /// More elements, texts or attributes than anybody writes.
+    /// More elements, texts or attributes than any real file has.
     #[error(
         "it has more than 4 million elements and texts, or as many attributes, 256 attributes of one element, or \
          64 spaces of names; keep only the devices that are needed"
@@ -275,7 +275,7 @@ pub enum EsiError {
     TooMuch {
         /// The line of the file, from 1.
         line: u32,
-        /// What there are too many of.
+        /// The kind of the elements that are too many.
         what: &'static str,
         /// Most of them.
         most: usize,
@@ -286,10 +286,10 @@ pub enum EsiError {
          that are needed"
     )]
     Objects {
-        /// Which object.
+        /// The line of the object.
         line: u32,
     },
-    /// A value that is to be written is no bytes.
+    /// A value to be written is not hexadecimal bytes.
     #[error(
         "line {line}: it is not a valid value; write up to 4096 bytes as pairs of hexadecimal digits"
     )]
@@ -307,13 +307,13 @@ pub enum EsiError {
         line: u32,
         /// Its first byte.
         start: u16,
-        /// How many.
+        /// How many bytes.
         size: u16,
     },
 }
 
 impl EsiError {
-    /// The line that it names.
+    /// The line that the error names.
     fn line_mut(&mut self) -> Option<&mut u32> {
         match self {
             Self::Missing { line, .. }

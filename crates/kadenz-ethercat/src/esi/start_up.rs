@@ -1,4 +1,4 @@
-//! What an ESI file asks a MainDevice to do on a device's way up.
+//! What an ESI file requires of a MainDevice during a device's start-up.
 
 use roxmltree::Node;
 
@@ -11,7 +11,7 @@ const MAX_COMMANDS: usize = 4096;
 const MAX: usize = 4096;
 const MAX_EXCLUDES: usize = 4096;
 
-/// From which state to which.
+/// A transition between two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
     /// INIT to PREOP.
@@ -38,26 +38,26 @@ impl Transition {
 /// A value that is written by CoE when the device changes its state (`InitCmd`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitCommand {
-    /// When.
+    /// At which transitions.
     pub transitions: Vec<Transition>,
-    /// Where to.
+    /// The object and sub-index.
     pub address: Address,
-    /// All entries from there at once.
+    /// Whether the value holds all entries from there at once.
     pub complete: bool,
-    /// What, as bytes on the wire.
+    /// The value, as bytes on the wire.
     pub value: Vec<u8>,
     /// Whether a configuration tool is to fit the value to the segment, as to its cycle.
     pub adapts: bool,
-    /// What it is for; empty where the file does not tell.
+    /// Its purpose; empty where the file states none.
     pub comment: String,
 }
 
-/// What an operation mode of the clocks asks for and nobody does.
+/// Settings that an operation mode of the clocks requires and Kadenz does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Unheeded {
     /// The mode's name.
     pub mode: String,
-    /// PDOs that it wants assigned.
+    /// The mode requires PDOs to be assigned.
     pub pdos: bool,
     /// A part of the cycle by which SYNC0 is to be later (`Factor` of `ShiftTimeSync0`).
     pub shift_factor: bool,
@@ -68,7 +68,7 @@ pub struct Unheeded {
 }
 
 impl Unheeded {
-    /// What it asks for, in words; none where all is done.
+    /// The settings in words; none where Kadenz applies all.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         let all = [
             (self.pdos, "PDOs of its own"),
@@ -84,7 +84,7 @@ impl Unheeded {
     }
 }
 
-/// What a device's file says besides what the device is.
+/// The start-up requirements of a device's file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct StartUp {
     /// Values to be written, in the file's order.
@@ -93,7 +93,7 @@ pub struct StartUp {
     pub excludes: Vec<(u16, u16)>,
     /// PDOs that are in no dictionary, and so cannot be written (`Virtual`).
     pub virtual_pdos: Vec<u16>,
-    /// Operation modes that ask for more than is done.
+    /// Operation modes with settings that Kadenz does not apply.
     pub unheeded: Vec<Unheeded>,
 }
 

@@ -43,7 +43,7 @@ fn what_is_no_esi_is_said_with_its_line() {
     );
 }
 
-/// What is wrong with the only device of a file that cannot be read.
+/// The error of the only device of a file that cannot be read.
 fn fault(text: &str) -> EsiError {
     let esi = Esi::read(text).unwrap();
     assert_eq!(esi.faulty().len(), 1, "{:?}", esi.faulty());
@@ -111,7 +111,7 @@ fn what_no_device_has_so_many_of_is_refused_and_one_less_is_not() {
 
 #[test]
 fn a_type_has_no_values_and_a_short_text_names_no_objects_without_end() {
-    // Values of unknown types are none.
+    // Objects of unknown types are left out.
     let object = |index: usize| {
         format!("<Object><Index>{index}</Index><Type>Many</Type><Name>{index}</Name></Object>")
     };
@@ -158,7 +158,7 @@ fn a_type_has_no_values_and_a_short_text_names_no_objects_without_end() {
         "{error}"
     );
 
-    // Without objects nobody counts them.
+    // Without objects the limit does not apply.
     let esi = Esi::without_objects(&big(0x2000..0x2100)).unwrap();
     assert_eq!((esi.devices.len(), esi.faulty().len()), (1, 0));
 }
@@ -191,7 +191,7 @@ fn a_device_that_cannot_be_read_harms_no_other() {
     assert_eq!((identity.product, identity.revision), (17, 2));
     assert_eq!(faulty.order, "Axis");
     assert!(faulty.error.to_string().starts_with("line 18: \"300\""));
-    // Who it is cannot be read either.
+    // A faulty device whose identity cannot be read.
     let esi = Esi::read(&worse("RevisionNo=\"#x2\"", "RevisionNo=\"two\"")).unwrap();
     assert_eq!((esi.devices.len(), esi.faulty()[0].identity), (1, None));
     assert_eq!(esi.find(17, None).unwrap().name, "Old drive");
@@ -214,7 +214,7 @@ fn long_entries_of_a_pdo_go_on_as_gaps() {
         .collect();
     assert_eq!(entries, [(0x6041, 16), (0x6100, 255), (0, 255), (0, 90)]);
     assert_eq!(axis.default_bytes(3), 77);
-    // No mapping can say that, so none is written.
+    // No mapping can hold that length, so none is written.
     let changeable = text.replace("<TxPdo Fixed=\"1\"", "<TxPdo");
     assert!(Esi::read(&changeable).unwrap().devices[1].pdos[0].is_fixed());
 }
@@ -229,7 +229,7 @@ fn sync_managers_lie_in_memory() {
             .map(|it| it.fixed.mailboxes.receive.start)
     };
     assert_eq!(mailbox("StartAddress=\"#x1200\""), Some(0x1200));
-    assert_eq!(mailbox(""), Some(0), "it is not told");
+    assert_eq!(mailbox(""), Some(0), "the file states none");
     assert_eq!(mailbox("StartAddress=\"#xFF80\""), Some(0xFF80));
     for wrong in ["#x0100", "#x0F00", "#xFF81"] {
         let error = fault(&at(&format!("StartAddress=\"{wrong}\"")));
@@ -251,7 +251,7 @@ fn sync_managers_lie_in_memory() {
         0x0F00
     );
     assert_eq!(outputs("#x0EFF").faulty().len(), 1);
-    // A controller with so much memory is taken.
+    // A SyncManager at 0x4180 gives the device a controller with enough memory.
     let far = DRIVE.replace("#x1180", "#x4180");
     assert_eq!(Esi::read(&far).unwrap().devices[1].hardware.ram_kib, 60);
 }

@@ -1,4 +1,4 @@
-//! Types of a dictionary: the basic ones by their names, and those that a file makes of them.
+//! Types of a dictionary: the basic ones by their names, and those that the file defines.
 
 use std::collections::HashMap;
 use std::rc::Rc;
@@ -11,8 +11,8 @@ use crate::wire::coe::{Access, DataType};
 
 /// Most values of a type.
 const MAX_ITEMS: usize = 255;
-/// How many types may stand behind each other, each made of the next. Who goes beyond has types that are not
-/// known; so has who makes a type of itself.
+/// How many types may be nested, each made of the next. A type that is nested deeper is unknown, and so is a type
+/// that contains itself.
 const DEEPEST: usize = 8;
 
 /// A type of one value, and its bits.
@@ -26,14 +26,14 @@ impl Value {
     /// Longest value, in bytes.
     pub(super) const MAX: usize = 4096;
 
-    /// Of so many bits, or as many as the longest has.
+    /// A value of so many bits, at most those of the longest value.
     pub(super) fn new(data_type: DataType, bits: u32) -> Self {
         let most = 8 * Self::MAX as u32;
         let bits = bits.min(most);
         Self { data_type, bits }
     }
 
-    /// So many of them as bytes.
+    /// So many of the values, as bytes.
     pub(super) fn together(self, elements: u8) -> Self {
         Self::new(DataType::OCTET_STRING, self.bits * u32::from(elements))
     }
@@ -49,34 +49,34 @@ pub(super) struct SubItemGroup {
     pub(super) name: String,
     pub(super) value: Value,
     pub(super) access: Option<Access>,
-    /// Place of the first one's default among those of an object.
+    /// Place of the first element's default among those of an object.
     pub(super) default: usize,
 }
 
-/// Values by rising sub-index; sub-index 0 counts them and is none of them.
+/// Values by rising sub-index, without the count in sub-index 0.
 #[derive(Debug, Default)]
 pub(super) struct List {
     pub(super) items: Vec<SubItemGroup>,
-    /// Who may do what with the count.
+    /// The access to the count.
     pub(super) count: Option<Access>,
 }
 
-/// What a type is.
+/// The structure of a type.
 #[derive(Debug)]
 pub(super) enum Shape {
     Value(Value),
     Array(Value, u8),
     List(List),
-    /// Not known here.
+    /// Kadenz does not know the type.
     Unknown,
 }
 
-/// CoE's type of a name in ESI (ETG.1020, base data types); 0 for another's.
+/// CoE's number of a type by its name in ESI (ETG.1020, base data types); 0 for other names.
 pub(super) fn data_type(name: &str) -> DataType {
     basic(name).map_or(DataType(0), |it| it.data_type)
 }
 
-/// A basic type by its name.
+/// The basic type of a name.
 fn basic(name: &str) -> Option<Value> {
     let data_type = match name {
         "BOOL" | "BIT" => DataType::BOOLEAN,
@@ -106,7 +106,7 @@ fn basic(name: &str) -> Option<Value> {
     Some(Value::new(data_type, data_type.bits()?.into()))
 }
 
-/// Types whose names tell their length.
+/// Types whose names contain their length.
 fn bits_or_text(name: &str) -> Option<Value> {
     if let Some(bits) = name.strip_prefix("BIT") {
         let bits: u16 = bits.parse().ok()?;
@@ -135,7 +135,7 @@ fn array_of(range: &str) -> Option<Value> {
     let (first, last) = range.split_once("..")?;
     let (first, last): (u16, u16) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
     let element = match of.trim() {
-        // Nobody nests them.
+        // No real file nests them.
         nested if nested.starts_with("ARRAY") => return None,
         of => basic(of)?,
     };
@@ -147,16 +147,16 @@ fn array_of(range: &str) -> Option<Value> {
     Some(Value::new(data_type, count.saturating_mul(element.bits)))
 }
 
-/// The types of a dictionary. Each is read once, however many objects are of it; and once more for each depth
-/// at which others are made of it, so that what it is does not hang on which of them is asked for first.
+/// The types of a dictionary. The reader reads each once for each depth at which others contain it, however many
+/// objects are of it; so the result does not depend on the order of the requests.
 pub(super) struct Types<'d, 'i> {
     nodes: HashMap<&'d str, Node<'d, 'i>>,
-    /// By how many more may stand behind it.
+    /// The types by name and by how many more levels they may contain.
     known: HashMap<(&'d str, usize), Rc<Shape>>,
 }
 
 impl<'d, 'i> Types<'d, 'i> {
-    /// Of a dictionary. The first type of a name counts.
+    /// The types of a dictionary. The first type of a name counts.
     pub(super) fn of(dictionary: Node<'d, 'i>) -> Self {
         let types = xml::child(dictionary, "DataTypes");
         let mut nodes = HashMap::new();
@@ -172,7 +172,7 @@ impl<'d, 'i> Types<'d, 'i> {
         }
     }
 
-    /// What a type is.
+    /// The structure of a type.
     pub(super) fn shape(&mut self, name: &'d str) -> Result<Rc<Shape>, EsiError> {
         self.shape_within(name, DEEPEST)
     }
@@ -204,7 +204,7 @@ impl<'d, 'i> Types<'d, 'i> {
             return Ok(Shape::Unknown);
         };
         let (mut elements, mut is_array) = (1_u32, false);
-        // Of several dimensions, the elements of all.
+        // An array of several dimensions has the elements of all.
         for info in xml::children(node, "ArrayInfo") {
             let more: u16 = xml::number_of(info, "Elements")?.unwrap_or(0);
             elements = elements.saturating_mul(more.into());
@@ -232,7 +232,7 @@ impl<'d, 'i> Types<'d, 'i> {
                     continue;
                 }
                 (Some(sub), Shape::Value(value)) => (sub, 1, sized(node, *value)?, false),
-                // One value of a list may be an array, too: it is so many bytes.
+                // One value of a list may be an array, which is then so many bytes.
                 (Some(sub), Shape::Array(value, elements)) => {
                     (sub, 1, value.together(*elements), false)
                 }
@@ -276,7 +276,7 @@ mod tests {
     use super::*;
     use roxmltree::Document;
 
-    /// Which of these types are known where they are asked for in this order.
+    /// Which of these types the reader knows when they are requested in this order.
     fn known<'n>(text: &str, names: &[&'n str]) -> BTreeMap<&'n str, bool> {
         let document = Document::parse(text).unwrap();
         let mut types = Types::of(document.root_element());
@@ -288,7 +288,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_type_is_does_not_hang_on_the_order_in_which_types_are_asked_for() {
+    fn the_structure_of_a_type_does_not_depend_on_the_order_of_requests() {
         let names: Vec<_> = (0..DEEPEST + 2).map(|it| format!("T{it}")).collect();
         let chain: String = names
             .windows(2)

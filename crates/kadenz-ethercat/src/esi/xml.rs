@@ -1,17 +1,17 @@
-//! Small steps through XML.
+//! Helpers to read XML.
 
 use roxmltree::{Document, Node, ParsingOptions};
 
 use super::EsiError;
 
-/// Most nodes of a file, that is elements and texts, and most attributes.
+/// Most nodes (elements and texts), and most attributes of a file.
 pub(super) const MAX_NODES: u32 = 4 << 20;
-/// Most signs that may begin a node, or an attribute: the parser reserves room for each before it looks at any, also
-/// in comments. An element may have two.
+/// Most `<` and `=` signs, which may begin a node or an attribute: the parser reserves room for each before it looks
+/// at any, also in comments. An element may have two.
 const MAX_TAGS: usize = 2 * MAX_NODES as usize;
-/// Most attributes of an element: no two have the same name, so each is compared with all.
+/// Most attributes of an element: the parser compares each with all, since no two may have the same name.
 const MAX_ATTRIBUTES: usize = 256;
-/// Most names of spaces: an element has all those around it.
+/// Most XML namespaces: an element has those of all elements around it.
 const MAX_SPACES: usize = 64;
 /// Most letters of a name that is kept.
 const MAX_NAME: usize = 255;
@@ -29,9 +29,9 @@ pub(super) fn parse(text: &str) -> Result<Document<'_>, EsiError> {
     })
 }
 
-/// Refuses what the parser would take long or much memory for: it reserves room for all that may be a node or an
-/// attribute, compares an element's attributes with each other, and gives each element the spaces of names of all
-/// around it.
+/// Refuses a text for which the parser would need much time or memory: the parser reserves room for every possible
+/// node and attribute, compares an element's attributes with each other, and gives each element the namespaces of all
+/// elements around it.
 fn ensure_plain(text: &str) -> Result<(), EsiError> {
     let bytes = text.as_bytes();
     let has_too_many = |sign: u8| {
@@ -63,7 +63,7 @@ fn ensure_plain(text: &str) -> Result<(), EsiError> {
     }
 }
 
-/// Whether a quote follows, behind blanks that are few: many would be looked through for each of many.
+/// Whether a quote may follow behind blanks. Looks at 64 of them at most, to keep the time proportional to the text.
 fn is_quoted(behind: &[u8]) -> bool {
     let mut few = behind.iter().take(64);
     match few.find(|it| !it.is_ascii_whitespace()) {
@@ -93,7 +93,7 @@ pub(super) fn text<'a>(node: Node<'a, '_>, name: &'static str) -> &'a str {
     text.trim()
 }
 
-/// The same as a name, which is not longer than any screen.
+/// The same as a name, cut to the letters that are kept.
 pub(super) fn name(node: Node<'_, '_>, name: &'static str) -> String {
     text(node, name).chars().take(MAX_NAME).collect()
 }
@@ -103,7 +103,7 @@ pub(super) fn own<'a>(node: Node<'a, '_>) -> &'a str {
     node.text().unwrap_or_default().trim()
 }
 
-/// Where an element stands: its first byte in the text. [`LineCounter`] makes a line of it before anybody sees it.
+/// The place of an element: its first byte in the text. [`LineCounter`] turns it into a line before the user sees it.
 pub(super) fn place(node: Node<'_, '_>) -> u32 {
     u32::try_from(node.range().start).unwrap_or(u32::MAX)
 }
@@ -136,7 +136,7 @@ impl<'t> LineCounter<'t> {
         self.line
     }
 
-    /// An error that names the line of what it named by its place.
+    /// Replaces the place in an error by its line.
     pub(super) fn tell(&mut self, mut error: EsiError) -> EsiError {
         if let Some(line) = error.line_mut() {
             *line = self.line(*line);
@@ -157,7 +157,7 @@ pub(super) fn missing(
     }
 }
 
-/// There are too many of something, up to this element.
+/// The error of too many elements of a kind, up to this one.
 pub(super) fn too_much(node: Node<'_, '_>, what: &'static str, most: usize) -> EsiError {
     EsiError::TooMuch {
         line: place(node),
@@ -205,7 +205,7 @@ pub(super) fn number_of<T: TryFrom<i64>>(
     child(node, name).map(number).transpose()
 }
 
-/// Whether an attribute says yes.
+/// Whether an attribute is true.
 pub(super) fn flag(node: Node<'_, '_>, name: &str) -> bool {
     matches!(node.attribute(name), Some("1" | "true"))
 }

@@ -1,4 +1,4 @@
-//! All axes together: enabled, brought to where their programs begin, played, stopped.
+//! All axes together: the group enables them, brings them to the start of their programs, plays these and stops.
 
 use std::sync::Arc;
 
@@ -15,25 +15,25 @@ use super::handle::{HandleWriter, MotionHandle, Report};
 use super::safety::{Policy, Safety};
 use super::stage::{Cause, Stage};
 
-/// How long the loop goes on, after the time that axes may brake, for drives that do not tell that they rest, in s.
+/// How long the loop goes on after the axes' time to brake, for drives whose status never shows rest, in s.
 const PARTING: f64 = 0.1;
 
-/// How far time goes on in a cycle, in s.
+/// The time step of a cycle, in s.
 #[derive(Debug, Clone, Copy)]
 struct TimeStep {
-    /// What passed since the cycle before.
+    /// The time since the cycle before.
     passed: f64,
-    /// How far trajectories go on.
+    /// The step of the trajectories.
     onward: f64,
 }
 
 impl TimeStep {
-    /// Of this cycle. A trajectory goes on by one interval a cycle at most: where beats were missed, the time
-    /// that passed is lost to all axes alike, and none is asked to make up for it by a jump.
+    /// The time step of this cycle. A trajectory advances by one interval a cycle at most: after missed beats all
+    /// axes lose the same time, and none jumps to make up for it.
     fn of(context: &CycleContext<'_>) -> Self {
         let interval = context.interval().as_ns_f64() * 1e-9;
         let since = context.elapsed().as_secs_f64();
-        // A beat's jitter is not motion's.
+        // The jitter of a beat must not reach the motion.
         let passed = if (since - interval).abs() < interval / 2.0 {
             interval
         } else {
@@ -46,24 +46,25 @@ impl TimeStep {
     }
 }
 
-/// What is counted from a reset to the stop after it.
+/// Counters from a reset to the next stop.
 #[derive(Debug, Clone, Copy, Default)]
 struct Attempt {
-    /// Seconds of whole cycles in which some axis was not enabled though all drives were in OP.
+    /// Seconds of complete cycles in which some axis was not enabled though all drives were in OP.
     waited: f64,
-    /// Seconds of whole cycles in which some drive was not.
+    /// Seconds of complete cycles in which some drive was not in OP.
     starting: f64,
-    /// Cycles in a row in which some axis did not hear its target.
+    /// Cycles in a row in which some axis did not receive its target.
     unheard: u32,
-    /// Why, in which cycle and when it ended.
+    /// The cause of the stop, its cycle and its time.
     stopped: Option<(Cause, u64, MonotonicTime)>,
 }
 
 /// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
 ///
-/// When the loop is to end ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)), or the
-/// [`MotionHandle`] says so, it stops all axes, takes their power away and ends the loop, after little more than
-/// [`Policy::braking`] at the latest.
+/// When the loop is to end
+/// ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)), or the
+/// [`MotionHandle`] requests it, the group brings all axes to rest, switches their power off and ends the loop,
+/// little later than [`Policy::braking`] at the latest.
 #[derive(Debug)]
 pub struct AxisGroup<'s> {
     runners: Vec<AxisRunner>,
@@ -72,7 +73,7 @@ pub struct AxisGroup<'s> {
     telling: Option<HandleWriter<'s>>,
     device_table: Option<Arc<DeviceTable>>,
     stage: Stage,
-    /// For so many seconds.
+    /// Seconds since the stage began.
     seconds: f64,
     attempt: Attempt,
     stops: u64,
@@ -80,7 +81,8 @@ pub struct AxisGroup<'s> {
 }
 
 impl<'s> AxisGroup<'s> {
-    /// Runs these axes. What they do is told by the handle, where no other group has it. Allocates.
+    /// Creates a group of these axes. It reports their state in the handle, unless another group does so already.
+    /// Allocates.
     #[must_use]
     pub fn new(runners: Vec<AxisRunner>, policy: Policy, handle: &'s MotionHandle) -> Self {
         Self {
@@ -97,15 +99,15 @@ impl<'s> AxisGroup<'s> {
         }
     }
 
-    /// Knows by a supervisor's device_table which drives are in OP, each by itself; without one they are when all devices
-    /// of the segment are, and where one does not come to OP, the first axis is named as the cause of the stop.
+    /// Uses a supervisor's device table to know for each drive whether it is in OP. Without one, drives count as in OP
+    /// when all devices of the segment are; where a device does not reach OP, the stop then names the first axis.
     #[must_use]
     pub fn with_device_table(mut self, device_table: Arc<DeviceTable>) -> Self {
         self.device_table = Some(device_table);
         self
     }
 
-    /// Ends the loop when all programs are played; else the axes stay where they ended.
+    /// Ends the loop when all programs are over; otherwise the axes hold their last positions.
     #[must_use]
     pub const fn ending_when_played(mut self) -> Self {
         self.ends = true;
@@ -118,13 +120,13 @@ impl<'s> AxisGroup<'s> {
         &self.runners
     }
 
-    /// What it is doing.
+    /// The current stage.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
     }
 
-    /// How often all axes were stopped.
+    /// How often the group stopped all axes.
     #[must_use]
     pub const fn stops(&self) -> u64 {
         self.stops
@@ -147,7 +149,7 @@ impl<'s> AxisGroup<'s> {
         }
     }
 
-    /// What comes after what it was doing.
+    /// Enters the next stage where the current one is over.
     fn go_on(&mut self, context: &CycleContext<'_>, step: TimeStep) {
         let before = self.stage;
         let reset = self.safety.hear(self.handle);
@@ -178,8 +180,8 @@ impl<'s> AxisGroup<'s> {
         }
     }
 
-    /// How far trajectories go on. While an axis may not have heard its last target, none goes further. Where it
-    /// does not hear for long and that is tolerated, the others go on without it.
+    /// Returns the step of the trajectories: none while an axis may not have received its last target. Where that
+    /// lasts and is tolerated, the others go on without that axis.
     fn onward(&mut self, step: TimeStep) -> f64 {
         let goes = |it: &AxisRunner| it.is_out() || it.is_heard();
         if self.runners.iter().all(goes) {
@@ -196,7 +198,7 @@ impl<'s> AxisGroup<'s> {
         step.onward
     }
 
-    /// Everything anew, with one reset for each fault.
+    /// Starts from the beginning, with one reset for each fault.
     fn begin(&mut self) -> Stage {
         self.attempt = Attempt::default();
         self.safety.begin();
@@ -207,8 +209,8 @@ impl<'s> AxisGroup<'s> {
         Stage::Enabling
     }
 
-    /// Waits for all; for those that answer up to a limit. What a device told before it was gone is no reason
-    /// to do anything, and its return is the supervisor's.
+    /// Waits until all axes are enabled, with a time limit for those that answer. Acts on no status from before a
+    /// device was lost; the supervisor brings a lost device back.
     fn enable(&mut self, context: &CycleContext<'_>, step: TimeStep) -> Stage {
         if !context.is_whole() {
             return Stage::Enabling;
@@ -222,7 +224,7 @@ impl<'s> AxisGroup<'s> {
             };
         };
         if self.waits_too_long(step) {
-            // One that is not in OP keeps all others waiting.
+            // An axis that is not in OP holds up all others.
             let starts = self.runners.iter().position(AxisRunner::starts);
             let axis = starts.unwrap_or(late);
             let reading = self.runners[axis].reading();
@@ -232,8 +234,8 @@ impl<'s> AxisGroup<'s> {
         Stage::Enabling
     }
 
-    /// Goes on with the time to be enabled; whether it is over. It does not run while axes brake, and while a drive
-    /// is on its way to OP that has its own.
+    /// Advances the time to be enabled; returns whether it is over. It does not run while axes brake, nor while a
+    /// drive is on its way to OP, which has a time limit of its own.
     fn waits_too_long(&mut self, step: TimeStep) -> bool {
         let policy = self.safety.policy();
         let (enabling, braking) = (policy.enabling, policy.braking.as_secs_f64());
@@ -281,8 +283,8 @@ impl<'s> AxisGroup<'s> {
         self.runners.iter().all(|it| it.is_played(seconds))
     }
 
-    /// Stops all where something is wrong. Before the axes move, a device that is not there yet is none; but who
-    /// holds an axis in place must see it, and in time.
+    /// Stops all axes on a fault. Before the axes move, a missing device is no fault; but a drive that holds an axis
+    /// in place must answer, and in time.
     fn watch(&mut self, context: &CycleContext<'_>) {
         let outcome = context.outcome();
         if self.stage.moves() {
@@ -294,7 +296,7 @@ impl<'s> AxisGroup<'s> {
                     fault = fault.or(Some(Cause::Fault { axis, code }));
                 }
             }
-            // Where nothing was sent before, nothing is lost.
+            // Before the first frame was sent, no frame can be lost.
             let whole = outcome.is_none_or(|it| it.is_whole());
             self.safety.look(whole, context.missed(), fault);
         } else if self.stage == Stage::Enabling && self.runners.iter().any(AxisRunner::is_held) {
@@ -321,7 +323,7 @@ impl<'s> AxisGroup<'s> {
         }
     }
 
-    /// Whether everything is done that can be.
+    /// Whether the axes are at rest without power, or have had the time for it.
     fn is_done(&self) -> bool {
         let rests = |it: &AxisRunner| {
             matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault)

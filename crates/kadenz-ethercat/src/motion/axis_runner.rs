@@ -1,4 +1,4 @@
-//! An axis and what it is to do.
+//! An axis with its program.
 
 use crate::control::cyclic::CycleContext;
 use crate::wire::cia402::{DriveState, Goal};
@@ -10,15 +10,15 @@ use super::program::Program;
 use super::stage::Stage;
 use super::trajectory::{Limits, Point, Quintic, Trajectory};
 
-/// How long the reset of a fault may take, in s: so long its bit stands.
+/// How long the reset of a fault may take, in s; its bit is set as long.
 const RESETTING: f64 = 0.5;
-/// For so many cycles in a row all wait for an axis that does not hear what it is asked.
+/// For how many cycles in a row all axes wait for an axis that does not receive its target.
 pub(super) const WAITED_FOR: u32 = 10;
 
-/// How far an axis was from where it should have been.
+/// The tracking error of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Tracking {
-    /// Cycles that count: those in which the program was played.
+    /// Cycles that count: those in which the axis played its program.
     pub cycles: u64,
     /// The greatest distance in rad.
     pub greatest: f64,
@@ -40,18 +40,18 @@ impl Tracking {
     }
 }
 
-/// The one reset of a fault that a drive is given each time that all are enabled.
+/// The one reset of a fault that a drive gets each time that all axes are enabled.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum FaultReset {
     /// There was no fault.
     Unused,
-    /// Its bit stands, for so many seconds.
+    /// The bit is set, for so many seconds so far.
     Given(f64),
-    /// The fault was gone.
+    /// The fault is over.
     Done,
 }
 
-/// An axis and what it is to do.
+/// An axis with its program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisRunner {
     axis: Axis,
@@ -61,28 +61,28 @@ pub struct AxisRunner {
     regulator: Pid,
     approach: Quintic,
     reading: Option<Reading>,
-    /// Where it stands while the others are not enabled yet.
+    /// The position that it holds while the others are not enabled yet.
     held: Option<f64>,
-    /// It left its operation by itself, and stays without power until all are enabled again.
+    /// Whether it left operation by itself; it then stays without power until all axes are enabled again.
     out: bool,
     reset: FaultReset,
     braking: Braking,
-    /// Its drive is in OP: it looks at its outputs.
+    /// Whether its drive is in OP, and so reads its outputs.
     operates: bool,
-    /// Whether what it tells is new, and what it was asked last has reached it.
+    /// Whether its inputs are new, and it received the last target.
     heard: bool,
-    /// Cycles in a row in which that was not so.
+    /// Cycles in a row in which neither was so.
     unheard: u32,
-    /// How far it is behind the others, in s, who went on while it did not hear.
+    /// How far it is behind the others, in s, which went on while it received no targets.
     behind: f64,
     asked: f64,
-    /// What passed since the regulator's last step, in s.
+    /// The time since the regulator's last step, in s.
     since: f64,
     tracking: Tracking,
 }
 
 impl AxisRunner {
-    /// An axis that goes to where its program begins within limits, and then plays it.
+    /// Creates an axis that goes to the start of its program within limits, and then plays it.
     ///
     /// With [`Control::Velocity`] the regulator's output (rad/s) is added to the program's velocity; with
     /// [`Control::Torque`] it is the torque (N m). With [`Control::Position`] it is not used.
@@ -111,7 +111,7 @@ impl AxisRunner {
         }
     }
 
-    /// The same with a name; without, it is that of its device's position.
+    /// The same with a name; the default is its device's position.
     #[must_use]
     pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
@@ -130,26 +130,26 @@ impl AxisRunner {
         &self.name
     }
 
-    /// What the drive told last; `None` before the first cycle.
+    /// The last inputs of the drive; `None` before the first cycle.
     #[must_use]
     pub const fn reading(&self) -> Option<Reading> {
         self.reading
     }
 
-    /// What was asked of the drive last, in the unit of its control.
+    /// The last set-point of the drive, in the unit of its control.
     #[must_use]
     pub const fn asked(&self) -> f64 {
         self.asked
     }
 
-    /// How well it follows.
+    /// Its tracking error.
     #[must_use]
     pub const fn tracking(&self) -> Tracking {
         self.tracking
     }
 
-    /// Takes in what its drive tells, so many seconds after the last time. `took_part`: whether that is new;
-    /// `None` where nothing was sent before.
+    /// Takes its drive's inputs, so many seconds after the last ones. `took_part`: whether they are new; `None` where
+    /// no frame was sent before.
     pub(super) fn read(&mut self, inputs: &[u8], took_part: Option<bool>, passed: f64) {
         let reading = self.axis.read(inputs);
         self.reading = Some(reading);
@@ -168,7 +168,7 @@ impl AxisRunner {
         }
     }
 
-    /// Whether its drive is in OP.
+    /// Sets whether its drive is in OP.
     pub(super) const fn set_operates(&mut self, operates: bool) {
         self.operates = operates;
     }
@@ -178,7 +178,7 @@ impl AxisRunner {
         !self.operates && !self.out
     }
 
-    /// Whether what it was asked last has reached it.
+    /// Whether it received the last target.
     pub(super) const fn is_heard(&self) -> bool {
         self.heard
     }
@@ -202,17 +202,17 @@ impl AxisRunner {
         self.held.is_some() && self.is_ready()
     }
 
-    /// Whether it still comes to rest before it is enabled, and has the time to: so many seconds.
+    /// Whether it still brakes before it is enabled, and has time left of so many seconds.
     pub(super) fn brakes(&self, most: f64) -> bool {
         !self.braking.rests() && self.braking.may(most)
     }
 
-    /// Whether something is wrong with the drive, by its own word.
+    /// Whether the drive reports a fault.
     pub(super) fn has_fault(&self) -> bool {
         self.state().is_fault()
     }
 
-    /// The error code of a fault, where the process data tells it.
+    /// The error code of a fault, where the process data contains it.
     pub(super) fn error_code(&self) -> Option<u16> {
         let code = self.reading.and_then(|it| it.error_code);
         code.filter(|it| *it != 0 && self.has_fault())
@@ -223,7 +223,7 @@ impl AxisRunner {
         self.out
     }
 
-    /// It left its operation by itself, and comes to rest. Nobody waits for it any more.
+    /// Marks it as having left operation by itself; it comes to rest, and the group no longer waits for it.
     pub(super) fn leave(&mut self) {
         if !self.out {
             self.out = true;
@@ -232,22 +232,22 @@ impl AxisRunner {
         }
     }
 
-    /// Forgets what was before all are enabled again, and comes to rest before.
+    /// Resets its state before all axes are enabled again; it comes to rest first.
     pub(super) fn begin(&mut self) {
         self.out = false;
         self.reset = FaultReset::Unused;
         self.braking = Braking::default();
     }
 
-    /// Comes to rest at the end.
+    /// Lets it come to rest at the end.
     pub(super) fn end(&mut self) {
         if !self.out {
             self.braking = Braking::default();
         }
     }
 
-    /// Goes on with the one reset of its fault; whether that stayed, or came back. A drive that is not in OP does
-    /// not see it: it is given when it is.
+    /// Continues the one reset of its fault; returns whether the fault stayed, or came back. A drive that is not in
+    /// OP does not see the reset, which then waits until it is.
     pub(super) fn reset_fault(&mut self, passed: f64) -> bool {
         if !self.operates {
             if self.resets() {
@@ -274,7 +274,7 @@ impl AxisRunner {
         matches!(self.reset, FaultReset::Given(_))
     }
 
-    /// Plans the way to where its program begins.
+    /// Plans the way to the start of its program.
     pub(super) fn approach(&mut self) {
         let from = self.held.unwrap_or_else(|| self.position());
         self.approach = Quintic::between(from, self.program.start(), self.limits);
@@ -286,7 +286,7 @@ impl AxisRunner {
         self.behind = 0.0;
     }
 
-    /// Stands still while the others go on by so many seconds.
+    /// Lets it fall behind, while the others go on by so many seconds.
     pub(super) fn fall_behind(&mut self, seconds: f64) {
         self.behind += seconds;
     }
@@ -295,8 +295,8 @@ impl AxisRunner {
         self.out || seconds - self.behind >= self.approach.duration()
     }
 
-    /// Whether its program is over. One that has not been heard for long may be gone for good: nobody waits for
-    /// what it still had to do.
+    /// Whether its program is over. The group does not wait for an axis that has received no targets for long, since
+    /// its drive may be lost.
     pub(super) fn is_played(&self, seconds: f64) -> bool {
         let behind = match self.unheard > WAITED_FOR {
             true => 0.0,
@@ -305,7 +305,7 @@ impl AxisRunner {
         seconds - behind >= self.program.duration()
     }
 
-    /// What is asked of it now, in the unit of its control, `passed` seconds after the last.
+    /// Returns its set-point, in the unit of its control, `passed` seconds after the last.
     pub(super) fn next(&mut self, stage: Stage, passed: f64) -> f64 {
         self.since += passed;
         let point = match stage {
@@ -317,7 +317,7 @@ impl AxisRunner {
                 self.tracking.note(point.position - self.position());
                 point
             }
-            // Until all are, who is enabled stays where it was then.
+            // An enabled axis holds its position until all are enabled.
             Stage::Enabling if self.is_ready() && self.heard => {
                 let position = self.position();
                 Point::at_rest(*self.held.get_or_insert(position))
@@ -328,21 +328,21 @@ impl AxisRunner {
         self.target(point)
     }
 
-    /// Where its drive is to go; it may brake for `most` seconds.
+    /// Returns the goal of its drive, which may brake for `most` seconds.
     fn goal(&self, stage: Stage, most: f64) -> Goal {
         let state = self.state();
         match stage {
             _ if self.out => self.braking.goal(state, most),
             Stage::Ending => self.braking.goal(state, most),
             Stage::Enabling if !self.braking.rests() => self.braking.goal(state, most),
-            // It does not look yet; what it shall obey must be new to it then.
+            // The drive does not read its outputs yet; the command to enable must be new to it later.
             Stage::Enabling if !self.operates && !state.has_torque() => Goal::Disabled,
             Stage::Enabling | Stage::Approaching(_) | Stage::Playing(_) => Goal::Enabled,
             Stage::Stopped(_) => Goal::QuickStop,
         }
     }
 
-    /// Writes what brings its drive nearer to where it is to go, and the target.
+    /// Writes its target, and the controlword that brings its drive nearer to its goal.
     pub(super) fn write(
         &mut self,
         context: &mut CycleContext<'_>,
@@ -363,7 +363,7 @@ impl AxisRunner {
         self.reading.map_or(0.0, |it| it.position)
     }
 
-    /// What is asked so that the axis is there.
+    /// The set-point that brings the axis to a point.
     fn target(&mut self, point: Point) -> f64 {
         let position = self.position();
         let passed = std::mem::take(&mut self.since);
@@ -376,7 +376,7 @@ impl AxisRunner {
         }
     }
 
-    /// What is asked of an axis that has no power, or is to lose it.
+    /// The set-point of an axis that has no power, or is to lose it.
     fn rest(&mut self) -> f64 {
         self.forget();
         self.held = None;
@@ -386,8 +386,8 @@ impl AxisRunner {
         }
     }
 
-    /// What is asked of an axis that may not have heard what it was asked last, and of which nothing new is
-    /// known: the same again. A velocity or a torque is not asked so for long.
+    /// The set-point of an axis that may not have received the last one, and whose inputs are not new: the same
+    /// again. A velocity or a torque is not repeated for long.
     fn repeat(&mut self) -> f64 {
         match self.axis.control() {
             Control::Velocity | Control::Torque if self.unheard > WAITED_FOR => {
@@ -398,7 +398,7 @@ impl AxisRunner {
         }
     }
 
-    /// Lets the regulator begin anew.
+    /// Resets the regulator.
     fn forget(&mut self) {
         self.regulator.reset();
         self.since = 0.0;

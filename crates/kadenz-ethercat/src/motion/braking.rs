@@ -1,15 +1,15 @@
-//! How an axis comes to rest, and when it has.
+//! How an axis comes to rest, and the detection of its rest.
 
 use crate::wire::cia402::{DriveState, Goal};
 
-/// An axis that does not leave so small a range, in rad,
+/// An axis is at rest when it does not leave so small a range, in rad,
 const STILL: f64 = 0.002;
 /// or this many units of its drive's position,
 const STILL_UNITS: f64 = 2.0;
-/// for so long, in s, stands.
+/// for so long, in s.
 const STILL_FOR: f64 = 0.05;
 
-/// How far an axis whose drive counts so many units a turn may go while it stands, in rad.
+/// The range of an axis at rest, in rad, for a drive with so many units a turn.
 pub(super) fn still(increments: f64) -> f64 {
     STILL.max(STILL_UNITS * std::f64::consts::TAU / increments.abs())
 }
@@ -20,15 +20,15 @@ pub(super) fn still(increments: f64) -> f64 {
 /// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Braking {
-    /// For so many seconds it has been.
+    /// Seconds since it began to brake.
     seconds: f64,
-    /// Where it was when it last left where it was before, and for how many seconds it has not since.
+    /// The place that it last moved to, and for how many seconds it has stayed there.
     place: Option<(f64, f64)>,
     rests: bool,
 }
 
 impl Braking {
-    /// Goes on by a cycle, in which the drive told that state and position.
+    /// Advances by a cycle in which the drive reported that state and position.
     pub(super) fn look(&mut self, state: DriveState, position: f64, still: f64, passed: f64) {
         self.wait(passed);
         let (place, since) = match self.place {
@@ -39,22 +39,22 @@ impl Braking {
         self.rests |= !state.has_torque() || since >= STILL_FOR;
     }
 
-    /// Goes on by a cycle in which the drive told nothing.
+    /// Advances by a cycle in which the drive reported nothing.
     pub(super) fn wait(&mut self, passed: f64) {
         self.seconds += passed;
     }
 
-    /// Whether it stood, or was without torque, since it was to come to rest.
+    /// Whether it was at rest, or without torque, since it began to brake.
     pub(super) const fn rests(&self) -> bool {
         self.rests
     }
 
-    /// Whether it has more time, of so many seconds.
+    /// Whether it has time left, of so many seconds.
     pub(super) fn may(&self, most: f64) -> bool {
         self.seconds < most
     }
 
-    /// What brings a drive in that state to rest: a quick stop for so many seconds, and then no power.
+    /// The goal that brings a drive in that state to rest: a quick stop for so many seconds, and then no power.
     pub(super) fn goal(&self, state: DriveState, most: f64) -> Goal {
         if state.has_torque() && self.may(most) {
             Goal::QuickStop
@@ -70,7 +70,7 @@ mod tests {
 
     const MS: f64 = 0.001;
 
-    /// Cycles of a millisecond until it rests, along that way, at most a thousand.
+    /// Cycles of a millisecond until it rests, along that way; at most a thousand.
     fn until_rest(state: DriveState, way: impl Fn(f64) -> f64) -> Option<usize> {
         let mut braking = Braking::default();
         (1..=1000).find(|cycle| {

@@ -1,6 +1,6 @@
-//! A motion as a TOML file: which axes do what, how closely, and what stops them.
+//! A motion as a TOML file: the axes, their programs and accuracy, and what stops them.
 //!
-//! A file knows no segment: devices are named, and found when the [`Plan`] is commissioned.
+//! A file does not depend on a segment: it names devices, which [`Plan::commission`] finds.
 //!
 //! ```
 //! use kadenz_ethercat::motion::file;
@@ -45,16 +45,16 @@ pub use crate::text_file::FileError;
 pub(crate) const MAX_AXES: usize = 200;
 /// Most moves of an axis.
 pub(crate) const MAX_MOVES: usize = 1000;
-/// Longest file that is read, in bytes.
+/// Longest file that Kadenz reads, in bytes.
 const MAX: u64 = 4 * 1024 * 1024;
 
-/// Cycles that make sense, in us.
+/// Valid cycles, in us.
 const CYCLES_US: RangeInclusive<u64> = 50..=1_000_000;
-/// Times to be enabled that make sense, in s.
+/// Valid times to be enabled, in s.
 const ENABLING_S: RangeInclusive<f64> = 0.1..=3600.0;
-/// Times to brake that make sense, in s.
+/// Valid times to brake, in s.
 const BRAKING_S: RangeInclusive<f64> = 0.01..=60.0;
-/// Numbers that a unit, a gear or a torque may be.
+/// Valid units, gears and torques.
 const POSITIVE: RangeInclusive<f64> = 1e-6..=1e15;
 
 /// Reads a file.
@@ -66,7 +66,7 @@ pub fn read(path: &Path) -> Result<Plan, FileError> {
     parse(&path.display().to_string(), &text)
 }
 
-/// Reads a text; `file` is what errors call it.
+/// Reads a text; `file` is its name in errors.
 ///
 /// # Errors
 /// [`FileError`].
@@ -172,7 +172,7 @@ impl TextFile<'_> {
         })
     }
 
-    /// Seconds within a range; what they are for.
+    /// Seconds within a range; `what` names them in an error.
     fn span(
         &self,
         written: &Option<Spanned<f64>>,

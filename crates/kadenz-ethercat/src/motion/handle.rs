@@ -1,4 +1,4 @@
-//! What other threads ask of all axes, and what they are told.
+//! The interface of other threads to all axes: requests and status.
 
 mod post;
 mod status;
@@ -16,19 +16,19 @@ use post::HandleShared;
 pub(super) use post::{HandleWriter, Report};
 pub use status::{AxisStatus, StageName, Status, Stopped};
 
-/// Nobody.
+/// The number of no requester.
 const NOBODY: u32 = 0;
-/// Who stops without a name.
+/// The number of a requester without a name.
 const PROGRAM: u32 = 1;
-/// Names that are kept.
+/// Most names that the handle keeps.
 const MAX_NAMES: usize = 16;
-/// Characters of a name that are kept.
+/// Most characters of a name that the handle keeps.
 const MAX_NAME: usize = 100;
 
-/// The handle of all axes, for any thread: stop, reset, end, and what became of it.
+/// The handle of all axes, for any thread: stop, reset, end, status.
 ///
-/// It is of one [`AxisGroup`](super::AxisGroup), which hears it once a cycle and posts there what it does. The
-/// loop's side neither waits, locks nor allocates, whatever others do with it.
+/// It belongs to one [`AxisGroup`](super::AxisGroup), which reads it once a cycle and posts its status there. The
+/// loop's side neither waits, locks nor allocates, whatever other threads do with it.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -45,13 +45,13 @@ pub struct MotionHandle {
     stop: AtomicU32,
     reset: AtomicBool,
     end: AtomicBool,
-    /// Which stop stands.
+    /// The requester of the current stop.
     in_force: AtomicU32,
     names: Mutex<Names>,
     told: OnceLock<HandleShared>,
 }
 
-/// Who stopped, by the number that the loop is given. The loop never sees this.
+/// Names of requesters, by the number that the loop uses. The loop never accesses them.
 #[derive(Debug, Default)]
 struct Names {
     last: u32,
@@ -59,7 +59,7 @@ struct Names {
 }
 
 impl Names {
-    /// The number of a name. Of those that stand for nothing any more the oldest is forgotten.
+    /// Returns the number of a name. Forgets the oldest of the names that do not belong to the current stop.
     fn number(&mut self, who: &str, in_force: u32) -> u32 {
         let name: String = who.chars().take(MAX_NAME).collect();
         if let Some((number, _)) = self.all.iter().find(|it| it.1 == name) {
@@ -81,27 +81,27 @@ impl MotionHandle {
         self.stop_for(PROGRAM);
     }
 
-    /// The same, in the name of somebody, whom [`Status`] tells; 100 characters of it are kept. Locks, not
-    /// against the loop; allocates.
+    /// Stops all axes in the name of a requester, which [`Status`] reports; keeps 100 characters of the name. Takes a
+    /// lock that the loop does not use; allocates.
     pub fn stop_by(&self, who: &str) {
         let in_force = self.in_force.load(Ordering::Relaxed);
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
         let number = names.number(who, in_force);
-        // Before another number of the name's can be given: under the lock.
+        // Under the lock, before another name can get the number.
         self.stop_for(number);
     }
 
-    /// Of those who ask before the loop sees it, the loop reports the first.
+    /// Of several requests before the loop reads them, the loop reports the first.
     fn stop_for(&self, number: u32) {
         let first = self
             .stop
             .compare_exchange(NOBODY, number, Ordering::AcqRel, Ordering::Relaxed);
-        // Then somebody's stop stands there, which is all that matters.
+        // Otherwise another request is there, and stops the axes as well.
         let _ = first;
     }
 
-    /// Lets them go on after a stop, whatever its cause: those that still brake come to rest, each drive's fault is
-    /// reset once. Heard while they are stopped, else forgotten. Wait-free.
+    /// Lets the axes go on after a stop, whatever its cause: those that still brake come to rest, and each drive's
+    /// fault is reset once. The group ignores it unless the axes are stopped. Wait-free.
     pub fn reset(&self) {
         self.reset.store(true, Ordering::Release);
     }
@@ -117,9 +117,9 @@ impl MotionHandle {
         self.told.get().is_some_and(HandleShared::has_begun)
     }
 
-    /// What all axes do as of the last cycle; `None` before the first of the group that this handle was
-    /// given to first ([`has_begun`](Self::has_begun)), and where reading it was overtaken a hundred times in a
-    /// row. Does not disturb the loop; locks against others, allocates.
+    /// The state of all axes as of the last cycle; `None` before the first cycle of the group that this handle was
+    /// given to first ([`has_begun`](Self::has_begun)), and where the loop overtook a hundred reads in a row. Does
+    /// not disturb the loop; takes a lock that only other threads use, allocates.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let told = self.told.get()?;
@@ -134,8 +134,8 @@ impl MotionHandle {
         told.status(by)
     }
 
-    /// Asks the error codes (object 0x603F) of drives that have a fault and no code in their process data, so
-    /// that [`status`](Self::status) can tell them. `read` is given a device's position, and may wait.
+    /// Reads the error codes (object 0x603F) of drives that have a fault and no code in their process data, so that
+    /// [`status`](Self::status) can report them. `read` gets a device's position, and may wait.
     pub fn learn_codes(&self, mut read: impl FnMut(usize) -> Option<u16>) {
         let (Some(told), Some(status)) = (self.told.get(), self.status()) else {
             return;
@@ -151,23 +151,23 @@ impl MotionHandle {
         }
     }
 
-    /// Which stop was asked for since the last call.
+    /// Takes the stop that was requested since the last call, as its requester's number.
     pub(crate) fn take_stop(&self) -> Option<u32> {
         let number = self.stop.swap(NOBODY, Ordering::AcqRel);
         (number != NOBODY).then_some(number)
     }
 
-    /// Whether a reset was asked for since the last call.
+    /// Whether a reset was requested since the last call.
     pub(super) fn take_reset(&self) -> bool {
         self.reset.swap(false, Ordering::AcqRel)
     }
 
-    /// Whether the end was asked for.
+    /// Whether the end was requested.
     pub(super) fn ends(&self) -> bool {
         self.end.load(Ordering::Acquire)
     }
 
-    /// Which stop stands.
+    /// Sets the requester of the current stop.
     pub(super) fn set_in_force(&self, cause: Option<Cause>, by: u32) {
         let by = if cause == Some(Cause::Asked) {
             by
@@ -177,7 +177,7 @@ impl MotionHandle {
         self.in_force.store(by, Ordering::Relaxed);
     }
 
-    /// Makes room for the state of these axes; `None` where another group publishes already.
+    /// Makes room for the state of these axes; `None` where another group already publishes here.
     pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<HandleWriter<'_>> {
         let mut is_new = false;
         let told = self.told.get_or_init(|| {
@@ -197,7 +197,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_stopped_first_is_known_until_the_loop_has_heard_it() {
+    fn the_first_requester_of_a_stop_is_kept_until_the_loop_has_read_it() {
         let handle = MotionHandle::default();
         assert_eq!(handle.take_stop(), None);
         handle.stop_by("anna");

@@ -1,7 +1,7 @@
-//! Motion: where axes are to be, how they are brought there, and what stops them.
+//! Motion: the trajectories of axes, the control that follows them, and what stops the axes.
 //!
-//! A motion controller, here for the drives of a virtual humanoid in virtual time; over a cable only the
-//! port and the timekeeper differ:
+//! A motion controller, here for the drives of a virtual humanoid in virtual time; over a cable only the port and the
+//! timekeeper differ:
 //!
 //! ```
 //! # use std::sync::atomic::AtomicBool;
@@ -37,9 +37,9 @@
 //!
 //! - [`axis`]: a drive of CiA 402, in SI units.
 //! - [`axis_group`]: all axes together.
-//! - [`mod@file`]: what they do, as a TOML file.
+//! - [`mod@file`]: the programs of all axes, as a TOML file.
 //! - [`pid`]: a regulator.
-//! - [`program`]: ways after another.
+//! - [`program`]: a sequence of trajectories.
 //! - [`safety`]: what stops all axes.
 //! - [`trajectory`]: ways in time.
 

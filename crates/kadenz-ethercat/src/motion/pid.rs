@@ -1,19 +1,18 @@
 //! A PID regulator.
 
-/// What a regulator makes of an error. Units are those of its output over those of its input: a regulator
-/// from position in rad to torque in N m has `proportional` in N m/rad, `integral` in N m/(rad s),
-/// `derivative` in N m s/rad.
+/// The gains of a regulator. Their units are those of its output over those of its input: a regulator from position
+/// in rad to torque in N m has `proportional` in N m/rad, `integral` in N m/(rad s), `derivative` in N m s/rad.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Gains {
-    /// Of the error.
+    /// Gain of the error.
     pub proportional: f64,
-    /// Of the error's sum over time.
+    /// Gain of the error's integral over time.
     pub integral: f64,
-    /// Of the measured value's slope, against it.
+    /// Gain of the measured value's derivative, with the opposite sign.
     pub derivative: f64,
-    /// Time constant of the filter before the slope, in s; zero for none.
+    /// Time constant of the derivative's filter, in s; zero for none.
     pub filter: f64,
-    /// The output is kept between minus this and this; `None` for no limit.
+    /// Limit of the output's magnitude; `None` for no limit.
     pub limit: Option<f64>,
 }
 
@@ -36,9 +35,9 @@ impl Gains {
 
 /// A regulator with anti-windup and a filtered derivative.
 ///
-/// The derivative acts on the measured value, so that a step of what is wanted gives no kick, behind a
-/// first-order lag (backward Euler). What the limit cuts off is taken back out of the sum as far as the sum
-/// has caused it (clamping; Astrom and Murray, "Feedback Systems", section 11.4).
+/// The derivative acts on the measured value, so that a step of the set-point gives no kick, behind a first-order lag
+/// (backward Euler). The integral gives back what the limit cuts off, as far as the integral has caused it (clamping;
+/// Astrom and Murray, "Feedback Systems", section 11.4).
 ///
 /// ```
 /// use kadenz_ethercat::motion::pid::{Gains, Pid};
@@ -59,7 +58,7 @@ pub struct Pid {
 }
 
 impl Pid {
-    /// One that has seen nothing.
+    /// Creates a regulator without history.
     #[must_use]
     pub const fn new(gains: Gains) -> Self {
         Self {
@@ -70,12 +69,12 @@ impl Pid {
         }
     }
 
-    /// Forgets what it has seen.
+    /// Clears its history.
     pub const fn reset(&mut self) {
         *self = Self::new(self.gains);
     }
 
-    /// The output for what is wanted and what was measured, `seconds` after the last.
+    /// Returns the output for a set-point and a measured value, `seconds` after the last.
     pub fn step(&mut self, wanted: f64, measured: f64, seconds: f64) -> f64 {
         let gains = self.gains;
         let error = wanted - measured;
@@ -92,7 +91,7 @@ impl Pid {
             return wanted;
         };
         let output = wanted.clamp(-limit, limit);
-        // The sum goes on only towards the limits' inside.
+        // The integral grows only where that does not deepen the saturation.
         let cut = wanted - output;
         if cut * more <= 0.0 {
             self.sum += more;
@@ -151,8 +150,7 @@ mod tests {
 
     #[test]
     fn a_closed_loop_is_what_its_equation_says() {
-        // dy/dt = u - y with u by a PI of kp = ki = k: the pole cancels the zero, and what is left is
-        // y = 1 - exp(-k t).
+        // dy/dt = u - y with u by a PI of kp = ki = k: the pole cancels the zero, which leaves y = 1 - exp(-k t).
         let k = 3.0;
         let mut pid = Pid::new(pid(k, k, 0.0));
         let mut y = 0.0_f64;
@@ -175,7 +173,7 @@ mod tests {
         for _ in 0..10_000 {
             assert!(pid.step(100.0, 0.0, DT) <= 1.0);
         }
-        // The first error the other way is answered at once; a wound up sum would take minutes.
+        // The first error of the other sign takes effect at once; a wound up integral would take minutes.
         assert!(pid.step(-1.0, 0.0, DT) < 0.0);
     }
 

@@ -1,5 +1,5 @@
-//! What all axes are to do, before it is known where their drives are; a plan without a file;
-//! and what the supervisor does with drives that come back.
+//! The plan of all axes, which does not depend on the place of their drives; a plan without a file; and the set-up
+//! that the supervisor gives to drives that come back.
 
 use std::fmt;
 use std::time::Duration;
@@ -24,9 +24,9 @@ use crate::main_device::sdo::SdoError;
 /// A device, by its name or its position.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum DeviceRef {
-    /// The one of that name: the long or the short one of its SII, of which there is no other.
+    /// The device of that name, long or short, in its SII; the name must be unique.
     Name(String),
-    /// The one at that position, from 0.
+    /// The device at that position, from 0.
     Position(u16),
 }
 
@@ -44,26 +44,26 @@ impl fmt::Display for DeviceRef {
 pub struct AxisPlan {
     /// Its drive.
     pub device: DeviceRef,
-    /// What is asked of the drive.
+    /// The kind of the drive's set-point.
     pub control: Control,
-    /// What is known of the drive and its joint that the drive does not tell.
+    /// Properties of the drive and its joint that the drive does not state.
     pub stated: UnitSettings,
     /// The regulator, where the control has one.
     pub gains: Gains,
-    /// Limits of the way to where the program begins.
+    /// Limits of the way to the start of the program.
     pub limits: Limits,
-    /// What it does then.
+    /// Its program.
     pub program: Program,
 }
 
-/// All of it.
+/// The plan of all axes.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan {
     /// Time between two beats.
     pub cycle: Duration,
-    /// When answers are taken in.
+    /// When the loop reads the answers.
     pub mode: LoopMode,
-    /// What is done about missed beats.
+    /// How the loop treats missed beats.
     pub overrun: Overrun,
     /// What stops all axes.
     pub safety: Policy,
@@ -71,25 +71,25 @@ pub struct Plan {
     pub axes: Vec<AxisPlan>,
 }
 
-/// Why a plan does not suit a segment.
+/// Why a plan does not fit a segment.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// No device is it.
+    /// No device matches.
     #[error("no device is {which}; there are {there}")]
     Nobody {
-        /// What was asked for.
+        /// The name or position.
         which: DeviceRef,
-        /// Names of those that are.
+        /// Names of the devices that there are.
         there: String,
     },
-    /// Several are it.
+    /// Several devices match.
     #[error("{count} devices are named {which}; write their positions, such as {first}")]
     Several {
-        /// What was asked for.
+        /// The name.
         which: DeviceRef,
         /// How many.
         count: usize,
-        /// Where the first is.
+        /// Position of the first.
         first: u16,
     },
     /// Two axes have one device.
@@ -100,7 +100,7 @@ pub enum PlanError {
         "device {position} ({name}) counts up to {most:.3} rad, and is to go to {farthest:.3} rad; write a program that stays within"
     )]
     TooFar {
-        /// Where it is.
+        /// Its device's position.
         position: u16,
         /// Its name.
         name: String,
@@ -109,10 +109,10 @@ pub enum PlanError {
         /// How far the program goes, in rad.
         farthest: f64,
     },
-    /// A device is no axis.
+    /// A device cannot be an axis.
     #[error("device {position} ({name}): {source}")]
     Commission {
-        /// Where it is.
+        /// Its position.
         position: u16,
         /// Its name.
         name: String,
@@ -122,11 +122,11 @@ pub enum PlanError {
 }
 
 impl Plan {
-    /// Settings of the loop that plays it; its shutdown_cycles is as long as axes need to come to rest
+    /// Settings of the loop that plays the plan; its shutdown_cycles are as long as axes need to come to rest
     /// ([`Policy::shutdown_cycles`]).
     ///
     /// # Errors
-    /// [`IntervalError`] for a cycle that is none.
+    /// [`IntervalError`] for an invalid cycle.
     pub fn settings(&self) -> Result<LoopSettings, IntervalError> {
         let every = LoopSettings::every(self.cycle)?;
         Ok(LoopSettings {
@@ -137,7 +137,7 @@ impl Plan {
         })
     }
 
-    /// The same, each program played once.
+    /// The same with each program played once.
     #[must_use]
     pub fn once(mut self) -> Self {
         for axis in &mut self.axes {
@@ -146,11 +146,11 @@ impl Plan {
         self
     }
 
-    /// Makes the drives axes: they must be in PREOP, and their process data not laid out yet. Waits,
+    /// Makes the drives axes: they must be in PREOP, and the layout of their process data not yet made. Waits,
     /// allocates.
     ///
     /// # Errors
-    /// [`PlanError`]: the first axis that is none.
+    /// [`PlanError`]: the first device that cannot be an axis.
     pub fn commission(
         &self,
         registers: &mut Registers<'_>,
@@ -204,7 +204,7 @@ impl AxisPlan {
     }
 }
 
-/// Where a device is in the list.
+/// The place of a device in the list.
 fn find(which: &DeviceRef, devices: &[SubDevice]) -> Result<usize, PlanError> {
     let is_it = |it: &SubDevice| match which {
         DeviceRef::Name(wanted) => it.called() == *wanted || it.name == *wanted,
@@ -242,15 +242,15 @@ const CYCLE: Duration = Duration::from_millis(1);
 /// How far each joint goes, in rad.
 const AMPLITUDE: f64 = 0.2;
 
-/// Slowly there and back.
+/// Slow moves there and back.
 const LIMITS: Limits = Limits {
     velocity: 1.0,
     acceleration: 1.5,
 };
 
-/// A plan in which every drive that is found goes to and fro by 0.2 rad about 0: a quintic there and back,
-/// then two periods of a sine of half a hertz, again and again. For virtual segments: it knows nothing of a
-/// robot's limits. Asks each device whether it is a drive; waits, allocates.
+/// A plan in which every drive goes to and fro by 0.2 rad about 0: a quintic there and back, then two periods of a
+/// sine of half a hertz, again and again. For virtual segments: it ignores the limits of a robot. Reads from each
+/// device whether it is a drive; waits, allocates.
 ///
 /// # Errors
 /// [`SdoError`] when a device does not answer.
@@ -293,11 +293,11 @@ fn program() -> Program {
     )
 }
 
-/// How the drives of all axes were commissioned, for [`as_commissioned`]: after
+/// Returns how the drives of all axes were commissioned, for [`as_commissioned`]. Call it after
 /// [`Plan::commission`](Plan::commission), before the loop runs. Waits, allocates.
 ///
 /// # Errors
-/// [`PlanError::Commission`]: the first that does not tell.
+/// [`PlanError::Commission`]: the first drive that does not answer.
 pub fn setups(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -317,10 +317,10 @@ pub fn setups(
     Ok(all)
 }
 
-/// For [`SegmentSupervisor::with_setup`](crate::control::supervisor::SegmentSupervisor::with_setup): a drive on its way up gets
-/// again what it was commissioned with, and any device its clock's settings where clocks were aligned, and
-/// its pulses where they were [started](Clocks::pulse). A
-/// drive that comes back with another mapping or other units is not taken into OP.
+/// For [`SegmentSupervisor::with_setup`](crate::control::supervisor::SegmentSupervisor::with_setup): gives a drive on
+/// its way up its commissioned settings again, and any device its clock's settings where clocks were aligned, and its
+/// pulses where they were [started](Clocks::pulse). A drive that comes back with another mapping or other units does
+/// not go to OP.
 #[must_use]
 pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup {
     Box::new(move |device, registers| {
@@ -344,7 +344,7 @@ pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup
 
 fn plainly(error: CommissionError) -> ConfigureError {
     match error {
-        // That the loop has ended is to be seen as such.
+        // The end of the loop must remain visible as such.
         CommissionError::Sdo(SdoError::Mail(MailError::Exchange(error))) => error.into(),
         CommissionError::Sdo(error) => error.into(),
         CommissionError::Configure(error) => error,

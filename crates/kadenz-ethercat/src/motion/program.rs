@@ -1,4 +1,4 @@
-//! Ways after another: what an axis is to do.
+//! Programs of axes: sequences of trajectories.
 
 use super::trajectory::{Point, Quintic, Sine, Trajectory, Trapezoid};
 
@@ -9,7 +9,7 @@ pub enum ProgramPiece {
     Quintic(Quintic),
     /// A fast way.
     Trapezoid(Trapezoid),
-    /// To and fro.
+    /// A sine to and fro.
     Sine(Sine),
     /// Rest at a position (rad) for so many seconds.
     Hold(f64, f64),
@@ -20,7 +20,7 @@ impl ProgramPiece {
     fn farthest(&self) -> f64 {
         match self {
             Self::Sine(it) => it.middle.abs() + it.amplitude.abs(),
-            // These go from one end to the other, and not beyond; what never ends stays where it is.
+            // These stay between their ends; a trajectory without an end stays where it is.
             Self::Quintic(_) | Self::Trapezoid(_) | Self::Hold(..) => {
                 let end = Some(self.duration()).filter(|it| it.is_finite());
                 let ends = [0.0, end.unwrap_or(0.0)].map(|it| self.at(it).position.abs());
@@ -50,7 +50,7 @@ impl Trajectory for ProgramPiece {
     }
 }
 
-/// Pieces, each from rest to rest, one after another; and over again where it repeats.
+/// Pieces, each from rest to rest, one after another; a repeating program plays them again and again.
 ///
 /// ```
 /// use kadenz_ethercat::motion::program::{ProgramPiece, Program};
@@ -67,14 +67,14 @@ impl Trajectory for ProgramPiece {
 pub struct Program {
     start: f64,
     pieces: Vec<ProgramPiece>,
-    /// When each begins.
+    /// When each piece begins, in s.
     begins: Vec<f64>,
     duration: f64,
     repeat: bool,
 }
 
 impl Program {
-    /// From a position on.
+    /// Creates a program that begins at a position.
     #[must_use]
     pub fn new(start: f64, pieces: Vec<ProgramPiece>, repeat: bool) -> Self {
         let mut duration = 0.0;
@@ -93,7 +93,7 @@ impl Program {
         }
     }
 
-    /// The same, once.
+    /// The same without repetition.
     #[must_use]
     pub fn once(&self) -> Self {
         Self {
@@ -124,7 +124,7 @@ impl Trajectory for Program {
         } else {
             seconds.max(0.0)
         };
-        // The last that has begun; those that take no time are over.
+        // The last piece that has begun; pieces without duration are over.
         let begun = self.begins.partition_point(|it| *it <= seconds);
         let place = begun.saturating_sub(1);
         match self.pieces.get(place) {

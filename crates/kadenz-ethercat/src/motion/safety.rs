@@ -5,27 +5,27 @@ use std::time::Duration;
 use super::handle::MotionHandle;
 use super::stage::Cause;
 
-/// What is tolerated. A number is of cycles in a row; `None` for any.
+/// The tolerated errors. A number is one of cycles in a row; `None` tolerates any number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Policy {
-    /// Cycles whose frames did not come back whole: a frame was lost, or a device took no part.
+    /// Incomplete cycles: a frame was lost, or a device took no part.
     pub lost: Option<u32>,
     /// Deadlines missed in a row: cycles that began late, or not at all. A stall of n beats misses n.
     pub late: Option<u32>,
     /// Whether the fault of one axis stops the others.
     pub stop_on_fault: bool,
-    /// How long drives that answer may take to be enabled, all of them; one that is gone is waited for. Ten seconds
-    /// more where one that answers is not in OP (ETG.1020 gives it so long to go there).
+    /// How long all drives that answer may take to be enabled; the group waits without limit for a lost one. Ten
+    /// seconds more where a drive that answers is not in OP (ETG.1020 allows it that time).
     pub enabling: Duration,
-    /// How long an axis may take to come to rest at the end, where it left its operation by itself, and before it
-    /// is enabled anew; then its power is taken away.
+    /// How long an axis may take to come to rest: at the end, after it left operation by itself, and before it is
+    /// enabled again. Then the group switches its power off.
     pub braking: Duration,
 }
 
 impl Policy {
     /// How many cycles of that length a loop goes on after its flag, so that all axes come to rest
-    /// ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)): as long as they may brake, and a
-    /// second for what comes between.
+    /// ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)): the time to brake,
+    /// and a second for what comes between.
     #[must_use]
     pub fn shutdown_cycles(&self, cycle: Duration) -> u64 {
         let span = self.braking + Duration::from_secs(1);
@@ -35,8 +35,8 @@ impl Policy {
 }
 
 impl Default for Policy {
-    /// Ten lost cycles, ten late ones, no fault: a drive's own watchdog waits for 100 ms. Ten seconds to be
-    /// enabled: brakes and a drive that starts anew take their time. A second to come to rest.
+    /// Ten incomplete cycles, ten late ones, no fault: a drive's own watchdog waits for 100 ms. Ten seconds to be
+    /// enabled, for brakes and a drive that starts again. A second to come to rest.
     fn default() -> Self {
         Self {
             lost: Some(10),
@@ -48,7 +48,7 @@ impl Default for Policy {
     }
 }
 
-/// Watches, and stays with a stop until it is reset.
+/// Detects reasons for a stop, and keeps the first until it is reset.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -58,12 +58,12 @@ pub struct Safety {
     lost: u32,
     late: u32,
     cause: Option<Cause>,
-    /// Who asked for the stop, as the handle has it.
+    /// The requester of the stop, as the handle numbers it.
     by: u32,
 }
 
 impl Safety {
-    /// By a policy.
+    /// Creates one with a policy.
     #[must_use]
     pub const fn new(policy: Policy) -> Self {
         Self {
@@ -75,25 +75,25 @@ impl Safety {
         }
     }
 
-    /// What is tolerated.
+    /// The tolerated errors.
     #[must_use]
     pub const fn policy(&self) -> &Policy {
         &self.policy
     }
 
-    /// Why it stopped; `None` while all is well. The first cause stays.
+    /// The cause of the stop; `None` while there is none. The first cause stays.
     #[must_use]
     pub const fn cause(&self) -> Option<Cause> {
         self.cause
     }
 
-    /// Who asked for the stop, by the handle's number.
+    /// The requester of the stop, by the handle's number.
     pub(super) const fn by(&self) -> u32 {
         self.by
     }
 
-    /// Looks at a cycle: whether its inputs came whole, how many deadlines were missed since the one before
-    /// ([`CycleContext::missed`](crate::control::cyclic::CycleContext::missed)), and what is wrong with an axis.
+    /// Checks a cycle: whether its inputs are complete, how many deadlines were missed since the one before
+    /// ([`CycleContext::missed`](crate::control::cyclic::CycleContext::missed)), and the fault of an axis.
     pub fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
         let count = |count: u32, bad: u64| match bad {
             0 => 0,
@@ -113,17 +113,17 @@ impl Safety {
         self.cause
     }
 
-    /// Stops for a cause that somebody else has found, whatever the policy; the first stays.
+    /// Stops for a cause that the caller has found, whatever the policy; the first cause stays.
     pub fn stop(&mut self, cause: Cause) {
         self.cause = self.cause.or(Some(cause));
     }
 
-    /// Everything anew.
+    /// Clears the stop and all counters.
     pub const fn begin(&mut self) {
         *self = Self::new(self.policy);
     }
 
-    /// Polls the handle; whether somebody wants the stop that stands to end ([`begin`](Self::begin)).
+    /// Polls the handle; returns whether a reset of the current stop is requested ([`begin`](Self::begin)).
     pub fn hear(&mut self, handle: &MotionHandle) -> bool {
         let reset = handle.take_reset();
         if let Some(by) = handle.take_stop() {
@@ -158,7 +158,7 @@ mod tests {
             assert_eq!(safety.look(whole, 0, None), None);
         }
         assert_eq!(safety.look(false, 0, None), Some(Cause::Lost(3)));
-        // It stays, whatever comes.
+        // The cause stays, whatever follows.
         assert_eq!(safety.look(true, 0, Some(FAULT)), Some(Cause::Lost(3)));
         let mut safety = Safety::new(policy);
         assert_eq!(safety.look(true, 1, None), None);

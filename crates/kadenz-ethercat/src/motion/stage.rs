@@ -1,4 +1,4 @@
-//! What all axes are doing, and why they were stopped.
+//! The activity of all axes, and the causes of their stops.
 
 use std::fmt;
 
@@ -6,20 +6,20 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::cia402::Statusword;
 
-/// Why all axes were stopped.
+/// Why the group stopped all axes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Cause {
-    /// So many cycles in a row did not come back whole.
+    /// So many cycles in a row were incomplete.
     Lost(u32),
     /// So many deadlines in a row were missed.
     Late(u32),
-    /// An axis left its operation by itself, or its fault stayed, or came back, after it was reset once.
+    /// An axis left operation by itself, or its fault stayed or came back after its one reset.
     Fault {
         /// Its number.
         axis: usize,
-        /// Its error code (object 0x603F), where it has a fault and its process data tells.
+        /// Its error code (object 0x603F), where it has a fault and its process data contains the code.
         code: Option<u16>,
     },
     /// An axis was not enabled in time.
@@ -29,7 +29,7 @@ pub enum Cause {
         /// Its status word (object 0x6041).
         status: u16,
     },
-    /// Somebody asked for it.
+    /// A user or program requested it.
     Asked,
 }
 
@@ -50,23 +50,23 @@ impl fmt::Display for Cause {
                     "axis {axis} was not enabled in time, its status word is 0x{status:04X} ({state})"
                 )
             }
-            Self::Asked => f.write_str("somebody asked for it"),
+            Self::Asked => f.write_str("a user or program requested it"),
         }
     }
 }
 
-/// What the group is doing.
+/// The current activity of the group.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Stage {
-    /// Waits until all axes are enabled; one that still moves comes to rest before.
+    /// Waits until all axes are enabled; an axis that still moves comes to rest before.
     Enabling,
-    /// Brings them to where their programs begin; so many seconds of that have passed.
+    /// Brings the axes to where their programs begin; so many seconds of that have passed.
     Approaching(f64),
     /// Plays the programs; so many seconds of them have passed.
     Playing(f64),
-    /// All are stopped until somebody resets that.
+    /// All axes are stopped until a user or program resets the stop.
     Stopped(Cause),
-    /// Brings all to rest, and ends the loop.
+    /// Brings all axes to rest, and ends the loop.
     Ending,
 }
 

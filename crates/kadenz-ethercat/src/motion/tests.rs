@@ -43,9 +43,9 @@ struct Bench {
     cycle: Cycle,
     runners: Vec<AxisRunner>,
     settings: LoopSettings,
-    /// Which control words are noted.
+    /// The device whose controlwords are noted.
     watched: usize,
-    /// Those that were sent to it, each as often as another was sent between.
+    /// Its controlwords; repetitions count once.
     words: Vec<Controlword>,
     /// All cycles of its axis.
     seen: Vec<Seen>,
@@ -140,7 +140,7 @@ impl Bench {
         registers.put_u16(devices, AL_CONTROL, op).unwrap();
     }
 
-    /// Plays for so many cycles; before each, `meddle` may look and ask.
+    /// Plays for so many cycles; before each, `meddle` may inspect and change the bench.
     fn play(
         &mut self,
         cycles: u64,
@@ -194,7 +194,7 @@ impl Bench {
         >| ())
     }
 
-    /// Edges of a fault's reset that the watched drive was sent since the last call.
+    /// Edges of the fault reset in the watched drive's controlwords since the last call.
     fn take_resets(&mut self) -> usize {
         let words = std::mem::take(&mut self.words);
         let resets = words.iter().filter(|it| it.has(0x80));
@@ -208,7 +208,7 @@ impl Bench {
         segment.inflict(Fault::Wire(fault(device)), now);
     }
 
-    /// Loses so many frames, from the next on, before anybody sees them.
+    /// Loses so many frames, from the next on, before any device receives them.
     fn lose(&mut self, frames: u64) {
         self.lose_behind(Some(0), frames);
     }
@@ -274,7 +274,7 @@ fn lost_cycles_within_the_policy_are_ridden_out_and_more_stop_all_until_a_reset(
 }
 
 #[test]
-fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_asks() {
+fn the_fault_of_one_axis_stops_all_and_is_reset_once_at_each_request() {
     let mut bench = Bench::new(12, |_| ());
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
@@ -291,7 +291,7 @@ fn the_fault_of_one_axis_stops_all_and_is_reset_once_each_time_that_somebody_ask
         assert!(!runner.reading().unwrap().state().has_torque());
     }
     assert_eq!(bench.take_resets(), 0);
-    // What failed fails still: one reset, and all are stopped again for the same drive.
+    // The fault remains: one reset, and all stop again because of the same drive.
     for stops in 2..4 {
         handle.reset();
         bench.play(1_000, &mut group, |_, _| ());
@@ -342,7 +342,7 @@ fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power(
 }
 
 #[test]
-fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
+fn other_threads_read_the_requester_and_each_axis_and_may_end_the_loop() {
     let mut bench = Bench::new(12, |_| ());
     let handle = MotionHandle::default();
     assert_eq!(handle.status(), None);
@@ -365,7 +365,7 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     assert!((axis.position_rad - axis.target).abs() < 0.005, "{axis:?}");
 
     handle.stop_by("the operator");
-    handle.stop_by("somebody later");
+    handle.stop_by("another user");
     bench.play(100, &mut group, |_, _| ());
     let status = handle.status().unwrap();
     assert_eq!((status.stage, status.stops), (StageName::Stopped, 1));
@@ -388,7 +388,7 @@ fn others_are_told_who_stopped_what_each_axis_does_and_may_end_it() {
     let ended = bench.play(5_000, &mut group, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);
     assert_eq!(handle.status().unwrap().stage, StageName::Ending);
-    // A second group hears the handle, and tells nothing in the first one's name.
+    // A second group obeys the handle, but does not publish its status there.
     let mut second = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     let ended = bench.play(5_000, &mut second, |_, _| ());
     assert_eq!(ended.by, EndedBy::Controller);

@@ -1,8 +1,8 @@
-//! What sits behind a SubDevice's controller: the microcontroller and whatever it governs.
+//! The application behind a SubDevice's controller: the microcontroller and the hardware that it controls.
 //!
-//! A controller knows registers, memory and states, but not what they are for. An [`Application`] does:
-//! it accepts or refuses states, answers mailbox messages, takes outputs and gives inputs. It reaches the
-//! controller only through its [`Pdi`], as real firmware does.
+//! A controller has registers, memory and states, but no use for them. An [`Application`] accepts or refuses states,
+//! answers mailbox messages, takes outputs and gives inputs. It reaches the controller only through its [`Pdi`], as
+//! real firmware does.
 
 use std::any::Any;
 
@@ -16,27 +16,27 @@ pub struct Model {
     pub hardware: Hardware,
     /// The content of its SII; words count from 0, at most 512 KiB.
     pub sii: Vec<u8>,
-    /// What it does.
+    /// Its behaviour.
     pub application: Box<dyn Application>,
 }
 
-/// A change of state that a MainDevice asks for. It is legal: the controller has refused the others.
+/// A change of state that a MainDevice requests. It is legal: the controller has refused the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateChange {
-    /// The state that stands.
+    /// The current state.
     pub from: State,
-    /// The one that is asked for.
+    /// The requested state.
     pub to: State,
 }
 
-/// What an application says to a [`StateChange`].
+/// An application's decision about a [`StateChange`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Decision {
-    /// The new state stands at once.
+    /// The new state takes effect at once.
     Accept,
     /// The old state stays, with the error bit and this code.
     Refuse(AlStatusCode),
-    /// It takes time: the application calls [`Pdi::settle`] from a later [`Application::run`].
+    /// The decision takes time: the application calls [`Pdi::settle`] from a later [`Application::run`].
     Later,
 }
 
@@ -58,7 +58,7 @@ pub enum PdiAccessError {
     /// The MainDevice has not activated it, or it reaches over the memory.
     #[error("SyncManager {0} is not active")]
     Inactive(u8),
-    /// It goes the other way: outputs cannot be written, nor inputs read.
+    /// It has the other direction: an application cannot write outputs, nor read inputs.
     #[error("SyncManager {0} goes the other way")]
     Direction(u8),
     /// It is a mailbox: messages come by [`Application::mailbox`] and go by [`Pdi::send`].
@@ -66,10 +66,10 @@ pub enum PdiAccessError {
     Mailbox(u8),
 }
 
-/// Why a mailbox message is not taken.
+/// Why the controller does not take a mailbox message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum PdiSendError {
-    /// As many as fit are waiting for the MainDevice to read them; the message is lost.
+    /// The queue is full of messages that the MainDevice has not read; the message is lost.
     #[error("{0} messages wait already")]
     Full(usize),
     /// It does not fit into the mailbox, or there is none.
@@ -82,60 +82,58 @@ pub enum PdiSendError {
     },
 }
 
-/// The process data interface: what an application sees of its controller.
+/// The process data interface: an application's view of its controller.
 ///
 /// Numbers of SyncManagers are those of the registers: by custom 0 is the mailbox of requests, 1 that of
 /// answers, 2 are the outputs and 3 the inputs; without a mailbox, others. Nothing here blocks.
 pub trait Pdi {
-    /// The segment's time. For models of what is outside: motors, temperatures.
+    /// The segment's time. For models of the outside world: motors, temperatures.
     fn now(&self) -> Time;
 
-    /// The device's system time, which the distributed clocks keep equal everywhere; its own uncorrected
-    /// time where it has no clock. Nanoseconds, wraps after 584 years.
+    /// The device's system time, which the distributed clocks keep equal everywhere; its own uncorrected time where
+    /// it has no clock. Nanoseconds, wraps after 584 years.
     fn system_time(&self) -> u64;
 
-    /// The state that stands.
+    /// The current state.
     fn state(&self) -> State;
 
-    /// Ends a [`Decision::Later`]: the state asked for stands, or is refused. Ignored where nothing is
-    /// open.
+    /// Ends a [`Decision::Later`]: accepts or refuses the requested state. Ignored where no decision is due.
     fn settle(&mut self, result: Result<(), AlStatusCode>);
 
-    /// Leaves a state unasked, with the error bit and a code: a watchdog, a lost clock, a fault. Ignored
-    /// where `to` is not below the state that stands.
+    /// Leaves the state without a request, with the error bit and a code: a watchdog, a lost clock, a fault. Ignored
+    /// where `to` is not below the current state.
     fn leave(&mut self, to: State, code: AlStatusCode);
 
     /// A SyncManager's registers; `None` where the controller does not have it.
     fn sync_manager(&self, number: u8) -> Option<SyncManager>;
 
-    /// Copies the newest outputs whole, as much as `into` has room for, and gives their length.
+    /// Copies the newest complete outputs, as much as `into` has room for, and returns their length.
     ///
     /// # Errors
     /// [`PdiAccessError`]; `into` stays as it was.
     fn outputs(&mut self, number: u8, into: &mut [u8]) -> Result<usize, PdiAccessError>;
 
-    /// Makes inputs stand from now on. A shorter slice leaves the bytes behind it as they were in that
-    /// buffer; what is longer is cut.
+    /// Sets the inputs from now on. A shorter slice leaves the bytes behind it as they were in that buffer; the
+    /// excess of a longer one is cut.
     ///
     /// # Errors
     /// [`PdiAccessError`].
     fn set_inputs(&mut self, number: u8, from: &[u8]) -> Result<(), PdiAccessError>;
 
-    /// Queues a mailbox message, its six bytes of header included, to be read by the MainDevice not
-    /// before `after` nanoseconds from now. Messages stay in order; a bounded number waits.
+    /// Queues a mailbox message, its six bytes of header included, which the MainDevice can read after `after`
+    /// nanoseconds at the earliest. Messages stay in order; the queue is bounded.
     ///
     /// # Errors
-    /// [`PdiSendError`]; then the message is gone.
+    /// [`PdiSendError`]; then the message is lost.
     fn send(&mut self, message: &[u8], after: u64) -> Result<(), PdiSendError>;
 
     /// How many more messages [`send`](Self::send) takes.
     fn room(&self) -> usize;
 
-    /// Reads registers or memory as they stand, past SyncManagers; zero beyond what there is.
+    /// Reads registers or memory, past SyncManagers; zero beyond the memory.
     fn peek(&self, address: u16, into: &mut [u8]);
 
-    /// Writes registers or memory as they stand, past SyncManagers: for what a model needs and this trait
-    /// lacks. No event comes of it.
+    /// Writes registers or memory, past SyncManagers, for uses of a model that this trait lacks. Raises no event.
     fn poke(&mut self, address: u16, from: &[u8]);
 
     /// The cycles of SYNC0 and SYNC1 in nanoseconds as the MainDevice activated them; `None` for one that
@@ -146,7 +144,7 @@ pub trait Pdi {
     fn outputs_in_time(&self) -> bool;
 }
 
-/// What a device does.
+/// The behaviour of a device.
 ///
 /// The segment calls it in the order of the segment's time, never twice at once. All methods but
 /// [`change`](Self::change) have defaults that do nothing. To reach a model's own type, upcast:
@@ -160,33 +158,33 @@ pub trait Pdi {
 /// assert!(any.downcast_mut::<Passive>().is_some());
 /// ```
 pub trait Application: Any + Send {
-    /// The device got power, or its controller was reset: forget all that does not survive that. The
-    /// state is INIT, the registers are as after power on.
+    /// The device got power, or its controller was reset: the application clears all volatile state. The state is
+    /// INIT, the registers are as after power on.
     fn power_on(&mut self, pdi: &mut dyn Pdi) {
         let _ = pdi;
     }
 
-    /// A MainDevice asks for another state. To check: mailboxes before PREOP, process data before SAFEOP,
-    /// outputs before OP. A change downwards should be accepted.
+    /// A MainDevice requests another state. To check: mailboxes before PREOP, process data before SAFEOP, outputs
+    /// before OP. A change downwards should be accepted.
     fn change(&mut self, change: StateChange, pdi: &mut dyn Pdi) -> Decision;
 
-    /// A state stands: asked for and accepted, or left unasked. `from` and `to` are never equal.
+    /// The state has changed, by request or without one. `from` and `to` are never equal.
     fn changed(&mut self, from: State, to: State, pdi: &mut dyn Pdi) {
         let _ = (from, to, pdi);
     }
 
-    /// A message came, as long as the mailbox is, with its header. It is handed over only while
+    /// A message came, as long as the mailbox is, with its header. The controller hands it over only while
     /// [`Pdi::room`] is at least 1; until then the mailbox stays full and the MainDevice waits.
     fn mailbox(&mut self, message: &[u8], pdi: &mut dyn Pdi) {
         let _ = (message, pdi);
     }
 
-    /// A MainDevice has written a buffer of outputs whole.
+    /// A MainDevice has written a whole buffer of outputs.
     fn outputs_written(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
         let _ = (sync_manager, pdi);
     }
 
-    /// A MainDevice has read a buffer of inputs whole.
+    /// A MainDevice has read a whole buffer of inputs.
     fn inputs_read(&mut self, sync_manager: u8, pdi: &mut dyn Pdi) {
         let _ = (sync_manager, pdi);
     }
@@ -196,40 +194,39 @@ pub trait Application: Any + Send {
         let _ = (signal, pdi);
     }
 
-    /// Outputs did not come in time. What most devices do: in OP, fall back to SAFEOP.
+    /// Outputs did not come in time. Most devices fall back from OP to SAFEOP.
     fn watchdog_expired(&mut self, pdi: &mut dyn Pdi) {
         if pdi.state() == State::Op {
             pdi.leave(State::SafeOp, AlStatusCode::WATCHDOG);
         }
     }
 
-    /// When [`run`](Self::run) wants to be called next; asked after every other call. A time that is past
+    /// When [`run`](Self::run) is due next; the controller calls this after every other call. A time in the past
     /// means as soon as possible, but never twice at one time.
     fn next_run(&self) -> Time {
         Time::NEVER
     }
 
-    /// The time that [`next_run`](Self::next_run) gave has come. [`Pdi::now`] may be later, where nobody
-    /// looked in between, and never is earlier.
+    /// The time of [`next_run`](Self::next_run) has come. [`Pdi::now`] may be later, where the segment did not
+    /// advance in between, and is never earlier.
     fn run(&mut self, pdi: &mut dyn Pdi) {
         let _ = pdi;
     }
 
-    /// Something inside fails, by a script or a user's command: emit an emergency with that code, go to
-    /// the state of fault, whatever the device does. Codes are CiA 402's and CiA 301's; 0 is the end of
-    /// the failure.
+    /// Something inside fails, by a script or a user's command: the device emits an emergency with that code, goes to
+    /// its fault state, or does what it else does. Codes are CiA 402's and CiA 301's; 0 is the end of the failure.
     fn fail(&mut self, code: u16, pdi: &mut dyn Pdi) {
         let _ = (code, pdi);
     }
 
-    /// What the device tells when its identification is asked for by AL control, as by its switches;
-    /// `None` where it does not.
+    /// The device's identification, when a MainDevice requests it by AL control, such as the value of its switches;
+    /// `None` where it has none.
     fn identification(&self) -> Option<u16> {
         None
     }
 }
 
-/// A device without process data, mailbox or wishes: a coupler.
+/// A device without process data, mailbox or behaviour: a coupler.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Passive;
 

@@ -1,7 +1,7 @@
-//! Somebody's work beside a segment: both in a network of their own, which nothing else is in.
+//! Runs code beside a segment: both in a network namespace of their own, which holds nothing else.
 //!
-//! So a MainDevice that knows only network interfaces meets a segment without any change of the machine's
-//! own network, and whatever ends this process leaves nothing behind.
+//! So a MainDevice that uses network interfaces meets a segment without any change of the machine's own network, and
+//! the end of this process, however it comes, leaves nothing behind.
 
 use kadenz_rt::net::cable::{Cable, CableError};
 use kadenz_rt::net::namespace::{Namespace, NamespaceError};
@@ -12,30 +12,30 @@ use super::Segment;
 use super::serve::{Pace, Server};
 use crate::port::{InterfacePort, WaitMode};
 
-/// Why there is no segment to be beside of.
+/// Why there is no segment.
 #[derive(Debug, thiserror::Error)]
 pub enum BesideError {
-    /// No network of its own.
+    /// The network namespace failed.
     #[error(transparent)]
     Network(#[from] NamespaceError),
-    /// No cable in it.
+    /// The virtual cable in it failed.
     #[error(transparent)]
     Cable(#[from] CableError),
-    /// No raw frames.
+    /// Raw frames are not possible.
     #[error(transparent)]
     Port(#[from] PacketError),
 }
 
 impl BesideError {
-    /// Whether rights are missing: then a test may be skipped.
+    /// Whether rights are missing: a test may then be skipped.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         matches!(self, Self::Network(error) if error.is_refusal())
     }
 }
 
-/// Does `work` on a thread whose network holds one cable: the segment answers at its far end, and the near
-/// one is the interface `near`. Programs that `work` starts are in that network too. Needs root.
+/// Runs `work` on a thread whose network holds one cable: the segment answers at its far end, and the near one is the
+/// interface `near`. Programs that `work` starts are in that network too. Needs root.
 ///
 /// ```no_run
 /// use kadenz_ethercat::sim::{beside::beside, humanoid::humanoid};
@@ -51,7 +51,7 @@ impl BesideError {
 /// Without rights, or where the kernel has no network namespaces or no veth.
 ///
 /// # Panics
-/// When `work` does.
+/// When `work` panics.
 pub fn beside<R: Send>(
     segment: Segment,
     near: &str,

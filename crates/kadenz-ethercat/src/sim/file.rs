@@ -1,6 +1,6 @@
-//! A segment as a TOML file: which devices, where, how good, and what goes wrong when.
+//! A segment as a TOML file: its devices, their places and properties, and its faults with their times.
 //!
-//! Reading gives a [`SegmentPlan`], in which everything exists; [`SegmentPlan::build`] makes the segment of it, and
+//! Reading returns a complete [`SegmentPlan`]; [`SegmentPlan::build`] makes the segment of it, and
 //! [`SegmentPlan::to_toml`] the file.
 
 mod build;
@@ -32,7 +32,7 @@ pub use print::PrintError;
 /// Most devices of a file, and of a humanoid.
 pub const MAX_DEVICES: usize = 200;
 
-/// What a device is.
+/// The kind of a device.
 #[derive(Debug, Clone)]
 pub enum Kind {
     /// Beckhoff's coupler.
@@ -51,22 +51,22 @@ pub enum Kind {
     Imu,
     /// A force and torque sensor.
     Force,
-    /// A device that stamps events and commands; a file gives it the defaults.
+    /// A device that stamps events and commands; in a file it has the default settings.
     Stamp(stamp::StampSettings),
-    /// What an ESI file describes; it holds its outputs.
+    /// A device of an ESI file; it holds its outputs.
     Described(Box<EsiDevice>),
 }
 
-/// A device of an ESI file. All that are of its kind share what it is.
+/// A device of an ESI file. All devices of its kind share the description.
 #[derive(Debug, Clone)]
 pub struct EsiDevice {
     /// The file, as the segment's file names it.
     pub file: String,
-    /// The revision that was asked for; `None` for the last one described.
+    /// The requested revision; `None` for the last one described.
     pub revision: Option<u32>,
-    /// What stands there, but its objects.
+    /// Its description, without its objects.
     pub description: Arc<Description>,
-    /// The objects that it has when its power comes, made of those that stand there.
+    /// The objects at power on, made of the description's.
     pub objects: Arc<Dictionary>,
 }
 
@@ -76,7 +76,7 @@ impl Kind {
         "ek1100", "ek1914", "el2828", "el2889", "el3004", "drive", "imu", "force", "stamp",
     ];
 
-    /// Its name in a file; `None` for what an ESI file describes.
+    /// Its name in a file; `None` for a device of an ESI file.
     #[must_use]
     pub const fn name(&self) -> Option<&'static str> {
         Some(match self {
@@ -93,7 +93,7 @@ impl Kind {
         })
     }
 
-    /// Whether the model is Kadenz's own: no vendor numbers them, so the place in the file does.
+    /// Whether the model is Kadenz's own: no vendor gives it a serial number, so its place in the file does.
     const fn is_own(&self) -> bool {
         matches!(
             self,
@@ -102,52 +102,52 @@ impl Kind {
     }
 }
 
-/// How a device's EEPROM is out of the ordinary. The default is a good one.
+/// The irregularities of a device's EEPROM. The default is a good one.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Eeprom {
-    /// Bytes that there are; behind them nothing acknowledges. `None` for all, 0 for no EEPROM.
+    /// Bytes of the memory; addresses behind them are not acknowledged. `None` for all, 0 for no EEPROM.
     pub length: Option<u32>,
-    /// Bytes that one read gives, 4 or 8; `None` for what the controller does.
+    /// Bytes of one read, 4 or 8; `None` for the controller's own.
     pub read: Option<u8>,
     /// How long a read takes, in ns.
     pub busy_ns: Option<u64>,
-    /// Bytes that are others than the device's maker wrote, by their addresses.
+    /// Bytes that differ from the maker's, by their addresses.
     pub spoiled: Vec<(u32, u8)>,
 }
 
-/// Where a device is plugged in.
+/// The place where a device is plugged in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Parent {
     /// The device before it, by its place in [`SegmentPlan::devices`].
     pub device: usize,
-    /// The port there, 1 to 3; here it is port 0.
+    /// The port of that device, 1 to 3; on this device it is port 0.
     pub port: u8,
 }
 
 /// A device in its place.
 #[derive(Debug, Clone)]
 pub struct PlannedDevice {
-    /// Its name, no two alike.
+    /// Its name, which is unique.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: Kind,
     /// Where it is plugged in; `None` for the first, at the MainDevice.
     pub parent: Option<Parent>,
     /// Its serial number.
     pub serial: u32,
-    /// Alias of its station.
+    /// Its station alias.
     pub alias: u16,
     /// How many ports it has, for models of Kadenz's own: 2 to 4.
     pub ports: u8,
-    /// What a frame takes from the device before it, each way, in ns.
+    /// The delay from the device before it, each way, in ns.
     pub delay_ns: u64,
-    /// What chance adds at most, in ns.
+    /// The largest random addition to it, in ns.
     pub jitter_ns: u64,
-    /// How much faster than true its clock runs, in parts per million.
+    /// The drift of its clock, in parts per million.
     pub drift_ppm: f64,
     /// Seed of its noise.
     pub seed: u64,
-    /// What is odd about its EEPROM.
+    /// The irregularities of its EEPROM.
     pub eeprom: Eeprom,
 }
 
@@ -170,7 +170,7 @@ impl PlannedDevice {
         }
     }
 
-    /// What a device at that place of a plan has unless it says otherwise: its serial number and seed.
+    /// The defaults of a device at that place of a plan: its serial number and seed.
     #[must_use]
     pub(super) fn numbered(mut self, place: usize, seed: u64) -> Self {
         let number = place as u32 + 1;
@@ -179,7 +179,7 @@ impl PlannedDevice {
         self
     }
 
-    /// Which of the ports 1 to 3 something can be plugged into.
+    /// Which of the ports 1 to 3 can take another device.
     #[must_use]
     pub(crate) fn free_ports(&self) -> Vec<u8> {
         let there: &[u8] = match (&self.kind, self.ports) {
@@ -202,7 +202,7 @@ impl PlannedDevice {
         matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force)
     }
 
-    /// The device itself.
+    /// Returns the model of the device.
     ///
     /// # Errors
     /// [`SiiError`] where its description does not fit into its memory.
@@ -232,7 +232,7 @@ impl PlannedDevice {
         Ok(model)
     }
 
-    /// A device that does nothing of its own, with its serial number.
+    /// A device without behaviour of its own, with its serial number.
     fn as_described(&self, description: &Description) -> Result<Model, SiiError> {
         let mut description = description.clone();
         description.fixed.identity.serial = self.serial;
@@ -248,7 +248,7 @@ impl PlannedDevice {
         Device::with_objects(description, objects, Idle).model()
     }
 
-    /// Writes the alias into the EEPROM, and then what is odd about it.
+    /// Writes the alias into the EEPROM, and then its irregularities.
     fn write(&self, model: &mut Model) {
         let at = |word: u16| usize::from(word) * 2;
         let alias = at(word::ALIAS);
@@ -270,16 +270,16 @@ impl PlannedDevice {
     }
 }
 
-/// The cable that makes a ring of a segment: from a device back to the MainDevice's second interface.
+/// The cable that closes a ring: from a device back to the MainDevice's second interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ring {
     /// The device, by its place in [`SegmentPlan::devices`].
     pub device: usize,
     /// Its port, 1 to 3.
     pub port: u8,
-    /// What a frame takes over it, each way, in ns.
+    /// The delay of the cable, each way, in ns.
     pub delay_ns: u64,
-    /// What chance adds at most, in ns.
+    /// The largest random addition to it, in ns.
     pub jitter_ns: u64,
 }
 
@@ -295,22 +295,22 @@ impl Ring {
     }
 }
 
-/// A segment as it is to be.
+/// The plan of a segment.
 #[derive(Debug, Clone)]
 pub struct SegmentPlan {
-    /// Seed of all chance.
+    /// Seed of everything random.
     pub seed: u64,
     /// The devices, each behind the one that it is plugged into.
     pub devices: Vec<PlannedDevice>,
     /// The cable back to the MainDevice's second interface, where it is a ring.
     pub ring: Option<Ring>,
-    /// What goes wrong. Devices and cables are named by their places in `devices`, a cable by the device
-    /// behind it; the cable that makes a ring has the number behind the last.
+    /// The planned faults. They name devices and cables by their places in `devices`, a cable by the device behind
+    /// it; the cable that closes a ring has the number behind the last.
     pub faults: Vec<Planned>,
 }
 
 impl SegmentPlan {
-    /// Reads a file, and the ESI files that it names, which lie beside it.
+    /// Reads a file, and the ESI files that it names, which are beside it.
     ///
     /// # Errors
     /// [`FileError`].
@@ -328,7 +328,7 @@ impl SegmentPlan {
         })
     }
 
-    /// Reads a text; `load` gives the text of an ESI file of that name.
+    /// Reads a text; `load` returns the text of an ESI file of that name.
     ///
     /// ```
     /// use kadenz_ethercat::sim::file::SegmentPlan;
@@ -356,9 +356,9 @@ impl SegmentPlan {
         check::plan(file, text, load)
     }
 
-    /// Makes a ring of the segment, unless it is one: from the device that a frame from the first interface
-    /// comes to last, which leaves none behind, back to the MainDevice's second interface. Whether that
-    /// device has a port free for it.
+    /// Makes a ring of the segment, unless it is one, with a cable from the device that a frame from the first
+    /// interface reaches last, back to the MainDevice's second interface. Returns whether that device has a free port
+    /// for it.
     pub fn close_ring(&mut self) -> bool {
         if self.ring.is_none() {
             let last = last(&self.devices);
@@ -369,8 +369,8 @@ impl SegmentPlan {
     }
 }
 
-/// The device that a frame from the MainDevice's first interface comes to last; nothing is plugged into it.
-/// `None` where there are no devices.
+/// The device that a frame from the MainDevice's first interface reaches last; it has no device behind it. `None`
+/// where there are no devices.
 fn last(devices: &[PlannedDevice]) -> Option<usize> {
     // A frame leaves a device by port 3, then 1, then 2.
     let order = |port: u8| [0, 2, 3, 1].get(usize::from(port)).copied();
@@ -382,14 +382,14 @@ fn last(devices: &[PlannedDevice]) -> Option<usize> {
         children.max().map(|(_, child)| child)
     };
     let mut last = (!devices.is_empty()).then_some(0)?;
-    // Children stand behind their parents, so this ends.
+    // Children follow their parents, so this ends.
     while let Some(next) = behind(last).filter(|next| *next > last) {
         last = next;
     }
     Some(last)
 }
 
-/// Whether a path leads into the folder that it counts from, and no further up.
+/// Whether a relative path stays within its folder.
 fn is_beside(path: &Path) -> bool {
     let is_name = |it| matches!(it, Component::Normal(_) | Component::CurDir);
     path.components().all(is_name)
@@ -398,7 +398,7 @@ fn is_beside(path: &Path) -> bool {
 /// The entry of an identity that is each device's own.
 const SERIAL_NUMBER: Address = Address::new(0x1018, 4);
 
-/// Longest file that is read.
+/// Longest file that Kadenz reads, in bytes.
 const MAX: u64 = 64 * 1024 * 1024;
 
 #[cfg(test)]

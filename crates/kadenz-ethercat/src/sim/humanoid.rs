@@ -1,15 +1,15 @@
 //! Yoon's robot: 59 sensors and actuators on one segment.
 //!
-//! A coupler with outputs and analog inputs in the torso, a waist, two legs with a force sensor under each
-//! foot, two arms with a force sensor at each wrist and five fingers of two joints, a head. What it is made
-//! of in detail Yoon does not say; the tree is ours.
+//! A coupler with outputs and analog inputs in the torso, a waist, two legs with a force sensor under each foot, two
+//! arms with a force sensor at each wrist and five fingers of two joints, a head. Yoon does not describe the parts in
+//! detail; the tree is Kadenz's.
 
 use super::file::{Kind, MAX_DEVICES, Parent, PlannedDevice, SegmentPlan};
 use super::model::drive::{Motor, Parameters};
 
 /// Devices of the whole humanoid.
 pub const WHOLE: usize = 59;
-/// Of all its chance.
+/// Seed of everything random.
 const SEED: u64 = 59;
 
 const LEG: [&str; 6] = [
@@ -40,7 +40,7 @@ impl Builder {
     fn add(&mut self, name: &str, kind: Kind, parent: Option<Parent>) -> usize {
         let number = self.devices.len();
         let mut placed = PlannedDevice::new(name, kind, parent).numbered(number, SEED);
-        // Quartzes differ; which is how does not matter, but it is the same each time.
+        // Oscillators differ; how does not matter, but it is the same each time.
         placed.drift_ppm = ((number * 37) % 41) as f64 - 20.0;
         self.devices.push(placed);
         number
@@ -87,10 +87,10 @@ fn drive(motor: Motor) -> Kind {
     }))
 }
 
-/// A humanoid of so many devices, from 1 to [`MAX_DEVICES`]; other numbers are brought within.
+/// A humanoid of so many devices, from 1 to [`MAX_DEVICES`]; other numbers are clamped.
 ///
-/// 59 is the whole one. With fewer, what is last is missing: the head, then an arm. With more, the limbs
-/// end in further force sensors, as of a skin.
+/// 59 is the whole one. A smaller one lacks its last parts: the head, then an arm. A larger one has further force
+/// sensors at the ends of its limbs, as of a skin.
 ///
 /// ```
 /// use kadenz_ethercat::sim::humanoid::humanoid;
@@ -190,7 +190,7 @@ mod tests {
                 .map(|it| usize::from(it.area.size))
                 .sum::<usize>();
         }
-        // Terminals without mailbox have theirs in the first two SyncManagers.
+        // Terminals without mailbox use the first two SyncManagers for outputs and inputs.
         bytes += 2;
         assert!((900..1400).contains(&bytes), "{bytes}");
     }

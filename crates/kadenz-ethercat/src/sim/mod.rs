@@ -1,13 +1,13 @@
 //! A virtual segment: SubDevices on a wire that is memory.
 //!
-//! - [`Application`] is what a device does behind its controller, [`Pdi`] what it sees of the controller.
+//! - [`Application`] is the behaviour of a device behind its controller, [`Pdi`] its view of the controller.
 //! - [`SubDeviceController`] is the ESC of one device: registers, states, SII, SyncManagers, FMMUs, clocks.
 //! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
-//! - [`model`] are devices ready for use, [`coe`] what their mailboxes serve.
+//! - [`model`] are devices ready for use, [`coe`] is their mailbox server.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
-//! - [`fault`] is what goes wrong, by a plan or by command.
+//! - [`fault`] are faults, by a plan or by command.
 //! - [`serve`] puts a segment behind a port in real time; `beside` puts any MainDevice in front of it.
-//! - [`Time`] is the segment's own clock; the caller says what time it is.
+//! - [`Time`] is the segment's own clock; the caller sets it.
 //!
 //! All of it is sans-IO and deterministic: the same frames at the same times with the same seeds give
 //! the same answers.
@@ -35,18 +35,17 @@ pub use controller::{Arrival, DeviceSettings, SubDeviceController};
 pub use segment::{Cable, CableError, Counts, End, Loss, MAX_DEVICES, Passed, Segment};
 pub use wire_port::WirePort;
 
-/// Names a device of a segment, in the order in which devices were added.
+/// Identifies a device of a segment, in the order in which devices were added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct DeviceId(pub u16);
 
-/// Names a cable of a segment, in the order in which cables were laid.
+/// Identifies a cable of a segment, in the order in which cables were laid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct CableId(pub u16);
 
-// Chance that can be repeated.
+// Repeatable chance.
 
-/// Numbers that look random and are the same for the same seed (SplitMix64, by Steele, Lea and Flood).
-/// Not for secrets.
+/// A pseudorandom generator, repeatable by its seed (SplitMix64, by Steele, Lea and Flood). Not for secrets.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
 
@@ -57,7 +56,7 @@ impl Random {
         Self(seed)
     }
 
-    /// The next number, all values alike.
+    /// The next number, uniform over all values.
     pub(crate) fn next_u64(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut mixed = self.0;
@@ -87,14 +86,13 @@ impl Random {
 
 /// Nanoseconds of the segment's own clock.
 ///
-/// The caller says what time it is: a monotonic clock for a segment on a real interface, a number that a
-/// test counts up for one in memory. It never goes back; a segment that is told an earlier time takes it
-/// for the latest that it knows.
+/// The caller sets it: from a monotonic clock for a segment on a real interface, from a count in a test for one in
+/// memory. It never goes back; a segment takes an earlier time for the latest that it has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Time(pub u64);
 
 impl Time {
-    /// When the segment begins.
+    /// The beginning of the segment.
     pub const ZERO: Self = Self(0);
     /// Later than every other.
     pub const NEVER: Self = Self(u64::MAX);

@@ -1,4 +1,4 @@
-//! A segment behind a port in real time: frames that come are passed and sent back.
+//! A segment behind a port in real time: passes frames and sends them back.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,39 +11,39 @@ use super::{Passed, Segment, Time};
 use crate::port::{Port, Side};
 use crate::wire::{Datagrams, MAX_FRAME, Mac, RETURNED};
 
-/// How long a frame is under way.
+/// The time that a frame takes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Pace {
-    /// As long as the computer takes: a master then measures itself and the computer, not the wire. Only
-    /// what faults delay comes later, by as much as they do.
+    /// The computer's own time: a MainDevice then measures itself and the computer, not the wire. Faults that delay
+    /// frames add their delays.
     #[default]
     AtOnce,
-    /// As long as on a wire of 100 Mbit/s with all its hops, or what the computer takes where that is more.
+    /// The time on a wire of 100 Mbit/s with all its hops, or the computer's where that is longer.
     AsWire,
 }
 
-/// Frames that may wait until they are back: at 4 kHz those of a quarter of a second.
+/// Most frames that wait for their return: at 4 kHz those of a quarter of a second.
 const MAX_UNDER_WAY: usize = 1_024;
-/// Frames that are taken in before the caller is heard again.
+/// Most frames received before control returns to the caller.
 const MAX_AT_ONCE: usize = 256;
-/// How long an idle segment sleeps at most, so that who stops it is heard.
+/// How long an idle segment sleeps at most, so that a request to stop takes effect.
 const MAX_SLEEP: Duration = Duration::from_millis(20);
 
 struct Late {
     at: Time,
-    /// Which it is of all that waited: of those that are back at the same time, the first goes first.
+    /// Its number among all that waited: of those that return at the same time, the first goes first.
     number: u64,
     side: Side,
     length: usize,
     bytes: [u8; MAX_FRAME],
 }
 
-/// Serves a segment. After it was made it allocates nothing as long as nothing is plugged otherwise.
+/// Serves a segment. After its creation it allocates nothing as long as the topology stays.
 pub struct Server<P> {
     port: P,
     segment: Segment,
     pace: Pace,
-    /// When this began, and what time it was on the segment then.
+    /// When this began, and the segment's time then.
     start: (MonotonicTime, Time),
     late: Vec<Late>,
     /// Frames that have waited.
@@ -55,8 +55,8 @@ pub struct Server<P> {
 }
 
 impl<P: Port> Server<P> {
-    /// A segment behind a port; where that has one side, a ring is a line. Its time goes on from where it is.
-    /// Allocates.
+    /// Creates a server of a segment behind a port; where the port has one side, a ring becomes a line. The segment's
+    /// time continues. Allocates.
     pub fn new(port: P, mut segment: Segment, pace: Pace) -> Self {
         if !port.has_second() {
             segment.unplug_second();
@@ -77,7 +77,7 @@ impl<P: Port> Server<P> {
         }
     }
 
-    /// The segment, to be looked at and to let things go wrong.
+    /// The segment, for inspection and faults.
     pub fn segment_mut(&mut self) -> &mut Segment {
         &mut self.segment
     }
@@ -88,20 +88,20 @@ impl<P: Port> Server<P> {
         self.unsent
     }
 
-    /// Frames that were lost since 1024 were late at a time.
+    /// Frames that were lost because 1024 were waiting.
     #[must_use]
     pub fn crowded(&self) -> u64 {
         self.crowded
     }
 
-    /// Frames that were not passed, since a segment had passed them already: another one on the same wire, or
-    /// this one in a loop.
+    /// Frames that were not passed, because a segment had passed them already: another one on the same wire, or this
+    /// one in a loop.
     #[must_use]
     pub fn echoed(&self) -> u64 {
         self.echoed
     }
 
-    /// What time it is on the segment.
+    /// The segment's time.
     #[must_use]
     pub fn now(&self) -> Time {
         let (began, time) = self.start;
@@ -109,8 +109,8 @@ impl<P: Port> Server<P> {
         time.after(u64::try_from(since).unwrap_or(0))
     }
 
-    /// Waits for a frame or for what is due, at most some milliseconds, and passes those that have come, a
-    /// few hundred at most.
+    /// Waits for a frame or a due event, at most some milliseconds, and passes the received frames, a few hundred at
+    /// most.
     ///
     /// # Errors
     /// When the port cannot wait.
@@ -125,7 +125,7 @@ impl<P: Port> Server<P> {
         let span = Duration::from_nanos(next.since(now)).min(MAX_SLEEP);
         self.port.wait(self.port.now() + span)?;
         let mut frame = [0; MAX_FRAME];
-        // A flood keeps nobody from ending this.
+        // The limit lets the caller stop during a flood of frames.
         for _ in 0..MAX_AT_ONCE {
             let Some((side, length)) = self.port.receive_from(&mut frame) else {
                 break;
@@ -138,11 +138,11 @@ impl<P: Port> Server<P> {
         Ok(())
     }
 
-    /// Does `work` on the calling thread, and serves the segment on another, tuned so, until the work is done. Where
-    /// the port cannot wait any more, the segment is silent from then on.
+    /// Runs `work` on the calling thread, and serves the segment on another with that tuning, until the work is done.
+    /// If the port can no longer wait, the segment is silent from then on.
     ///
     /// # Panics
-    /// When `work` does, after the other thread has ended.
+    /// When `work` panics, after the other thread has ended.
     pub fn serve_while<R>(mut self, tuning: &Tuning, work: impl FnOnce() -> R) -> R
     where
         P: Send,
@@ -192,7 +192,7 @@ impl<P: Port> Server<P> {
         }
     }
 
-    /// Where there is no room the frame is lost, as in a switch.
+    /// Without room the frame is lost, as in a switch.
     fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
         if self.late.len() == MAX_UNDER_WAY {
             self.crowded += 1;
@@ -235,28 +235,28 @@ impl Drop for SetAtEnd<'_> {
     }
 }
 
-/// The earliest whose time has come.
+/// The earliest frame whose time has come.
 fn first_due(late: &[Late], now: Time) -> Option<usize> {
     let due = late.iter().enumerate().filter(|(_, it)| it.at <= now);
     let first = due.min_by_key(|(_, it)| (it.at, it.number));
     first.map(|(place, _)| place)
 }
 
-// Frames that a segment has passed already, met again: those of this one that a loop brings back, and those
-// that another segment on the same wire has answered. Were they passed, they would go to and fro for ever.
+// Detection of frames that a segment has passed already: those of this one that a loop brings back, and those that
+// another segment on the same wire has answered. If passed, they would circulate for ever.
 
-/// MainDevices' frames that are remembered: as many as may be out at a time.
+/// How many MainDevices' addresses are kept: as many as may have frames under way at a time.
 const SLOTS: usize = 256;
-/// For how long a frame is remembered that nobody counted. Whoever sends the like again so soon is told
-/// nothing, which an answer would not have done either.
+/// How long a frame that no device counted is kept. A sender that repeats such a frame within this time gets no
+/// answer, which would have carried no data.
 const REMEMBERED_NS: u64 = 100_000;
 
-/// What was seen and sent.
+/// The addresses and frames seen.
 #[derive(Debug)]
 struct Echoes {
-    /// Addresses without the mark of a frame that came back, each in its slot: of MainDevices.
+    /// Source addresses of MainDevices without the mark of a returned frame, each in its slot.
     known: [Option<Mac>; SLOTS],
-    /// The last frame that went back with the mark, and without having been counted by anybody.
+    /// The last frame that went back with the mark, and that no device had counted.
     uncounted: Option<(Time, u64)>,
 }
 
@@ -268,12 +268,12 @@ impl Echoes {
         }
     }
 
-    /// Whether a frame that comes was passed already, by this segment or another.
+    /// Whether a received frame was passed already, by this segment or another.
     ///
-    /// The first device of a segment sets a bit of the source address. Where the same address came without
-    /// it, that says enough. An address may bear the bit from the beginning (that of a virtual machine, or of
-    /// a cable in memory): then it was passed if somebody counted, since MainDevices send zeros, or if it is
-    /// what was sent a moment ago.
+    /// The first device of a segment sets a bit of the source address. Where the same address came without that bit,
+    /// this is proof. Where an address has the bit from the beginning (of a virtual machine, or of a cable in
+    /// memory), the frame was passed if a device counted it, since MainDevices send zeros, or if it equals a frame
+    /// that was sent a moment ago.
     fn is_one(&mut self, frame: &[u8], now: Time) -> bool {
         let Some(source) = source(frame) else {
             return false;
@@ -292,7 +292,7 @@ impl Echoes {
                 .is_some_and(|(at, it)| now.since(at) <= REMEMBERED_NS && it == likeness(frame))
     }
 
-    /// A frame is sent back.
+    /// Notes a frame that is sent back.
     fn sent(&mut self, frame: &[u8], now: Time) {
         let marked = source(frame).is_some_and(|it| it[0] & RETURNED != 0);
         if marked && !is_counted(frame) {
@@ -301,7 +301,7 @@ impl Echoes {
     }
 }
 
-/// Addresses that count up, as those of [`Link`](crate::main_device::link::Link) do, have slots of their own.
+/// Consecutive addresses, as those of [`Link`](crate::main_device::link::Link), have slots of their own.
 fn slot(source: Mac) -> usize {
     let folded = source.into_iter().fold(0_u8, |all, byte| all ^ byte);
     folded.into()
@@ -311,12 +311,12 @@ fn source(frame: &[u8]) -> Option<Mac> {
     frame.get(6..)?.first_chunk().copied()
 }
 
-/// Whether some device did what a datagram asks.
+/// Whether some device executed a datagram.
 fn is_counted(frame: &[u8]) -> bool {
     Datagrams::of(frame).is_ok_and(|all| all.flatten().any(|it| it.working_counter != 0))
 }
 
-/// A number of all bytes (FNV-1a, by Fowler, Noll and Vo).
+/// A hash of all bytes (FNV-1a, by Fowler, Noll and Vo).
 fn likeness(frame: &[u8]) -> u64 {
     frame.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
@@ -347,7 +347,7 @@ mod echo_tests {
         let sent: Vec<_> = (0..=255)
             .map(|index| {
                 let mut frame = frame(0x10, index);
-                // As our own MainDevice counts its frames.
+                // As Kadenz's MainDevice counts its frames.
                 frame[11] = index;
                 frame
             })
@@ -359,7 +359,7 @@ mod echo_tests {
         };
         assert!(
             !echoes.is_one(&returned(&sent[0]), Time(0)),
-            "nobody is known"
+            "no address is known"
         );
         assert!(!sent.iter().any(|it| echoes.is_one(it, Time(0))));
         let late = Time(u64::MAX);
@@ -367,7 +367,7 @@ mod echo_tests {
     }
 
     #[test]
-    fn with_an_address_that_bears_the_mark_it_counts_whether_somebody_counted() {
+    fn with_an_address_that_bears_the_mark_the_counts_of_devices_decide() {
         let mut echoes = Echoes::new();
         let mut one = frame(0x52, 1);
         for at in 0..3 {
@@ -379,7 +379,7 @@ mod echo_tests {
         echoes.sent(&one, Time(0));
         assert!(
             echoes.is_one(&one, Time(REMEMBERED_NS)),
-            "nobody counted it"
+            "no device counted it"
         );
         assert!(!echoes.is_one(&frame(0x52, 2), Time(0)));
         assert!(!echoes.is_one(&one, Time(REMEMBERED_NS + 1)));

@@ -11,7 +11,7 @@ use crate::wire::MAX_FRAME;
 /// Frames that may be under way or wait to be received.
 const SLOTS: usize = 256;
 
-/// Room for a frame that is under way or waits to be received.
+/// A slot for a frame that is under way or waits to be received.
 struct WireSlot {
     at: Time,
     side: Side,
@@ -19,8 +19,8 @@ struct WireSlot {
     bytes: [u8; MAX_FRAME],
 }
 
-/// A port with a virtual segment behind it. No thread, no wire, no waiting: time is a number that goes on
-/// when the port is asked to wait, and then by as much as that takes.
+/// A port with a virtual segment behind it. No thread, no wire, no waiting: time is a number, which advances when the
+/// caller waits on the port, by as long as that takes.
 ///
 /// ```
 /// use kadenz_ethercat::port::Port;
@@ -53,21 +53,20 @@ pub struct WirePort {
     /// Places for frames; those in use come first.
     slots: Vec<WireSlot>,
     used: usize,
-    /// Whether frames are heard that come back at the segment's second side.
+    /// Whether the port also receives frames at the segment's second side.
     both: bool,
 }
 
 impl WirePort {
-    /// A port at the segment's first side; whatever cable is at the second is pulled out. Allocates all it
-    /// will need.
+    /// A port at the segment's first side; unplugs a cable at the second. Allocates all it will need.
     #[must_use]
     pub fn new(mut segment: Segment) -> Self {
         segment.unplug_second();
         Self::at(segment, false)
     }
 
-    /// A port at both sides of a segment that is a ring: what it sends goes out by the first, and it
-    /// hears both. Allocates all it will need.
+    /// A port at both sides of a segment that is a ring: it sends by the first, and receives from both. Allocates all
+    /// it will need.
     #[must_use]
     pub fn ring(segment: Segment) -> Self {
         Self::at(segment, true)
@@ -89,18 +88,18 @@ impl WirePort {
         }
     }
 
-    /// The segment, for who looks.
+    /// The segment, for inspection.
     #[must_use]
     pub fn segment(&self) -> &Segment {
         &self.segment
     }
 
-    /// The segment, for who meddles: faults, devices' applications.
+    /// The segment, for changes: faults, devices' applications.
     pub fn segment_mut(&mut self) -> &mut Segment {
         &mut self.segment
     }
 
-    /// The segment, at this port's time. Frames that are under way are lost.
+    /// Takes the segment, at this port's time. Frames under way are lost.
     #[must_use]
     pub fn into_segment(mut self) -> Segment {
         self.segment.advance(self.now);
@@ -113,13 +112,13 @@ impl WirePort {
         self.now
     }
 
-    /// Lets time go on. What is due on the segment until then happens.
+    /// Advances the time, and handles the segment's events that are due until then.
     pub fn elapse(&mut self, ns: u64) {
         self.now = self.now.after(ns);
         self.segment.advance(self.now);
     }
 
-    /// The frame that comes first.
+    /// The earliest frame.
     fn first(&self) -> Option<usize> {
         (0..self.used).min_by_key(|slot| self.slots[*slot].at)
     }

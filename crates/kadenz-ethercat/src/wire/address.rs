@@ -1,4 +1,4 @@
-//! The four bytes of a datagram that say for whom it is.
+//! The four address bytes of a datagram.
 
 /// Where a SubDevice is on the segment: 0 is the first after the MainDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -12,7 +12,7 @@ pub struct Configured(pub u16);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Logical(pub u32);
 
-/// The address field: what the command takes it for is not in it.
+/// The address field, without the command that says how to read it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct DatagramAddress(u32);
 
@@ -23,7 +23,7 @@ impl DatagramAddress {
         Self(raw)
     }
 
-    /// For the commands by position: its negative goes out, so that the one that finds 0 is meant.
+    /// For the commands by position. The field holds the negative position: the SubDevice that finds 0 is addressed.
     #[must_use]
     pub const fn position(position: Position, register: u16) -> Self {
         Self::pair(position.0.wrapping_neg(), register)

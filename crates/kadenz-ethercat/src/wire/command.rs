@@ -1,7 +1,7 @@
 //! The fourteen commands of a datagram.
 
 numbered! {
-    /// What a datagram asks of the SubDevices that it passes (ETG.1000.4, table 12 and following).
+    /// The operation that a datagram requests of the SubDevices on its way (ETG.1000.4, table 12 and following).
     pub enum Command: u8 {
         /// Ignored by every SubDevice.
         Nop = 0,
@@ -29,30 +29,30 @@ numbered! {
         Lwr = 11,
         /// Logical memory read and write.
         Lrw = 12,
-        /// Auto increment read, multiple write: one reads, all behind and before it write.
+        /// Auto increment read, multiple write: one SubDevice reads, all behind and before it write.
         Armw = 13,
         /// Configured address read, multiple write.
         Frmw = 14,
     }
 }
 
-/// How a command finds the SubDevices that it is for.
+/// How a command addresses SubDevices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Addressing {
-    /// Nobody.
+    /// No SubDevice.
     None,
-    /// By position: the one that finds zero; each adds one.
+    /// By position: the SubDevice that finds zero is addressed; each adds one.
     Position,
     /// By the configured station address or alias.
     Configured,
-    /// All; each adds one to the position.
+    /// All SubDevices; each adds one to the position.
     Broadcast,
     /// By 32 bits of the logical memory.
     Logical,
 }
 
 impl Command {
-    /// How it finds its SubDevices.
+    /// How the command addresses SubDevices.
     #[must_use]
     pub(crate) const fn addressing(self) -> Addressing {
         match self {
@@ -64,7 +64,7 @@ impl Command {
         }
     }
 
-    /// Whether the SubDevice that it is for puts its bytes into the datagram.
+    /// Whether the addressed SubDevice puts its bytes into the datagram.
     #[must_use]
     pub const fn reads(self) -> bool {
         !matches!(
@@ -73,8 +73,8 @@ impl Command {
         )
     }
 
-    /// Whether the SubDevice that it is for takes bytes from the datagram. The multiple writes count as
-    /// reads: it is the others that write.
+    /// Whether the addressed SubDevice takes bytes from the datagram. The multiple writes count as reads: the other
+    /// SubDevices write.
     #[must_use]
     pub const fn writes(self) -> bool {
         matches!(

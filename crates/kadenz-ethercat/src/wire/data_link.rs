@@ -1,12 +1,11 @@
-//! A SubDevice's four ports: whether something is plugged in, and where frames turn around
-//! (ETG.1000.4, tables 34 and 35).
+//! A SubDevice's four ports: whether each has a link, and where frames turn around (ETG.1000.4, tables 34 and 35).
 
-/// What frames do at a port.
+/// The state of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum PortStatus {
-    /// Nothing is plugged in: the loop is closed, frames turn around.
+    /// No link: the loop is closed, frames turn around.
     Unplugged,
-    /// Something is plugged in but the loop is closed, by will or because nothing comes.
+    /// The port has a link but its loop is closed, by setting or because no frames come.
     Closed,
     /// Frames go out and come in.
     Open,
@@ -17,9 +16,9 @@ pub enum PortStatus {
 pub struct DlStatus(pub u16);
 
 impl DlStatus {
-    /// The SII is loaded; the application's interface works.
+    /// The SII is loaded; the process data interface works.
     pub const READY: u16 = 1 << 0;
-    /// The application's watchdog is fed.
+    /// The application triggers its watchdog in time.
     pub const WATCHDOG_FED: u16 = 1 << 1;
 
     /// The same with a port's link, loop and communication set.
@@ -48,7 +47,7 @@ impl DlStatus {
         self.0 & 1 << (4 + port) != 0
     }
 
-    /// What frames do at a port.
+    /// The state of a port.
     ///
     /// # Panics
     /// For a port above 3.
@@ -62,7 +61,7 @@ impl DlStatus {
     }
 }
 
-/// How a port's loop is governed: two bits of [`DlControl`].
+/// How a port's loop is controlled: two bits of [`DlControl`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum LoopControl {
     /// Opens and closes with the link.
@@ -80,14 +79,14 @@ pub enum LoopControl {
 pub struct DlControl(pub u32);
 
 impl DlControl {
-    /// What stands there after power on: only EtherCAT is passed on, loops are automatic.
+    /// The value after power on: only EtherCAT is passed on, loops are automatic.
     pub const POWER_ON: Self = Self(0x0007_0001);
     /// Frames of other protocols are destroyed, and those of EtherCAT are marked as returned.
     pub const ONLY_ETHERCAT: u32 = 1 << 0;
     /// The station alias counts beside the configured address.
     pub const ALIAS: u32 = 1 << 24;
 
-    /// How a port is governed.
+    /// How a port's loop is controlled.
     ///
     /// # Panics
     /// For a port above 3.
@@ -102,7 +101,7 @@ impl DlControl {
         }
     }
 
-    /// The same with a port governed otherwise.
+    /// The same with another setting of a port.
     ///
     /// # Panics
     /// For a port above 3.

@@ -1,13 +1,13 @@
-//! FMMUs: where bits of the logical memory lie in a SubDevice (ETG.1000.4, table 56).
+//! FMMUs: the mapping of logical memory to a SubDevice's memory (ETG.1000.4, table 56).
 
 use std::ops::Range;
 
-/// A fieldbus memory management unit as it stands in sixteen bytes of registers.
+/// A fieldbus memory management unit, as in its sixteen bytes of registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Fmmu {
     /// First byte of the logical memory.
     pub logical: u32,
-    /// Bytes of the logical memory that it touches.
+    /// Bytes of the logical memory that it maps, whole or in part.
     pub length: u16,
     /// First bit in the first byte, 0 to 7.
     pub first_bit: u8,
@@ -15,13 +15,13 @@ pub struct Fmmu {
     pub last_bit: u8,
     /// First byte in the SubDevice's memory.
     pub physical: u16,
-    /// Where the first bit lies there, 0 to 7.
+    /// The first bit's place in that byte, 0 to 7.
     pub physical_bit: u8,
     /// The MainDevice may read through it.
     pub reads: bool,
     /// The MainDevice may write through it.
     pub writes: bool,
-    /// It works.
+    /// The FMMU is active.
     pub active: bool,
 }
 
@@ -76,7 +76,7 @@ impl Fmmu {
         }
     }
 
-    /// What stands in the registers.
+    /// The contents of the registers.
     #[must_use]
     pub fn to_bytes(self) -> [u8; 16] {
         let mut bytes = [0; 16];
@@ -91,7 +91,7 @@ impl Fmmu {
         bytes
     }
 
-    /// How many bits it maps; 0 where the last lies before the first.
+    /// How many bits it maps; 0 where the last bit is before the first.
     #[must_use]
     pub fn bits(self) -> u32 {
         let end = u32::from(self.length) * 8;
@@ -105,14 +105,14 @@ impl Fmmu {
         self.first_bit == 0 && self.last_bit == 7 && self.physical_bit == 0
     }
 
-    /// The logical bytes that it touches. In 64 bits, so that it may end at the memory's end.
+    /// The logical bytes that it maps, whole or in part. In 64 bits, since the range may end at the memory's end.
     #[must_use]
     pub(crate) fn logical_range(self) -> Range<u64> {
         let start = u64::from(self.logical);
         start..start + u64::from(self.length)
     }
 
-    /// Bytes of the SubDevice's memory that it touches.
+    /// The bytes of the SubDevice's memory that it maps, whole or in part.
     #[must_use]
     pub(crate) fn physical_length(self) -> u32 {
         (u32::from(self.physical_bit) + self.bits()).div_ceil(8)

@@ -24,24 +24,24 @@ const MORE: u16 = 1 << 15;
 /// Type of the datagrams that SubDevices handle, in the EtherCAT header's upper four bits.
 const TYPE_DATAGRAMS: u16 = 1;
 
-/// Why bytes are no frame of datagrams.
+/// Why bytes are not a frame of datagrams.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum FrameError {
-    /// Not even the headers are there, or less than they promise.
+    /// The headers are incomplete, or the bytes are fewer than the headers state.
     #[error("the frame is cut short: {have} bytes of {need}")]
     CutShort {
-        /// Bytes that are there.
+        /// Bytes that there are.
         have: usize,
         /// Bytes that there should be.
         need: usize,
     },
-    /// Another protocol's.
+    /// The frame is of another protocol.
     #[error("the frame is of another protocol, Ethernet type 0x{0:04X}")]
     Foreign(u16),
-    /// EtherCAT, but not datagrams.
+    /// The frame is EtherCAT, but holds no datagrams.
     #[error("the frame is of EtherCAT's type {0}, not datagrams")]
     Type(u16),
-    /// A datagram reaches over the end, or says that another follows where none is.
+    /// A datagram reaches over the end, or announces another where none is.
     #[error("a datagram reaches over the frame's end")]
     Overrun,
     /// A command that does not exist.
@@ -49,7 +49,7 @@ pub enum FrameError {
     Command(u8),
 }
 
-/// A datagram does not fit into what is left of a frame.
+/// A datagram does not fit into the rest of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("{need} more bytes do not fit into the frame, {left} are left")]
 pub struct OverflowError {
@@ -59,7 +59,7 @@ pub struct OverflowError {
     pub left: usize,
 }
 
-/// Checks the headers; gives where the datagrams end.
+/// Checks the headers; returns where the datagrams end.
 fn end_of_datagrams(bytes: &[u8]) -> Result<usize, FrameError> {
     let header = bytes.get(..HEADER).ok_or(FrameError::CutShort {
         have: bytes.len(),
@@ -94,22 +94,22 @@ fn length_field(datagram: &[u8]) -> Result<(usize, bool), FrameError> {
     Ok((data, field & MORE != 0))
 }
 
-/// A datagram as it came.
+/// A received datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// What it asks.
+    /// The command.
     pub command: Command,
-    /// What the MainDevice knows it by.
+    /// The index by which the MainDevice recognises the datagram.
     pub index: u8,
-    /// For whom it is.
+    /// The address of the SubDevices that it is for.
     pub address: DatagramAddress,
-    /// Whether it went round a segment that is a ring.
+    /// Whether the frame circulated in a ring.
     pub circulated: bool,
     /// The events of all SubDevices that it passed, by OR.
     pub events: u16,
-    /// What was read or is to be written.
+    /// The bytes that were read or are to be written.
     pub data: &'a [u8],
-    /// How many did what it asks.
+    /// The working counter: how many SubDevices executed the command.
     pub working_counter: u16,
 }
 
@@ -120,7 +120,7 @@ pub struct Datagrams<'a> {
 }
 
 impl<'a> Datagrams<'a> {
-    /// Looks into a frame from its Ethernet header on. Bytes behind the datagrams are padding.
+    /// Reads a frame from its Ethernet header on. Bytes behind the datagrams are padding.
     ///
     /// # Errors
     /// [`FrameError`] where it holds no datagrams.
@@ -171,29 +171,29 @@ impl<'a> Iterator for Datagrams<'a> {
     }
 }
 
-/// A datagram in passing: a SubDevice changes it where it lies.
+/// A datagram on its way: a SubDevice changes it in place.
 #[derive(Debug)]
 pub struct DatagramMut<'a> {
     header: &'a mut [u8],
-    /// What was read or is to be written.
+    /// The bytes that were read or are to be written.
     pub data: &'a mut [u8],
     counter: &'a mut [u8],
 }
 
 impl DatagramMut<'_> {
-    /// What it asks; `None` for a number that is no command.
+    /// The command; `None` for an unknown number.
     #[must_use]
     pub fn command(&self) -> Option<Command> {
         Command::from_number(self.header[0])
     }
 
-    /// What the MainDevice knows it by.
+    /// The index by which the MainDevice recognises the datagram.
     #[must_use]
     pub fn index(&self) -> u8 {
         self.header[1]
     }
 
-    /// For whom it is.
+    /// The address of the SubDevices that it is for.
     #[must_use]
     pub fn address(&self) -> DatagramAddress {
         DatagramAddress::from_raw(u32::from_le_bytes([
@@ -204,28 +204,28 @@ impl DatagramMut<'_> {
         ]))
     }
 
-    /// Asks something else.
+    /// Replaces the command.
     pub(crate) fn set_command(&mut self, command: Command) {
         self.header[0] = command.number();
     }
 
-    /// Lets the MainDevice know it by another index.
+    /// Replaces the index.
     pub(crate) fn set_index(&mut self, index: u8) {
         self.header[1] = index;
     }
 
-    /// Leaves another address behind.
+    /// Replaces the address.
     pub fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
 
-    /// Whether it went round a ring.
+    /// Whether the frame circulated in a ring.
     #[must_use]
     pub fn circulated(&self) -> bool {
         u16::from_le_bytes([self.header[6], self.header[7]]) & CIRCULATED != 0
     }
 
-    /// Marks it as one that goes round a ring.
+    /// Marks the datagram as one that circulates in a ring.
     pub(crate) fn set_circulated(&mut self) {
         let field = u16::from_le_bytes([self.header[6], self.header[7]]) | CIRCULATED;
         self.header[6..8].copy_from_slice(&field.to_le_bytes());
@@ -237,27 +237,27 @@ impl DatagramMut<'_> {
         self.header[8..10].copy_from_slice(&field.to_le_bytes());
     }
 
-    /// How many did what it asks.
+    /// The working counter: how many SubDevices executed the command.
     #[must_use]
     pub fn working_counter(&self) -> u16 {
         u16::from_le_bytes([self.counter[0], self.counter[1]])
     }
 
-    /// Counts on; wraps around as hardware does.
+    /// Adds to the working counter; wraps around as hardware does.
     pub fn count(&mut self, more: u16) {
         let counter = self.working_counter().wrapping_add(more);
         self.counter.copy_from_slice(&counter.to_le_bytes());
     }
 }
 
-/// The datagrams of a frame, to be changed. After an error nothing follows.
+/// The datagrams of a frame, for changes in place. After an error nothing follows.
 #[derive(Debug)]
 pub struct DatagramsMut<'a> {
     rest: Option<&'a mut [u8]>,
 }
 
 impl<'a> DatagramsMut<'a> {
-    /// Looks into a frame from its Ethernet header on.
+    /// Reads a frame from its Ethernet header on.
     ///
     /// # Errors
     /// [`FrameError`] where it holds no datagrams.
@@ -303,7 +303,7 @@ pub(crate) fn mark_as_returned(frame: &mut [u8]) {
     }
 }
 
-/// Where a datagram's data stands in a frame, so that it can be found again when the frame is back.
+/// The place of a datagram's data in a frame, to find it again when the frame is back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Slot {
     start: u16,
@@ -333,7 +333,7 @@ impl Slot {
     }
 }
 
-/// Writes a frame into the caller's buffer, one datagram after the other. Allocates nothing.
+/// Writes a frame into the caller's buffer, one datagram after the other.
 ///
 /// ```
 /// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};
@@ -352,12 +352,12 @@ pub struct FrameWriter<'b> {
     buffer: &'b mut [u8],
     /// Where the next datagram begins.
     end: usize,
-    /// Where the last one does, if there is one.
+    /// Where the last datagram begins, if there is one.
     last: Option<usize>,
 }
 
 impl<'b> FrameWriter<'b> {
-    /// Begins a frame from `source` to all.
+    /// Begins a broadcast frame from `source`.
     ///
     /// # Errors
     /// [`OverflowError`] for a buffer without room for the headers.
@@ -386,7 +386,7 @@ impl<'b> FrameWriter<'b> {
         (self.buffer.len() - self.end).saturating_sub(DATAGRAM_OVERHEAD)
     }
 
-    /// Appends a datagram whose data is zero, and gives where it stands.
+    /// Appends a datagram whose data is zero, and returns its place.
     ///
     /// # Errors
     /// [`OverflowError`] where it does not fit; the frame stays as it was.
@@ -429,8 +429,7 @@ impl<'b> FrameWriter<'b> {
         &mut self.buffer[slot.range()]
     }
 
-    /// Completes the headers; gives the frame's length, padded to [`MIN_FRAME`] where the buffer
-    /// has the room.
+    /// Completes the headers; returns the frame's length, padded to [`MIN_FRAME`] where the buffer has the room.
     pub fn finish(self) -> usize {
         let length = (self.end - HEADER) as u16;
         let field = length | TYPE_DATAGRAMS << 12;

@@ -1,13 +1,12 @@
-//! What stands before every message of a mailbox (ETG.1000.4, chapter 5.6), and the answer to a message
-//! that made no sense.
+//! The header of every mailbox message (ETG.1000.4, chapter 5.6), and the answer to an invalid message.
 
 /// Bytes before a message's data.
 pub const HEADER: usize = 6;
 
 numbered! {
-    /// Which message it is.
+    /// The protocol of a mailbox message.
     pub enum Protocol: u8 {
-        /// Answer to a message that made no sense.
+        /// Answer to an invalid message.
         Error = 0,
         /// ADS over EtherCAT.
         Aoe = 1,
@@ -52,12 +51,12 @@ impl Counter {
     }
 }
 
-/// What stands before a message.
+/// The header of a mailbox message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Header {
     /// Bytes of data that follow.
     pub length: u16,
-    /// Station that it is from or for; 0 for the MainDevice.
+    /// The sender's or receiver's station address; 0 for the MainDevice.
     pub station: u16,
     /// Channel, six bits; reserved.
     pub channel: u8,
@@ -69,29 +68,29 @@ pub struct Header {
     pub counter: Counter,
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MailboxError {
-    /// The header, or less than it promises.
+    /// The header is incomplete, or the bytes are fewer than it states.
     #[error("the mailbox message is cut short: {have} bytes of {need}")]
     CutShort {
-        /// Bytes that are there.
+        /// Bytes that there are.
         have: usize,
         /// Bytes that there should be.
         need: usize,
     },
-    /// It does not fit into the mailbox.
+    /// The message does not fit into the mailbox.
     #[error("the mailbox message needs {need} bytes, and the mailbox has {room}")]
     NoRoom {
-        /// Bytes that it takes.
+        /// Bytes of the message.
         need: usize,
-        /// Bytes that there are.
+        /// Bytes of the mailbox.
         room: usize,
     },
 }
 
 impl Header {
-    /// Of a message of that protocol and length, as everybody sends it.
+    /// The header of a message of that protocol and length, with the usual other fields.
     #[must_use]
     pub const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
         Self {
@@ -104,7 +103,7 @@ impl Header {
         }
     }
 
-    /// Reads it; gives it with the data that belongs to it.
+    /// Reads a header; returns it with the data that belongs to it.
     ///
     /// # Errors
     /// [`MailboxError::CutShort`].
@@ -129,13 +128,13 @@ impl Header {
         Ok((header, data))
     }
 
-    /// The protocol, where the number is one.
+    /// The protocol; `None` for an unknown number.
     #[must_use]
     pub const fn protocol(&self) -> Option<Protocol> {
         Protocol::from_number(self.protocol)
     }
 
-    /// Its bytes.
+    /// The header's bytes.
     #[must_use]
     pub const fn bytes(&self) -> [u8; HEADER] {
         let (length, station) = (self.length.to_le_bytes(), self.station.to_le_bytes());
@@ -150,11 +149,11 @@ impl Header {
     }
 }
 
-/// Writes a whole message whose data `fill` writes and measures; gives its bytes. The counter is set
-/// apart by [`set_counter`], where who sends does not know it yet.
+/// Writes a whole message whose data `fill` writes and measures; returns its length. [`set_counter`] sets the counter
+/// later, where the sender does not know it yet.
 ///
 /// # Errors
-/// [`MailboxError::NoRoom`] for a buffer without room for a header; whatever `fill` gives.
+/// [`MailboxError::NoRoom`] for a buffer without room for a header; any error of `fill`.
 pub fn write(
     buffer: &mut [u8],
     protocol: Protocol,
@@ -171,14 +170,14 @@ pub fn write(
     Ok(HEADER + length)
 }
 
-/// Numbers a message that is written already. Does nothing to bytes that are too short for one.
+/// Sets the counter of a complete message. Does nothing to bytes that are too short for one.
 pub fn set_counter(message: &mut [u8], counter: Counter) {
     if let Some(byte) = message.get_mut(5) {
         *byte = *byte & 0x0F | counter.bits() << 4;
     }
 }
 
-/// Why a SubDevice understood no message (ETG.1000.4, table 30).
+/// Why a SubDevice rejected a message (ETG.1000.4, table 30).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ErrorDetail(pub u16);
 
@@ -195,7 +194,7 @@ codes! {
 }
 
 impl ErrorDetail {
-    /// Reads it of a message's data.
+    /// Reads the error from a message's data.
     #[must_use]
     pub fn read(data: &[u8]) -> Option<Self> {
         match data {
@@ -204,7 +203,7 @@ impl ErrorDetail {
         }
     }
 
-    /// The whole message that says it.
+    /// Writes the whole error message.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
@@ -223,7 +222,7 @@ impl std::fmt::Display for ErrorDetail {
     }
 }
 
-/// Copies bytes to the front of data; gives how many.
+/// Copies bytes to the front of data; returns how many.
 pub(crate) fn put(data: &mut [u8], bytes: &[u8]) -> Result<usize, MailboxError> {
     let room = data.len() + HEADER;
     match data.get_mut(..bytes.len()) {

@@ -1,4 +1,4 @@
-//! What stands on EtherCAT's wire, and nowhere else in Kadenz: frames, datagrams, registers, states.
+//! The wire format of EtherCAT: frames, datagrams, registers, states. No other part of Kadenz defines it.
 //!
 //! All of it is sans-IO, works in the caller's memory, allocates nothing and treats what it reads as
 //! hostile. Numbers are those of ETG.1000.4 (data link layer), ETG.1000.6 (application layer and SII)
@@ -32,10 +32,10 @@ pub use frame::{
 pub use state::{AlControl, AlStatus, AlStatusCode, State};
 pub use sync_manager::SyncManager;
 
-// Bits that do not begin where bytes do: those of process data and of objects.
+// Bits at any bit offset, as process data and objects have them.
 
-/// Copies bits, whole bytes where both sides begin at one; what is beyond either side is left out, and the
-/// other bits stay.
+/// Copies bits, whole bytes where both sides are aligned; leaves out bits beyond either side, and keeps the other
+/// bits.
 pub(crate) fn copy_bits(from: &[u8], from_bit: usize, to: &mut [u8], to_bit: usize, bits: usize) {
     if [from_bit, to_bit, bits]
         .iter()

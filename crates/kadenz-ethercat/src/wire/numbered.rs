@@ -1,6 +1,6 @@
-//! What the standard numbers: enums and codes, each written once as a table.
+//! Enums and codes that the standard numbers, each written once as a table.
 
-/// An enum whose variants the standard numbers, all that there are.
+/// An enum whose variants are all the numbers of the standard.
 macro_rules! numbered {
     ($(#[$about:meta])* pub enum $Name:ident: $number:ident { $($(#[$what:meta])* $variant:ident = $value:literal,)+ }) => {
         $(#[$about])*
@@ -9,10 +9,10 @@ macro_rules! numbered {
         pub enum $Name { $($(#[$what])* $variant = $value,)+ }
 
         impl $Name {
-            /// Every one, in the order of the numbers.
+            /// All variants, in the order of the numbers.
             pub const ALL: [Self; [$($value),+].len()] = [$(Self::$variant),+];
 
-            /// The one of that number, if there is one.
+            /// The variant of that number, if there is one.
             #[must_use]
             pub const fn from_number(number: $number) -> Option<Self> {
                 match number { $($value => Some(Self::$variant),)+ _ => None }
@@ -27,7 +27,7 @@ macro_rules! numbered {
     };
 }
 
-/// An enum of numbers of which the standard names some.
+/// An enum with a variant for each number that the standard names, and one for all others.
 macro_rules! numbered_or_other {
     ($(#[$about:meta])* pub enum $Name:ident { $($(#[$what:meta])* $variant:ident = $value:literal $(or $also:literal)?,)+ }) => {
         $(#[$about])*
@@ -39,7 +39,7 @@ macro_rules! numbered_or_other {
         }
 
         impl $Name {
-            /// By its number.
+            /// The variant of that number.
             #[must_use]
             pub(crate) const fn from_number(number: u8) -> Self {
                 match number { $($value $(| $also)? => Self::$variant,)+ other => Self::Other(other) }
@@ -54,13 +54,13 @@ macro_rules! numbered_or_other {
     };
 }
 
-/// Codes of a type that wraps a number, with what they mean.
+/// Codes of a type that wraps a number, with their meanings.
 macro_rules! codes {
     ($Code:ident; $($name:ident = $number:literal, $text:literal;)*) => {
         impl $Code {
             $(#[doc = $text] pub const $name: Self = Self($number);)*
 
-            /// What the code means; `None` for one that the standard does not have.
+            /// The code's meaning; `None` for a code that the standard does not have.
             #[must_use]
             pub const fn text(self) -> Option<&'static str> {
                 match self.0 { $($number => Some($text),)* _ => None }

@@ -1,6 +1,6 @@
 //! Registers of an EtherCAT SubDevice controller (ETG.1000.4, tables 31 to 61; Beckhoff's ESC datasheet).
 //!
-//! A register is its address in bytes; its width is said beside it.
+//! A register is its address in bytes; its comment states the width.
 
 mod known;
 
@@ -18,9 +18,9 @@ pub const FMMUS: u16 = 0x0004;
 pub const SYNC_MANAGERS: u16 = 0x0005;
 /// Process memory in KiB, u8.
 pub const RAM_KIB: u16 = 0x0006;
-/// What each port is, two bits a port, u8.
+/// Kind of each port, two bits a port, u8.
 pub const PORTS: u16 = 0x0007;
-/// What it can, u16; bits in [`features`].
+/// Features of the controller, u16; bits in [`features`].
 pub const FEATURES: u16 = 0x0008;
 /// Configured station address, u16.
 pub const STATION_ADDRESS: u16 = 0x0010;
@@ -34,36 +34,36 @@ pub const CONTROLLER_WRITE_PROTECTION: u16 = 0x0030;
 pub const RESET: u16 = 0x0040;
 /// Forwarding, ports, alias: u32.
 pub const DL_CONTROL: u16 = 0x0100;
-/// How the loops of the four ports are governed, u8: two bits a port, the second byte of [`DL_CONTROL`].
+/// Loop control of the four ports, u8: two bits a port, the second byte of [`DL_CONTROL`].
 pub const LOOP_CONTROL: u16 = 0x0101;
 /// Whether the alias counts, u8: the highest byte of [`DL_CONTROL`].
 pub const ALIAS_CONTROL: u16 = 0x0103;
-/// What is added to addresses that are read and written at once, u16.
+/// Offset between the addresses that one command reads and writes, u16.
 pub const READ_WRITE_OFFSET: u16 = 0x0108;
 /// Links, loops and whether anything is received: u16.
 pub const DL_STATUS: u16 = 0x0110;
-/// State asked for, u16.
+/// Requested state, u16.
 pub const AL_CONTROL: u16 = 0x0120;
-/// State that stands, u16.
+/// Current state, u16.
 pub const AL_STATUS: u16 = 0x0130;
 /// Why a state was refused, u16.
 pub const AL_STATUS_CODE: u16 = 0x0134;
-/// How the application is wired, u8. The byte behind it says how the controller is set up, its lowest bit that
-/// there is no firmware: see [`pdi_control::EMULATION`].
+/// Kind of the process data interface, u8. The byte behind it sets up the controller; its lowest bit says that there
+/// is no firmware: see [`pdi_control::EMULATION`].
 pub const PDI_CONTROL: u16 = 0x0140;
-/// Settings of that wiring, u16.
+/// Settings of that interface, u16.
 pub const PDI_CONFIGURATION: u16 = 0x0150;
 /// Further ones, u16.
 pub const PDI_CONFIGURATION_MORE: u16 = 0x0152;
 /// Which events show in a datagram's event field, u16.
 pub const ECAT_EVENT_MASK: u16 = 0x0200;
-/// Events that stand, u16.
+/// Pending events, u16.
 pub const ECAT_EVENT: u16 = 0x0210;
 /// Frames received in error, two bytes a port: invalid frames, then physical errors.
 pub const RX_ERRORS: u16 = 0x0300;
-/// Errors that somebody before found, a byte a port.
+/// Errors that a SubDevice before found, a byte a port.
 pub const FORWARDED_ERRORS: u16 = 0x0308;
-/// Datagrams that made no sense, u8.
+/// Datagrams that the processing unit found invalid, u8.
 pub const PROCESSING_UNIT_ERRORS: u16 = 0x030C;
 /// Lost links, a byte a port.
 pub const LOST_LINKS: u16 = 0x0310;
@@ -77,7 +77,7 @@ pub const WATCHDOG_PROCESS_DATA: u16 = 0x0420;
 pub const WATCHDOG_STATUS: u16 = 0x0440;
 /// How often process data came too late, u8.
 pub const WATCHDOG_PROCESS_DATA_COUNT: u16 = 0x0442;
-/// Who may use the SII, u8.
+/// Access to the SII by MainDevice or application, u8.
 pub const SII_CONFIGURATION: u16 = 0x0500;
 /// Command and status of the SII, u16.
 pub const SII_CONTROL: u16 = 0x0502;
@@ -95,13 +95,13 @@ pub const SYNC_MANAGER: u16 = 0x0800;
 pub const SYNC_MANAGER_SIZE: u16 = 8;
 /// Receive time of port 0, u32; of ports 1 to 3 behind it. A write latches all.
 pub const DC_RECEIVE_TIME: u16 = 0x0900;
-/// System time, u64; by write, the control loop is fed.
+/// System time, u64; a write feeds the control loop.
 pub const DC_SYSTEM_TIME: u16 = 0x0910;
 /// Receive time of the processing unit, u64.
 pub const DC_RECEIVE_TIME_UNIT: u16 = 0x0918;
 /// Offset between local and system time, u64.
 pub const DC_OFFSET: u16 = 0x0920;
-/// Delay between the reference clock and here in ns, u32.
+/// Delay between the reference clock and this clock in ns, u32.
 pub const DC_DELAY: u16 = 0x0928;
 /// Mean difference to the system time in ns, sign and magnitude, u32.
 pub const DC_DIFFERENCE: u16 = 0x092C;
@@ -109,13 +109,13 @@ pub const DC_DIFFERENCE: u16 = 0x092C;
 pub const DC_SPEED_START: u16 = 0x0930;
 /// Filter depths of the control loop, two u8.
 pub const DC_FILTER: u16 = 0x0934;
-/// Who may use the sync unit, u8.
+/// Access to the sync unit by MainDevice or application, u8.
 pub const DC_CYCLIC_CONTROL: u16 = 0x0980;
 /// Activation of SYNC0 and SYNC1, u8.
 pub const DC_ACTIVATION: u16 = 0x0981;
 /// How long a pulse of SYNC0 and SYNC1 is, in units of 10 ns, u16; loaded from the SII.
 pub const DC_PULSE: u16 = 0x0982;
-/// What became of the activation, u8: bit 0 SYNC0 waits for its start, bit 1 SYNC1 does.
+/// State of the activation, u8: bit 0 SYNC0 waits for its start, bit 1 SYNC1 does.
 pub const DC_ACTIVATION_STATUS: u16 = 0x0984;
 /// Time of the first SYNC0, u64.
 pub const DC_START_TIME: u16 = 0x0990;
@@ -123,9 +123,9 @@ pub const DC_START_TIME: u16 = 0x0990;
 pub const DC_SYNC0_CYCLE: u16 = 0x09A0;
 /// Cycle of SYNC1 in ns, u32.
 pub const DC_SYNC1_CYCLE: u16 = 0x09A4;
-/// Behind the registers of distributed clocks.
+/// The end of the registers of distributed clocks.
 pub const DC_END: u16 = 0x0A00;
-/// Digital outputs, u32; from here on SyncManagers may guard what is written.
+/// Digital outputs, u32; from here on SyncManagers may guard memory.
 pub const OUTPUTS: u16 = 0x0F00;
 /// Process memory.
 pub const RAM: u16 = 0x1000;
@@ -139,7 +139,7 @@ pub mod features {
     pub const DC: u16 = 1 << 2;
     /// Their times have 64 bits.
     pub const DC_64: u16 = 1 << 3;
-    /// They jitter little.
+    /// The clocks have low jitter.
     pub const LOW_JITTER: u16 = 1 << 4;
     /// Enhanced link detection.
     pub const ENHANCED_LINK: u16 = 1 << 5;
@@ -159,7 +159,7 @@ pub mod features {
 
 /// Bits of [`PDI_CONTROL`], read as u16.
 pub mod pdi_control {
-    /// There is no firmware: the controller itself shows the state that is asked for.
+    /// There is no firmware: the controller itself shows the requested state.
     pub const EMULATION: u16 = 1 << 8;
     /// SYNC is used.
     pub const SYNC: u16 = 1 << 10;
@@ -175,22 +175,22 @@ pub mod sii_control {
     pub const EIGHT_BYTES: u16 = 1 << 6;
     /// The memory is addressed by two bytes on its own bus.
     pub const TWO_ADDRESS_BYTES: u16 = 1 << 7;
-    /// What is to be done: [`READ`], [`WRITE`] or [`RELOAD`].
+    /// The command: [`READ`], [`WRITE`] or [`RELOAD`].
     pub const COMMAND: u16 = 7 << 8;
     /// Reads.
     pub const READ: u16 = 1 << 8;
     /// Writes, together with [`WRITE_ENABLE`].
     pub const WRITE: u16 = 2 << 8;
-    /// Loads alias and configuration anew.
+    /// Loads alias and configuration again.
     pub const RELOAD: u16 = 4 << 8;
     /// The checksum of the first words is wrong.
     pub const CHECKSUM: u16 = 1 << 11;
-    /// Nothing was loaded when power came.
+    /// The controller loaded nothing at power-on.
     pub const NOT_LOADED: u16 = 1 << 12;
     /// The memory did not acknowledge, or there is no such command.
     pub const NOT_ACKNOWLEDGED: u16 = 1 << 13;
     /// A write was not allowed.
     pub const NOT_ENABLED: u16 = 1 << 14;
-    /// At work.
+    /// The controller is executing a command.
     pub const BUSY: u16 = 1 << 15;
 }

@@ -1,10 +1,10 @@
-//! States of a SubDevice's application layer, how they are asked for, and why they are refused.
+//! States of a SubDevice's application layer, their requests, and the reasons for refusals.
 
 numbered! {
     /// The state machine of a SubDevice (ETG.1000.6, chapter 6.4).
     #[derive(PartialOrd, Ord)]
     pub enum State: u8 {
-        /// No communication but with registers.
+        /// No communication except with registers.
         Init = 1,
         /// Mailboxes work.
         PreOp = 2,
@@ -18,7 +18,7 @@ numbered! {
 }
 
 impl State {
-    /// The state of that [`name`](Self::name), in letters of either size.
+    /// The state with that [`name`](Self::name), in upper or lower case.
     #[must_use]
     pub fn from_name(name: &str) -> Option<Self> {
         Self::ALL
@@ -45,38 +45,37 @@ impl std::fmt::Display for State {
     }
 }
 
-/// What a MainDevice writes to [`register::AL_CONTROL`](super::register::AL_CONTROL).
+/// The value that a MainDevice writes to [`register::AL_CONTROL`](super::register::AL_CONTROL).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AlControl(pub u16);
 
 impl AlControl {
-    /// Asks for a state.
+    /// Requests a state.
     #[must_use]
     pub const fn request(state: State) -> Self {
         Self(state as u16)
     }
 
-    /// Asks for a state and acknowledges the error that stands.
+    /// Requests a state and acknowledges the error.
     #[must_use]
     pub(crate) const fn acknowledge(state: State) -> Self {
         Self(state as u16 | 0x10)
     }
 
-    /// The state asked for; `None` for a number that is no state.
+    /// The requested state; `None` for a number that is no state.
     #[must_use]
     pub const fn state(self) -> Option<State> {
         State::from_number((self.0 & 0x0F) as u8)
     }
 
-    /// Whether the error is acknowledged.
+    /// Whether the request acknowledges the error.
     #[must_use]
     pub const fn acknowledges(self) -> bool {
         self.0 & 0x10 != 0
     }
 }
 
-/// What a SubDevice shows in [`register::AL_STATUS`](super::register::AL_STATUS). Of a broadcast it is
-/// the OR of all.
+/// The value of [`register::AL_STATUS`](super::register::AL_STATUS) in a SubDevice; of a broadcast, the OR of all.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct AlStatus(pub u16);
 
@@ -93,7 +92,7 @@ impl AlStatus {
         State::from_number((self.0 & 0x0F) as u8)
     }
 
-    /// Whether a change of state was refused or left on its own, and not yet acknowledged.
+    /// Whether the SubDevice refused or left a state, and the MainDevice has not acknowledged that yet.
     #[must_use]
     pub const fn error(self) -> bool {
         self.0 & 0x10 != 0

@@ -1,24 +1,24 @@
-//! SyncManagers: who may use which part of the process memory, and when (ETG.1000.4, table 58).
+//! SyncManagers: the access of MainDevice and application to process memory (ETG.1000.4, table 58).
 
 /// Offset of the control byte in a SyncManager's registers.
 pub const CONTROL: u16 = 4;
 /// Offset of the status byte.
 pub const STATUS: u16 = 5;
-/// Offset of the byte that the MainDevice activates it by.
+/// Offset of the byte by which the MainDevice activates the SyncManager.
 pub const ACTIVATE: u16 = 6;
-/// Offset of the byte that the application governs it by.
+/// Offset of the byte by which the application controls it.
 pub const PDI_CONTROL: u16 = 7;
 
 /// How a SyncManager guards its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyncManagerMode {
-    /// Three buffers: either side always has one; the newest value wins.
+    /// Three buffers: either side always has one; the reader gets the newest value.
     Buffered,
     /// One buffer: written, then read, then written.
     Mailbox,
 }
 
-/// Who writes and who reads.
+/// The direction of a SyncManager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SyncManagerDirection {
     /// The MainDevice reads: inputs, and mailboxes of answers.
@@ -41,7 +41,7 @@ impl SyncManagerControl {
     /// Inputs.
     pub const INPUTS: Self = Self(0x20);
 
-    /// The mode; `None` for the two numbers that are none.
+    /// The mode; `None` for the two unused numbers.
     #[must_use]
     pub const fn mode(self) -> Option<SyncManagerMode> {
         match self.0 & 0x03 {
@@ -51,7 +51,7 @@ impl SyncManagerControl {
         }
     }
 
-    /// The direction; `None` for the two numbers that are none.
+    /// The direction; `None` for the two unused numbers.
     #[must_use]
     pub const fn direction(self) -> Option<SyncManagerDirection> {
         match self.0 >> 2 & 0x03 {
@@ -79,9 +79,9 @@ impl SyncManagerControl {
 pub struct SyncManagerStatus(pub u8);
 
 impl SyncManagerStatus {
-    /// Set when the buffer was written whole, until its first byte is read.
+    /// Set when the whole buffer was written, until its first byte is read.
     pub const WRITTEN: u8 = 1 << 0;
-    /// Set when the buffer was read whole, until its first byte is written.
+    /// Set when the whole buffer was read, until its first byte is written.
     pub const READ: u8 = 1 << 1;
     /// The mailbox is full.
     pub const FULL: u8 = 1 << 3;
@@ -104,34 +104,34 @@ impl SyncManagerStatus {
     }
 }
 
-/// A SyncManager as it stands in eight bytes of registers.
+/// A SyncManager, as in its eight bytes of registers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct SyncManager {
-    /// Where its memory begins.
+    /// First address of its memory.
     pub start: u16,
-    /// Bytes of one buffer. Buffered, two more lie behind the first.
+    /// Bytes of one buffer. In buffered mode two more lie behind the first.
     pub length: u16,
     /// SyncManagerMode, direction, events.
     pub control: SyncManagerControl,
-    /// What happened; read only.
+    /// State of the buffers; read only.
     pub status: SyncManagerStatus,
-    /// Bit 0 activates; bit 1 asks for the last message again by its change.
+    /// Bit 0 activates; a change of bit 1 requests the last message again.
     pub activate: u8,
     /// Bit 0: the application has deactivated it; bit 1 answers the repeat request.
     pub pdi_control: u8,
 }
 
 impl SyncManager {
-    /// Bit of `activate`: it works.
+    /// Bit of `activate`: the SyncManager is active.
     pub const ACTIVE: u8 = 1 << 0;
-    /// Bit of `activate`: its change asks for the last message again.
+    /// Bit of `activate`: its change requests the last message again.
     pub const REPEAT: u8 = 1 << 1;
-    /// Bit of `pdi_control`: the application keeps it from working.
+    /// Bit of `pdi_control`: the application has deactivated it.
     pub const DEACTIVATED: u8 = 1 << 0;
     /// Bit of `pdi_control`: equals the repeat bit when the message lies there again.
     pub const REPEATED: u8 = 1 << 1;
 
-    /// An active one.
+    /// An active SyncManager.
     #[must_use]
     pub const fn new(start: u16, length: u16, control: SyncManagerControl) -> Self {
         Self {
@@ -157,7 +157,7 @@ impl SyncManager {
         }
     }
 
-    /// What stands in the registers.
+    /// The contents of the registers.
     #[must_use]
     pub const fn to_bytes(self) -> [u8; 8] {
         let [start_low, start_high] = self.start.to_le_bytes();
@@ -174,7 +174,7 @@ impl SyncManager {
         ]
     }
 
-    /// Whether it works.
+    /// Whether it is active.
     #[must_use]
     pub const fn active(self) -> bool {
         self.activate & Self::ACTIVE != 0 && self.pdi_control & Self::DEACTIVATED == 0

@@ -95,7 +95,7 @@ fn records_have_values_of_all_basic_types() {
     let of = dictionary(&[object(0x2001, "Odd", &(all + flags))]);
     let odd = of.object(0x2001).unwrap();
     let subs: Vec<_> = odd.entries().iter().map(|it| (it.sub, it.bits)).collect();
-    // A list in a list is left out.
+    // The file's list within a list is left out.
     assert_eq!(subs, [(0, 8), (1, 3), (2, 24), (4, 32), (7, 8)]);
     let numbers = [1, 2, 7].map(|sub| number(&of, 0x2001, sub));
     assert_eq!(numbers, [Some(5), Some(-2), Some(0x11)]);

@@ -1,4 +1,4 @@
-//! A drive that lost its power, set up as it was.
+//! Sets up a drive again that lost its power.
 
 use std::time::Duration;
 
@@ -12,27 +12,27 @@ use crate::main_device::sdo;
 use crate::wire::Configured;
 use crate::wire::coe::Address;
 
-/// Most PDOs of a list: sub-index 255 is none of it (ETG.1000.6, 0x1C12).
+/// Most PDOs of a list: sub-index 255 does not hold one (ETG.1000.6, 0x1C12).
 const MAX_PDOS: u8 = 254;
 
-/// How a drive was commissioned: what it must be told again after it lost its power, and what must then be
-/// as it was, since the loop goes on with the old layout and the old units.
+/// How a drive was commissioned: the settings that it must get again after it lost its power, and the layout and
+/// units that must then be the same, since the loop goes on with them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct DriveSetup {
     station: Configured,
     control: Control,
     cycle: Duration,
-    /// Objects that assign PDOs, and what they held.
+    /// Objects that assign PDOs, and the PDOs that they held.
     lists: Vec<(u16, Vec<u16>)>,
     mapping: Mapping,
     units: Units,
 }
 
 impl DriveSetup {
-    /// Reads how a drive is set up that was just commissioned, in PREOP or higher. Waits, allocates.
+    /// Reads the settings of a drive that was just commissioned, in PREOP or higher. Waits, allocates.
     ///
     /// # Errors
-    /// [`CommissionError`]: it does not tell.
+    /// [`CommissionError`]: the drive does not answer.
     pub fn of(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
@@ -50,18 +50,18 @@ impl DriveSetup {
         })
     }
 
-    /// The address of the drive that it is of.
+    /// The address of the drive.
     #[must_use]
     pub const fn station(&self) -> Configured {
         self.station
     }
 
-    /// Sets up a drive in PREOP so: PDOs are assigned where the mapping differs, mode of operation and
-    /// cycle are written. Leaves what is known of its process data as it is. Waits, allocates.
+    /// Sets up a drive in PREOP in this way: assigns PDOs where the mapping differs, writes mode of operation and
+    /// cycle. Leaves the known layout of its process data as it is. Waits, allocates.
     ///
     /// # Errors
-    /// [`CommissionError::Changed`] when its mapping or its units cannot be what they were, as another
-    /// drive's in its place may be; others when it does not answer.
+    /// [`CommissionError::Changed`] when its mapping or its units cannot be the same again, as of a different drive
+    /// in its place; others when it does not answer.
     pub fn restore(
         &self,
         registers: &mut Registers<'_>,
@@ -91,7 +91,8 @@ impl DriveSetup {
             let mut write = |sub, value: &[u8]| {
                 sdo::write(registers, &mut mail, Address::new(*list, sub), false, value)
             };
-            // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
+            // The standard requires to empty the list before a change, and to set its count after (ETG.1000.6,
+            // 0x1C12).
             write(0, &[0])?;
             for (sub, pdo) in (1..=MAX_PDOS).zip(pdos) {
                 write(sub, &pdo.to_le_bytes())?;

@@ -1,4 +1,4 @@
-//! From a device in PREOP to an axis.
+//! Makes an axis of a device in PREOP.
 
 use std::time::Duration;
 
@@ -15,36 +15,36 @@ use crate::wire::cia402::object;
 use crate::wire::coe::Address;
 use crate::wire::coe::object::assignment;
 
-/// First and last PDO that are looked at for one that carries what is needed.
+/// First and last PDO in which to look for the required objects.
 const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
 
-/// Why a device is no axis.
+/// Why a device cannot be an axis.
 #[derive(Debug, thiserror::Error)]
 pub enum CommissionError {
-    /// It speaks no CoE.
+    /// The device speaks no CoE.
     #[error("it speaks no CoE, so it is not a drive of CiA 402; choose another device")]
     NoCoe,
-    /// Nothing maps an object that is needed.
+    /// No PDO maps a required object.
     #[error(
         "object 0x{0:04X} is in none of its PDOs 0x1600 to 0x160F nor its inputs; map it, or control the axis otherwise"
     )]
     NotMapped(u16),
-    /// An object does not begin with a byte, or has no usual length.
+    /// An object does not begin at a byte, or has an unusual length.
     #[error(
         "object 0x{0:04X} is mapped across bytes; map it at a whole byte with 8, 16 or 32 bits"
     )]
     Unaligned(u16),
-    /// It does not tell something without which its numbers mean nothing.
+    /// The device does not state a value without which its numbers have no unit.
     #[error(
-        "it does not tell object 0x{object:04X}, and nobody may guess it; write {option} in the axis's table of the motion's file"
+        "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion's file"
     )]
     Untold {
         /// The object.
         object: u16,
-        /// What a user can state in its place.
+        /// The option by which a user can state it.
         option: &'static str,
     },
-    /// An object holds a ratio that is none, or one that no joint can be moved by.
+    /// An object holds an invalid ratio, or one by which no joint could move.
     #[error(
         "its object 0x{object:04X} holds {} to {}, by which no joint is moved; set up the drive, or write increments_per_turn in the axis's table of the motion's file",
         values[0], values[1]
@@ -55,27 +55,27 @@ pub enum CommissionError {
         /// Its two numbers.
         values: [u32; 2],
     },
-    /// It counts in a unit that is not known here.
+    /// The drive counts in an unknown unit.
     #[error(
         "its object 0x{object:04X} says 0x{value:08X}, a unit that is not known here; write {option} in the axis's table of the motion's file"
     )]
     Unit {
         /// The object.
         object: u16,
-        /// What it holds.
+        /// Its value.
         value: u32,
-        /// What a user can state in its place.
+        /// The option by which a user can state it.
         option: &'static str,
     },
-    /// It came back otherwise than it was, so what the loop writes would mean something else.
+    /// The drive came back with other settings, so the values of the loop would have another meaning.
     #[error(
         "its {0} is not what it was when it was commissioned; put the drive back that was there, or start anew"
     )]
     Changed(&'static str),
-    /// It did not tell, or take, an object.
+    /// The device refused to read or write an object, or did not answer.
     #[error(transparent)]
     Sdo(#[from] SdoError),
-    /// Its process data could not be read anew.
+    /// The layout of its process data could not be read again.
     #[error(transparent)]
     Configure(#[from] ConfigureError),
 }
@@ -92,8 +92,8 @@ pub fn is_drive(registers: &mut Registers<'_>, device: &mut SubDevice) -> Result
     Ok(u16::from_le_bytes([kind[0], kind[1]]) == 402)
 }
 
-/// Makes a drive in PREOP an axis: assigns a PDO that carries what is needed where none does, chooses the
-/// mode of operation, tells the cycle, reads units, in whose place what is `stated` stands. Before
+/// Makes a drive in PREOP an axis: assigns a PDO with the required objects where none is assigned, sets the mode of
+/// operation and the cycle, and reads the units, which `stated` overrides. Call it before
 /// [`prepare`](crate::main_device::bring_up::prepare), which lays out the process data. Waits, allocates.
 ///
 /// # Errors
@@ -126,7 +126,7 @@ pub fn commission(
     })
 }
 
-/// Chooses the mode of operation and tells the cycle.
+/// Sets the mode of operation and the cycle.
 pub(super) fn settle(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -181,7 +181,8 @@ fn assign(
         };
         let has = |index| entries.iter().any(|it| it.address.index == index);
         if has(object::CONTROLWORD) && has(target) {
-            // The list is emptied before it is changed, and made valid after (ETG.1000.6, 0x1C12).
+            // The standard requires to empty the list before a change, and to set its count after (ETG.1000.6,
+            // 0x1C12).
             for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
                 sdo::write(registers, &mut mail, Address::new(list, sub), false, &value)?;
             }
@@ -191,8 +192,8 @@ fn assign(
     Err(CommissionError::NotMapped(target))
 }
 
-/// Tells the drive how far apart targets come, so that it goes evenly from one to the next. A drive that
-/// does not want to know learns it by its clock.
+/// Writes the interval between targets to the drive, so that it moves evenly from one to the next. A drive without
+/// that object uses its clock.
 fn tell_cycle(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -209,17 +210,16 @@ fn tell_cycle(
     };
     let is_half = tell(1, value)? && !tell(2, power.cast_unsigned())?;
     if let (true, Some([before])) = (is_half, before) {
-        // Half of it would be another time altogether.
+        // One of the two values alone would be another interval.
         tell(1, before)?;
     }
     Ok(())
 }
 
-/// A cycle as a byte and a power of ten of a second; `None` where that cannot say it.
+/// A cycle as a byte and a power of ten of a second; `None` where these cannot express it.
 fn interpolation(cycle: Duration) -> Option<(u8, i8)> {
     let ns = cycle.as_nanos();
-    // As drives expect it: in whole s, ms or us where that can say it, so that a millisecond is (1, -3) and
-    // not (100, -5).
+    // In whole s, ms or us where possible, as drives expect: a millisecond is (1, -3) and not (100, -5).
     [9_u32, 6, 3, 0, 8, 7, 5, 4, 2, 1]
         .into_iter()
         .find_map(|power| {
@@ -235,7 +235,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cycle_is_told_exactly_or_not_at_all() {
+    fn a_cycle_is_written_exactly_or_not_at_all() {
         let of = |us| interpolation(Duration::from_micros(us));
         assert_eq!(of(1000), Some((1, -3)));
         assert_eq!(of(250), Some((250, -6)));

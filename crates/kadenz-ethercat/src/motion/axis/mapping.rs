@@ -1,4 +1,4 @@
-//! Which object lies where in a device's process data, as the device tells.
+//! The layout of a device's process data, as the device reports it.
 
 use crate::main_device::assignment::{self, AssignedEntry};
 use crate::main_device::device::{Piece, SubDevice};
@@ -14,7 +14,7 @@ use super::commission::CommissionError;
 /// An object in process data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Mapped {
-    /// Which; index 0 for a gap.
+    /// The object and sub-index; index 0 for a gap.
     pub address: Address,
     /// Its bits.
     pub bits: u8,
@@ -22,7 +22,7 @@ pub struct Mapped {
     pub at: usize,
 }
 
-/// All of a device.
+/// All mapped objects of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
     /// From the MainDevice.
@@ -32,10 +32,10 @@ pub struct Mapping {
 }
 
 impl Mapping {
-    /// Asks a device in PREOP or higher. Waits, allocates.
+    /// Reads the mapping of a device in PREOP or higher. Waits, allocates.
     ///
     /// # Errors
-    /// [`CommissionError`]: no CoE, or an answer that is an error.
+    /// [`CommissionError`]: the device has no CoE, or its answer is an error.
     pub fn learn(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
@@ -49,7 +49,7 @@ impl Mapping {
     }
 }
 
-/// The device's mailboxes, to ask for objects.
+/// The device's mailboxes, to read and write objects.
 pub(super) fn mail(device: &mut SubDevice) -> Result<Mail<'_>, CommissionError> {
     if !device.has_coe() {
         return Err(CommissionError::NoCoe);
@@ -87,7 +87,7 @@ pub(super) fn lists(
     let mut mail = mail(device)?;
     let mut all = Vec::new();
     for piece in data.outputs.iter().chain(&data.inputs) {
-        // Who has no list keeps what it has.
+        // A SyncManager without a list keeps its PDOs.
         if let Some(pdos) = assignment::list(registers, &mut mail, piece.number)? {
             all.push((object::assignment(piece.number), pdos));
         }

@@ -1,4 +1,4 @@
-//! A drive of CiA 402 as an axis: SI units in and out of its process data.
+//! A drive of CiA 402 as an axis: SI units for its process data.
 
 mod again;
 mod commission;
@@ -14,7 +14,7 @@ use std::f64::consts::TAU;
 
 use crate::wire::cia402::{Controlword, DriveState, Goal, OperationMode, Statusword};
 
-/// What is asked of a drive every cycle.
+/// The value that a drive gets as its set-point every cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Control {
     /// A position in rad (CSP).
@@ -64,7 +64,7 @@ impl Field {
         };
         let mut word = [0; 4];
         word[..self.length].copy_from_slice(bytes);
-        // Shifted up and down again, the sign spreads.
+        // Shifts up and down again, to extend the sign.
         let shift = 32 - 8 * self.length as u32;
         (i32::from_le_bytes(word) << shift) >> shift
     }
@@ -76,7 +76,7 @@ impl Field {
     }
 }
 
-/// Where a drive's numbers lie in its process data.
+/// The places of a drive's values in its process data.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Fields {
     pub(super) controlword: Field,
@@ -89,16 +89,16 @@ pub(super) struct Fields {
     pub(super) error_code: Option<Field>,
 }
 
-/// What a drive's numbers are at the joint. A number below zero is one that counts the other way.
+/// The units of a drive's values at the joint. A negative factor is one of the opposite direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Units of position a turn of the joint.
+    /// Units of position per turn of the joint.
     pub increments: f64,
-    /// Units of velocity for a turn of the joint a second; `None` where nobody says.
+    /// Units of velocity per turn of the joint a second; `None` where neither the drive nor the user states it.
     pub velocity: Option<f64>,
-    /// The rated torque at the joint in N m; `None` where nobody says.
+    /// The rated torque at the joint in N m; `None` where neither the drive nor the user states it.
     pub rated: Option<f64>,
-    /// The limit of torque in thousandths of that; `None` where the drive does not tell.
+    /// The limit of torque in thousandths of the rated one; `None` where the drive does not state it.
     pub most: Option<u16>,
 }
 
@@ -110,16 +110,16 @@ impl Scale {
     }
 }
 
-/// What a drive told last.
+/// The last values of a drive's inputs.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Reading {
-    /// State of its power, and more.
+    /// The statusword: the state of its power, and more.
     pub status: Statusword,
     /// In rad.
     pub position: f64,
-    /// In rad/s; `None` where it is not in the process data, or in no unit that is known.
+    /// In rad/s; `None` where it is not in the process data, or its unit is unknown.
     pub velocity: Option<f64>,
-    /// In N m; `None` where it is not in the process data, or the rated torque is not known.
+    /// In N m; `None` where it is not in the process data, or the rated torque is unknown.
     pub torque: Option<f64>,
     /// Its error code (object 0x603F); `None` where it is not in the process data.
     pub error_code: Option<u16>,
@@ -133,7 +133,7 @@ impl Reading {
     }
 }
 
-/// A drive whose process data is known. Reading and writing neither allocate, lock nor wait.
+/// A drive with the layout of its process data. Reading and writing neither allocate, lock nor wait.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     device: usize,
@@ -151,13 +151,13 @@ impl Axis {
         self.device
     }
 
-    /// What is asked of it.
+    /// The kind of its set-point.
     #[must_use]
     pub const fn control(&self) -> Control {
         self.control
     }
 
-    /// What its numbers mean.
+    /// The units of its values at the joint.
     #[must_use]
     pub const fn scale(&self) -> Scale {
         self.scale
@@ -169,7 +169,7 @@ impl Axis {
         &self.units
     }
 
-    /// What the drive tells in its inputs.
+    /// Reads the drive's values from its inputs.
     #[must_use]
     pub fn read(&self, inputs: &[u8]) -> Reading {
         let get = |field: Field| f64::from(field.get(inputs));
@@ -185,8 +185,8 @@ impl Axis {
         }
     }
 
-    /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its
-    /// control. A fault is reset where `reset` says so: the bit stands as long as it does, and is one reset.
+    /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its control. Resets
+    /// a fault where `reset` is set; the bit stays set as long, and counts as one reset.
     pub fn write(
         &self,
         outputs: &mut [u8],
@@ -206,15 +206,15 @@ impl Axis {
             Control::Velocity => target * self.scale.velocity.unwrap_or(0.0) / TAU,
             Control::Torque => self.thousandths(target),
         };
-        // What is no number becomes 0, what is too large the largest.
+        // NaN becomes 0, and a value beyond the range its end.
         self.fields.target.put(outputs, number.round() as i32);
         if let Some(mode) = self.fields.mode {
             mode.put(outputs, i32::from(self.control.mode().number()));
         }
     }
 
-    /// A torque at the joint in thousandths of the rated one, within the drive's limit; 16 bits hold 32 times
-    /// the rated torque.
+    /// A torque at the joint in thousandths of the rated one, within the drive's limit; 16 bits hold 32 times the
+    /// rated torque.
     fn thousandths(&self, torque: f64) -> f64 {
         let most = self.scale.most.map_or(f64::INFINITY, f64::from);
         let most = most.min(f64::from(i16::MAX));

@@ -1,4 +1,4 @@
-//! What the numbers in a drive's process data mean at the joint.
+//! The units of a drive's values at the joint.
 
 use std::f64::consts::TAU;
 
@@ -10,38 +10,38 @@ use crate::main_device::sdo::{self, SdoError};
 use crate::wire::cia402::{Polarity, object};
 use crate::wire::coe::Address;
 
-/// Fewer units a turn than these are no position that a joint could be moved by.
+/// Fewest units of position per turn of a joint; with fewer no joint could be positioned.
 const MIN: f64 = 36.0;
 
-/// What a user states of a drive and its joint, where the drive does not, or states something else.
+/// The properties of a drive and its joint that a user states, where the drive does not state them, or states others.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct UnitSettings {
-    /// Units of position (object 0x6064) for a turn of the joint, whatever the drive tells.
+    /// Units of position (object 0x6064) per turn of the joint, whatever the drive states.
     pub increments: Option<f64>,
-    /// Units of velocity (object 0x606C) for a turn of the joint a second, whatever the drive tells.
+    /// Units of velocity (object 0x606C) per turn of the joint a second, whatever the drive states.
     pub velocity: Option<f64>,
-    /// A gear that the drive knows nothing of: turns before it for one of the joint.
+    /// A gear that the drive does not count in: turns of its input per turn of the joint.
     pub gear: Option<f64>,
-    /// Rated torque of the motor in N m, whatever the drive tells (object 0x6076).
+    /// Rated torque of the motor in N m, whatever the drive states (object 0x6076).
     pub rated: Option<f64>,
-    /// The joint counts against its drive.
+    /// Whether the joint turns opposite to its drive.
     pub reverse: bool,
 }
 
-/// What a drive tells of its units (CiA 402-2, factor group); `None` for an object that it does not have.
+/// A drive's objects for its units (CiA 402-2, factor group); `None` for an object that it does not have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Units {
-    /// Increments of the encoder a number of the motor's turns (object 0x608F).
+    /// Increments of the encoder per number of motor turns (object 0x608F).
     pub encoder: Option<[u32; 2]>,
-    /// Turns of the motor a number of the shaft's behind the gear (object 0x6091).
+    /// Turns of the motor per number of turns of the shaft behind the gear (object 0x6091).
     pub gear: Option<[u32; 2]>,
-    /// Units of position a number of that shaft's turns (object 0x6092).
+    /// Units of position per number of that shaft's turns (object 0x6092).
     pub feed: Option<[u32; 2]>,
-    /// Which numbers are counted the other way round (object 0x607E).
+    /// Which values have the reverse sign (object 0x607E).
     pub polarity: Option<u8>,
     /// The motor's rated torque in mN m (object 0x6076).
     pub rated: Option<u32>,
-    /// The limit of torque in thousandths of that (object 0x6072).
+    /// The limit of torque in thousandths of the rated one (object 0x6072).
     pub most: Option<u16>,
     /// Unit of position (object 0x60A8).
     pub position_unit: Option<u32>,
@@ -50,10 +50,10 @@ pub struct Units {
 }
 
 impl Units {
-    /// Asks a drive in PREOP or higher. Waits.
+    /// Reads the objects of a drive in PREOP or higher. Waits.
     ///
     /// # Errors
-    /// [`SdoError`]: it does not answer.
+    /// [`SdoError`]: the drive does not answer.
     pub(super) fn read(
         registers: &mut Registers<'_>,
         mail: &mut Mail<'_>,
@@ -71,7 +71,7 @@ impl Units {
         })
     }
 
-    /// The same anew, except for what the drive has never had. The limit of torque may change.
+    /// Reads them again, without the objects that the drive did not have before. The limit of torque may change.
     pub(super) fn read_again(
         &self,
         registers: &mut Registers<'_>,
@@ -103,7 +103,7 @@ impl Units {
         Ok(again)
     }
 
-    /// What is otherwise now, in words.
+    /// The changed property, in words.
     pub(super) fn changed(&self, now: &Self) -> Option<&'static str> {
         [
             (
@@ -127,14 +127,14 @@ impl Units {
         .find_map(|(is_other, what)| is_other.then_some(what))
     }
 
-    /// What its numbers mean at the joint.
+    /// The units of its values at the joint.
     ///
-    /// A position is counted in the shaft's units (CiA 402-2: feed constant), or else in the encoder's
-    /// increments, of which there are resolution times gear ratio a turn. A torque of the motor is the gear's
-    /// ratio times as large at the joint; losses in the gear are left out.
+    /// The drive counts a position in units of the shaft (CiA 402-2: feed constant), or else in increments of the
+    /// encoder: the resolution times the gear ratio per turn. A torque of the motor is multiplied by the gear ratio
+    /// at the joint; losses in the gear are not included.
     ///
     /// # Errors
-    /// [`CommissionError`]: something is needed that neither the drive nor the user says, or makes no sense.
+    /// [`CommissionError`]: a required value is missing in both the drive and the user's settings, or is invalid.
     pub(super) fn scale(
         &self,
         stated: &UnitSettings,
@@ -168,8 +168,7 @@ impl Units {
         let sign = |inverts: bool| if inverts { -1.0 } else { 1.0 };
         let polarity = Polarity(self.polarity.unwrap_or(0));
         let joint = sign(stated.reverse);
-        // Position is what all others must agree with: a regulator whose output turned the other way would
-        // run away.
+        // All other values must agree with the position: a regulator with the opposite sign would run away.
         let position = polarity.has(Polarity::POSITION);
         let against = |bit| joint * sign(polarity.has(bit) != position);
         Ok(Scale {
@@ -180,7 +179,7 @@ impl Units {
         })
     }
 
-    /// Units of position for a turn of the shaft behind the gear that the drive knows.
+    /// Units of position per turn of the shaft behind the drive's own gear.
     fn position_a_turn(&self, gear: f64) -> Result<f64, CommissionError> {
         let unit = self.position_unit.unwrap_or(0);
         match unit_a_turn(unit) {
@@ -194,7 +193,7 @@ impl Units {
                 });
             }
         }
-        // One to one is what a drive has in which nobody has set a feed constant.
+        // A drive whose feed constant has never been set has one to one.
         let feed = self.feed.filter(|it| *it != [1, 1]);
         let (index, units) = match ratio(object::FEED_CONSTANT, feed)? {
             Some(feed) => (object::FEED_CONSTANT, feed),
@@ -218,7 +217,7 @@ impl Units {
         Ok(units)
     }
 
-    /// Units of velocity for a turn of the joint a second; `None` where the drive's unit is not known.
+    /// Units of velocity per turn of the joint a second; `None` where the drive's unit is unknown.
     fn velocity_a_turn(&self, increments: f64, behind: f64) -> Option<f64> {
         let unit = self.velocity_unit.unwrap_or(0);
         let [_, denominator, _, _] = unit.to_le_bytes();
@@ -243,16 +242,16 @@ const INCREMENT: u8 = 0xB5;
 const SECOND: u8 = 0x03;
 const MINUTE: u8 = 0x47;
 
-/// What an angle is counted in.
+/// The unit of an angle.
 enum AngleUnit {
-    /// The encoder's increments, or what the feed constant says.
+    /// The encoder's increments, or the units of the feed constant.
     Increments,
-    /// So many a turn.
+    /// A unit of so many per turn.
     ATurn(f64),
 }
 
-/// The angle's unit of object 0x60A8 or 0x60A9: a power of ten in the highest byte, the unit in the one below
-/// it. `None` where it is none of an angle.
+/// The unit of an angle in object 0x60A8 or 0x60A9: a power of ten in the highest byte, the unit in the one below it.
+/// `None` where the unit is not one of an angle.
 fn unit_a_turn(unit: u32) -> Option<AngleUnit> {
     let [_, _, numerator, power] = unit.to_le_bytes();
     let turn = match numerator {
@@ -280,7 +279,7 @@ fn ratio(index: u16, pair: Option<[u32; 2]>) -> Result<Option<f64>, CommissionEr
     }
 }
 
-/// A drive that is asked.
+/// A reader of a drive's objects.
 struct Asking<'a, 'r, 'm> {
     registers: &'a mut Registers<'r>,
     mail: &'a mut Mail<'m>,
@@ -288,7 +287,7 @@ struct Asking<'a, 'r, 'm> {
 
 impl Asking<'_, '_, '_> {
     fn number(&mut self, index: u16, sub: u8) -> Result<Option<u32>, SdoError> {
-        // A shorter number is filled up with zeros.
+        // Zeros extend a shorter number.
         let read = sdo::get::<4>(self.registers, self.mail, Address::new(index, sub));
         let read = sdo::optional(read)?;
         Ok(read.map(u32::from_le_bytes))

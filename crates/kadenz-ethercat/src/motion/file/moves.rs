@@ -89,7 +89,7 @@ impl TextFile<'_> {
         }
     }
 
-    /// Fields of another kind of move.
+    /// Refuses fields of another kind of move.
     fn strangers(&self, there: bool, at: &Range<usize>) -> Result<(), FileError> {
         if !there {
             return Ok(());

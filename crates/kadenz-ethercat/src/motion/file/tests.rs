@@ -106,7 +106,7 @@ fn a_loop_goes_on_for_as_long_as_axes_may_brake_by_the_file() {
     }
 }
 
-/// What is written in place of what, in which line that is found, and what is said of it.
+/// The text to replace, its replacement, the line of the error, and the error.
 const WRONG: [(&str, &str, usize, &str); 21] = [
     (
         "cycle_us = 500",

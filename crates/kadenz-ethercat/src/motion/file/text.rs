@@ -1,4 +1,4 @@
-//! The file as it is written, before anything is checked.
+//! The file as its author writes it, without checks.
 
 use serde::Deserialize;
 use toml::Spanned;

@@ -1,4 +1,4 @@
-//! How the loop's side tells: as bytes on a process image, which it posts without waiting for a reader.
+//! The loop's status report: bytes in a process image, which the loop posts without waiting for a reader.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -11,21 +11,21 @@ use crate::motion::stage::{Cause, Stage};
 use crate::sync::AtomicU64;
 use crate::wire::cia402::Statusword;
 
-/// Bytes before the axes'.
+/// Bytes before those of the axes.
 const HEAD: usize = 64;
 /// Bytes of an axis.
 const AXIS: usize = 24;
-/// How often a status that was overtaken is read anew.
+/// How often a reader tries again after the loop overtook it.
 const TRIES: u32 = 100;
-/// Set beside a code that is known; 0 is a code too.
+/// Marks a code as known; 0 is a code too.
 const KNOWN: u32 = 1 << 16;
 
-/// What the loop and all handles share: the axes, the cause of a stop, and the words of the process image.
+/// The state that the loop and all handles share: the axes, the cause of a stop, and the words of the process image.
 #[derive(Debug)]
 pub(super) struct HandleShared {
     seats: Box<[AxisEntry]>,
-    /// The error code of the axis that caused a stop, with [`KNOWN`], and the stop's number above: it stays when
-    /// the drive has its fault no more.
+    /// The error code of the axis that caused a stop, with [`KNOWN`], and the stop's number above. It stays when the
+    /// drive no longer has the fault.
     cause: AtomicU64,
     words: Box<[AtomicU64]>,
 }
@@ -36,11 +36,11 @@ struct AxisEntry {
     device: usize,
     name: String,
     control: String,
-    /// The error code that somebody asked the drive for, with [`KNOWN`].
+    /// The error code that another thread read from the drive, with [`KNOWN`].
     code: AtomicU32,
 }
 
-/// What the loop's side tells of a cycle.
+/// The loop's report of a cycle.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::motion) struct Report {
     pub(in crate::motion) cycle: u64,
@@ -48,9 +48,9 @@ pub(in crate::motion) struct Report {
     pub(in crate::motion) stage: Stage,
     pub(in crate::motion) seconds: f64,
     pub(in crate::motion) stops: u64,
-    /// Why, in which cycle and when all were stopped.
+    /// The cause, cycle and time of the stop of all axes.
     pub(in crate::motion) stopped: Option<(Cause, u64, MonotonicTime)>,
-    /// Who asked for it.
+    /// The requester of the stop.
     pub(in crate::motion) by: u32,
 }
 
@@ -81,7 +81,7 @@ impl<'s> HandleWriter<'s> {
                 seat.code.store(0, Ordering::Relaxed);
             }
         }
-        // It is as long as the process image was made for.
+        // The bytes are as many as the process image was made for.
         let _ = self.poster.post(&self.bytes);
     }
 }
@@ -192,7 +192,7 @@ impl HandleShared {
         &self.words
     }
 
-    /// Whether there was a post.
+    /// Whether the loop has posted anything.
     pub(super) fn has_begun(&self) -> bool {
         Reader::of(&*self.words).is_ok_and(|it| it.posts() > 0)
     }
@@ -202,7 +202,7 @@ impl HandleShared {
         HEAD + AXIS * self.seats.len()
     }
 
-    /// Notes a code that somebody asked a drive for, as of a status.
+    /// Notes a code that another thread read from a drive, as of a status.
     pub(super) fn note_code(&self, of: &Status, axis: usize, code: u16) {
         if let Some(seat) = self.seats.get(axis) {
             seat.code.store(KNOWN | u32::from(code), Ordering::Relaxed);
@@ -213,28 +213,28 @@ impl HandleShared {
         }
     }
 
-    /// Keeps the code of a stop's cause until the next stop: the first that is known.
+    /// Keeps the code of a stop's cause until the next stop: the first known one.
     fn keep(&self, stop: u64, code: u16) {
-        // Zero says that there is no error.
+        // Zero means no error.
         if code == 0 {
             return;
         }
         let [stop, _] = halves(stop);
         let word = pair(KNOWN | u32::from(code), stop);
         let newer = |kept| (halves(kept)[1] < stop).then_some(word);
-        // Then there is one already.
+        // On failure there is a code already.
         let _ = self
             .cause
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, newer);
     }
 
-    /// The code of that stop's cause, where it was kept.
+    /// The kept code of that stop's cause.
     fn kept(&self, stop: u64) -> Option<u16> {
         let [code, of] = halves(self.cause.load(Ordering::Relaxed));
         known(code).filter(|_| of == halves(stop)[0])
     }
 
-    /// The last post in words; `by` names who has a number.
+    /// Decodes the last post; `by` returns the name of a requester's number.
     pub(super) fn status(&self, by: impl Fn(u32) -> Option<String>) -> Option<Status> {
         let mut bytes = vec![0; self.bytes()];
         self.read(&mut bytes)?;
@@ -279,7 +279,7 @@ impl HandleShared {
         None
     }
 
-    /// The cause of a stop, a fault's with the code that was learned since.
+    /// The cause of a stop; of a fault with the code that was read since.
     fn with_code(&self, cause: Cause, stop: u64, axes: &[AxisStatus]) -> Cause {
         let Cause::Fault { axis, code: None } = cause else {
             return cause;
@@ -344,13 +344,13 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_post_that_nobody_could_read_is_told_apart_from_none() {
+    fn a_post_that_no_reader_could_read_differs_from_none() {
         let told = HandleShared::of(&[]);
         let mut poster = ProcessImageWriter::begin(told.words(), told.bytes()).unwrap();
         assert!(!told.has_begun() && told.status(|_| None).is_none());
         poster.post(&[0; HEAD]).unwrap();
         assert!(told.has_begun() && told.status(|_| None).is_some());
-        // As it is while the writer is at every copy.
+        // As if the writer overtook every copy.
         for word in told.words().iter().skip(4) {
             word.store(1, Ordering::Relaxed);
         }
@@ -359,7 +359,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_cause_is_told_as_it_is(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
+        fn a_cause_survives_its_encoding(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
             let second = u32::from(second) | if known { KNOWN } else { 0 };
             let Some(told) = cause([kind, first, second]) else {
                 panic!("no cause")

@@ -1,4 +1,4 @@
-//! The state of all axes, as others read it.
+//! The state of all axes, as other threads read it.
 
 use std::fmt;
 
@@ -6,22 +6,22 @@ use serde::{Deserialize, Serialize};
 
 use crate::motion::stage::Cause;
 
-/// What the group is doing.
+/// The current activity of the group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum StageName {
     /// Waits until all axes are enabled.
     Enabling,
-    /// Brings them to where their programs begin.
+    /// Brings the axes to where their programs begin.
     Approaching,
     /// Plays the programs.
     Playing,
-    /// All are stopped until somebody resets that.
+    /// All axes are stopped until a user or program resets the stop.
     Stopped,
-    /// Brings all to rest, and ends the loop.
+    /// Brings all axes to rest, and ends the loop.
     Ending,
-    /// There is no loop yet: devices are found and configured.
+    /// There is no loop yet: Kadenz finds and configures devices.
     BringingUp,
 }
 
@@ -54,18 +54,18 @@ impl fmt::Display for StageName {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
-    /// That cycle; it grows as long as the loop runs.
+    /// The cycle; it grows as long as the loop runs.
     pub cycle: u64,
-    /// What is done with them.
+    /// The current activity of the group.
     pub stage: StageName,
-    /// For so many seconds of the loop's time; of a program, so many of its own have been played.
+    /// Seconds of the loop's time since the activity began; of programs, the seconds of them that were played.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub seconds: f64,
-    /// How often all were stopped.
+    /// How often the group stopped all axes.
     pub stops: u64,
-    /// Why they are stopped, or were when the loop was ended; `None` where they are not.
+    /// The stop of the axes, or the one in force when the loop ended; `None` where they are not stopped.
     pub stopped: Option<Stopped>,
-    /// Each of them.
+    /// The axes.
     pub axes: Vec<AxisStatus>,
 }
 
@@ -77,11 +77,11 @@ pub struct Stopped {
     pub cause: Cause,
     /// The same in words, with the axis's name.
     pub why: String,
-    /// Who asked for it, where somebody did.
+    /// The name of the user or program that requested the stop; `None` for other causes.
     pub by: Option<String>,
-    /// The cycle in which they were stopped.
+    /// The cycle in which the axes stopped.
     pub cycle: u64,
-    /// Seconds of the loop's time from then to the status's cycle.
+    /// Seconds of the loop's time from the stop to the status's cycle.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]
     pub ago_s: f64,
 }
@@ -96,19 +96,19 @@ pub struct AxisStatus {
     pub device: usize,
     /// Its name.
     pub name: String,
-    /// What is asked of the drive: position, velocity or torque.
+    /// The kind of its set-point: position, velocity or torque.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["position", "velocity", "torque"])))]
     pub control: String,
     /// The state of its power, as its status word has it.
     pub state: String,
     /// The status word (object 0x6041).
     pub statusword: u16,
-    /// The error code (object 0x603F), where it has an error and the code is known.
+    /// The error code (object 0x603F), where the drive has an error and the code is known.
     pub error_code: Option<u16>,
-    /// Where it is, in rad.
+    /// Its position, in rad.
     pub position_rad: f64,
-    /// What is asked of it, in rad, rad/s or N m.
+    /// Its set-point, in rad, rad/s or N m.
     pub target: f64,
-    /// It left its operation by itself, and the others go on without it.
+    /// Whether it left operation by itself, and the others go on without it.
     pub out: bool,
 }

@@ -1,4 +1,4 @@
-//! How axes come to rest: by themselves, before a reset is obeyed, at the end.
+//! How axes come to rest: by themselves, before a reset takes effect, at the end.
 
 use std::sync::atomic::Ordering;
 
@@ -8,10 +8,10 @@ use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
 use crate::sim::model::drive::{Motor, Parameters};
 
-/// Cycles until the joints go 1 rad/s, their fastest.
+/// Cycles until the joints move at 1 rad/s, their fastest.
 const FAST: u64 = 2_800;
 
-/// Two joints on a long way, the first with a will of its own. Their quick stops brake by so many rad/s2, and end
+/// Two joints on a long way, the first with commands of its own. Their quick stops brake by so many rad/s2, and end
 /// as object 0x605A says.
 fn bench(will: &OwnWill, deceleration: f64, option: u8) -> Bench {
     let models = [willed(will), drive(Parameters::default(), &[])];
@@ -40,7 +40,7 @@ fn bench(will: &OwnWill, deceleration: f64, option: u8) -> Bench {
 }
 
 impl Bench {
-    /// Plays until the joints are fast; what is seen from then on counts.
+    /// Plays until the joints are fast; records only what follows.
     fn go_fast(&mut self, group: &mut AxisGroup<'_>) {
         self.play(FAST, group, |_, _| ());
         assert!(is_moving(group.stage()), "{:?}", group.stage());
@@ -56,7 +56,7 @@ impl Bench {
             .collect()
     }
 
-    /// How many of them it was not told to give up its power in.
+    /// How many of them had a controlword that kept the power on.
     fn with_power(&self) -> usize {
         let braking = self.braking();
         let with_power = braking
@@ -66,7 +66,7 @@ impl Bench {
     }
 }
 
-/// Axes may brake for so long.
+/// A policy under which axes may brake for so long.
 fn braking_for(span: Duration) -> Policy {
     Policy {
         braking: span,

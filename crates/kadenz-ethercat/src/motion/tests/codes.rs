@@ -1,4 +1,4 @@
-//! What the notices say about faults, by their codes.
+//! Error codes in the notices of faults.
 
 use std::sync::atomic::Ordering;
 
@@ -6,7 +6,7 @@ use super::models::{OwnWill, willed};
 use super::*;
 
 #[test]
-fn a_fault_s_code_is_told_where_the_process_data_has_it_or_somebody_asks_the_drive() {
+fn a_fault_s_code_comes_from_the_process_data_or_a_request_to_the_drive() {
     for mapped in [true, false] {
         let segment = humanoid(12).build().unwrap();
         let assign = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {

@@ -1,10 +1,10 @@
-//! What axes need until all are enabled, and what stops them meanwhile.
+//! The conditions for all axes to be enabled, and the causes of stops before that.
 
 use super::models::{drive, slow};
 use super::*;
 use crate::sim::model::drive::Parameters;
 
-/// Two drives, of which the second takes so long from SAFEOP to OP, with a fault that a reset ends. In SAFEOP.
+/// Two drives in SAFEOP, of which the second takes so long to OP, and has a fault that a reset ends.
 fn faulty(seconds: u64) -> Bench {
     let late = slow(
         drive(Parameters::default(), &[]),
@@ -24,7 +24,7 @@ fn a_fault_is_reset_when_the_drive_is_in_op_however_long_that_takes() {
     let mut bench = faulty(2);
     let handle = MotionHandle::default();
     let policy = Policy {
-        // That it is not in OP takes nothing of it.
+        // The time on its way to OP does not count here.
         enabling: Duration::from_secs(1),
         ..Policy::default()
     };
@@ -56,7 +56,7 @@ fn a_drive_that_answers_and_does_not_come_to_op_is_not_waited_for_for_ever() {
     bench.play(10_450, &mut group, |_, _| ());
     assert_eq!(group.stage(), Stage::Enabling);
     bench.play(100, &mut group, |_, _| ());
-    // Without a device table nobody knows which it is: the first is named.
+    // Without a device table the drive is unknown: the stop names the first.
     let Stage::Stopped(Cause::NotEnabled { axis: 0, .. }) = group.stage() else {
         panic!("{:?}", group.stage())
     };
@@ -81,11 +81,11 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
         assert_eq!(group.stage(), Stage::Enabling);
         assert!(group.runners()[0].is_held());
         bench.seen.clear();
-        // What is asked arrives; what is told does not.
+        // Outputs arrive; inputs do not.
         bench.lose_behind(None, 100);
         bench.play(20, &mut group, |_, _| ());
         assert_eq!(group.stage(), Stage::Stopped(Cause::Lost(11)));
-        // The first is the loop's own first, without answers to look for.
+        // The first frame of the loop, which has no answers to read.
         let (blind, stopped) = bench.seen[1..].split_at(10);
         for seen in blind {
             assert_eq!(seen.word, Controlword::ENABLE_OPERATION, "{seen:?}");
@@ -102,7 +102,7 @@ fn an_axis_that_is_held_until_others_are_enabled_is_stopped_when_it_is_heard_no_
 }
 
 #[test]
-fn where_any_loss_is_tolerated_no_torque_is_asked_blindly_for_long() {
+fn where_any_loss_is_tolerated_no_torque_is_repeated_for_long() {
     for control in [Control::Velocity, Control::Torque] {
         let models = [0, 1].map(|_| drive(Parameters::default(), &[]));
         let segment = Segment::line(models, 1).unwrap();

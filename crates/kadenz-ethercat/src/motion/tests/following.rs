@@ -15,7 +15,7 @@ fn all_drives_of_the_humanoid_are_enabled_and_follow() {
     for runner in group.runners() {
         let tracking = runner.tracking();
         assert!(tracking.cycles > 4000, "{tracking:?}");
-        // What is read is two cycles old, and their loops are fed forward.
+        // Inputs are two cycles old, and the drives' loops have feed-forward.
         assert!(tracking.greatest < 0.005, "{tracking:?}");
         assert!(tracking.root_mean_square() < 0.002, "{tracking:?}");
         assert!(!runner.reading().unwrap().state().has_torque());

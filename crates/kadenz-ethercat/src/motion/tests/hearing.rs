@@ -1,11 +1,11 @@
-//! Axes that do not hear each of their targets.
+//! Axes that do not receive each of their targets.
 
 use super::*;
 use crate::sim::model::drive::Parameters;
 use crate::wire::register::{FMMU, FMMU_SIZE};
 use crate::wire::{Command, DatagramAddress as Place, FrameWriter, Position};
 
-/// A device that takes no part in some cycles: its process data is mapped nowhere then.
+/// A device that takes no part in some cycles, in which its process data is not mapped.
 struct Deaf {
     device: u16,
     cycle: u64,
@@ -20,7 +20,7 @@ impl Deaf {
         for fmmu in 0..2 {
             let mut bytes = [0; 128];
             let mut writer = FrameWriter::new(&mut bytes, [0; 6]).unwrap();
-            // The byte that says whether it works.
+            // The byte that activates the FMMU.
             let register = FMMU + fmmu * FMMU_SIZE + 12;
             let place = Place::position(Position(self.device), register);
             let slot = writer.push(Command::Apwr, 0, place, 1).unwrap();
@@ -43,8 +43,8 @@ impl Timekeeper<WirePort> for Deaf {
     }
 }
 
-/// The greatest step between two targets that the watched axis has heard, of 600 cycles of which it does not hear
-/// some from the 300th on; and where another axis was asked to be meanwhile.
+/// The greatest step between two targets that the watched axis received, in 600 cycles of which it misses some from
+/// the 300th on; and the targets of another axis meanwhile.
 fn greatest_step(bench: &mut Bench, group: &mut AxisGroup<'_>, deaf: u64) -> (f64, Vec<f64>) {
     let from = 300;
     let mut time = Deaf {
@@ -74,7 +74,7 @@ fn all_wait_for_an_axis_that_takes_no_part_in_some_cycles() {
     let (step, others) = greatest_step(&mut bench, &mut group, 5);
     assert!(is_moving(group.stage()), "{:?}", group.stage());
     assert!(step > 0.0003 && step < 0.001, "{step}");
-    // It is known a cycle later, and over a cycle later.
+    // The loop learns of it one cycle later, and of its end one cycle later.
     assert_eq!(others[301], others[305]);
     assert!((others[307] - others[305]).abs() > 0.0003);
     let asked = group.runners()[0].asked();
@@ -100,8 +100,8 @@ fn where_any_loss_is_tolerated_others_go_on_and_the_axis_goes_on_from_where_it_w
     assert!((first - second).abs() > 0.0001, "{first} {second}");
 }
 
-/// How long the demonstration takes once, and its axes, where one is away for some cycles from the 2000th on; whatever
-/// is lost and whoever has a fault is tolerated.
+/// How long the demonstration takes once, and its axes, where one takes no part in some cycles from the 2000th on;
+/// the policy tolerates any loss and any fault.
 fn played_once(away: u64) -> (Ended, Vec<AxisRunner>) {
     let mut bench = Bench::new(12, |plan| *plan = plan.clone().once());
     let policy = Policy {
@@ -124,13 +124,13 @@ fn played_once(away: u64) -> (Ended, Vec<AxisRunner>) {
 }
 
 #[test]
-fn nobody_waits_for_an_axis_that_comes_back_without_power() {
+fn the_group_does_not_wait_for_an_axis_that_comes_back_without_power() {
     let (short, runners) = played_once(1);
     assert!(runners.iter().all(|it| !it.is_out()));
-    // Its watchdog takes its power meanwhile.
+    // Its watchdog switches its power off meanwhile.
     let (long, runners) = played_once(1_000);
     assert!(runners[7].is_out() && runners[7].is_heard());
-    // For ten cycles they do.
+    // For ten cycles all axes wait.
     let longer = long.cycles - short.cycles;
     assert!((5..100).contains(&longer), "{longer}");
     assert!(runners[0].tracking().cycles >= 4_000);
@@ -147,7 +147,7 @@ fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
     let runners = bench.runners.clone();
     let mut group = AxisGroup::new(runners, policy, &handle).ending_when_played();
     bench.play(2_000, &mut group, |_, _| ());
-    // While nobody is heard, nothing is played.
+    // While no axis receives targets, none moves.
     bench.lose(50);
     bench.play(60, &mut group, |_, _| ());
     assert!(is_moving(group.stage()), "{:?}", group.stage());
@@ -160,7 +160,7 @@ fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
 }
 
 #[test]
-fn who_takes_no_part_shows_from_the_second_cycle_on() {
+fn a_device_that_takes_no_part_shows_from_the_second_cycle_on() {
     let models = [0, 1, 2].map(|_| models::drive(Parameters::default(), &[]));
     let segment = Segment::line(models, 1).unwrap();
     let mut bench = Bench::of(segment, |_, _| (), |_| ()).unwrap();
@@ -177,7 +177,7 @@ fn who_takes_no_part_shows_from_the_second_cycle_on() {
         let all = group.runners().iter().map(AxisRunner::is_heard);
         heard.push(all.collect::<Vec<_>>());
     });
-    // Before a cycle is seen what the one before made of the frame before that.
+    // Before a cycle the test sees the result of the cycle before, from the frame before that.
     let all = vec![true; 3];
     assert_eq!(heard[10], all);
     assert_eq!(heard[11], vec![false; 3], "some did not");

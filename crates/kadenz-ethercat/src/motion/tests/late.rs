@@ -1,4 +1,4 @@
-//! What lateness does to axes, and how motion ends.
+//! Effects of lateness on axes, and the end of a motion.
 
 use super::*;
 
@@ -16,7 +16,7 @@ fn the_switch_stops_at_once() {
             stopped = stopped.or(Some(number));
         }
     });
-    // What it did in cycle 1500 is seen before cycle 1501.
+    // The result of cycle 1500 is visible before cycle 1501.
     assert_eq!(stopped, Some(1_501));
 }
 
@@ -25,7 +25,7 @@ struct Slow {
     cycle: u64,
     from: u64,
     cycles: u64,
-    /// How late.
+    /// How late, in ns.
     ns: u64,
 }
 
@@ -41,7 +41,7 @@ impl Timekeeper<WirePort> for Slow {
 
 #[test]
 fn late_cycles_within_the_policy_are_ridden_out_and_more_stop_all() {
-    // The cycle after a late one is the one that finds itself due already.
+    // The cycle after a late one is the one that is due already when it begins.
     for (late, stopped) in [(10, false), (11, true)] {
         let mut bench = Bench::new(12, |_| ());
         let handle = MotionHandle::default();
@@ -70,7 +70,7 @@ fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jum
         for (beats, stopped) in [(10, false), (11, true)] {
             let mut bench = Bench::new(12, |plan| plan.overrun = overrun);
             let handle = MotionHandle::default();
-            // Frames of cycles that are caught up with at once are not back in time.
+            // Frames of cycles that run at once to catch up are not back in time.
             let policy = Policy {
                 lost: None,
                 ..Policy::default()
@@ -99,7 +99,7 @@ fn one_long_stall_counts_as_all_deadlines_that_it_missed_and_asks_no_axis_to_jum
                 both.map(|(before, now)| (now - before).abs())
             });
             let greatest = steps.skip(8 * 200).fold(0.0, f64::max);
-            // At 1 rad/s at most; eleven times as much it would be in one.
+            // At 1 rad/s at most; eleven intervals in one step would be eleven times as much.
             assert!(
                 greatest > 0.0003 && greatest < 0.001,
                 "{overrun:?} {greatest}"
@@ -127,7 +127,7 @@ fn behind_a_target_that_was_lost_comes_none_further_on() {
 #[test]
 fn a_drive_that_does_not_rest_delays_the_end_by_a_second_and_loses_its_power() {
     let stays = |registers: &mut Registers<'_>, devices: &mut [SubDevice]| {
-        // Stays in its quick stop.
+        // The drive stays in its quick stop.
         write_object(
             registers,
             &mut devices[5],

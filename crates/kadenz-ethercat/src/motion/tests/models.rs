@@ -1,4 +1,4 @@
-//! Drives that do what a test wants them to.
+//! Drives with special behaviour for tests.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU16, Ordering};
@@ -24,10 +24,10 @@ fn model(behaviour: impl Behaviour, parameters: Parameters, without: &[u16]) -> 
     Device::new(description, behaviour).model().unwrap()
 }
 
-/// A control word that a drive obeys once in the place of the MainDevice's; 0 for none.
+/// A controlword that a drive obeys once in place of the MainDevice's; 0 for none.
 pub(super) type OwnWill = Arc<AtomicU16>;
 
-/// A drive with a will of its own: its limit switch, a hand at its panel.
+/// A drive with commands of its own: a limit switch, an operator at its panel.
 pub(super) fn willed(will: &OwnWill) -> Model {
     let parameters = Parameters::default();
     let (drive, will) = (Drive::new(parameters), Arc::clone(will));

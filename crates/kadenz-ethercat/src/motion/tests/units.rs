@@ -1,4 +1,4 @@
-//! Drives of other units, from what they tell to where their joints are.
+//! Drives with various units, from their objects to the positions of their joints.
 
 use super::models::drive;
 use super::*;
@@ -7,7 +7,7 @@ use crate::motion::program::{Program, ProgramPiece};
 use crate::motion::trajectory::{Limits, Quintic};
 use crate::sim::model::drive::{Motor, Parameters};
 
-/// Where the joint is brought, in rad.
+/// The target of the joint, in rad.
 const THERE: f64 = 1.0;
 
 /// Behind a gear of 1:50; an encoder of 65536 increments.
@@ -22,7 +22,7 @@ fn geared() -> Parameters {
     }
 }
 
-/// Two of them, which go there and stay.
+/// Two of these drives, which go to the target and stay there.
 fn bench(
     parameters: Parameters,
     without: &[u16],
@@ -48,7 +48,7 @@ fn bench(
     Ok(bench)
 }
 
-/// Goes there; how it followed, and numbers of the drive: position, velocity, torque.
+/// Plays the way; returns the axis, and values of the drive: position, velocity, torque.
 fn play(mut bench: Bench) -> (AxisRunner, i32, i16) {
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
@@ -72,7 +72,7 @@ fn a_joint_behind_a_gear_goes_where_it_should() {
         assert!(runner.tracking().greatest < 0.06, "{control:?} {runner:?}");
         let joint = f64::from(position) / (50.0 * 65_536.0) * std::f64::consts::TAU;
         assert!((joint - THERE).abs() < 0.02, "{control:?} {joint}");
-        // What holds an elbow against gravity, except for friction.
+        // The torque that holds an elbow against gravity, except for friction.
         let reading = runner.reading().unwrap();
         let gravity = Motor::elbow().gravity * joint.sin();
         let held = reading.torque.unwrap();
@@ -96,7 +96,7 @@ fn a_joint_whose_drive_counts_the_other_way_follows_under_every_control() {
             assert!(runner.tracking().greatest < 0.06, "{what}");
             let reading = runner.reading().unwrap();
             assert!((reading.position - THERE).abs() < 0.02, "{what}");
-            // Where positions are turned round, the joint is on the other side, and torques are not.
+            // Where positions have the reverse sign, the joint is on the other side, and torques are not.
             let turned = polarity & 0x80 != 0;
             assert_eq!(torque.signum(), if turned { -1 } else { 1 }, "{what}");
             assert!(reading.torque.unwrap() > 2.0, "{what}");
@@ -127,7 +127,7 @@ fn refused(without: &[u16], control: Control) -> String {
 }
 
 #[test]
-fn nobody_guesses_what_a_drive_does_not_tell() {
+fn a_unit_that_a_drive_does_not_state_is_not_guessed() {
     let words = refused(&[object::ENCODER_RESOLUTION], Control::Position);
     assert!(words.starts_with("device 0 (joint): "), "{words}");
     for part in ["0x608F", "increments_per_turn"] {
@@ -137,7 +137,7 @@ fn nobody_guesses_what_a_drive_does_not_tell() {
     for part in ["0x6076", "rated_torque"] {
         assert!(words.contains(part), "{words}");
     }
-    // Who asks for no torque needs none that is rated, and reads none.
+    // Position control needs no rated torque, and then reads no torque.
     let bench = bench(geared(), &[object::RATED_TORQUE], |_| ());
     let (runner, ..) = play(bench.unwrap());
     assert_eq!(runner.reading().unwrap().torque, None);
@@ -183,7 +183,7 @@ fn a_program_beyond_what_the_drive_can_count_is_refused() {
 
 #[test]
 fn a_drive_that_answers_and_is_not_enabled_stops_the_waiting_by_name() {
-    // Without this object the model does not work, and tells 0 for ever.
+    // Without this object the model does not work, and reports 0 for ever.
     let bench = bench(Parameters::default(), &[object::HOMING_METHOD], |_| ());
     let mut bench = bench.unwrap();
     let handle = MotionHandle::default();

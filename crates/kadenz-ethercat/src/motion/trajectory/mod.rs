@@ -1,11 +1,11 @@
-//! Where an axis is to be at each time: quintic, trapezoid, sine.
+//! Trajectories of an axis: quintic, trapezoid, sine.
 //!
-//! Everything is at the joint's side and in SI units: rad, rad/s, rad/s2, s. Nothing here allocates; times
-//! before the start give the start, those after the end the end, at rest.
+//! All values are at the joint and in SI units: rad, rad/s, rad/s2, s. Nothing here allocates. Before its start a
+//! trajectory is at its first point, after its end at its last, at rest.
 
 use std::f64::consts::TAU;
 
-/// Where an axis is, and how it moves.
+/// Position and motion of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Point {
     /// In rad.
@@ -17,7 +17,7 @@ pub struct Point {
 }
 
 impl Point {
-    /// At rest there.
+    /// A point at rest.
     #[must_use]
     pub(crate) const fn at_rest(position: f64) -> Self {
         Self {
@@ -28,7 +28,7 @@ impl Point {
     }
 }
 
-/// What a move may not exceed.
+/// Limits of a move.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Limits {
     /// In rad/s, above 0.
@@ -56,21 +56,21 @@ impl Default for Limits {
     }
 }
 
-/// A way in time.
+/// A trajectory: a point for each time.
 ///
 /// # Real-time safety
 /// Real-time safe.
 pub trait Trajectory {
-    /// Where the axis is to be so many seconds after the start.
+    /// Returns the point at so many seconds after the start.
     fn at(&self, seconds: f64) -> Point;
 
-    /// How long it takes in s; infinite for one without an end.
+    /// Its duration in s; infinite where it has no end.
     fn duration(&self) -> f64;
 }
 
-/// A way whose position, velocity and acceleration are continuous.
+/// A trajectory whose position, velocity and acceleration are continuous.
 ///
-/// Craig, "Introduction to Robotics", chapter 7.3, quintic polynomials. From rest to rest it is the way of
+/// Craig, "Introduction to Robotics", chapter 7.3, quintic polynomials. From rest to rest it is the trajectory of
 /// least jerk (Flash and Hogan, 1985).
 ///
 /// ```
@@ -91,7 +91,7 @@ pub struct Quintic {
 }
 
 impl Quintic {
-    /// From one point to another in so many seconds; in none, it is at the end at once.
+    /// From one point to another in so many seconds; with none, it is at its end at once.
     #[must_use]
     pub fn new(start: Point, end: Point, duration: f64) -> Self {
         let t = if duration.is_finite() {
@@ -119,8 +119,8 @@ impl Quintic {
 
     /// From rest to rest, as fast as the limits allow.
     ///
-    /// The greatest velocity is 15/8 of the mean one, at half time; the greatest acceleration is
-    /// 10/sqrt(3) times the way over the square of the duration.
+    /// The greatest velocity is 15/8 of the mean one, at half time; the greatest acceleration is 10/sqrt(3) times the
+    /// distance over the square of the duration.
     #[must_use]
     pub fn between(from: f64, to: f64, limits: Limits) -> Self {
         let way = (to - from).abs();
@@ -156,8 +156,8 @@ impl Trajectory for Quintic {
     }
 }
 
-/// The fastest way from rest to rest within limits of velocity and acceleration; its acceleration jumps.
-/// Where the way is too short for the velocity, a triangle.
+/// The fastest trajectory from rest to rest within limits of velocity and acceleration; its acceleration jumps. Where
+/// the distance is too short for that velocity, its velocity is a triangle.
 ///
 /// ```
 /// use kadenz_ethercat::motion::trajectory::{Limits, Trajectory, Trapezoid};
@@ -258,7 +258,7 @@ pub struct Sine {
     pub amplitude: f64,
     /// In Hz, above 0.
     pub frequency: f64,
-    /// How often, 2 or more; `None` for ever.
+    /// Number of periods, 2 or more; `None` for no end.
     pub periods: Option<u32>,
 }
 
@@ -276,7 +276,7 @@ impl Sine {
         }
     }
 
-    /// Swelling, and then for ever.
+    /// The beginning, and then a sine without an end.
     fn swelling(&self, t: f64) -> Point {
         let omega = TAU * self.frequency;
         let (sin, cos) = (omega * t).sin_cos();

@@ -7,7 +7,7 @@ fn near(a: f64, b: f64, scale: f64) -> bool {
     (a - b).abs() <= 1e-9 * (1.0 + scale.abs())
 }
 
-/// Walks along; whether each limit is kept, and velocity is the slope of position.
+/// Samples the trajectory; fails where a limit is exceeded, or velocity is not the derivative of position.
 fn walk(way: &dyn Trajectory, seconds: f64, limits: Limits) -> Result<(), TestCaseError> {
     let dt = seconds / f64::from(STEPS);
     let mut before = way.at(0.0);
@@ -54,7 +54,7 @@ proptest! {
     #[test]
     fn a_quintic_meets_both_ends(start in point(), end in point(), duration in 0.01_f64..100.0) {
         let way = Quintic::new(start, end, duration);
-        // Just inside, where the polynomial counts and not the ends that were given.
+        // Just inside, where the polynomial counts and not the given ends.
         let at = [way.at(duration * 1e-12), way.at(duration * (1.0 - 1e-12))];
         for (found, wanted) in at.iter().zip([start, end]) {
             let scale = 1e4 / duration.min(1.0).powi(2);
@@ -101,7 +101,7 @@ proptest! {
         walk(&way, 3.0 / frequency, way.limits())?;
         let later = way.at(5.25 / frequency);
         prop_assert!(near(later.position, middle + amplitude, 1.0));
-        // One with an end ends at rest, and is as smooth.
+        // A sine with an end ends at rest, and is as smooth.
         for periods in [2, 3, 4] {
             let way = Sine { periods: Some(periods), ..way };
             walk(&way, way.duration() * 1.01, way.limits())?;

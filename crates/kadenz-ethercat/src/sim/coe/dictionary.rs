@@ -1,4 +1,4 @@
-//! Objects and their values, and who may read and write them when.
+//! Objects with their values, and the rules for access to them.
 
 use std::sync::Arc;
 
@@ -8,8 +8,7 @@ use crate::wire::State;
 use crate::wire::coe::{Abort, Access, Address, DataType};
 use crate::wire::sii::{Identity, SyncManagerUse};
 
-/// Where a number is, found once and used often. Good for the dictionary that gave it, as long as no
-/// object is added.
+/// The place of a number, found once and used often. Valid for its own dictionary, as long as no object is added.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DictionarySlot {
     pub(super) start: u32,
@@ -36,7 +35,7 @@ pub struct DictionarySlot {
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Dictionary {
-    /// By rising index. Those that were copied of one another share them.
+    /// By rising index. Copies of a dictionary share them.
     objects: Arc<Vec<Object>>,
     values: Vec<u8>,
 }
@@ -105,7 +104,7 @@ impl Dictionary {
         all
     }
 
-    /// Adds an object, or puts it in the place of one of its index.
+    /// Adds an object, or replaces the one of the same index.
     pub fn add(&mut self, mut object: Object) {
         let start = self.values.len();
         for entry in &mut object.entries {
@@ -136,7 +135,7 @@ impl Dictionary {
         self.objects.get(self.place(index).ok()?)
     }
 
-    /// The entry there.
+    /// The entry at an address.
     ///
     /// # Errors
     /// [`Abort::NO_OBJECT`], [`Abort::NO_SUB_INDEX`].
@@ -147,13 +146,13 @@ impl Dictionary {
             .ok_or(Abort::NO_SUB_INDEX)
     }
 
-    /// An entry's bytes, whoever may read them.
+    /// An entry's bytes, without a check of access rights.
     #[must_use]
     pub fn bytes(&self, entry: &Entry) -> &[u8] {
         &self.values[entry.range()]
     }
 
-    /// Where a number of up to eight bytes is.
+    /// The place of a number of up to eight bytes.
     #[must_use]
     pub fn slot(&self, address: Address) -> Option<DictionarySlot> {
         let entry = self.entry(address).ok()?;
@@ -165,7 +164,7 @@ impl Dictionary {
         })
     }
 
-    /// The number there. Allocates nothing.
+    /// The number at a place. Allocates nothing.
     #[must_use]
     pub fn get(&self, slot: DictionarySlot) -> i64 {
         let start = slot.start as usize;
@@ -178,7 +177,7 @@ impl Dictionary {
         i64::from_le_bytes(wide)
     }
 
-    /// Puts a number there; bits that do not fit are cut. Allocates nothing.
+    /// Sets the number at a place; cuts bits that do not fit. Allocates nothing.
     pub fn set(&mut self, slot: DictionarySlot, number: i64) {
         let start = slot.start as usize;
         let length = usize::from(slot.bytes);
@@ -193,7 +192,7 @@ impl Dictionary {
         Some(self.get(self.slot(address)?))
     }
 
-    /// Puts a number at an address, past all rules; false where there is none.
+    /// Sets the number at an address, past all rules; returns false where there is none.
     pub(crate) fn set_number(&mut self, address: Address, number: i64) -> bool {
         let slot = self.slot(address);
         if let Some(slot) = slot {
@@ -202,10 +201,10 @@ impl Dictionary {
         slot.is_some()
     }
 
-    /// Reads as a MainDevice does.
+    /// Reads an entry as a MainDevice does.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason of a refusal.
     pub fn read(&self, address: Address, state: State) -> Result<&[u8], Abort> {
         let entry = self.entry(address)?;
         if !entry.access.any(Access::READ) {
@@ -217,10 +216,10 @@ impl Dictionary {
         Ok(self.bytes(entry))
     }
 
-    /// Whether a MainDevice may write that value there.
+    /// Checks whether a MainDevice may write that value there.
     ///
     /// # Errors
-    /// Why it may not.
+    /// The reason of a refusal.
     pub fn check(&self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
         let entry = self.entry(address)?;
         if !entry.access.any(Access::WRITE) {
@@ -238,10 +237,10 @@ impl Dictionary {
         pdo::check(self, address, value)
     }
 
-    /// Writes as a MainDevice does.
+    /// Writes an entry as a MainDevice does.
     ///
     /// # Errors
-    /// Why it may not; the value stays.
+    /// The reason of a refusal; the value stays.
     pub fn write(&mut self, address: Address, state: State, value: &[u8]) -> Result<(), Abort> {
         self.check(address, state, value)?;
         let range = self.entry(address)?.range();
@@ -251,7 +250,7 @@ impl Dictionary {
         Ok(())
     }
 
-    /// All values of an object, to be put back by [`restore`](Self::restore).
+    /// All values of an object, for a later [`restore`](Self::restore).
     pub(super) fn snapshot(&self, index: u16) -> Vec<u8> {
         let entries = self.object(index).map_or(&[][..], Object::entries);
         let bytes = entries.iter().flat_map(|it| self.bytes(it));

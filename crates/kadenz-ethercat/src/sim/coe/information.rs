@@ -1,4 +1,4 @@
-//! What a dictionary says of itself.
+//! The SDO information service of a dictionary.
 
 use super::Dictionary;
 use crate::description::Object;
@@ -11,10 +11,10 @@ use crate::wire::mailbox;
 /// Bytes of a mailbox besides a piece of a list.
 const OVERHEAD: usize = mailbox::HEADER + coe::HEADER + 4;
 
-/// A list that is told in pieces.
+/// A list that the server sends in pieces.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
-    /// Bytes that are not yet told.
+    /// Bytes that are not yet sent.
     rest: Vec<u8>,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Pieces {
 pub(super) type OwnedInfo = Info<Vec<u8>>;
 
 impl Pieces {
-    /// Answers a question. Names are cut to what the mailbox carries.
+    /// Answers a request. Cuts names to the mailbox's room.
     pub(super) fn ask(
         &mut self,
         dictionary: &Dictionary,
@@ -63,7 +63,7 @@ impl Pieces {
         self.next(dictionary, mailbox).ok_or(Abort::GENERAL)
     }
 
-    /// The next piece; `None` when all is told.
+    /// The next piece; `None` after the last.
     pub(super) fn next(&mut self, _: &Dictionary, mailbox: usize) -> Option<OwnedInfo> {
         if self.rest.is_empty() {
             return None;
@@ -102,7 +102,7 @@ fn object(dictionary: &Dictionary, index: u16, room: usize) -> Result<OwnedInfo,
     }))
 }
 
-/// The entry with its name, before which its unit stands if it is wanted and there is one.
+/// The description of an entry with its name, after its unit where the request includes it and there is one.
 fn entry(
     dictionary: &Dictionary,
     at: Address,
@@ -125,7 +125,7 @@ fn entry(
     }))
 }
 
-/// As many whole characters as there is room for.
+/// As many whole characters as fit.
 fn cut(name: &str, room: usize) -> &[u8] {
     let mut end = room.min(name.len());
     while !name.is_char_boundary(end) {

@@ -1,7 +1,7 @@
 //! CoE as devices serve it: an object dictionary, its rules, and the server of its mailbox.
 //!
-//! Nothing here knows of time or controllers. A device hands messages to a [`CoeServer`] and sends what it
-//! answers; process data goes between [`ProcessMap`] and [`Dictionary`].
+//! This module has neither time nor controllers. A device hands messages to a [`CoeServer`] and sends its answers; a
+//! [`ProcessMap`] moves process data to and from a [`Dictionary`].
 
 mod dictionary;
 mod information;

@@ -1,5 +1,5 @@
-//! Mapping and assignment of PDOs: what a MainDevice may write into them, and where that puts which value
-//! in the process data.
+//! Mapping and assignment of PDOs: the values that a MainDevice may write there, and the resulting layout of process
+//! data.
 
 use super::Dictionary;
 use crate::description::{Entry, Object};
@@ -7,10 +7,10 @@ use crate::wire::coe::{Abort, Access, Address, object};
 use crate::wire::copy_bits;
 use crate::wire::sii::Direction;
 
-/// Most bits of a SyncManager's process data: what a frame carries.
+/// Most bits of a SyncManager's process data: the capacity of a frame.
 const MAX_BITS: u32 = 1486 * 8;
 
-/// What kind of PDO object an index is, if it is any.
+/// The kind of PDO object of an index, if it is one.
 enum PdoObjectKind {
     Mapping(Direction),
     Assignment(Direction),
@@ -21,7 +21,7 @@ fn kind(dictionary: &Dictionary, index: u16) -> PdoObjectKind {
     match index {
         0x1600..=0x17FF => PdoObjectKind::Mapping(Direction::Outputs),
         0x1A00..=0x1BFF => PdoObjectKind::Mapping(Direction::Inputs),
-        // Of devices with mailbox, SyncManager 2 are the outputs; others say it in object 0x1C00.
+        // In devices with mailbox, SyncManager 2 holds the outputs; others state it in object 0x1C00.
         0x1C10..=0x1C2F => {
             let number = index - object::assignment(0);
             let usage = Address::new(object::SYNC_MANAGER_TYPES, (number + 1) as u8);
@@ -35,7 +35,7 @@ fn kind(dictionary: &Dictionary, index: u16) -> PdoObjectKind {
     }
 }
 
-/// Checks a value that goes to a mapping or an assignment.
+/// Checks a value for a mapping or an assignment.
 pub(super) fn check(dictionary: &Dictionary, address: Address, value: &[u8]) -> Result<(), Abort> {
     let number = || {
         let mut wide = [0; 4];
@@ -79,7 +79,7 @@ pub(super) fn check(dictionary: &Dictionary, address: Address, value: &[u8]) -> 
     Ok(())
 }
 
-/// Bits of a mapping's entry, if it may be mapped.
+/// Bits of a mapping's entry, if the object may be mapped.
 fn mapped_bits(dictionary: &Dictionary, direction: Direction, mapped: u32) -> Result<u32, Abort> {
     let (address, bits) = split(mapped);
     if address.index < 0x1000 {
@@ -115,7 +115,7 @@ fn split(mapped: u32) -> (Address, u32) {
     (address, mapped & 0xFF)
 }
 
-/// Numbers of an object from sub-index 1 up to what sub-index 0 counts.
+/// Numbers of an object from sub-index 1 up to the count in sub-index 0.
 fn counted(dictionary: &Dictionary, index: u16) -> impl Iterator<Item = u32> {
     let count = dictionary.number(Address::new(index, 0)).unwrap_or(0);
     (1..=count.clamp(0, 255) as u8)
@@ -127,7 +127,7 @@ fn mapping(dictionary: &Dictionary, pdo: u16) -> impl Iterator<Item = (Address, 
     counted(dictionary, pdo).map(split)
 }
 
-/// Where one value lies in the process data, and where in the dictionary.
+/// The place of one value in the process data and in the dictionary.
 #[derive(Debug, Clone, Copy)]
 struct ProcessMapEntry {
     /// Its first bit in the process data.
@@ -137,8 +137,7 @@ struct ProcessMapEntry {
     value: usize,
 }
 
-/// Where the values of the PDOs are that a SyncManager carries. Made when process data begins; after
-/// that nothing allocates.
+/// The places of all values of a SyncManager's PDOs. Made when process data begins; allocates nothing after that.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessMap {
     pieces: Vec<ProcessMapEntry>,
@@ -146,7 +145,7 @@ pub struct ProcessMap {
 }
 
 impl ProcessMap {
-    /// Of what an assignment object, such as 0x1C12, holds now. Empty where there is no such object.
+    /// The map of an assignment object, such as 0x1C12, by its present value. Empty where there is no such object.
     #[must_use]
     pub fn of(dictionary: &Dictionary, assignment: u16) -> Self {
         let mut map = Self::default();
@@ -175,7 +174,7 @@ impl ProcessMap {
         self.bits.div_ceil(8)
     }
 
-    /// Takes values out of process data. Allocates nothing.
+    /// Copies values from process data to the dictionary. Allocates nothing.
     pub fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
         let values = dictionary.raw_mut();
         for piece in &self.pieces {
@@ -183,7 +182,7 @@ impl ProcessMap {
         }
     }
 
-    /// Puts values into process data. Allocates nothing.
+    /// Copies values from the dictionary to process data. Allocates nothing.
     pub fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
         let values = dictionary.raw();
         for piece in &self.pieces {
@@ -192,7 +191,7 @@ impl ProcessMap {
     }
 }
 
-/// Values one behind the other, as complete access has them.
+/// Values one behind the other, in the layout of complete access.
 #[derive(Default)]
 pub(super) struct Bits {
     pub(super) bytes: Vec<u8>,
@@ -206,7 +205,7 @@ impl Bits {
         } else {
             width(entry, value.len())
         };
-        // What stands in 16 bits may have 8.
+        // A value of 8 bits may stand in 16.
         let padded = [value, &[0]].concat();
         let end = self.bit + bits;
         self.bytes.resize(end.div_ceil(8), 0);

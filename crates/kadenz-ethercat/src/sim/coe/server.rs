@@ -9,13 +9,13 @@ use crate::wire::coe::{
 };
 use crate::wire::mailbox::{self, Counter, ErrorDetail, Header, MailboxError, Protocol};
 
-/// Most bytes of a value that comes in pieces.
+/// Most bytes of a value that a client writes in pieces.
 const MAX: usize = 64 * 1024;
 
 /// An SDO response that owns its data.
 type OwnedResponse = Response<Vec<u8>>;
 
-/// A transfer that is not over.
+/// An unfinished transfer.
 #[derive(Debug, Clone, Default)]
 enum Transfer {
     #[default]
@@ -34,12 +34,12 @@ enum Transfer {
     },
 }
 
-/// What became of a message.
+/// The result of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CoeAnswer {
     /// Bytes of the answer in the caller's buffer; 0 for none.
     pub length: usize,
-    /// The entry that was written, of complete access with the first sub-index.
+    /// The entry that was written; with complete access, the first one.
     pub written: Option<Address>,
 }
 
@@ -68,15 +68,15 @@ pub struct CoeServer {
     transfer: Transfer,
     list: information::Pieces,
     counter: Counter,
-    /// Number of the last message that came.
+    /// Number of the last message that the server received.
     came: Counter,
 }
 
-/// A device's own objection to a value that the dictionary's rules let pass.
+/// A device's own check of a value that the dictionary's rules allow.
 pub type Objection<'o> = &'o mut dyn FnMut(&Dictionary, Address, &[u8]) -> Result<(), Abort>;
 
 impl CoeServer {
-    /// Of a device that knows complete access, or does not.
+    /// Creates a server, with or without complete access.
     #[must_use]
     pub fn new(complete_access: bool) -> Self {
         Self {
@@ -85,22 +85,22 @@ impl CoeServer {
         }
     }
 
-    /// Forgets transfers that are not over, as after a change to INIT.
+    /// Drops unfinished transfers, as after a change to INIT.
     pub fn reset(&mut self) {
         self.transfer = Transfer::None;
         self.list = information::Pieces::default();
         self.came = Counter::NONE;
     }
 
-    /// Number for the next message that nobody asked for.
+    /// Number for the next message without a request.
     pub(crate) fn next_counter(&mut self) -> Counter {
         self.counter = self.counter.next();
         self.counter
     }
 
-    /// Serves a whole mailbox message; the answer goes into `room`, which is as long as the mailbox. A
-    /// message that is counted and has the number of the one before is its repetition, by a MainDevice that
-    /// does not know whether it came: it has no answer but the first, and nothing is done twice.
+    /// Serves a whole mailbox message; writes the answer into `room`, which is as long as the mailbox. A counted
+    /// message with the number of the one before is its repetition, from a MainDevice that does not know whether it
+    /// arrived: it gets no second answer, and nothing happens twice.
     pub fn serve(
         &mut self,
         dictionary: &mut Dictionary,
@@ -134,7 +134,7 @@ impl CoeServer {
         }
     }
 
-    /// Whether the number of a message that comes is that of the one before; notes it.
+    /// Whether a message has the number of the one before; notes the number.
     fn repeats(&mut self, number: Counter) -> bool {
         let before = std::mem::replace(&mut self.came, number);
         number != Counter::NONE && number == before
@@ -148,7 +148,7 @@ impl CoeServer {
     }
 }
 
-/// What a message needs while it is served.
+/// The context of a message while the server handles it.
 struct RequestContext<'s> {
     server: &'s mut CoeServer,
     dictionary: &'s mut Dictionary,
@@ -233,7 +233,7 @@ impl RequestContext<'_> {
             .dictionary
             .object(address.index)
             .ok_or(Abort::NO_OBJECT)?;
-        // A list that is empty now has no entries, and still is one.
+        // A list that is empty now has no entries, but is still a list.
         let is_list = object.code != ObjectCode::Variable;
         if !self.server.complete_access || address.sub > 1 || !is_list {
             return Err(Abort::UNSUPPORTED_ACCESS);
@@ -241,7 +241,7 @@ impl RequestContext<'_> {
         Ok(object)
     }
 
-    /// All values of an object: sub-index 0 as two bytes, then those that it counts, bit by bit.
+    /// All values of an object, bit by bit: sub-index 0 as two bytes, then those that it counts.
     fn whole(&self, address: Address) -> Result<Vec<u8>, Abort> {
         let mut bits = Bits::default();
         for entry in self.counted(address)? {
@@ -251,7 +251,7 @@ impl RequestContext<'_> {
         Ok(bits.bytes)
     }
 
-    /// The entries that complete access reaches now.
+    /// The entries that complete access covers now.
     fn counted(&self, address: Address) -> Result<Vec<&Entry>, Abort> {
         let object = self.allows_complete(address)?;
         let count = self.dictionary.number(Address::new(address.index, 0));
@@ -411,7 +411,7 @@ impl RequestContext<'_> {
         Ok(())
     }
 
-    /// Writes entries one by one; of lists, the count is 0 meanwhile, and comes last.
+    /// Writes entries one by one; sets the count of a list to 0 meanwhile, and writes it last.
     fn store_whole(
         &mut self,
         address: Address,
@@ -431,7 +431,7 @@ impl RequestContext<'_> {
         } else if let Ok([now]) = self.dictionary.read(zero, self.state) {
             count = Some(*now);
         }
-        // Where the count may not be written, it must be what it is.
+        // Where the count is read only, it must stay the same.
         let counts = self.dictionary.check(zero, self.state, &[0]).is_ok();
         if counts {
             self.dictionary.write(zero, self.state, &[0])?;

@@ -205,7 +205,7 @@ fn complete_access_reads_and_writes_an_assignment_whole() {
         pair.upload(Address::new(0x1C13, 1), true).unwrap(),
         [0x01, 0x1A, 0x00, 0x1A]
     );
-    // One PDO that is none: nothing changes.
+    // One invalid PDO: nothing changes.
     assert_eq!(
         pair.download(ASSIGN, true, &[2, 0, 0x00, 0x1A, 0x00, 0x16]),
         Err(Abort::NOT_MAPPABLE)

@@ -1,4 +1,4 @@
-//! The controller without its application: registers, memory, and what they set going.
+//! The controller without its application: registers, memory, and the effects of writing them.
 
 use super::DeviceSettings;
 use super::clock::LocalClock;
@@ -13,32 +13,32 @@ use crate::description::Hardware;
 use crate::sim::Time;
 use crate::wire::{AlStatus, AlStatusCode, DlControl, State, SyncManager, register};
 
-/// What a frame changed that others must look at when it has passed.
+/// The effects of a frame that need work after it has passed.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Marks {
     /// AL control was written.
     pub(super) al_control: bool,
-    /// The device is found otherwise now: its addresses or its FMMUs changed.
+    /// The addresses or FMMUs of the device changed.
     pub(super) index: bool,
     /// DL control was written: ports may open or close.
     pub(super) ports: bool,
-    /// A reset is asked for.
+    /// A reset was requested.
     pub(super) reset: bool,
-    /// Some register was written: what is due may be due at another time.
+    /// A register was written, so times of due events may have changed.
     pub(super) stirred: bool,
 }
 
-/// When a frame came to the processing unit, and when to each port; [`Time::NEVER`] where it did not.
+/// When a frame arrived at the processing unit and at each port; [`Time::NEVER`] where it did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrival {
-    /// At the processing unit: when its first bit came.
+    /// At the processing unit: the time of its first bit.
     pub unit: Time,
-    /// From outside into each port.
+    /// At each port, from outside.
     pub ports: [Time; 4],
 }
 
 impl Arrival {
-    /// At port 0 alone, as of a lone device.
+    /// An arrival at port 0 alone, as for a single device.
     #[must_use]
     pub const fn at(time: Time) -> Self {
         Self {
@@ -64,14 +64,14 @@ pub(super) struct Chip {
     pub(super) now: Time,
     pub(super) state: State,
     pub(super) error: bool,
-    /// A change that the application has not decided yet.
+    /// A requested change that the application has not decided yet.
     pub(super) asked: Option<State>,
     pub(super) settled: Option<Result<(), AlStatusCode>>,
-    /// States that the application left unasked and has not learnt yet.
+    /// A change that the application made without a request, and of which it is not yet notified.
     pub(super) left: Option<(State, State)>,
-    /// The application has not looked at AL control since it was written.
+    /// Whether the application has not read AL control since it was written.
     pub(super) unread: bool,
-    /// When it will.
+    /// When the application will read it.
     pub(super) looks_at: Time,
     /// How much of the word RES has been written to the reset register.
     pub(super) reset_word: usize,
@@ -108,7 +108,7 @@ impl Chip {
         }
     }
 
-    /// As after power on.
+    /// Resets the chip to its state after power on.
     pub(super) fn reset(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.memory.clear();
@@ -139,7 +139,7 @@ impl Chip {
         self.show(None);
     }
 
-    /// Shows the state, with the error bit and a code where there is one.
+    /// Shows the state, with the error bit and a code where there is an error.
     pub(super) fn show(&mut self, error: Option<AlStatusCode>) {
         self.error = error.is_some();
         let status = AlStatus::new(self.state, self.error).0;
@@ -152,17 +152,17 @@ impl Chip {
             .set_u16(register::AL_STATUS_CODE, error.map_or(0, |it| it.0));
     }
 
-    /// Whether the controller copies the state asked for, because there is no firmware.
+    /// Whether the controller copies the requested state, because there is no firmware.
     pub(super) fn emulates(&self) -> bool {
         self.memory.u16(register::PDI_CONTROL) & register::pdi_control::EMULATION != 0
     }
 
-    /// Events that a passing datagram takes along.
+    /// Events that a passing datagram collects.
     pub(super) fn events(&self) -> u16 {
         self.memory.u16(register::ECAT_EVENT) & self.memory.u16(register::ECAT_EVENT_MASK)
     }
 
-    /// When something happens of its own.
+    /// When the next event of its own is due.
     pub(super) fn due(&self) -> Time {
         self.sii
             .due()
@@ -191,7 +191,7 @@ impl Chip {
         }
     }
 
-    /// The MainDevice lost a message and asks for it again; answers by its own bit.
+    /// The MainDevice lost a message and requests it again; the controller answers by its own bit.
     pub(super) fn repeat(&mut self, number: usize) {
         let asked = Guards::settings(&self.memory, number);
         let answers = self.guards.answers().is_some_and(|it| it.0 == number);

@@ -1,36 +1,36 @@
-//! Distributed clocks: the local clock, its drift, and the loop that makes it follow the reference.
+//! Distributed clocks: the local clock, its drift, and the control loop that makes it follow the reference.
 //!
-//! The controller's clock counts local time. System time is local time plus the offset of register
-//! 0x0920. A write of the reference's time to 0x0910 is compared with the own system time less the delay
-//! of register 0x0928, and the clock runs slower or faster by what it finds. The loop is a proportional
-//! and an integral part; real controllers differ in numbers, not in kind.
+//! The controller's clock counts local time. System time is local time plus the offset of register 0x0920. A write of
+//! the reference's time to 0x0910 is compared with the local system time minus the delay of register 0x0928, and the
+//! loop changes the clock's speed by the difference. The loop has a proportional and an integral part; real
+//! controllers have other numbers, but the same kind of loop.
 
 use super::memory::Memory;
 use crate::sim::Time;
 use crate::wire::register;
 
-/// Most that the loop makes the clock faster or slower, in parts per billion.
+/// Most by which the loop changes the clock's speed, in parts per billion.
 const MAX_SLEW: i64 = 500_000;
 
-/// A part of the difference that is taken away until the next write is expected.
+/// The fraction of the difference that the loop removes until the next write is expected, as a divisor.
 const PROPORTIONAL: i64 = 8;
 
-/// A part of the difference by which the rate is corrected for good.
+/// The fraction of the difference by which the loop corrects the rate permanently, as a divisor.
 const INTEGRAL: i64 = 64;
 
 const BILLION: i128 = 1_000_000_000;
 
-/// The local clock of a controller: it runs wrongly, and is corrected.
+/// The local clock of a controller: its oscillator drifts, and the loop corrects it.
 #[derive(Debug)]
 pub(super) struct LocalClock {
     /// How much faster than the segment's time the oscillator runs, in parts per billion.
     drift: i64,
-    /// The loop's correction, in parts per billion: the part that stays.
+    /// The loop's permanent correction, in parts per billion.
     rate: i64,
-    /// The part that takes away the present difference, and for how many nanoseconds.
+    /// The correction that removes the present difference, and for how many nanoseconds.
     slew: i64,
     slew_span: u64,
-    /// From here `local` is counted on.
+    /// The time from which `local` counts.
     anchor: Time,
     local: u64,
     /// When the reference's time was last written.
@@ -53,7 +53,7 @@ impl LocalClock {
         }
     }
 
-    /// Local time at a time of the segment; before the last correction, by the speed that came of it.
+    /// Local time at a time of the segment; before the last correction, extrapolated with the present speed.
     pub(super) fn local(&self, at: Time) -> u64 {
         let elapsed = i128::from(at.0) - i128::from(self.anchor.0);
         let slewed = elapsed.clamp(0, self.slew_span.into());
@@ -63,14 +63,13 @@ impl LocalClock {
         self.local.wrapping_add((elapsed + gained) as u64)
     }
 
-    /// When the segment's time is, by what is known now, that the local time is `local`; `None` where
-    /// that is past.
+    /// The segment's time at which the local time is `local`, by the present correction; `None` where that is past.
     pub(super) fn when(&self, local: u64, now: Time) -> Option<Time> {
         let ahead = local.wrapping_sub(self.local(now)) as i64;
         let ahead = u64::try_from(ahead).ok()?;
         let span = i128::from(ahead) * BILLION / (BILLION + i128::from(self.drift + self.rate));
         let about = now.after(u64::try_from(span).unwrap_or(u64::MAX));
-        // The slew, which may end in between, is left over.
+        // The estimate ignores the slew, which may end in between; `short` corrects that.
         let short = local.wrapping_sub(self.local(about)) as i64;
         Some(Time(about.0.saturating_add_signed(short)).max(now))
     }
@@ -81,7 +80,7 @@ impl LocalClock {
         self.anchor = self.anchor.max(now);
     }
 
-    /// The reference's time came; `ahead` is how far this clock is before it, in ns.
+    /// Feeds the reference's time; `ahead` is how far this clock is before it, in ns.
     pub(super) fn feed(&mut self, ahead: i64, filter: u8, now: Time) {
         self.anchor_at(now);
         let bounded = ahead.clamp(-(1 << 40), 1 << 40);
@@ -97,7 +96,7 @@ impl LocalClock {
         self.rate = limited(self.rate - limited(error) / INTEGRAL);
     }
 
-    /// The loop begins anew, as by a write to register 0x0930.
+    /// Resets the loop, as a write to register 0x0930 does.
     pub(super) fn reset_loop(&mut self, now: Time) {
         self.anchor_at(now);
         self.slew = 0;
@@ -112,7 +111,7 @@ impl LocalClock {
         magnitude | u32::from(mean < 0) << 31
     }
 
-    /// Another drift from now on, in parts per billion: a cold or a warm oscillator.
+    /// Sets the oscillator's drift from now on, in parts per billion, as of a cold or a warm one.
     pub(super) fn set_drift(&mut self, drift: i64, now: Time) {
         self.anchor_at(now);
         self.drift = drift.clamp(-MAX_SLEW, MAX_SLEW);
@@ -129,7 +128,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_clock_drifts_by_what_it_is_told() {
+    fn a_clock_drifts_by_the_set_rate() {
         let fast = LocalClock::new(50_000, 1_000, Time::ZERO);
         assert_eq!(fast.local(Time(1_000_000_000)), 1_000_050_000 + 1_000);
         let slow = LocalClock::new(-50_000, 0, Time::ZERO);
@@ -145,8 +144,8 @@ mod tests {
         assert_eq!(clock.when(76, Time(1_000)), None);
     }
 
-    /// Fed each millisecond, it is within 20 ns of the reference after a second, with any drift that the
-    /// loop can hold and a wrong start of some microseconds.
+    /// Fed each millisecond, the clock is within 20 ns of the reference after a second, with any drift within the
+    /// loop's range and an initial error of some microseconds.
     #[test]
     fn the_loop_takes_drift_and_difference_away() {
         for (drift, start) in [(100_000, 0), (-100_000, 3_000), (20_000, -5_000_i64 as u64)] {

@@ -1,4 +1,4 @@
-//! SyncManagers at work: mailboxes that are full or empty, process data that is always whole.
+//! SyncManagers: mailboxes that are full or empty, and consistent process data.
 
 use super::memory::{GUARDED, Memory};
 use crate::description::Hardware;
@@ -10,7 +10,7 @@ use crate::wire::{SyncManager, register};
 
 const MAX: usize = Hardware::MAX as usize;
 
-/// A SyncManager that works.
+/// An active SyncManager.
 #[derive(Debug, Clone, Copy)]
 struct Guard {
     start: u32,
@@ -19,14 +19,14 @@ struct Guard {
     direction: SyncManagerDirection,
     raises_event: bool,
     feeds_watchdog: bool,
-    /// The MainDevice began with the first byte and is not yet at the last.
+    /// The MainDevice has accessed the first byte and not yet the last.
     open: bool,
-    /// The application has given inputs that the MainDevice has not begun to read.
+    /// The application has set inputs that the MainDevice has not begun to read.
     fresh: bool,
 }
 
 impl Guard {
-    /// `None` for one that does not work or that makes no sense in this memory.
+    /// `None` for a SyncManager that is not active, or invalid in this memory.
     fn of(settings: SyncManager, memory_end: u32) -> Option<Self> {
         let sensible = settings.active()
             && settings.length > 0
@@ -50,20 +50,20 @@ impl Guard {
     }
 }
 
-/// What a MainDevice's accesses brought about, a bit a SyncManager.
+/// The effects of a MainDevice's accesses, a bit per SyncManager.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Happened {
-    /// Buffers of outputs were written whole.
+    /// Whole buffers of outputs were written.
     pub(super) outputs: u16,
-    /// Buffers of inputs were read whole.
+    /// Whole buffers of inputs were read.
     pub(super) inputs: u16,
     /// Mailboxes were filled.
     pub(super) filled: u16,
     /// Mailboxes were emptied.
     pub(super) emptied: u16,
-    /// A message is asked for again.
+    /// A message was requested again.
     pub(super) repeat: u16,
-    /// The watchdog is fed.
+    /// The watchdog was fed.
     pub(super) fed: bool,
 }
 
@@ -71,13 +71,13 @@ pub(super) struct Happened {
 #[derive(Debug)]
 pub(super) struct Guards {
     all: [Option<Guard>; MAX],
-    /// As they stood when the registers were last looked at.
+    /// The settings when the registers were last read.
     settings: [SyncManager; MAX],
     count: usize,
-    /// From the first guarded byte to behind the last: what is outside is plain memory.
+    /// From the first guarded byte to behind the last; bytes outside are plain memory.
     hull: (u32, u32),
-    /// The other side's copy of process data, at the same addresses as in memory: outputs that the
-    /// application sees, inputs that the MainDevice does not see yet.
+    /// The hidden copy of process data, at the same addresses as in memory: outputs for the application, inputs that
+    /// the MainDevice does not see yet.
     shadow: Memory,
     pub(super) happened: Happened,
 }
@@ -106,12 +106,12 @@ impl Guards {
         self.shadow.clear();
     }
 
-    /// How many there are.
+    /// The number of SyncManagers.
     pub(super) fn count(&self) -> usize {
         self.count
     }
 
-    /// Takes over what a MainDevice wrote to the registers.
+    /// Applies a MainDevice's writes to the registers.
     pub(super) fn reload(&mut self, memory: &mut Memory) {
         for number in 0..MAX {
             let at = registers_of(number);
@@ -122,7 +122,7 @@ impl Guards {
             let old = self.settings[number];
             let mut new = SyncManager::from_bytes(memory.array(at));
             if old.active() && new.active() {
-                // Nobody moves a mailbox that is in use.
+                // A mailbox cannot move while it is active.
                 (new.start, new.length, new.control) = (old.start, old.length, old.control);
             }
             if (old.activate ^ new.activate) & SyncManager::REPEAT != 0 {
@@ -141,7 +141,7 @@ impl Guards {
         self.measure();
     }
 
-    /// The application answers a repeat request.
+    /// The application's answer to a repeat request.
     pub(super) fn set_pdi_control(&mut self, memory: &mut Memory, number: usize, bits: u8) {
         memory.set_u8(registers_of(number) + PDI_CONTROL, bits);
         self.settings[number].pdi_control = bits;
@@ -157,7 +157,7 @@ impl Guards {
             });
     }
 
-    /// The guard of a byte, or the first byte behind it that is guarded.
+    /// The guard of a byte, or the next guarded byte.
     fn find(&self, address: u32) -> (Option<usize>, u32) {
         let mut next = u32::MAX;
         for (number, guard) in self.all[..self.count].iter().enumerate() {
@@ -172,7 +172,7 @@ impl Guards {
         (None, next)
     }
 
-    /// Whether plain bytes are the second or third buffer of process data, where nobody may look.
+    /// Whether plain bytes are the second or third buffer of process data, which no access may reach.
     fn hidden(&self, start: u32, end: u32) -> bool {
         self.all[..self.count]
             .iter()
@@ -180,8 +180,8 @@ impl Guards {
             .any(|it| start < reserved_end(it) && end > it.end)
     }
 
-    /// Splits an access into what each SyncManager guards and what none does, and says whether any part
-    /// was granted.
+    /// Splits an access into the parts of each SyncManager and the unguarded ones; returns whether any part was
+    /// granted.
     fn pieces(
         &mut self,
         memory: &mut Memory,
@@ -206,7 +206,7 @@ impl Guards {
         granted
     }
 
-    /// A MainDevice reads; `or` where a broadcast adds bits. Addresses are inside the memory.
+    /// Reads for a MainDevice; `or` for a broadcast, which adds bits. Addresses are inside the memory.
     pub(super) fn read(
         &mut self,
         memory: &mut Memory,
@@ -282,7 +282,7 @@ impl Guards {
         }
     }
 
-    /// A MainDevice writes. Addresses are inside the memory.
+    /// Writes for a MainDevice. Addresses are inside the memory.
     pub(super) fn write(&mut self, memory: &mut Memory, address: u32, from: &[u8]) -> bool {
         self.pieces(
             memory,
@@ -354,7 +354,7 @@ impl Guards {
         }
     }
 
-    /// The application reads outputs: the newest that are whole.
+    /// Returns the newest complete outputs, for the application.
     pub(super) fn outputs(&mut self, memory: &mut Memory, number: usize) -> Option<&[u8]> {
         let guard = self.all[number].filter(|it| it.mode == SyncManagerMode::Buffered)?;
         let status = registers_of(number) + STATUS;
@@ -364,7 +364,7 @@ impl Guards {
         Some(self.shadow.at(guard.start, guard.length()))
     }
 
-    /// The application gives inputs.
+    /// Sets inputs, for the application.
     pub(super) fn set_inputs(&mut self, memory: &mut Memory, number: usize, from: &[u8]) {
         let Some(guard) = &mut self.all[number] else {
             return;
@@ -383,7 +383,7 @@ impl Guards {
         raise_event(memory, number, &guard);
     }
 
-    /// Mode and direction of one that works.
+    /// Mode and direction of an active SyncManager.
     pub(super) fn kind(&self, number: usize) -> Option<(SyncManagerMode, SyncManagerDirection)> {
         let guard = self.all.get(number)?.as_ref()?;
         Some((guard.mode, guard.direction))
@@ -431,13 +431,13 @@ impl Guards {
         raise_event(memory, number, &guard);
     }
 
-    /// A SyncManager's registers, as they stand.
+    /// A SyncManager's registers.
     pub(super) fn settings(memory: &Memory, number: usize) -> SyncManager {
         SyncManager::from_bytes(memory.array(registers_of(number)))
     }
 }
 
-/// Behind the third buffer. Digital outputs in registers have one buffer alone.
+/// The end of the third buffer. Digital outputs in registers have one buffer alone.
 fn reserved_end(guard: &Guard) -> u32 {
     let three = guard.mode == SyncManagerMode::Buffered && guard.start >= u32::from(register::RAM);
     if three {

@@ -1,4 +1,4 @@
-//! FMMUs at work: which bits of a logical datagram are this device's.
+//! FMMUs: the bits of a logical datagram that belong to this device.
 
 use std::ops::Range;
 
@@ -10,13 +10,13 @@ use crate::wire::{Command, Fmmu, MAX_FRAME, copy_bits};
 
 const MAX: usize = Hardware::MAX as usize;
 
-/// Bytes that a datagram's part may touch here: its own, and one more where bits are shifted.
+/// Most bytes of a datagram's part here: its own, and one more where bits are shifted.
 const SCRATCH: usize = MAX_FRAME + 2;
 
 /// All FMMUs of a controller.
 #[derive(Debug)]
 pub(super) struct FmmuTable {
-    /// Those that work, in the order of their numbers.
+    /// Active FMMUs, in the order of their numbers.
     active: [Fmmu; MAX],
     used: usize,
     count: usize,
@@ -50,12 +50,12 @@ impl FmmuTable {
         self.hull = 0..0;
     }
 
-    /// The logical bytes among which all of this device's are; empty where there are none.
+    /// The range of logical bytes that holds all of this device's; empty where it has none.
     pub(super) fn hull(&self) -> Range<u64> {
         self.hull.clone()
     }
 
-    /// Takes over what a MainDevice wrote to the registers.
+    /// Applies a MainDevice's writes to the registers.
     pub(super) fn reload(&mut self, memory: &mut Memory) {
         self.used = 0;
         self.hull = 0..0;
@@ -81,7 +81,7 @@ impl FmmuTable {
         }
     }
 
-    /// Serves a logical datagram; gives what the working counter grows by.
+    /// Serves a logical datagram; returns the increment of its working counter.
     pub(super) fn serve(
         &self,
         command: Command,
@@ -91,7 +91,7 @@ impl FmmuTable {
         guards: &mut Guards,
     ) -> u16 {
         let (mut written, mut read) = (false, false);
-        // What goes out is what came in: an overlapping FMMU must not read its own bytes back.
+        // Writes take the bytes that came in: an overlapping FMMU must not read its own bytes back.
         if command.writes() {
             for fmmu in self.active[..self.used].iter().filter(|it| it.writes) {
                 if let Some(part) = part_of(fmmu, logical, data.len()) {
@@ -111,7 +111,7 @@ impl FmmuTable {
     }
 }
 
-/// Where an FMMU and a datagram of `length` bytes from `logical` on meet.
+/// The part of a datagram of `length` bytes from `logical` on that an FMMU maps.
 fn part_of(fmmu: &Fmmu, logical: u32, length: usize) -> Option<Part> {
     let start = u64::from(logical);
     let mapped = fmmu.logical_range();
@@ -181,7 +181,7 @@ mod tests {
     use proptest::prelude::*;
 
     proptest! {
-        /// Against a model that looks at every bit alone.
+        /// Compares with a model that handles every bit alone.
         #[test]
         fn each_bit_is_found_where_the_registers_say(
             offset in 0_u32..12, length in 1_u16..6, first_bit in 0_u8..8, last_bit in 0_u8..8,

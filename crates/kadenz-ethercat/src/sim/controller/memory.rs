@@ -1,4 +1,4 @@
-//! Registers and process memory as bytes, and which of them a MainDevice may write.
+//! Registers and process memory as bytes, and the registers that a MainDevice may write.
 
 use super::chip::Chip;
 use super::guard::Guards;
@@ -6,7 +6,7 @@ use crate::sim::{Pdi, PdiAccessError, PdiSendError, Time};
 use crate::wire::sync_manager::{SyncManagerDirection, SyncManagerMode};
 use crate::wire::{AlStatusCode, State, SyncManager, register};
 
-/// First address that a SyncManager may guard: digital outputs live in registers.
+/// First address that a SyncManager may guard: digital outputs are in registers.
 pub(super) const GUARDED: u16 = register::OUTPUTS;
 
 /// 4 KiB of registers, and the process memory behind them.
@@ -77,14 +77,14 @@ impl Memory {
         self.set(register, &value.to_le_bytes());
     }
 
-    /// A counter of events that stays at its end.
+    /// Increments an event counter, which stops at its maximum.
     pub(super) fn count(&mut self, register: u16) {
         let value = &mut self.bytes[usize::from(register)];
         *value = value.saturating_add(1);
     }
 }
 
-/// Registers that a MainDevice writes, each with its bytes.
+/// Registers that a MainDevice may write, each with its number of bytes.
 const WRITABLE: [(u16, u16); 24] = [
     (register::STATION_ADDRESS, 2),
     (register::WRITE_PROTECTION, 2),
@@ -112,7 +112,7 @@ const WRITABLE: [(u16, u16); 24] = [
     (register::OUTPUTS, 256),
 ];
 
-/// Bits of one register that hold [`WRITABLE`], for a look-up of a constant time.
+/// [`WRITABLE`] as one bit per register, for a look-up in constant time.
 const MAP: [u64; 64] = {
     let mut map = [0; 64];
     let mut at = 0;
@@ -142,9 +142,9 @@ pub(super) fn writable(register: u16) -> bool {
         .is_some_and(|word| word & 1 << (register % 64) != 0)
 }
 
-// What the application sees of its controller.
+// The application's view of its controller.
 
-/// How high a state is.
+/// The rank of a state.
 pub(super) const fn rank(state: State) -> u8 {
     match state {
         State::Init => 0,
@@ -155,7 +155,7 @@ pub(super) const fn rank(state: State) -> u8 {
 }
 
 impl Chip {
-    /// Whether process data goes this way through a SyncManager.
+    /// Checks that process data has this direction in a SyncManager.
     fn check(&self, number: u8, wanted: SyncManagerDirection) -> Result<usize, PdiAccessError> {
         let at = usize::from(number);
         if at >= self.guards.count() {

@@ -1,4 +1,4 @@
-//! A virtual ESC: the controller of one SubDevice, as a MainDevice sees it on the wire.
+//! A virtual ESC: the controller of one SubDevice, as it behaves on the wire.
 
 mod chip;
 mod clock;
@@ -21,32 +21,32 @@ use crate::wire::{DlStatus, PortStatus, State, register};
 use chip::{Chip, DL_EVENT};
 use guard::Happened;
 
-/// How many times of its own a device may have between two looks at it; what is more is left out, so
-/// that a hostile cycle of 1 ns costs no more than an honest one.
+/// Most events of its own that a device handles in one advance; it skips more, so that a hostile cycle of 1 ns costs
+/// no more than a normal one.
 const MAX_STEPS: u32 = 500;
 
-/// One SubDevice: its controller and what is behind it.
+/// One SubDevice: its controller and its application.
 ///
-/// Passing a datagram allocates nothing. What it brings about in the application, such as an answer to a
-/// mailbox message, happens in [`finish_frame`](Self::finish_frame).
+/// Passing a datagram allocates nothing. Its effects in the application, such as an answer to a mailbox message,
+/// happen in [`finish_frame`](Self::finish_frame).
 pub struct SubDeviceController {
     chip: Chip,
     application: Box<dyn Application>,
-    /// When something happens of its own.
+    /// When the next event of its own is due.
     due: Time,
-    /// When the application wants to run.
+    /// When the application's next run is due.
     run_at: Time,
     last_run: Option<Time>,
-    /// Mailboxes whose message nobody has taken yet, a bit each.
+    /// Mailboxes whose message the application has not taken yet, a bit each.
     waiting: u16,
     /// A message on its way to the application.
     message: Vec<u8>,
-    /// Station address, alias where it counts, as the MainDevice's datagrams are compared with.
+    /// Station address, and the alias where it is enabled, to compare with a datagram's address.
     addresses: [Option<u16>; 2],
 }
 
 impl SubDeviceController {
-    /// A device that gets power at `now`.
+    /// Creates a device that gets power at `now`.
     #[must_use]
     pub fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
         let mut controller = Self {
@@ -63,7 +63,7 @@ impl SubDeviceController {
         controller
     }
 
-    /// Forgets all that does not survive being without power, and begins anew.
+    /// Clears all volatile state, and starts again.
     pub fn power_on(&mut self, now: Time) {
         self.chip.reset(now);
         self.waiting = 0;
@@ -73,13 +73,13 @@ impl SubDeviceController {
         self.note_addresses();
     }
 
-    /// When something happens of its own next.
+    /// When the next event of its own is due.
     #[must_use]
     pub fn due(&self) -> Time {
         self.due
     }
 
-    /// Lets happen what is due until `now`, in the order of time.
+    /// Handles all events that are due until `now`, in the order of time.
     pub fn advance(&mut self, now: Time) {
         let mut steps = 0;
         while self.due <= now && self.due != Time::NEVER {
@@ -119,7 +119,7 @@ impl SubDeviceController {
         self.application.sync(signal, &mut self.chip);
     }
 
-    /// Nobody looked for long: leaves out the pulses and runs in between.
+    /// Skips the pulses and runs of a long time without an advance.
     fn skip(&mut self, now: Time) {
         self.chip.now = self.chip.now.max(now);
         let chip = &mut self.chip;
@@ -128,10 +128,10 @@ impl SubDeviceController {
         self.after_call();
     }
 
-    /// Follows up on a call of the application: its decisions, and when it wants to be called next.
+    /// Handles the effects of a call of the application: its decisions, and its next run.
     fn after_call(&mut self) {
         self.settle();
-        // Each step goes down, so that there are at most three.
+        // Each step goes down, so there are at most three.
         while let Some((from, _)) = self.chip.left.take() {
             self.tell_change(from);
         }
@@ -146,14 +146,14 @@ impl SubDeviceController {
         self.due = self.chip.due().min(self.run_at);
     }
 
-    /// Whether a frame left something to [`finish_frame`](Self::finish_frame).
+    /// Whether a frame left work for [`finish_frame`](Self::finish_frame).
     #[must_use]
     pub(crate) fn has_news(&self) -> bool {
         let marks = &self.chip.marks;
         marks.stirred || self.chip.guards.happened != Happened::default()
     }
 
-    /// The frame has passed: the application sees what it brought.
+    /// Hands the effects of a passed frame to the application.
     pub fn finish_frame(&mut self, now: Time) {
         self.chip.marks.stirred = false;
         self.schedule();
@@ -205,24 +205,24 @@ impl SubDeviceController {
         self.chip.deliver();
     }
 
-    /// Something inside fails; 0 ends it. See [`Application::fail`].
+    /// Makes something inside fail; 0 ends the failure. See [`Application::fail`].
     pub fn fail(&mut self, code: u16) {
         self.application.fail(code, &mut self.chip);
         self.after_call();
     }
 
-    /// What the device does. After a change that moves its times, call [`advance`](Self::advance).
+    /// The application. After a change of its times, call [`advance`](Self::advance).
     pub fn application_mut(&mut self) -> &mut dyn Application {
         &mut *self.application
     }
 
-    /// What kind of controller it is.
+    /// The kind of controller.
     #[must_use]
     pub fn hardware(&self) -> &Hardware {
         &self.chip.hardware
     }
 
-    /// The state that stands.
+    /// The current state.
     #[must_use]
     pub fn state(&self) -> State {
         self.chip.state
@@ -234,7 +234,7 @@ impl SubDeviceController {
         self.chip.error
     }
 
-    /// Reads registers or memory as they stand, without the MainDevice's side effects.
+    /// Reads registers or memory, without the side effects of a MainDevice's access.
     pub fn peek(&self, address: u16, into: &mut [u8]) {
         self.chip.peek(address, into);
     }
@@ -245,7 +245,7 @@ impl SubDeviceController {
         self.chip.clock.system(&self.chip.memory, at)
     }
 
-    /// Makes its oscillator run otherwise, in parts per million of the true speed.
+    /// Sets the drift of its oscillator, in parts per million of the true speed.
     pub fn set_drift(&mut self, ppm: f64) {
         let chip = &mut self.chip;
         chip.settings.drift_ppm = ppm;
@@ -254,7 +254,7 @@ impl SubDeviceController {
         self.schedule();
     }
 
-    /// Lets its application take so long, in ns, to look at AL control from the next write on.
+    /// Sets how long its application takes, in ns, to read AL control from the next write on.
     pub const fn set_reaction(&mut self, ns: u64) {
         self.chip.settings.firmware_ns = ns;
     }
@@ -265,19 +265,19 @@ impl SubDeviceController {
         self.chip.sii.image()
     }
 
-    /// The SII's bytes, to be spoiled; the controller looks at them when it gets power.
+    /// The SII's bytes, to be changed; the controller loads them at power on.
     pub fn sii_mut(&mut self) -> &mut Vec<u8> {
         self.chip.sii.image_mut()
     }
 
-    /// Sets what the registers tell of a port, and counts a link that is lost.
+    /// Sets a port's status in the registers, and counts a lost link.
     pub(in crate::sim) fn set_port(&mut self, port: u8, status: PortStatus) {
         let memory = &mut self.chip.memory;
         let old = DlStatus(memory.u16(register::DL_STATUS));
         let mut ready = 0;
         if self.chip.sii.sound() {
             ready = DlStatus::READY;
-            // An application's watchdog counts as fed where there is an application.
+            // Without an application interface the application's watchdog does not count as fed.
             if memory.u8(register::PDI_CONTROL) != 0 {
                 ready |= DlStatus::WATCHDOG_FED;
             }
@@ -300,7 +300,7 @@ impl SubDeviceController {
         self.chip.memory.count(register);
     }
 
-    /// How the MainDevice governs the ports.
+    /// The MainDevice's settings of the ports.
     pub(in crate::sim) fn dl_control(&self) -> crate::wire::DlControl {
         crate::wire::DlControl(self.chip.memory.u32(register::DL_CONTROL))
     }
@@ -321,25 +321,24 @@ fn bits(mask: u16) -> impl Iterator<Item = u8> {
     (0..16).filter(move |bit| mask >> bit & 1 != 0)
 }
 
-// What differs between two devices of one model.
+// Differences between two devices of one model.
 
-/// How one device's controller is out of the ordinary. The default is a good device.
+/// The irregularities of one device's controller. The default is a good device.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceSettings {
-    /// How much faster than true its oscillator runs, in parts per million; oscillators are within 100.
+    /// The oscillator's drift, in parts per million; real oscillators are within 100.
     pub drift_ppm: f64,
-    /// Its clock's local time when it gets power, in ns.
+    /// The clock's local time at power on, in ns.
     pub clock_start: u64,
     /// How long a read of the SII takes, in ns.
     pub sii_read_ns: u64,
-    /// How long the controller hands a word to the SII's memory, in ns.
+    /// How long the controller takes to transfer a word to the SII's memory, in ns.
     pub sii_write_ns: u64,
-    /// From when it began to, how long the memory stores the word, in ns: so long it acknowledges nothing,
-    /// and each command ends at once with an error, as in real devices.
+    /// How long the memory stores the word after that, in ns: it acknowledges nothing in that time, and each command
+    /// ends at once with an error, as in real devices.
     pub sii_store_ns: u64,
-    /// How long the application takes to look at AL control after it was written, in ns. Until then the
-    /// controller takes no other value there, and an error that stands goes on standing. Of no effect for a
-    /// device without firmware.
+    /// How long the application takes to read AL control after a write, in ns. Until then the controller takes no
+    /// other value there, and a present error remains. Without effect for a device without firmware.
     pub firmware_ns: u64,
 }
 

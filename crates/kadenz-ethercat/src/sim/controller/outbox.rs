@@ -14,17 +14,17 @@ struct OutboxMessage {
     bytes: Vec<u8>,
 }
 
-/// A queue that keeps its last message, for a MainDevice in whose hands it got lost.
+/// A queue that keeps its last message, for a MainDevice that lost it.
 #[derive(Debug, Default)]
 pub(super) struct Outbox {
     waiting: VecDeque<OutboxMessage>,
-    /// What lies in the mailbox, or lay there last.
+    /// The message in the mailbox, or the last one there.
     shown: Vec<u8>,
-    /// What was read out of it before that.
+    /// The message that was read before that one.
     read: Vec<u8>,
-    /// Whether what lies there was read already, and is asked for again.
+    /// Whether the message in the mailbox was read already, and was requested again.
     again: bool,
-    /// Memory of messages that are gone.
+    /// Buffers of sent messages, for reuse.
     spare: Vec<Vec<u8>>,
 }
 
@@ -33,7 +33,7 @@ impl Outbox {
         CAPACITY.saturating_sub(self.waiting.len())
     }
 
-    /// Whether it was taken.
+    /// Queues a message; returns false where the queue is full.
     pub(super) fn push(&mut self, message: &[u8], due: Time) -> bool {
         if self.room() == 0 {
             return false;
@@ -50,12 +50,12 @@ impl Outbox {
         bytes
     }
 
-    /// When the first may go.
+    /// When the first message may be sent.
     pub(super) fn due(&self) -> Time {
         self.waiting.front().map_or(Time::NEVER, |it| it.due)
     }
 
-    /// The first, if its time has come, for a mailbox that was read.
+    /// Takes the first message, if its time has come, for a mailbox that was read.
     pub(super) fn pop(&mut self, now: Time) -> Option<&[u8]> {
         if self.due() > now {
             return None;
@@ -67,9 +67,8 @@ impl Outbox {
         Some(&self.shown)
     }
 
-    /// What a mailbox is to hold now whose last message got lost after it was read; `None` where that
-    /// changes nothing. Of a mailbox that is full, that is the message before: the one there was not read,
-    /// and comes after it.
+    /// The message for a mailbox whose last one got lost after it was read; `None` where nothing changes. For a full
+    /// mailbox that is the message before, since the one in it was not read, and follows later.
     pub(super) fn repeat(&mut self, full: bool) -> Option<&[u8]> {
         if full {
             if self.again || self.read.is_empty() {

@@ -1,18 +1,18 @@
-//! What a MainDevice's reads and writes do: bytes, and what registers set going.
+//! A MainDevice's reads and writes: bytes, and the effects of registers.
 
 use super::chip::{AL_EVENT, Arrival, Chip, DL_EVENT};
 use super::memory::{GUARDED, writable};
 use crate::sim::Time;
 use crate::wire::register::{self, pdi_control};
 
-/// Registers of distributed clocks; a controller without does not answer here.
+/// Registers of distributed clocks; a controller without clocks does not answer here.
 const DC: std::ops::Range<u32> = register::DC_RECEIVE_TIME as u32..register::DC_END as u32;
-/// Those that need the clock's power.
+/// The registers that need the clock's power.
 const POWERED: std::ops::Range<u32> = register::DC_SYSTEM_TIME as u32..register::DC_END as u32;
-/// SYNC or latch are used.
+/// The SII enables SYNC or latch.
 const UNITS_IN_USE: u16 = pdi_control::SYNC | pdi_control::LATCH;
 const SII: std::ops::Range<u32> = register::SII_CONTROL as u32..register::SII_DATA as u32 + 8;
-/// What resets a controller.
+/// The letters that reset a controller.
 const RESET_WORD: &[u8; 3] = b"RES";
 
 fn overlap(start: u32, end: u32, range: &std::ops::Range<u32>) -> bool {
@@ -26,7 +26,7 @@ fn touches(start: u32, end: u32, register: u16, length: u32) -> bool {
 }
 
 impl Chip {
-    /// Reads, or adds bits by OR; false where nothing may be read.
+    /// Reads, or adds bits by OR; returns false where no byte may be read.
     pub(super) fn read(
         &mut self,
         address: u16,
@@ -63,7 +63,7 @@ impl Chip {
         true
     }
 
-    /// Writes; false where nothing may be written.
+    /// Writes; returns false where no byte may be written.
     pub(super) fn write(&mut self, address: u16, from: &[u8], arrival: &Arrival) -> bool {
         let start = u32::from(address);
         let end = start + from.len() as u32;
@@ -95,8 +95,8 @@ impl Chip {
         written
     }
 
-    /// Whether there is anything: a controller without clocks has none of their registers, and one whose
-    /// clocks get no power has the receive times alone.
+    /// Whether any register is there: a controller without clocks has none of theirs, and one whose clocks get no
+    /// power has the receive times alone.
     fn answers(&self, start: u32, end: u32) -> bool {
         let powered = if self.has_powered_clock() {
             true
@@ -106,13 +106,13 @@ impl Chip {
         powered && (self.hardware.has_clock() || start < DC.start || end > DC.end)
     }
 
-    /// Bits 10 and 11 of what the SII says of the application's interface switch the clock's power.
+    /// Bits 10 and 11 of the PDI control word in the SII switch the clock's power.
     fn has_powered_clock(&self) -> bool {
         !self.hardware.saves_clock_power
             || self.memory.u16(register::PDI_CONTROL) & UNITS_IN_USE != 0
     }
 
-    /// Whether a register may be written: of FMMUs and SyncManagers there are only so many.
+    /// Whether a register may be written; the number of FMMUs and SyncManagers is limited.
     fn takes(&self, register: u16) -> bool {
         let beyond = |first: u16, size: u16, count: usize, most: u16| {
             let end = first + most * size;
@@ -130,14 +130,14 @@ impl Chip {
             )
     }
 
-    /// Where there is firmware, AL control is a mailbox of one value: it takes the next when the application
-    /// has looked at the last (Beckhoff's ESC data sheet, section II, register 0x0120).
+    /// With firmware, AL control is a mailbox of one value: it takes the next value after the application has read
+    /// the last (Beckhoff's ESC data sheet, section II, register 0x0120).
     fn holds(&self, register: u16) -> bool {
         let control = register::AL_CONTROL..register::AL_CONTROL + 2;
         self.unread && control.contains(&register)
     }
 
-    /// Reading the states ends their events.
+    /// A read of the states ends their events.
     fn clear_events(&mut self, start: u32, end: u32) {
         for (register, event) in [
             (register::AL_STATUS, AL_EVENT),
@@ -150,7 +150,7 @@ impl Chip {
         }
     }
 
-    /// What registers set going. Few are written at a time, and in groups.
+    /// The effects of registers. Few are written at a time, and in groups.
     fn obey(&mut self, start: u32, end: u32, from: &[u8], arrival: &Arrival) {
         let touches = |register, length| touches(start, end, register, length);
         self.marks.stirred = true;
@@ -233,7 +233,7 @@ impl Chip {
         }
     }
 
-    /// Keeps when the frame came to each port. Local time, as it is without the offset.
+    /// Latches when the frame arrived at each port, in local time, which is without the offset.
     fn latch(&mut self, arrival: &Arrival) {
         for (register, at) in (register::DC_RECEIVE_TIME..).step_by(4).zip(arrival.ports) {
             if at != Time::NEVER {
@@ -246,7 +246,7 @@ impl Chip {
             .set(register::DC_RECEIVE_TIME_UNIT, &unit.to_le_bytes());
     }
 
-    /// The reference's system time came: eight bytes of it, or the lower four.
+    /// Takes the reference's system time: eight bytes of it, or the lower four.
     fn follow(&mut self, start: u32, from: &[u8], at: Time) {
         let offset = u32::from(register::DC_SYSTEM_TIME).checked_sub(start);
         let Some(reference) = offset.and_then(|it| from.get(it as usize..)) else {
@@ -267,7 +267,7 @@ impl Chip {
         self.clock.feed(ahead, filter, at);
     }
 
-    /// Registers that are clocks.
+    /// Updates the registers that are clocks.
     fn refresh_clock(&mut self, at: Time) {
         let system = self.clock.system(&self.memory, at);
         self.memory

@@ -5,18 +5,18 @@ use std::ops::Range;
 use super::{Arrival, SubDeviceController};
 use crate::wire::{Command, DatagramAddress, DatagramMut, MAX_FRAME, register};
 
-/// What a datagram is to a controller.
+/// The role of a controller for a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in crate::sim) enum Role {
-    /// It is the one that is meant.
+    /// The datagram addresses it.
     Meant,
     /// It is one of many: all of a broadcast, or those that a multiple write passes.
     OneOfMany,
 }
 
 impl SubDeviceController {
-    /// Passes a datagram as a lone device on a wire does, and lets nothing else happen: neither what is
-    /// due nor what the application does with it. A segment does the same, faster.
+    /// Passes a datagram as a single device on a wire does, without any further effects: due events, and the
+    /// application. A segment does the same, faster.
     pub fn pass(&mut self, datagram: &mut DatagramMut<'_>, arrival: &Arrival) {
         use crate::wire::Addressing;
         let Some(command) = datagram.command() else {
@@ -48,7 +48,7 @@ impl SubDeviceController {
         }
     }
 
-    /// Does what a datagram asks by registers; gives what the working counter grows by.
+    /// Executes a datagram on registers; returns the increment of its working counter.
     pub(in crate::sim) fn serve(
         &mut self,
         command: Command,
@@ -78,7 +78,7 @@ impl SubDeviceController {
         grown
     }
 
-    /// Reads and writes at once: what was there goes out, what came goes in.
+    /// Reads and writes at once: the previous value goes out, the datagram's comes in.
     fn exchange(&mut self, at: u16, data: &mut [u8], or: bool, arrival: &Arrival) -> u16 {
         let mut copy = [0; MAX_FRAME];
         let Some(came) = copy.get_mut(..data.len()) else {
@@ -90,7 +90,7 @@ impl SubDeviceController {
         u16::from(read) + 2 * u16::from(written)
     }
 
-    /// Does what a logical datagram asks; gives what the working counter grows by.
+    /// Executes a logical datagram; returns the increment of its working counter.
     pub(in crate::sim) fn serve_logical(
         &mut self,
         command: Command,
@@ -102,12 +102,12 @@ impl SubDeviceController {
             .serve(command, logical, data, &mut chip.memory, &mut chip.guards)
     }
 
-    /// Whether a datagram by configured address means it.
+    /// Whether a datagram by configured address addresses it.
     pub(in crate::sim) fn is(&self, station: u16) -> bool {
         self.addresses.contains(&Some(station))
     }
 
-    /// Station address and, where it counts, alias.
+    /// Station address and, where it is enabled, alias.
     pub(in crate::sim) fn addresses(&self) -> [Option<u16>; 2] {
         self.addresses
     }
@@ -121,18 +121,17 @@ impl SubDeviceController {
         ];
     }
 
-    /// The logical bytes among which all of its own are.
+    /// The range of logical bytes that holds all of its own.
     pub(in crate::sim) fn logical_hull(&self) -> Range<u64> {
         self.chip.mapping.hull()
     }
 
-    /// Events that a passing datagram takes along.
+    /// Events that a passing datagram collects.
     pub(in crate::sim) fn events(&self) -> u16 {
         self.chip.events()
     }
 
-    /// Whether it is found otherwise since the last call, by address or by FMMU; and whether its ports
-    /// are governed otherwise.
+    /// Whether its addresses or FMMUs changed since the last call; and whether the settings of its ports did.
     pub(in crate::sim) fn take_changes(&mut self) -> (bool, bool) {
         let marks = &mut self.chip.marks;
         (

@@ -1,4 +1,4 @@
-//! The SII: a memory behind the controller that the MainDevice reaches by four registers, slowly.
+//! The SII: a memory behind the controller, which the MainDevice reaches slowly through four registers.
 
 use super::DeviceSettings;
 use super::memory::Memory;
@@ -8,10 +8,10 @@ use crate::wire::register::{
 };
 use crate::wire::sii::checksum;
 
-/// Bytes of the largest memory that is addressed by one byte on its bus: 16 KiBit.
+/// Bytes of the largest memory with one address byte on its bus: 16 KiBit.
 const ONE_ADDRESS_BYTE: usize = 2_048;
 
-/// The SII's memory and what is going on with it.
+/// The SII's memory and its state.
 #[derive(Debug)]
 pub(super) struct SiiMemory {
     image: Vec<u8>,
@@ -19,9 +19,9 @@ pub(super) struct SiiMemory {
     read_ns: u64,
     write_ns: u64,
     store_ns: u64,
-    /// Until when it is busy.
+    /// Until when the controller is busy.
     done: Time,
-    /// Until when the memory stores what was written last, and acknowledges nothing.
+    /// Until when the memory stores the last written word, and acknowledges nothing.
     stored: Time,
     sound: bool,
 }
@@ -41,17 +41,17 @@ impl SiiMemory {
         }
     }
 
-    /// The bytes that are in it.
+    /// The memory's bytes.
     pub(super) fn image(&self) -> &[u8] {
         &self.image
     }
 
-    /// The same, for a user who spoils them.
+    /// The same, for changes by a user.
     pub(super) fn image_mut(&mut self) -> &mut Vec<u8> {
         &mut self.image
     }
 
-    /// Whether the checksum was right when it was last loaded.
+    /// Whether the checksum was right at the last load.
     pub(super) fn sound(&self) -> bool {
         self.sound
     }
@@ -61,8 +61,7 @@ impl SiiMemory {
         u16::from_le_bytes([byte(2 * at), byte(2 * at + 1)])
     }
 
-    /// Loads what the controller itself is set up by, as when power comes: how the application is wired, the
-    /// alias.
+    /// Loads the controller's own settings, as at power on: the kind of the process data interface, the alias.
     pub(super) fn load(&mut self, memory: &mut Memory) {
         self.reload(memory);
         if self.sound {
@@ -70,8 +69,8 @@ impl SiiMemory {
         }
     }
 
-    /// Loads the same anew at a MainDevice's wish, except for the alias, which counts from the next power on
-    /// (Beckhoff's ESC data sheet, section I, chapter 11.1).
+    /// Loads the same settings again on a MainDevice's command, except for the alias, which takes effect at the next
+    /// power on (Beckhoff's ESC data sheet, section I, chapter 11.1).
     fn reload(&mut self, memory: &mut Memory) {
         let head = self.image.first_chunk();
         self.sound = head.is_some_and(|it| checksum(it) == self.word(7) as u8);
@@ -104,7 +103,7 @@ impl SiiMemory {
         self.done = Time::NEVER;
     }
 
-    /// When it is ready again; never where it is.
+    /// When it is ready again; [`Time::NEVER`] where it is ready.
     pub(super) fn due(&self) -> Time {
         self.done
     }
@@ -117,15 +116,15 @@ impl SiiMemory {
         }
     }
 
-    /// Whether a MainDevice's write to the control register and behind is taken: it owns the SII, which is not busy.
+    /// Whether a MainDevice may write the control register and those behind it: it owns the SII, which is not busy.
     pub(super) fn accessible(&self, memory: &Memory) -> bool {
         let ours =
             memory.u8(SII_CONFIGURATION) & 1 == 0 && memory.u8(SII_CONFIGURATION + 1) & 1 == 0;
         ours && self.done == Time::NEVER
     }
 
-    /// A MainDevice wrote the control register, and perhaps address and data with it. The registers hold
-    /// what it wrote.
+    /// Executes a MainDevice's write of the control register, and perhaps of address and data with it. The registers
+    /// hold the written values.
     pub(super) fn obey(&mut self, memory: &mut Memory, now: Time) {
         let wrote = memory.u16(SII_CONTROL);
         let at = memory.u32(SII_ADDRESS) as usize;
@@ -136,7 +135,7 @@ impl SiiMemory {
             bits::WRITE if wrote & bits::WRITE_ENABLE == 0 => {
                 return self.show(memory, command | bits::NOT_ENABLED);
             }
-            // Nobody acknowledges on the memory's own bus; the command is seen to have ended.
+            // The memory does not acknowledge on its own bus; the command ends visibly.
             _ if now < self.stored || !inside => return self.show(memory, bits::NOT_ACKNOWLEDGED),
             bits::READ => {
                 self.read(memory, at);
@@ -156,7 +155,7 @@ impl SiiMemory {
         if span == 0 {
             return self.show(memory, 0);
         }
-        // The command is seen as long as it lasts.
+        // The command is visible while it lasts.
         self.show(memory, command | bits::BUSY);
         self.done = now.after(span);
     }

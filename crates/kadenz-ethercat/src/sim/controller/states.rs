@@ -9,10 +9,10 @@ use crate::wire::register::{
 };
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
-/// Bit of AL control and AL status: the device's identification stands in the status code.
+/// Bit of AL control and AL status: the status code holds the device's identification.
 const IDENTIFICATION: u16 = 1 << 5;
 
-/// Whether the state machine has such a step. Downwards every state is reached.
+/// Whether the state machine has such a step. Every state below can be reached.
 fn legal(from: State, to: State) -> bool {
     use State::{Bootstrap, Init, Op, PreOp, SafeOp};
     match (from, to) {
@@ -24,7 +24,7 @@ fn legal(from: State, to: State) -> bool {
 }
 
 impl SubDeviceController {
-    /// AL control was written, and the application looks at it.
+    /// Handles AL control, which was written and which the application now reads.
     pub(super) fn obey_al_control(&mut self) {
         (self.chip.unread, self.chip.looks_at) = (false, Time::NEVER);
         let raw = self.chip.memory.u16(register::AL_CONTROL);
@@ -53,8 +53,8 @@ impl SubDeviceController {
         }
     }
 
-    /// No firmware: the status is what was asked for, bit by bit, so that an acknowledgement looks like an
-    /// error until the next request. Real ones do so (`conformance/ethercat/captures`).
+    /// Without firmware, the status is a copy of the request, bit by bit, so that an acknowledgement looks like an
+    /// error until the next request. Real controllers behave so (`conformance/ethercat/captures`).
     fn emulate(&mut self, control: AlControl) {
         let from = self.chip.state;
         self.chip.state = control.state().unwrap_or(from);
@@ -79,7 +79,7 @@ impl SubDeviceController {
         self.settle();
     }
 
-    /// Takes over what the application decided, where it did.
+    /// Applies the application's decision, where there is one.
     pub(super) fn settle(&mut self) {
         let (Some(to), Some(result)) = (self.chip.asked, self.chip.settled.take()) else {
             return;
@@ -99,7 +99,7 @@ impl SubDeviceController {
         self.chip.show(Some(code));
     }
 
-    /// Tells the application that the state is another.
+    /// Notifies the application of a changed state.
     pub(super) fn tell_change(&mut self, from: State) {
         let to = self.chip.state;
         if from == to {
@@ -119,16 +119,16 @@ impl SubDeviceController {
         }
     }
 
-    /// Leaves a state as if the device had: by a script or a user's command.
+    /// Leaves a state as the device itself would: by a script or a user's command.
     pub fn leave(&mut self, to: State, code: AlStatusCode) {
         self.chip.leave(to, code);
         self.after_call();
     }
 }
 
-// The process data watchdog: outputs that come too late.
+// The process data watchdog, which detects late outputs.
 
-/// When outputs are late.
+/// The state of the watchdog.
 #[derive(Debug)]
 pub(super) struct Watchdog {
     due: Time,
@@ -139,7 +139,7 @@ impl Watchdog {
         Self { due: Time::NEVER }
     }
 
-    /// As after power on: ticks of 100 us, both watchdogs at 100 ms, not yet fed.
+    /// Resets it as at power on: ticks of 100 us, both watchdogs at 100 ms, not yet fed.
     pub(super) fn reset(&mut self, memory: &mut Memory) {
         self.due = Time::NEVER;
         memory.set_u16(WATCHDOG_DIVIDER, 2498);
@@ -147,7 +147,7 @@ impl Watchdog {
         memory.set_u16(WATCHDOG_PROCESS_DATA, 1000);
     }
 
-    /// Outputs came.
+    /// Outputs arrived.
     pub(super) fn feed(&mut self, memory: &mut Memory, now: Time) {
         let ticks = u64::from(memory.u16(WATCHDOG_PROCESS_DATA));
         let tick_ns = (u64::from(memory.u16(WATCHDOG_DIVIDER)) + 2) * 40;
@@ -158,7 +158,7 @@ impl Watchdog {
         memory.set_u16(WATCHDOG_STATUS, 1);
     }
 
-    /// The registers were written: a running watchdog takes the new time, one of 0 is off.
+    /// The registers were written: a running watchdog takes the new time, and 0 switches it off.
     pub(super) fn reload(&mut self, memory: &mut Memory, now: Time) {
         if self.due != Time::NEVER || memory.u16(WATCHDOG_PROCESS_DATA) == 0 {
             self.feed(memory, now);
@@ -169,7 +169,7 @@ impl Watchdog {
         self.due
     }
 
-    /// Nothing came in time.
+    /// No outputs came in time.
     pub(super) fn expire(&mut self, memory: &mut Memory) {
         self.due = Time::NEVER;
         memory.set_u16(WATCHDOG_STATUS, 0);

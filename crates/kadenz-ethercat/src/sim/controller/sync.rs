@@ -17,10 +17,10 @@ const SYNC1: u8 = 1 << 2;
 pub(super) struct SyncUnit {
     active: u8,
     cycle0: u32,
-    /// SYNC1 pulses with every so manieth SYNC0, and so many ns behind it.
+    /// SYNC1 pulses with every `every`-th SYNC0, and so many ns behind it.
     every: u32,
     behind: u32,
-    /// SYNC0s since the last with a SYNC1.
+    /// SYNC0 pulses since the last one with a SYNC1.
     count: u32,
     next: [Option<u64>; 2],
     due: [Time; 2],
@@ -39,7 +39,7 @@ impl SyncUnit {
         }
     }
 
-    /// The activation register was written. A start that is past never comes, as on real controllers.
+    /// Handles a write of the activation register. A start in the past never comes, as on real controllers.
     pub(super) fn activate(&mut self, memory: &mut Memory, clock: &LocalClock, now: Time) {
         let wanted = memory.u8(DC_ACTIVATION);
         let active = if wanted & CYCLIC == 0 {
@@ -68,7 +68,7 @@ impl SyncUnit {
         self.schedule(memory, clock, now);
     }
 
-    /// The clock runs otherwise now: when the pulses come is computed anew.
+    /// Computes the times of the pulses again, after the clock's speed changed.
     pub(super) fn schedule(&mut self, memory: &Memory, clock: &LocalClock, now: Time) {
         if self.active == 0 {
             return;
@@ -86,7 +86,7 @@ impl SyncUnit {
         self.due[0].min(self.due[1])
     }
 
-    /// The pulse whose time has come; `None` for one that is only counted.
+    /// The pulse whose time has come; `None` for one that only counts.
     pub(super) fn pulse(
         &mut self,
         memory: &Memory,
@@ -108,7 +108,7 @@ impl SyncUnit {
         (self.active & SYNC0 != 0).then_some(Signal::Sync0)
     }
 
-    /// Leaves out what would have pulsed until now: nobody looked for long.
+    /// Skips the pulses of a long time without an advance.
     pub(super) fn skip(&mut self, memory: &Memory, clock: &LocalClock, now: Time) {
         let Some(at) = self.next[0].filter(|_| self.cycle0 > 0) else {
             return;
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_saw_is_left_out() {
+    fn pulses_before_a_late_advance_are_skipped() {
         let (mut unit, memory, clock) = started(1, 0);
         unit.skip(&memory, &clock, Time(1_000_000_000));
         assert_eq!(unit.due(), Time(1_000_000_001));

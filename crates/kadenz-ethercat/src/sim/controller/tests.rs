@@ -33,7 +33,7 @@ impl Bench {
         }
     }
 
-    /// Sends a datagram; gives what came back, and the working counter.
+    /// Sends a datagram; returns its data on return, and the working counter.
     fn send(&mut self, command: Command, address: DatagramAddress, data: &[u8]) -> (Vec<u8>, u16) {
         let mut frame = [0; 1514];
         let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
@@ -158,8 +158,8 @@ fn commands_count_as_the_standard_says() {
     let named = DatagramAddress::configured(Configured(0x1001), ram);
     assert_eq!(bench.send(Command::Fprd, named, &[0, 0]), (vec![5, 5], 1));
     assert_eq!(bench.send(Command::Fprw, named, &[1, 1]).1, 3);
-    let stranger = DatagramAddress::configured(Configured(0x1002), ram);
-    assert_eq!(bench.send(Command::Fprd, stranger, &[0, 0]).1, 0);
+    let unknown = DatagramAddress::configured(Configured(0x1002), ram);
+    assert_eq!(bench.send(Command::Fprd, unknown, &[0, 0]).1, 0);
 }
 
 #[test]
@@ -236,7 +236,7 @@ fn a_mailbox_is_written_once_and_read_once() {
     assert_eq!(
         bench.read::<1>(0x0805).0[0] & 8,
         8,
-        "nobody takes it in INIT"
+        "no application takes it in INIT"
     );
     assert_eq!(bench.write(0x1000, &[0; 8]), 0, "full");
     bench.ask(AlControl::request(State::PreOp));
@@ -268,7 +268,7 @@ fn a_message_that_got_lost_comes_again_before_the_one_that_waits() {
     assert_eq!(bench.read::<1>(0x080D).0[0] & 8, 8, "the second lies there");
     bench.write(0x080E, &[0x03]);
     assert_eq!(bench.read::<1>(0x080F).0[0] & 2, 2);
-    // That of the question that did not come changes nothing.
+    // The repeat bit of the other mailbox changes nothing.
     bench.write(0x080E, &[0x01]);
     assert_eq!(bench.read::<1>(0x080F).0[0] & 2, 0);
     for number in 1..=3 {

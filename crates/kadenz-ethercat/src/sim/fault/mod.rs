@@ -1,26 +1,26 @@
-//! What goes wrong on a segment, by a plan or by command.
+//! Faults of a segment, by a plan or by command.
 //!
-//! A plan is a list of faults, each with when it strikes. Chance is seeded: the same plan and the same
-//! frames at the same times give the same faults.
+//! A plan is a list of faults, each with its time. Chance is seeded: the same plan and the same frames at the same
+//! times give the same faults.
 
 use super::{CableId, DeviceId, Random, Time};
 use crate::wire::{AlStatusCode, State};
 
-/// What goes wrong with a frame.
+/// A fault of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FrameFault {
-    /// It gets lost behind so many devices; `None`: on its way back, all have seen it.
+    /// The frame gets lost behind so many devices; `None`: on its way back, after all devices.
     Lose {
         /// Devices that still see it.
         after: Option<u16>,
     },
-    /// Its check sequence is wrong behind so many devices: those behind ignore and count it, and whoever
-    /// receives it drops it.
+    /// Its check sequence is wrong behind so many devices: those behind ignore and count it, and the receiver drops
+    /// it.
     Corrupt {
-        /// Devices that still see it whole.
+        /// Devices that still see it intact.
         after: Option<u16>,
     },
-    /// Bits of its datagrams flip on the way back, and no check sequence tells.
+    /// Bits of its datagrams flip on the way back, undetected by the check sequence.
     Garble {
         /// How many bits.
         bits: u8,
@@ -30,80 +30,80 @@ pub enum FrameFault {
         /// Bytes that are left.
         length: u16,
     },
-    /// It comes late.
+    /// The frame comes late.
     Delay {
         /// By so many ns.
         ns: u64,
     },
-    /// It comes twice.
+    /// The frame comes twice.
     Duplicate {
         /// The second time so many ns later.
         ns: u64,
     },
-    /// Working counters are wrong, in all datagrams but those that do nothing.
+    /// Working counters are wrong, in all datagrams except those without a command.
     Skew {
-        /// By so much; wraps as counters do.
+        /// The difference; wraps as counters do.
         by: i16,
     },
 }
 
-/// What goes wrong with the segment.
+/// A fault of the segment.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum WireFault {
     /// A cable is cut, or pulled out.
     Cut(CableId),
-    /// It is whole again.
+    /// The cable is intact again.
     Heal(CableId),
-    /// It is cut and whole again after so many ns.
+    /// The cable is cut, and intact again after so many ns.
     Flap(CableId, u64),
-    /// A device loses power: what is behind it is cut off.
+    /// A device loses power: the devices behind it are cut off.
     PowerOff(DeviceId),
-    /// It has power again, and begins anew.
+    /// The device has power again, and starts.
     PowerOn(DeviceId),
-    /// It loses power, and has it again after so many ns.
+    /// The device loses power, and has it again after so many ns.
     PowerCycle(DeviceId, u64),
-    /// A device leaves its state unasked.
+    /// A device leaves its state without a request.
     Leave(DeviceId, State, AlStatusCode),
     /// Something inside a device fails; see [`Application::fail`](super::Application::fail).
     Fail(DeviceId, u16),
-    /// A device's oscillator runs otherwise, in parts per million.
+    /// A device's oscillator has another drift, in parts per million.
     Drift(DeviceId, f64),
-    /// A byte of a device's SII is another.
+    /// A byte of a device's SII has another value.
     Spoil(DeviceId, u32, u8),
 }
 
 /// A fault of either kind.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
-    /// Of a frame.
+    /// A fault of a frame.
     Frame(FrameFault),
-    /// Of the segment.
+    /// A fault of the segment.
     Wire(WireFault),
 }
 
 /// When a fault strikes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum When {
-    /// Once; a fault of frames strikes the first frame from then on.
+    /// Strikes once; a fault of frames strikes the first frame from then on.
     At(Time),
-    /// Again and again.
+    /// Strikes again and again.
     Every {
         /// The first time.
         first: Time,
         /// From one to the next, in ns; at least 1.
         period: u64,
     },
-    /// With the frame of that number; the segment's first is 1.
+    /// Strikes with the frame of that number; the segment's first is 1.
     Frame(u64),
-    /// With all frames from the first number to, not including, the second.
+    /// Strikes with all frames from the first number to, not including, the second.
     Frames(u64, u64),
-    /// With each frame, by that probability from 0 to 1.
+    /// Strikes with each frame, by that probability from 0 to 1.
     Chance(f64),
-    /// The same for as long as it lasts.
+    /// Strikes by chance with each frame in a time.
     During {
-        /// From when on.
+        /// Begin of the time.
         from: Time,
-        /// From when on no more.
+        /// End of the time.
         until: Time,
         /// From 0 to 1.
         probability: f64,
@@ -115,10 +115,10 @@ pub enum When {
 pub struct Planned {
     /// When it strikes.
     pub when: When,
-    /// What.
+    /// The fault.
     pub fault: Fault,
-    /// How many frames in a row it strikes each time, where it is one of frames and strikes by time
-    /// ([`When::At`], [`When::Every`]); at least 1.
+    /// How many frames in a row it strikes each time, for a fault of frames that strikes by time ([`When::At`],
+    /// [`When::Every`]); at least 1.
     pub frames: u64,
 }
 
@@ -139,15 +139,15 @@ impl Planned {
 struct FaultPlanLine {
     id: PlanId,
     planned: Planned,
-    /// Frames that are still to be struck this time.
+    /// Frames that remain to be struck this time.
     left: u64,
 }
 
-/// Names a line of a plan.
+/// Identifies a line of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct PlanId(u32);
 
-/// Most lines that a plan has.
+/// Most lines of a plan.
 pub const MAX: usize = 4_096;
 
 /// The plan is full.
@@ -155,13 +155,13 @@ pub const MAX: usize = 4_096;
 #[error("a plan has no more than {MAX} faults; remove some")]
 pub struct FullError;
 
-/// The faults that are to strike.
+/// The planned faults.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
     lines: Vec<FaultPlanLine>,
     next: u32,
     random: Random,
-    /// Empty, with room for as many as may strike with one frame.
+    /// Empty, with room for all that may strike with one frame.
     room: Vec<WireFault>,
 }
 
@@ -204,31 +204,31 @@ impl FaultPlan {
         Ok(id)
     }
 
-    /// Room for the faults of the segment that strike with one frame, however many: nobody allocates then.
+    /// Takes the room for the segment's faults that strike with one frame, so that no frame allocates.
     pub(super) fn take_room(&mut self) -> Vec<WireFault> {
         std::mem::take(&mut self.room)
     }
 
-    /// The same room, for the next frame.
+    /// Returns the room, for the next frame.
     pub(super) fn give_room_back(&mut self, mut room: Vec<WireFault>) {
         room.clear();
         self.room = room;
     }
 
-    /// Takes a fault off the plan; whether it was there. What has struck stays.
+    /// Removes a fault from the plan; returns whether it was there. The effects of past faults stay.
     pub fn remove(&mut self, id: PlanId) -> bool {
         let before = self.lines.len();
         self.lines.retain(|line| line.id != id);
         before != self.lines.len()
     }
 
-    /// Whether nothing is planned.
+    /// Whether the plan is empty.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
-    /// What is planned.
+    /// The planned faults.
     pub fn lines(&self) -> impl Iterator<Item = (PlanId, Planned)> {
         self.lines.iter().map(|it| (it.id, it.planned))
     }
@@ -251,7 +251,7 @@ impl FaultPlan {
             .unwrap_or(Time::NEVER)
     }
 
-    /// A fault of the segment whose time has come: the earliest.
+    /// Takes a fault of the segment whose time has come: the earliest.
     pub(super) fn strike_by_time(&mut self, now: Time) -> Option<WireFault> {
         let due = self.due();
         if due > now {
@@ -271,7 +271,7 @@ impl FaultPlan {
         Some(fault)
     }
 
-    /// The line of that place has struck: it is gone, or waits for its next time.
+    /// Sets the next time of the line at that place, which has struck, or removes it; returns whether it stays.
     fn move_on(&mut self, at: usize, now: Time) -> bool {
         if let When::Every { first, period } = &mut self.lines[at].planned.when {
             let period = (*period).max(1);
@@ -283,7 +283,7 @@ impl FaultPlan {
         false
     }
 
-    /// What strikes with a frame, by its number and time.
+    /// Reports the faults that strike a frame, by its number and time.
     pub(super) fn strike(&mut self, frame: u64, now: Time, mut hit: impl FnMut(Fault)) {
         let mut at = 0;
         while at < self.lines.len() {
@@ -315,7 +315,7 @@ impl FaultPlan {
         }
     }
 
-    /// The line of that place has struck a frame; whether that was the last of this time.
+    /// Counts a struck frame of the line at that place; returns whether it was the last of this time.
     fn spend(&mut self, at: usize) -> bool {
         let line = &mut self.lines[at];
         line.left = line.left.saturating_sub(1);
@@ -333,7 +333,7 @@ mod tests {
 
     const LOSE: Fault = Fault::Frame(FrameFault::Lose { after: None });
 
-    /// The numbers of the frames that are struck, one frame a millisecond.
+    /// The numbers of the struck frames, at one frame a millisecond.
     fn struck(when: When, frames: u64) -> Vec<u64> {
         struck_by(Planned::new(when, LOSE), frames)
     }

@@ -1,4 +1,4 @@
-//! From a plan to a segment that runs.
+//! Builds a running segment from a plan.
 
 use super::SegmentPlan;
 use crate::port::Side;
@@ -6,7 +6,7 @@ use crate::sim::fault;
 use crate::sim::{Cable, CableError, DeviceId, DeviceSettings, End, Segment};
 use crate::wire::sii::SiiError;
 
-/// Why a plan is no segment.
+/// Why a plan cannot be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
     /// A device's description does not fit into its memory.
@@ -14,7 +14,7 @@ pub enum BuildError {
     Device {
         /// Its name.
         name: String,
-        /// What is wrong with the content of its SII.
+        /// The error in its SII's content.
         source: SiiError,
     },
     /// A device cannot be plugged in where it should be.
@@ -22,7 +22,7 @@ pub enum BuildError {
     Place {
         /// Its name.
         name: String,
-        /// What is wrong with the topology.
+        /// The error in the topology.
         source: CableError,
     },
     /// The script of faults is too long.
@@ -31,8 +31,8 @@ pub enum BuildError {
 }
 
 impl SegmentPlan {
-    /// Builds the segment. Allocates all that it will need. Whoever plugs nothing into its second side pulls
-    /// the cable of a ring out ([`Segment::unplug_second`]), or frames leave by it.
+    /// Builds the segment. Allocates all that it will need. A caller that uses only its first side must unplug the
+    /// cable of a ring ([`Segment::unplug_second`]), or frames leave by it.
     ///
     /// ```
     /// let segment = kadenz_ethercat::sim::humanoid::humanoid(59).build()?;
@@ -41,7 +41,7 @@ impl SegmentPlan {
     /// ```
     ///
     /// # Errors
-    /// [`BuildError`], which a plan that was read from a file does not meet.
+    /// [`BuildError`], which cannot occur for a plan from a file.
     pub fn build(&self) -> Result<Segment, BuildError> {
         let mut segment = Segment::new(self.seed);
         for placed in &self.devices {
@@ -61,7 +61,7 @@ impl SegmentPlan {
                 sii_read_ns: placed.eeprom.busy_ns.unwrap_or(usual.sii_read_ns),
                 ..usual
             };
-            // Devices and their cables get the numbers of their places, by which faults name them.
+            // Devices and their cables have the numbers of their places, by which faults name them.
             let device = segment.add(model, settings).map_err(place)?;
             let before = match placed.parent {
                 None => End::Main(Side::Primary),
@@ -82,7 +82,7 @@ impl SegmentPlan {
         Ok(segment)
     }
 
-    /// Lays the cable that makes a ring.
+    /// Lays the cable that closes a ring.
     fn close(&self, segment: &mut Segment) -> Result<(), BuildError> {
         let Some(ring) = self.ring else {
             return Ok(());

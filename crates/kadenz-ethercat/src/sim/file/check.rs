@@ -1,4 +1,4 @@
-//! From what is written to what can be built.
+//! Checks a file and makes a plan of it.
 
 use std::ops::Range;
 
@@ -12,10 +12,10 @@ use crate::text_file::TextFile;
 
 pub(super) type Load<'l> = &'l mut dyn FnMut(&str) -> Result<String, String>;
 
-/// What the cable back to the MainDevice is called where a device is named.
+/// The name of the cable back to the MainDevice, where a device is named.
 pub(super) const RING: &str = "ring";
 
-/// Whether two names are the same where a device is named: capital letters are those that they are capitals of.
+/// Whether two names are the same, without regard to capital letters.
 pub(super) fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }
@@ -26,7 +26,7 @@ pub(super) struct Checker<'t> {
     pub(super) seed: u64,
     pub(super) devices: Vec<PlannedDevice>,
     pub(super) has_ring: bool,
-    /// ESI files that were read.
+    /// The ESI files that were read.
     pub(super) loaded: Loaded,
 }
 
@@ -78,7 +78,7 @@ impl Checker<'_> {
         self.devices.iter().position(|it| is_same(&it.name, name))
     }
 
-    /// A name must be one that can be said to commands, and nobody else's.
+    /// A name must be usable in commands, and unique.
     fn ensure_name(&self, written: &Spanned<String>) -> Result<(), FileError> {
         let name = written.get_ref();
         let is_taken = |it: &PlannedDevice| is_same(&it.name, name);
@@ -86,7 +86,7 @@ impl Checker<'_> {
         let cause = if name.is_empty() || self.devices.iter().any(is_taken) {
             format!("the name \"{name}\" is empty or another device's")
         } else if name.chars().any(char::is_control) {
-            "the name has characters that nobody can type".to_owned()
+            "the name has characters that a keyboard cannot type".to_owned()
         } else if has_other_meaning(&name.to_lowercase()) || name.parse::<u64>().is_ok() {
             format!("\"{name}\" means something else where a device is named")
         } else {
@@ -117,7 +117,7 @@ impl Checker<'_> {
             self.ensure_ports(&placed, ports.span())?;
         }
         if let Some(drift) = &device.drift_ppm {
-            // No zero has a sign here.
+            // Drops the sign of a zero.
             placed.drift_ppm = *drift.get_ref() + 0.0;
             if placed.drift_ppm.is_nan() || placed.drift_ppm.abs() > 10_000.0 {
                 let remedy = "oscillators are within 100 ppm; write at most 10000";
@@ -139,7 +139,7 @@ impl Checker<'_> {
         Ok(())
     }
 
-    /// By default the device before, at its first port that is free.
+    /// The default is the device before, at its first free port.
     fn parent(
         &self,
         device: &DeviceSection,
@@ -165,7 +165,7 @@ impl Checker<'_> {
         Ok(Some(Parent { device: at, port }))
     }
 
-    /// A device's port that is free: the one that is wanted, or the first.
+    /// A free port of a device: the requested one, or the first.
     fn port(
         &self,
         device: usize,
@@ -187,7 +187,7 @@ impl Checker<'_> {
         })
     }
 
-    /// By default behind the device that frames come to last.
+    /// The default is the device that frames reach last.
     fn ring(&self, written: &Spanned<text::RingSection>) -> Result<Ring, FileError> {
         let ring = written.get_ref();
         let device = match &ring.device {

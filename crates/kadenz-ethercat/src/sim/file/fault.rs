@@ -1,4 +1,4 @@
-//! What goes wrong, as it is written.
+//! Faults in the file's notation.
 
 use std::ops::Range;
 
@@ -12,7 +12,7 @@ use crate::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use crate::sim::{CableId, DeviceId};
 use crate::wire::{AlStatusCode, State};
 
-/// The words for faults, each with the keys that it takes besides those that say when.
+/// The words for faults, each with the keys that it takes besides those for its time.
 pub(super) const KNOWN: [(&str, &[&str]); 17] = [
     ("lose", &["after"]),
     ("corrupt", &["after"]),
@@ -33,7 +33,7 @@ pub(super) const KNOWN: [(&str, &[&str]); 17] = [
     ("spoil", &["device", "address", "value"]),
 ];
 
-/// What a `value` is.
+/// The meanings of a `value`.
 const VALUES: &str = "value is ns for delay and duplicate, ms for flap and power-cycle, bits for garble, bytes for truncate, a difference for skew, an AL status code for leave, an error code for fail, ppm for drift, a byte for spoil; after is a number of devices, address a byte's place";
 
 impl Checker<'_> {
@@ -64,7 +64,7 @@ impl Checker<'_> {
         })
     }
 
-    /// Whether the fault is known, and takes all that is written.
+    /// Checks that the fault is known, and takes all the given keys.
     fn ensure_keys(&self, fault: &text::FaultSection) -> Result<(), FileError> {
         let name = fault.what.get_ref().as_str();
         let Some((_, takes)) = KNOWN.iter().find(|it| it.0 == name) else {
@@ -106,7 +106,7 @@ impl Checker<'_> {
         }
     }
 
-    /// When it strikes, and how many frames in a row.
+    /// When the fault strikes, and how many frames in a row.
     fn when(&self, fault: &text::FaultSection, at: Range<usize>) -> Result<(When, u64), FileError> {
         self.ensure_numbers(fault)?;
         let span = |written: &Option<Spanned<TomlNumber>>| match written {
@@ -148,7 +148,7 @@ impl Checker<'_> {
     }
 }
 
-/// All frames of a time, or some of them by chance.
+/// All frames of a time, or a random part of them.
 fn during(start: Option<u64>, lasts: Option<u64>, chance: Option<f64>) -> When {
     if let (None, None, Some(probability)) = (start, lasts, chance) {
         return When::Chance(probability);
@@ -161,7 +161,7 @@ fn during(start: Option<u64>, lasts: Option<u64>, chance: Option<f64>) -> When {
     }
 }
 
-/// Makes a fault of what is written in the file.
+/// Makes a fault of a section of the file.
 struct FaultParser<'c, 't> {
     checker: &'c Checker<'t>,
     fault: &'c text::FaultSection,
@@ -200,7 +200,7 @@ impl FaultParser<'_, '_> {
             }
             "fail" => WireFault::Fail(self.device()?, self.value()?),
             "drift" => WireFault::Drift(self.device()?, self.ppm()?),
-            // Whoever checked the keys knows no other.
+            // The check of the keys admits no other fault.
             _ => WireFault::Spoil(
                 self.device()?,
                 self.fits(self.fault.address.as_ref())?,
@@ -273,7 +273,7 @@ impl FaultParser<'_, '_> {
         self.place().map(DeviceId)
     }
 
-    /// The cable before a device, or the one that makes a ring.
+    /// The cable before a device, or the one that closes a ring.
     fn cable(&self) -> Result<CableId, FileError> {
         let named = self.fault.device.as_ref();
         if self.checker.has_ring && named.is_some_and(|it| is_same(it.get_ref(), RING)) {

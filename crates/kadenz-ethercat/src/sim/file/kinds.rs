@@ -1,4 +1,4 @@
-//! What a device is, and what its EEPROM holds.
+//! The kinds of devices, and the contents of their EEPROMs.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use crate::sim::model::stamp;
 /// ESI files that were read.
 pub(super) struct Loaded {
     files: HashMap<String, Vendors>,
-    /// For the objects of all.
+    /// The memory budget for the objects of all.
     budget: Budget,
 }
 
@@ -41,11 +41,11 @@ struct Vendors {
     used: HashMap<usize, Shared>,
 }
 
-/// What a device is, and its objects, as all of its kind have them.
+/// A description and its objects, shared by all devices of a kind.
 type Shared = (Arc<Description>, Arc<Dictionary>);
 
 impl Vendors {
-    /// The place of a device; what is wrong about the file, and what to do, where it is not there.
+    /// The place of a device; where it is missing, the error and its remedy.
     fn place(&self, product: u32, revision: Option<u32>) -> Result<usize, (String, String)> {
         self.esi.place(product, revision).map_err(|faulty| {
             if let Some(faulty) = faulty {
@@ -77,7 +77,7 @@ impl Vendors {
 
 /// The largest EEPROM, in bytes.
 const MAX_EEPROM: u32 = 512 * 1024;
-/// Longest that a read of it may take.
+/// Longest time that a read of it may take.
 const MAX_BUSY_US: u64 = 60_000_000;
 
 impl Checker<'_> {
@@ -204,7 +204,7 @@ impl Checker<'_> {
         })))
     }
 
-    /// An ESI file's devices, which all that name it share.
+    /// The devices of an ESI file, shared by all that name it.
     fn load(&mut self, esi: &Spanned<String>, load: Load<'_>) -> Result<Vendors, FileError> {
         let (at, name) = (Some(esi.span()), esi.get_ref());
         let text = load(name).map_err(|cause| {
@@ -230,7 +230,7 @@ impl Checker<'_> {
         })
     }
 
-    /// What is odd about a device's EEPROM; and whether what it says fits into it.
+    /// The irregularities of a device's EEPROM; fails where its content does not fit into it.
     pub(super) fn eeprom(
         &self,
         device: &DeviceSection,

@@ -1,4 +1,4 @@
-//! A plan as the file that gives it.
+//! Prints a plan as a file.
 
 use std::fmt::{Display, Write as _};
 
@@ -10,7 +10,7 @@ use crate::sim::model::drive::Parameters;
 use crate::sim::model::stamp;
 use crate::sim::{CableId, DeviceId, Time};
 
-/// A plan has something that a file cannot say.
+/// A plan has a property that a file cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
     "{what} cannot be written to a segment's file; set it by the library, after the file was read"
@@ -25,7 +25,7 @@ impl PrintError {
     }
 }
 
-/// Lines of text; writing to a text does not fail.
+/// Appends a line; writing to a text does not fail.
 macro_rules! line {
     ($text:expr, $($arguments:tt)*) => {{
         let _ = writeln!($text, $($arguments)*);
@@ -33,7 +33,7 @@ macro_rules! line {
 }
 
 impl SegmentPlan {
-    /// The file that gives this plan when it is read; files of vendors that it names must lie beside it.
+    /// The file that gives this plan when it is read; ESI files that it names must be beside it.
     ///
     /// ```
     /// use kadenz_ethercat::sim::{file::SegmentPlan, humanoid::humanoid};
@@ -45,7 +45,7 @@ impl SegmentPlan {
     /// ```
     ///
     /// # Errors
-    /// [`PrintError`]: it was made by hand, with what no file can say.
+    /// [`PrintError`]: code made the plan, with a property that no file can express.
     pub fn to_toml(&self) -> Result<String, PrintError> {
         let mut text = String::from(
             "# A virtual EtherCAT segment: kadenz ethercat sim FILE.toml --interface veth0\n\
@@ -251,7 +251,7 @@ fn eeprom(eeprom: &Eeprom) -> String {
     fields.join(", ")
 }
 
-/// The motor that is nearest, and what differs from it; `None` where that has no key.
+/// The nearest motor, and the differences from it; `None` where a difference has no key.
 fn drive(parameters: &Parameters) -> Option<String> {
     let motor = &parameters.motor;
     let found = MOTORS.iter().find(|(_, it)| it.rated == motor.rated);
@@ -277,7 +277,7 @@ fn drive(parameters: &Parameters) -> Option<String> {
             of.following_error,
         ),
     ];
-    // Zeros of either sign differ too.
+    // Zeros of different sign differ too.
     let differing = numbers
         .iter()
         .filter(|(_, is, usual)| is.to_bits() != usual.to_bits());
@@ -288,7 +288,7 @@ fn drive(parameters: &Parameters) -> Option<String> {
     Some(fields.join(", "))
 }
 
-/// Milliseconds, with a point where there is less than one.
+/// Milliseconds, with a point where a fraction is left.
 fn ms(ns: u64) -> String {
     if ns.is_multiple_of(1_000_000) {
         (ns / 1_000_000).to_string()
@@ -297,7 +297,7 @@ fn ms(ns: u64) -> String {
     }
 }
 
-/// A text as TOML has it.
+/// A text in TOML's notation.
 fn quoted(text: &str) -> String {
     let mut quoted = String::from("\"");
     for letter in text.chars() {

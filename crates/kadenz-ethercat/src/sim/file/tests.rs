@@ -265,7 +265,7 @@ fn a_key_that_would_count_for_nothing_is_refused_at_its_line() {
 fn a_ring_goes_from_the_last_device_or_from_the_one_that_is_named() {
     let ring = |text: &str| parse(&format!("{text}{RACK}")).map(|it| it.ring);
     assert_eq!(ring("").unwrap(), None);
-    // Frames come to the hub at the coupler's port 2 last, and to what is behind it.
+    // Frames reach the hub at the coupler's port 2 last, and the devices behind it.
     assert_eq!(ring("[ring]\n").unwrap(), Some(Ring::new(3, 1)));
     let named = ring("[ring]\ndevice = \"hub\"\nport = 3\njitter_ns = 9\n").unwrap();
     let expected = Ring {

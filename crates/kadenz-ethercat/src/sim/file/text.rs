@@ -1,4 +1,4 @@
-//! The file as it is written, before anything is checked.
+//! The file as its author writes it, without checks.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -89,7 +89,7 @@ pub(super) enum TomlNumber {
 }
 
 impl TomlNumber {
-    /// A whole one that fits.
+    /// A whole number that fits.
     pub(super) fn whole<T: TryFrom<i64>>(self) -> Option<T> {
         match self {
             Self::Whole(it) => T::try_from(it).ok(),
@@ -104,7 +104,7 @@ impl TomlNumber {
         }
     }
 
-    /// Of milliseconds, in ns; `None` for what is no span.
+    /// Milliseconds, in ns; `None` for a number that is no span.
     pub(super) fn ms(self) -> Option<u64> {
         match self {
             Self::Whole(it) => u64::try_from(it).ok()?.checked_mul(1_000_000),
@@ -116,7 +116,7 @@ impl TomlNumber {
     }
 }
 
-/// Up to here, 26 days, ns are exact in a number with a point.
+/// Up to this, 26 days, a number with a point holds ns exactly.
 const MAX_NS: f64 = (1_u64 << 51) as f64;
 
 /// A `[[fault]]` of the file.
@@ -134,6 +134,6 @@ pub(super) struct FaultSection {
     pub(super) after: Option<Spanned<TomlNumber>>,
     pub(super) state: Option<Spanned<String>>,
     pub(super) address: Option<Spanned<TomlNumber>>,
-    /// What the fault needs besides: ns, ms, bytes, a difference, an error code.
+    /// The fault's further value: ns, ms, bytes, a difference, an error code.
     pub(super) value: Option<Spanned<TomlNumber>>,
 }

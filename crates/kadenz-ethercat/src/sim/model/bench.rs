@@ -1,4 +1,4 @@
-//! A controller that is none, for tests of models alone.
+//! A fake controller, for tests of models alone.
 
 use super::{Behaviour, Device};
 use crate::sim::coe::ProcessMap;
@@ -10,10 +10,10 @@ use crate::wire::coe::{Abort, Address, Emergency, Message};
 use crate::wire::mailbox::{self, Counter, Header, Protocol};
 use crate::wire::{AlStatusCode, State, SyncManager, sync_manager::SyncManagerControl};
 
-/// Messages that wait.
+/// Most queued messages.
 const ROOM: usize = 16;
 
-/// What the device sees.
+/// The device's view of the controller.
 pub(super) struct Fake {
     pub(super) now: Time,
     state: State,
@@ -82,7 +82,7 @@ pub(super) struct Bench<B> {
     pub(super) fake: Fake,
     pub(super) state: State,
     emergencies: Vec<Emergency>,
-    /// What the MainDevice wants in outputs, by objects.
+    /// The outputs that the MainDevice sends, by objects.
     wanted: crate::sim::coe::Dictionary,
 }
 
@@ -108,7 +108,7 @@ impl<B: Behaviour> Bench<B> {
         }
     }
 
-    /// Sets SyncManagers as the description and the assignment say.
+    /// Sets SyncManagers by the description and the assignment.
     fn configure(&mut self) {
         let description = self.device.description();
         let carried: Vec<_> = description.process_data().collect();
@@ -143,7 +143,7 @@ impl<B: Behaviour> Bench<B> {
         self.device.changed(from, to, &mut self.fake);
     }
 
-    /// Up to a state, step by step.
+    /// Goes up to a state, step by step.
     pub(super) fn to(&mut self, state: State) -> Result<(), AlStatusCode> {
         for step in [State::PreOp, State::SafeOp, State::Op] {
             if step > self.state && step <= state {
@@ -154,7 +154,7 @@ impl<B: Behaviour> Bench<B> {
         Ok(())
     }
 
-    /// Down to PREOP, other PDOs, and up to OP again.
+    /// Goes down to PREOP, assigns other PDOs, and goes up to OP again.
     pub(super) fn assign(&mut self, outputs: &[u16], inputs: &[u16]) {
         self.change(State::PreOp).unwrap();
         for (index, pdos) in [(0x1C12, outputs), (0x1C13, inputs)] {
@@ -177,7 +177,7 @@ impl<B: Behaviour> Bench<B> {
             .unwrap()
     }
 
-    /// The inputs that stand.
+    /// The current inputs.
     pub(super) fn inputs(&self, number: usize) -> &[u8] {
         &self.fake.inputs[number]
     }
@@ -224,7 +224,7 @@ impl<B: Behaviour> Bench<B> {
         self.sort();
     }
 
-    /// Emergencies out of the messages.
+    /// Takes the emergencies out of the messages.
     fn sort(&mut self) {
         for message in std::mem::take(&mut self.fake.messages) {
             let (_, data) = Header::read(&message).unwrap();
@@ -239,7 +239,7 @@ impl<B: Behaviour> Bench<B> {
         std::mem::take(&mut self.emergencies)
     }
 
-    /// Sends a whole mailbox message; gives the answer.
+    /// Sends a whole mailbox message; returns the answer.
     pub(super) fn ask(&mut self, message: &[u8]) -> Vec<u8> {
         let size = usize::from(self.device.description().fixed.mailboxes.receive.size);
         let mut whole = message.to_vec();
@@ -301,7 +301,7 @@ impl<B: Behaviour> Bench<B> {
         assert!(self.wanted.set_number(address, number));
     }
 
-    /// The device's own time goes on without outputs.
+    /// Advances the device's own time without outputs.
     pub(super) fn refresh(&mut self) {
         self.device.sync(Signal::Sync0, &mut self.fake);
     }

@@ -1,4 +1,4 @@
-//! A description and a behaviour behind a controller.
+//! A device of a description and a behaviour, behind a controller.
 
 use std::collections::VecDeque;
 
@@ -14,10 +14,10 @@ use crate::wire::{AlStatusCode, State};
 const PROCESS_DATA: usize = 1486;
 /// Emergencies that wait for the mailbox; more are dropped, as in real devices.
 const EMERGENCIES: usize = 8;
-/// What a device takes to answer a message, in nanoseconds: as fast real ones do.
+/// How long a device takes to answer a message, in nanoseconds; as fast as fast real ones.
 const ANSWER_AFTER: u64 = 100_000;
 
-/// What a behaviour sees when its time goes on.
+/// The moment of a behaviour's step.
 #[derive(Debug, Clone, Copy)]
 pub struct Moment {
     /// The segment's time.
@@ -26,42 +26,42 @@ pub struct Moment {
     pub system_time: u64,
     /// State of the device.
     pub state: State,
-    /// Whether new outputs came since the moment before.
+    /// Whether new outputs came since the last step.
     pub fresh: bool,
-    /// What a cycle is, as far as the device knows.
+    /// The length of a cycle, as far as the device knows.
     pub cycle_ns: u32,
 }
 
-/// What a device does with its objects. All of its outputs and inputs are objects; process data puts
-/// outputs there before a step, and takes inputs from there behind it.
+/// The behaviour of a device with its objects. All of its outputs and inputs are objects; process data sets outputs
+/// there before a step, and takes inputs from there after it.
 pub trait Behaviour: Send + 'static {
-    /// Power came: begin anew. Slots may be looked up here, in the dictionary of all later calls.
+    /// Power came: starts again. Slots may be looked up here, in the dictionary of all later calls.
     fn power_on(&mut self, objects: &mut Dictionary) {
         let _ = objects;
     }
 
-    /// Time went on. Gives what is to be told as an emergency. Must not allocate.
+    /// Advances the time. Returns an emergency to send. Must not allocate.
     fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
         let _ = (moment, objects);
         None
     }
 
-    /// Whether a value that the dictionary's rules let pass makes sense.
+    /// Checks a value that the dictionary's rules allow.
     ///
     /// # Errors
-    /// Why it does not.
+    /// The reason of a refusal.
     fn check(&self, objects: &Dictionary, address: Address, value: &[u8]) -> Result<(), Abort> {
         let _ = (objects, address, value);
         Ok(())
     }
 
-    /// Process data ended while it was awaited.
+    /// Handles the end of process data while it was expected.
     fn process_data_lost(&mut self, objects: &mut Dictionary) -> Option<Emergency> {
         let _ = objects;
         None
     }
 
-    /// Somebody wants a failure by that code; 0 ends it.
+    /// A user or script requests a failure with that code; 0 ends it.
     fn fail(&mut self, code: u16, objects: &mut Dictionary) -> Option<Emergency> {
         objects.set_number(Address::new(0x1001, 0), i64::from(code != 0));
         Some(Emergency {
@@ -71,19 +71,19 @@ pub trait Behaviour: Send + 'static {
         })
     }
 
-    /// What it works from being woken, by outputs or SYNC0, until its step: that long the newest outputs
-    /// wait for it, and its inputs are those before. In nanoseconds.
+    /// How long it works between its wake-up, by outputs or SYNC0, and its step, in nanoseconds. Until then the
+    /// newest outputs wait, and its inputs are the previous ones.
     fn works_ns(&self) -> u64 {
         0
     }
 
-    /// How often it steps where nobody's cycle moves it, in nanoseconds; `None` for only then.
+    /// How often it steps without cycles from the MainDevice, in nanoseconds; `None` for no steps of its own.
     fn period_ns(&self) -> Option<u64> {
         None
     }
 }
 
-/// Holds its outputs; its inputs are what the user sets.
+/// Holds its outputs; a user or test sets its inputs.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Idle;
 
@@ -110,13 +110,13 @@ pub struct Device<B> {
     emergencies: VecDeque<Emergency>,
     fresh: bool,
     next_run: Time,
-    /// When its work is done; NEVER where it does none.
+    /// When its work is done; NEVER where it has none.
     done_at: Time,
     buffer: Box<[u8]>,
 }
 
 impl<B: Behaviour> Device<B> {
-    /// A device of that description and behaviour.
+    /// Creates a device of a description and a behaviour.
     #[must_use]
     pub fn new(description: Description, behaviour: B) -> Self {
         let objects = description.dictionary();
@@ -161,7 +161,7 @@ impl<B: Behaviour> Device<B> {
         })
     }
 
-    /// What it is.
+    /// Its description.
     #[must_use]
     pub fn description(&self) -> &Description {
         &self.description
@@ -178,13 +178,13 @@ impl<B: Behaviour> Device<B> {
         &mut self.objects
     }
 
-    /// What it does.
+    /// Its behaviour.
     #[must_use]
     pub fn behaviour(&self) -> &B {
         &self.behaviour
     }
 
-    /// What it does, to be changed.
+    /// Its behaviour, to be changed.
     pub fn behaviour_mut(&mut self) -> &mut B {
         &mut self.behaviour
     }
@@ -193,7 +193,7 @@ impl<B: Behaviour> Device<B> {
         self.description.fixed.mailboxes.receive.size > 0
     }
 
-    /// Mailboxes must be where the SII says.
+    /// Mailboxes must be at the SII's addresses.
     fn check_mailboxes(&self, pdi: &dyn Pdi) -> Result<(), AlStatusCode> {
         let wanted = self.description.fixed.mailboxes;
         let stands = |number, area: Area| {
@@ -231,7 +231,7 @@ impl<B: Behaviour> Device<B> {
         Ok(())
     }
 
-    /// Writes down how process data is synchronised.
+    /// Sets the objects that describe the synchronisation of process data.
     fn note_synchronization(&mut self, pdi: &dyn Pdi) {
         let cycle = pdi.sync_cycles().0;
         for carried in &self.carried {
@@ -257,7 +257,7 @@ impl<B: Behaviour> Device<B> {
         clock.or(told).unwrap_or(1_000_000)
     }
 
-    /// Woken: works, and then it is time for a cycle. Who works already is not woken again.
+    /// Wakes the device, which works for a time before its cycle. A device that works already is not woken again.
     fn wake(&mut self, pdi: &mut dyn Pdi) {
         match self.behaviour.works_ns() {
             0 => self.cycle(pdi),
@@ -266,7 +266,7 @@ impl<B: Behaviour> Device<B> {
         }
     }
 
-    /// Outputs in, a step, inputs out.
+    /// Takes outputs, steps, and sets inputs.
     fn cycle(&mut self, pdi: &mut dyn Pdi) {
         let state = pdi.state();
         if state == State::Op {
@@ -292,7 +292,7 @@ impl<B: Behaviour> Device<B> {
                 let data = &mut self.buffer[..carried.map.bytes()];
                 data.fill(0);
                 carried.map.put(&self.objects, data);
-                // A SyncManager that is switched off meanwhile takes no inputs.
+                // A SyncManager that the MainDevice switched off meanwhile takes no inputs.
                 let _ = pdi.set_inputs(carried.number, data);
             }
         }
@@ -329,7 +329,7 @@ impl<B: Behaviour> Device<B> {
         self.description.coe.is_some() && pdi.state() != State::Init
     }
 
-    /// Sends pieces of a list while the mailbox takes them; gives whether some are left.
+    /// Sends pieces of a list while the mailbox takes them; returns whether some are left.
     fn send_more(&mut self, pdi: &mut dyn Pdi) -> bool {
         let size = usize::from(self.description.fixed.mailboxes.send.size);
         while pdi.room() > 0 {
@@ -407,7 +407,7 @@ impl<B: Behaviour> Application for Device<B> {
             &mut |objects, address, value| behaviour.check(objects, address, value),
         );
         if answer.length > 0 {
-            // Asked for is that there is room for one.
+            // The caller has checked that there is room for one message.
             let _ = pdi.send(&self.buffer[..answer.length], ANSWER_AFTER);
         }
         if self.send_more(pdi) {
@@ -468,5 +468,5 @@ impl<B: Behaviour> Application for Device<B> {
     }
 }
 
-/// Emergencies are a service of CoE; said here so that nobody takes them for another's.
+/// Emergencies are a service of CoE; the check keeps their number from another service.
 const _: () = assert!(Service::Emergency as u8 == 1);

@@ -1,12 +1,12 @@
-//! Devices, ready to be put on a segment.
+//! Devices, ready to be added to a segment.
 //!
-//! - [`terminal`]: Beckhoff's EK1100, EK1914, EL2828, EL2889 and EL3004, as real ones describe themselves.
+//! - [`terminal`]: Beckhoff's EK1100, EK1914, EL2828, EL2889 and EL3004, with the descriptions of real ones.
 //! - [`drive`]: a CiA 402 drive on a motor with friction, load and an encoder.
 //! - [`sensor`]: inertial measurement units, force and torque sensors, with noise.
-//! - [`stamp`]: a device that tells when events were and when commands took effect, to measure latencies.
+//! - [`stamp`]: a device that reports the times of events and commands, to measure latencies.
 //!
-//! A [`Description`](crate::description::Description) says what a device is, from which its SII and its objects are made; a [`Behaviour`]
-//! what it does; [`Device`] puts both behind a controller.
+//! A [`Description`](crate::description::Description) gives a device's SII and objects; a [`Behaviour`] gives its
+//! function; [`Device`] puts both behind a controller.
 
 mod device;
 pub mod drive;

@@ -1,4 +1,4 @@
-//! Noise that is the same again for the same seed.
+//! Noise that a seed makes repeatable.
 
 /// A generator of noise: xorshift64*, by Vigna, "An experimental exploration of Marsaglia's xorshift
 /// generators, scrambled" (2016). Good enough for sensors, not for secrets.
@@ -6,7 +6,7 @@
 pub struct Noise(u64);
 
 impl Noise {
-    /// From a seed; any will do.
+    /// Creates a generator from any seed.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         // Zero would stay zero; and seeds that differ by one bit should differ everywhere.
@@ -20,13 +20,13 @@ impl Noise {
         self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
     }
 
-    /// Even between 0 and 1.
+    /// Uniform between 0 and 1.
     pub fn even(&mut self) -> f64 {
         (self.next() >> 11) as f64 / (1_u64 << 53) as f64
     }
 
-    /// Normal of mean 0 and standard deviation 1, nearly: the sum of twelve even ones, less six. It
-    /// never leaves -6 to 6.
+    /// Nearly normal, with mean 0 and standard deviation 1: the sum of twelve uniform numbers, less six. It stays
+    /// within -6 to 6.
     pub fn normal(&mut self) -> f64 {
         (0..12).map(|_| self.even()).sum::<f64>() - 6.0
     }

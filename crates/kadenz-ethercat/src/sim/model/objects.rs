@@ -7,7 +7,7 @@ use crate::wire::coe::{Access, DataType};
 use crate::wire::sii::{Direction, coe_details};
 
 impl Description {
-    /// The object dictionary. Devices without CoE have one, too, which nobody may ask.
+    /// The object dictionary. Devices without CoE have one, too, which no MainDevice can read.
     #[must_use]
     pub fn dictionary(&self) -> Dictionary {
         let standard = Coe::default();
@@ -36,7 +36,7 @@ impl Description {
         dictionary
     }
 
-    /// Objects that PDOs name and nobody described.
+    /// Objects that PDOs name and the description lacks.
     fn named_by_pdos(&self, known: &Dictionary) -> Vec<Object> {
         let mut entries: Vec<(&PdoEntry, Access)> = Vec::new();
         for pdo in &self.pdos {
@@ -125,7 +125,7 @@ fn mapping(pdo: &Pdo) -> Object {
     object
 }
 
-/// Object 0x1C32 or 0x1C33: how process data is synchronised.
+/// Object 0x1C32 or 0x1C33: the synchronisation of process data.
 fn synchronization(sync_manager: u8, direction: Direction) -> Object {
     let index = 0x1C30 + u16::from(sync_manager);
     let name = match direction {

@@ -1,4 +1,4 @@
-//! What Kadenz's own devices have in common.
+//! Common properties of Kadenz's own devices.
 
 use crate::description::{Coe, Description, Hardware, Object};
 use crate::wire::sii::Identity;
@@ -8,7 +8,7 @@ pub const VENDOR: u32 = 0x4B41_445A;
 /// Bytes of its SII memory: 32 KiBit.
 const SII_KIBIT: u16 = 32;
 
-/// What a device is; a `kind` of device is in the group of all of it.
+/// The description of a device; `kind` is also its group.
 pub(super) fn describe(
     (product, order): (u32, &str),
     (name, serial): (&str, u32),
@@ -28,7 +28,7 @@ pub(super) fn describe(
     description
 }
 
-/// Its objects, with the profile that it follows, 0 for none.
+/// Its CoE settings, with the profile that it follows, 0 for none.
 pub(super) fn coe(device_type: u32, objects: Vec<Object>) -> Coe {
     Coe {
         device_type,

@@ -1,4 +1,4 @@
-//! Sensors of a robot, whose values move and are noisy.
+//! Sensors of a robot, with moving and noisy values.
 
 use std::f64::consts::TAU;
 
@@ -14,7 +14,7 @@ pub const IMU: u32 = 0x0501_0001;
 /// Product code of the force and torque sensor.
 pub(crate) const FORCE: u32 = 0x0502_0001;
 
-/// What moves a sensor: each channel swings about a mean, and noise is added.
+/// The signal of a sensor's channel: it swings about a mean, with noise.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Channel {
     /// Its mean, in the channel's unit.
@@ -25,13 +25,13 @@ pub struct Channel {
     pub noise: f64,
 }
 
-/// Six channels, a counter of samples, and the device's system time when the sample was taken, in ns,
-/// its lower four bytes. So a reader can tell how old a value is.
+/// Six channels, a counter of samples, and the lower four bytes of the device's system time of the sample, in ns, so
+/// that a reader can compute the age of a value.
 #[derive(Debug)]
 pub struct SixAxes {
     /// The channels in their order.
     pub channels: [Channel; 6],
-    /// How often the robot swings, in Hz.
+    /// Frequency of the robot's swing, in Hz.
     pub frequency: f64,
     noise: Noise,
     samples: u32,
@@ -132,8 +132,8 @@ pub fn imu(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
     Device::new(description, SixAxes::new(moves, seed))
 }
 
-/// A force and torque sensor: forces in 0.1 N, then torques in 0.01 N m, each x, y, z. It carries half a
-/// robot, more and less by turns.
+/// A force and torque sensor: forces in 0.1 N, then torques in 0.01 N m, each x, y, z. It carries half a robot, with
+/// a varying load.
 #[must_use]
 pub fn force(name: &str, serial: u32, seed: u64) -> Device<SixAxes> {
     let channels = [

@@ -1,12 +1,11 @@
-//! A device that stamps: it tells when something happened outside, and when a command took effect.
+//! A device that reports when events happened outside, and when a command took effect.
 //!
-//! Events happen at times of chance, whether anybody looks or not, as when a foot meets the ground. The
-//! device's microcontroller looks once a cycle: it is woken by the outputs or by SYNC0, works for a while,
-//! and then acts on the newest outputs and samples at one moment, as Yoon's devices do. What it tells
-//! is how many events there were, when the last one was, which command stands and since when; all in the
-//! device's system time, as Beckhoff's EL1252 and EL2252 do with distributed clocks. What
-//! [`control::latency`](crate::control::latency) computes of it holds on any segment that has such a
-//! device.
+//! Events happen at random times, independent of the bus, as when a foot meets the ground. The device's
+//! microcontroller samples once a cycle: the outputs or SYNC0 wake it, it works for a while, and then acts on the
+//! newest outputs and samples at one moment, as Yoon's devices do. It reports the number of events, the time of the
+//! last one, the current command and since when it holds; all in the device's system time, as Beckhoff's EL1252 and
+//! EL2252 do with distributed clocks. The results of [`control::latency`](crate::control::latency) hold on any
+//! segment with such a device.
 
 use super::{Behaviour, Device, Moment, own};
 use crate::description::{Pdo, PdoEntry};
@@ -23,16 +22,16 @@ pub const INPUTS: usize = 20;
 /// Bytes of its outputs.
 pub const OUTPUTS: usize = 2;
 
-/// How it behaves. Times in ns.
+/// The device's settings. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StampSettings {
-    /// What its microcontroller works from being woken until it acts and samples.
+    /// How long its microcontroller works from being woken until it acts and samples.
     pub work_ns: u64,
     /// The shortest time from one event to the next.
     pub least_gap_ns: u64,
-    /// What chance adds to that at most.
+    /// The largest random addition to it.
     pub more_gap_ns: u64,
-    /// Seed of chance.
+    /// Seed of everything random.
     pub seed: u64,
 }
 
@@ -48,21 +47,21 @@ impl Default for StampSettings {
     }
 }
 
-/// What it puts out each cycle.
+/// The device's inputs of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StampOutput {
-    /// Events so far; comes round.
+    /// Events so far; wraps around.
     pub events: u16,
     /// System time of the last one, ns.
     pub event_ns: u64,
-    /// The command that stands.
+    /// The current command.
     pub command: u16,
-    /// System time from which it stands, ns.
+    /// System time since which it holds, ns.
     pub command_ns: u64,
 }
 
 impl StampOutput {
-    /// Of the device's inputs; `None` for fewer than [`INPUTS`] bytes.
+    /// Reads the device's inputs; `None` for fewer than [`INPUTS`] bytes.
     #[must_use]
     pub fn read(inputs: &[u8]) -> Option<Self> {
         let (events, rest) = inputs.split_first_chunk()?;
@@ -77,7 +76,7 @@ impl StampOutput {
     }
 }
 
-/// Events, and a command.
+/// The behaviour of the device: events, and a command.
 #[derive(Debug)]
 pub struct Stamp {
     settings: StampSettings,
@@ -89,7 +88,7 @@ pub struct Stamp {
     slots: Option<StampSlots>,
 }
 
-/// Where the objects of its PDOs lie in the dictionary.
+/// The places of its PDOs' objects in the dictionary.
 #[derive(Debug, Clone, Copy)]
 struct StampSlots {
     /// Events, time, command, time.
@@ -110,7 +109,7 @@ impl Stamp {
         }
     }
 
-    /// What has happened outside until now.
+    /// Advances the events outside to `now`.
     fn look(&mut self, now: Time) {
         while self.next <= now {
             self.event = self.next;

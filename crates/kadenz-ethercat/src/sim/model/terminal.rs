@@ -1,5 +1,5 @@
-//! Beckhoff's terminals, as real ones describe themselves: identities, SII images and objects are those
-//! of devices that others have read and recorded (`conformance/ethercat`).
+//! Beckhoff's terminals, with the descriptions of real ones: identities, SII images and objects are those of recorded
+//! devices (`conformance/ethercat`).
 
 use super::{Device, Idle};
 use crate::description::{Coe, Description, Pdo, PdoEntry};
@@ -33,10 +33,10 @@ const COUPLER: [PortKind; 4] = [
     PortKind::Cable,
     PortKind::Absent,
 ];
-/// How firmware is wired, by SPI, with neither SYNC nor latch. Nobody read these words; the recorded devices
-/// show that there is firmware (an acknowledgement is not copied into the status), and no clock.
+/// The process data interface of firmware: SPI, without SYNC or latch. The recordings lack these words; they show
+/// that there is firmware (an acknowledgement is not copied into the status), and no clock.
 const FIRMWARE: [u16; 4] = [0x0005, 0, 0, 0];
-/// SII category of how PDOs are synchronised; what Beckhoff's outputs write there.
+/// SII category of the synchronisation of PDOs, as Beckhoff's output terminals have it.
 const SYNC_UNITS: u16 = 43;
 
 fn identity(product: u32, revision: u32) -> Identity {
@@ -69,7 +69,7 @@ fn manager(
     }
 }
 
-/// EK1100: a coupler without process data, which gives 2 A to the terminals behind it.
+/// EK1100: a coupler without process data, which supplies 2 A to the terminals behind it.
 #[must_use]
 pub fn ek1100() -> Device<Idle> {
     let mut it = Description::new(
@@ -87,7 +87,7 @@ pub fn ek1100() -> Device<Idle> {
     Device::new(it, Idle)
 }
 
-/// A terminal of digital outputs: `channels`, eight a SyncManager.
+/// A terminal of digital outputs: `channels`, eight per SyncManager.
 fn digital_outputs(mut it: Description, channels: u16) -> Device<Idle> {
     it.fixed.pdi = [0x0104, 0, 0, 0x00FF];
     it.general.reserved = 0x0C;
@@ -134,7 +134,7 @@ pub fn el2828() -> Device<Idle> {
     );
     texts(&mut it, "DigOut", "Digitale Ausgangsklemmen (EL2xxx)");
     it.general.ebus_milliamperes = 110;
-    // What is printed on the recorded device, 36 words: a master reads its first two.
+    // The label of the recorded device, 36 words: MainDevices read its first two.
     let mut label = b"1P079107SBTN000geh6c1KEL2828".to_vec();
     label.resize(52, b' ');
     label.extend_from_slice(b"Q1    2P392100040017");
@@ -191,8 +191,8 @@ fn restore_parameters() -> crate::description::Object {
     crate::description::Object::variable(0xF008, "Code word", kind, access, &[0; 4])
 }
 
-/// EK1914: a coupler with standard inputs and outputs and a safety connection. Its safety is only in
-/// name: the frames of FSoE are held, not spoken.
+/// EK1914: a coupler with standard inputs and outputs and a safety connection, in its description only: the model
+/// holds the frames of FSoE, but does not implement the protocol.
 #[must_use]
 pub fn ek1914() -> Device<Idle> {
     let mut it = Description::new(
@@ -201,7 +201,7 @@ pub fn ek1914() -> Device<Idle> {
         "EK1914",
         "EK1914 EtherCAT-Koppler (Standard- und Safety-E/A)",
     );
-    // The texts that nobody read are guessed; number and length are the real ones.
+    // The recordings lack these texts, which are guesses; number and length are the real ones.
     texts(&mut it, "System", "Safety");
     "EK".clone_into(&mut it.image);
     it.strings = (5, 0x2C);
@@ -312,7 +312,7 @@ pub fn el3004() -> Device<Idle> {
         "EL3004",
         "EL3004 4K. Ana. Eingang +/-10V",
     );
-    // The texts that nobody read are guessed; number and length are the real ones.
+    // The recordings lack these texts, which are guesses; number and length are the real ones.
     texts(&mut it, "AnaIn", "Analoge Eingangsklemmen (EL3xxx)");
     it.strings = (21, 0xC3);
     it.fixed.pdi = FIRMWARE;

@@ -22,7 +22,7 @@ fn bytes(hexadecimal: &str) -> Vec<u8> {
         .collect()
 }
 
-/// Words of the SII that a MainDevice read from a real one.
+/// Words of the SII that a MainDevice read from a real device.
 fn words(name: &str) -> Vec<(usize, Vec<u8>)> {
     let text = String::from_utf8(golden(&format!("words/{name}.txt"))).unwrap();
     let lines = text.lines().filter(|it| !it.starts_with('#'));
@@ -49,7 +49,7 @@ fn masters_read_of_a_model_what_they_read_of_a_real_device() {
     for (name, device) in models {
         let sii = device.model().unwrap().sii;
         for (start, expected) in words(name) {
-            // What stands behind the last category that was read, on the way to the end, differs.
+            // The bytes behind the last category that was read differ.
             let got = &sii[start..start + expected.len()];
             assert_eq!(got, expected, "{name} at byte {start:#x}");
         }
@@ -64,7 +64,7 @@ fn whole_images_equal_those_of_real_devices() {
         ("el2889", el2889()),
     ] {
         let mut expected = golden(&format!("sii/{name}.bin"));
-        // Words 0x20 to 0x24 are of one device's making.
+        // Words 0x20 to 0x24 are specific to one device.
         expected[0x40..0x4A].fill(0);
         let sii = device.model().unwrap().sii;
         assert!(Image::of(&sii).unwrap().checksum_holds());
@@ -73,8 +73,8 @@ fn whole_images_equal_those_of_real_devices() {
     }
 }
 
-/// Plays what was said to a real device to a model; gives where the answers differ. Bytes that carry
-/// nothing do not count: the real EL3004 leaves in the answer to a download what was downloaded.
+/// Replays an exchange with a real device to a model; returns the differing answers. Bytes without meaning do not
+/// count: the answer of the real EL3004 to a download still holds the downloaded bytes.
 fn replay(device: Device<Idle>, exchange: &str) -> Vec<String> {
     let mut bench = Bench::new(device);
     bench.to(State::PreOp).unwrap();

@@ -1,4 +1,4 @@
-//! The wire of a virtual segment, with everything that is plugged into it.
+//! The wire of a virtual segment, with all devices and cables.
 
 mod passage;
 mod route;
@@ -21,45 +21,45 @@ use passage::Passage;
 use route::{Exit, Index, Route};
 use topology::Cabling;
 
-/// What a byte takes at 100 Mbit/s, in ns.
+/// The time of a byte at 100 Mbit/s, in ns.
 const BYTE_NS: u64 = 80;
 /// Bytes around a frame: preamble, check sequence, gap.
 const AROUND: usize = 24;
 
-/// What became of a frame.
+/// The result of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Passed {
-    /// It is back.
+    /// The frame is back.
     Returned {
         /// At this port of the MainDevice.
         side: Side,
-        /// When its last bit came.
+        /// The time of its last bit.
         at: Time,
-        /// For how long of its way faults held it up, in ns.
+        /// How long faults delayed it, in ns.
         held_ns: u64,
-        /// Bytes of it that came.
+        /// Its received bytes.
         length: usize,
-        /// When it came once more.
+        /// The time of its second arrival.
         again: Option<Time>,
     },
-    /// It is not.
+    /// The frame does not come back.
     Lost(Loss),
 }
 
 /// Why a frame does not come back.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Loss {
-    /// Nobody is connected to the MainDevice's port.
+    /// No cable is at the MainDevice's port.
     NoLink,
-    /// It left by a port that is held open with nobody behind.
+    /// The frame left by an open port with nothing behind it.
     Nowhere,
-    /// It would go round for ever, and was destroyed.
+    /// The frame would circulate for ever, and was destroyed.
     Circulated,
-    /// It is no EtherCAT frame, and the first device lets nothing else pass.
+    /// The frame is not EtherCAT, and the first device lets nothing else pass.
     Foreign,
-    /// By a fault: it got lost.
+    /// A fault lost it.
     Fault,
-    /// By a fault: its check sequence is wrong.
+    /// A fault made its check sequence wrong.
     Corrupted,
 }
 
@@ -71,7 +71,7 @@ pub struct Counts {
     pub frames: u64,
     /// Frames that came back, each once.
     pub returned: u64,
-    /// Frames that did not.
+    /// Frames that did not come back.
     pub lost: u64,
     /// Faults of frames that struck.
     pub frame_faults: u64,
@@ -79,10 +79,10 @@ pub struct Counts {
     pub wire_faults: u64,
 }
 
-/// SubDevices, cables between them, and what goes wrong.
+/// SubDevices, cables between them, and faults.
 ///
-/// Passing a frame allocates nothing, after the first; adding devices and cables, and faults that change
-/// what is plugged into what, do.
+/// Passing a frame allocates nothing, after the first; adding devices and cables allocates, and so do faults that
+/// change the topology.
 ///
 /// ```
 /// use kadenz_ethercat::sim::{Model, Passed, Passive, Segment, Time};
@@ -112,14 +112,14 @@ pub struct Segment {
     cabling: Cabling,
     routes: [Option<Route>; 2],
     index: Index,
-    /// Which route the index is of.
+    /// The side of the route that the index belongs to.
     indexed: Side,
     plan: FaultPlan,
-    /// Faults of frames that strike the next one by command.
+    /// Commanded faults of frames, which strike the next one.
     commanded: Vec<FrameFault>,
-    /// Those that strike the present one.
+    /// The faults that strike the present frame.
     struck: Vec<FrameFault>,
-    /// What ends by itself: cables that heal, devices that get power.
+    /// Ends of faults: cables that heal, devices that get power.
     ends: Vec<(Time, WireFault)>,
     random: Random,
     times: Vec<Time>,
@@ -129,7 +129,7 @@ pub struct Segment {
 }
 
 impl Segment {
-    /// An empty segment. The seed governs jitter and faults by chance.
+    /// Creates an empty segment. The seed determines jitter and random faults.
     #[must_use]
     pub fn new(seed: u64) -> Self {
         Self {
@@ -164,7 +164,7 @@ impl Segment {
         Ok(segment)
     }
 
-    /// Adds a device, which gets power at once. It is plugged into nothing.
+    /// Adds a device, which gets power at once. It has no cable.
     ///
     /// # Errors
     /// [`CableError::Full`].
@@ -183,7 +183,7 @@ impl Segment {
         self.cabling.lay(a, b, cable)
     }
 
-    /// What is plugged into what has changed.
+    /// Handles a change of the topology.
     fn replug(&mut self) {
         self.routes = [None, None];
         self.index.spoil();
@@ -195,7 +195,7 @@ impl Segment {
         self.cabling.nodes.len()
     }
 
-    /// Whether there is none.
+    /// Whether there are no devices.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.cabling.nodes.is_empty()
@@ -208,7 +208,7 @@ impl Segment {
         Some(&node.controller)
     }
 
-    /// A device, to meddle with.
+    /// A device, to be changed.
     pub fn device_mut(&mut self, id: DeviceId) -> Option<&mut SubDeviceController> {
         let node = self.cabling.nodes.get_mut(usize::from(id.0))?;
         Some(&mut node.controller)
@@ -239,8 +239,8 @@ impl Segment {
         route.order.iter().map(|it| DeviceId(it.0)).collect()
     }
 
-    /// What a frame from that side takes to each device's processing unit, in ns and without jitter, in
-    /// the order of positions: the truth that a MainDevice's measurement of delays is held against.
+    /// The delay of a frame from that side to each device's processing unit, in ns and without jitter, in the order
+    /// of positions: the true values, to compare with a MainDevice's measurement.
     pub fn delays(&mut self, side: Side) -> Vec<(DeviceId, u64)> {
         self.ensure_routes();
         let cables = &self.cabling.cables;
@@ -261,25 +261,24 @@ impl Segment {
             .collect()
     }
 
-    /// The faults that are planned.
+    /// The planned faults.
     pub fn faults(&mut self) -> &mut FaultPlan {
         &mut self.plan
     }
 
-    /// What happened to frames.
+    /// The counters of frames.
     #[must_use]
     pub fn counts(&self) -> Counts {
         self.counts
     }
 
-    /// The latest time that the segment knows.
+    /// The latest time of the segment.
     #[must_use]
     pub fn now(&self) -> Time {
         self.now
     }
 
-    /// When something happens of its own next: call [`advance`](Self::advance) then, where no frame comes
-    /// before.
+    /// When the next event of its own is due: call [`advance`](Self::advance) then, unless a frame comes before.
     #[must_use]
     pub fn due(&self) -> Time {
         let nodes = self.cabling.nodes.iter().filter(|it| it.powered);
@@ -292,7 +291,7 @@ impl Segment {
             .min(self.plan.due())
     }
 
-    /// Lets happen what is due until `now`.
+    /// Handles the events that are due until `now`.
     pub fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
         self.strike_by_time();
@@ -327,12 +326,12 @@ impl Segment {
         self.pass_from(Side::Primary, frame, now)
     }
 
-    /// Passes a frame, from its Ethernet header on: it is changed in place, and devices do what it asks.
-    /// `now` is when its first bit is sent.
+    /// Passes a frame, from its Ethernet header on: the devices execute it and change it in place. `now` is when its
+    /// first bit is sent.
     ///
     /// # Real-time safety
-    /// Allocates nothing as long as nothing is plugged otherwise; takes some microseconds for a hundred
-    /// devices, and what their applications take.
+    /// Allocates nothing as long as the topology stays; takes some microseconds for a hundred devices, and the time
+    /// of their applications.
     pub fn pass_from(&mut self, side: Side, frame: &mut [u8], now: Time) -> Passed {
         self.now = self.now.max(now);
         self.strike_by_time();
@@ -362,7 +361,7 @@ impl Segment {
         passed
     }
 
-    /// When the frame comes to each step of its way, and back to the MainDevice.
+    /// Computes when the frame reaches each step of its way, and the MainDevice again.
     fn stamp(&mut self, route: &Route) -> Time {
         let mut at = self.now;
         let cables = &self.cabling.cables;
@@ -410,7 +409,7 @@ impl Segment {
         self.spoil_returned(frame, side, back)
     }
 
-    /// A frame that no device lets pass.
+    /// Why no device handles the frame; `None` where a device does.
     fn turned_away(&self, route: &Route, frame: &[u8]) -> Option<Loss> {
         if route.exit == Exit::NoLink {
             return Some(Loss::NoLink);
@@ -425,7 +424,7 @@ impl Segment {
         (foreign && strict).then_some(Loss::Foreign)
     }
 
-    /// Lets the devices do what the frame asks.
+    /// Lets the devices execute the frame.
     fn process(&mut self, route: &Route, frame: &mut [u8], limit: usize) {
         let steps = match route.order.get(limit) {
             Some((_, step)) => usize::from(*step),
@@ -480,7 +479,7 @@ impl Segment {
         }
     }
 
-    /// The first device's processing unit marks the frame, unless it is told to let all pass.
+    /// Marks the frame as the first device's processing unit does, unless its settings let all frames pass.
     fn mark_returned(&self, route: &Route, frame: &mut [u8], limit: usize) {
         let strict = route.order[..limit].iter().any(|(device, _)| {
             let control = self.cabling.nodes[usize::from(*device)]

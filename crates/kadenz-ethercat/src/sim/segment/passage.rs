@@ -1,7 +1,7 @@
 //! A frame on its way through the devices.
 //!
-//! A datagram passes all devices before the next one does. In hardware they overlap; each device sees
-//! them in the same order either way.
+//! A datagram passes all devices before the next one does. In hardware they overlap; each device sees them in the
+//! same order either way.
 
 use super::route::{Index, Owner, Route};
 use super::topology::Node;
@@ -13,17 +13,17 @@ pub(super) struct Passage<'a> {
     pub(super) nodes: &'a mut [Node],
     pub(super) route: &'a Route,
     pub(super) index: &'a mut Index,
-    /// When the frame comes to each step of the route.
+    /// When the frame reaches each step of the route.
     pub(super) times: &'a [Time],
     /// How many devices of the route's order see the frame.
     pub(super) limit: usize,
     /// How many steps of the route it makes.
     pub(super) steps: usize,
-    /// Devices that have something to do when it has passed.
+    /// Devices with work to do when the frame has passed.
     pub(super) touched: &'a mut Vec<u16>,
-    /// A port is governed otherwise.
+    /// The settings of a port changed.
     pub(super) ports_changed: bool,
-    /// Some device has events to tell.
+    /// Some device has events to report.
     pub(super) events: bool,
 }
 
@@ -85,7 +85,7 @@ impl Passage<'_> {
         counted
     }
 
-    /// All in their order, by the same role.
+    /// All devices in their order, in the same role.
     fn all(&mut self, command: Command, address: DatagramAddress, data: &mut [u8]) -> u16 {
         (0..self.limit).fold(0, |counted: u16, place| {
             counted.wrapping_add(self.one(place, command, Role::OneOfMany, address, data))
@@ -176,7 +176,7 @@ impl Passage<'_> {
         counted
     }
 
-    /// When the frame comes to the device: to its ports only where that is kept.
+    /// When the frame reaches the device; at its ports only where the device latches that.
     fn arrival(&self, device: u16, step: usize, latches: bool) -> Arrival {
         let mut arrival = Arrival {
             unit: self.times[step],

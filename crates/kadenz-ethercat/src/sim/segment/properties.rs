@@ -5,7 +5,7 @@ use crate::wire::{Command, DatagramAddress, FrameWriter};
 use proptest::prelude::*;
 
 proptest! {
-    /// A segment is its devices one after the other, however it finds them.
+    /// A segment behaves like its devices one after the other, however it finds them.
     #[test]
     fn shortcuts_change_nothing(
         frames in prop::collection::vec(
@@ -26,7 +26,7 @@ proptest! {
             let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
             for (command, device, register, data) in datagrams {
                 let command = Command::from_number(*command % 15).unwrap();
-                // Ports with their event, and resets, are the segment's own.
+                // The segment itself handles ports with their event, and resets.
                 let of_ports = (0x40..0x120).contains(register) || (0x1D0..0x210).contains(register);
                 let register = if of_ports { 0x10 } else { *register };
                 let data = &data[..data.len().min(if register < 0x40 { 8 } else { 40 })];
@@ -56,8 +56,8 @@ proptest! {
 }
 
 proptest! {
-    /// Bytes of anybody, with registers that set something going, and long times in between: nothing
-    /// panics, and every frame is back or lost.
+    /// Arbitrary bytes, with registers that have effects, and long times in between: nothing panics, and every frame
+    /// is back or lost.
     #[test]
     fn hostile_frames_are_survived(
         frames in prop::collection::vec(

@@ -1,27 +1,27 @@
 //! The way of a frame through the segment.
 //!
-//! Inside a device a frame goes from port 0 through the processing unit to ports 3, 1 and 2, and back to
-//! 0; a port whose loop is closed sends it on at once. Whoever comes in by another port joins there. One
-//! that finds port 0 closed is processed then, and marked: it goes round a ring that has lost its
-//! MainDevice, and is destroyed the second time.
+//! Inside a device a frame goes from port 0 through the processing unit to ports 3, 1 and 2, and back to 0; a port
+//! whose loop is closed sends it on at once. A frame that enters by another port joins there. If it then finds port 0
+//! closed, it passes the processing unit, which marks it: it circulates in a ring that has lost its MainDevice, and
+//! is destroyed the second time.
 
 use super::topology::{Cabling, End, Node};
 use crate::port::Side;
 use crate::sim::DeviceId;
 use crate::wire::PortStatus;
 
-/// The port behind each in the order of a frame.
+/// The port that follows each on a frame's way.
 const NEXT: [u8; 4] = [3, 2, 0, 1];
 
-/// One step of a route: a frame comes into a device.
+/// One step of a route: a frame enters a device.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct RouteStep {
     pub(super) device: u16,
     pub(super) port: u8,
     pub(super) cable: u16,
-    /// It passes the processing unit before it leaves.
+    /// Whether it passes the processing unit before it leaves.
     pub(super) processed: bool,
-    /// It does so because port 0 is closed.
+    /// Whether it does so because port 0 is closed.
     pub(super) circulates: bool,
 }
 
@@ -30,11 +30,11 @@ pub(super) struct RouteStep {
 pub(super) enum Exit {
     /// At the MainDevice, over a cable.
     Main(Side, u16),
-    /// Out of a port that nobody is behind, or into one that is closed.
+    /// Out of a port with nothing behind it, or into a closed one.
     Nowhere,
-    /// Nobody is connected to the MainDevice's port.
+    /// No cable is at the MainDevice's port.
     NoLink,
-    /// Round and round.
+    /// In a circle.
     Circle,
 }
 
@@ -42,9 +42,9 @@ pub(super) enum Exit {
 #[derive(Debug)]
 pub(super) struct Route {
     pub(super) steps: Vec<RouteStep>,
-    /// Devices in the order in which they process, by their step.
+    /// Devices in the order in which they process the frame, with their steps.
     pub(super) order: Vec<(u16, u16)>,
-    /// At which place of the order a device stands; `u16::MAX` for none.
+    /// The place of each device in that order; `u16::MAX` for none.
     pub(super) places: Vec<u16>,
     pub(super) exit: Exit,
 }
@@ -92,7 +92,7 @@ impl Route {
         Exit::Circle
     }
 
-    /// Comes in by an open port, and finds the one by which it leaves.
+    /// Enters by an open port; returns the port by which the frame leaves.
     fn enter(&mut self, cabling: &Cabling, device: usize, port: u8, cable: usize) -> u8 {
         let mut step = RouteStep {
             device: device as u16,
@@ -114,14 +114,14 @@ impl Route {
     }
 }
 
-// Which device a datagram is for, without asking all.
+// An index of devices by address, to find the addressed one without a search.
 
-/// Who has an address.
+/// The owner of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
     Nobody,
     Device(u16),
-    /// More than one: all are asked.
+    /// More than one device: each is checked.
     Several,
 }
 
@@ -133,9 +133,9 @@ const SEVERAL: u16 = u16::MAX - 1;
 pub(super) struct Index {
     /// By station address and alias.
     by_address: Box<[u16]>,
-    /// Addresses that are in it.
+    /// Addresses in the index.
     known: Vec<u16>,
-    /// Places of a route whose devices have FMMUs, with the logical bytes among which theirs are.
+    /// Places of a route whose devices have FMMUs, each with its range of logical bytes.
     logical: Vec<(u64, u64, u16)>,
     stale: bool,
 }
@@ -193,7 +193,7 @@ impl Index {
         self.logical.len()
     }
 
-    /// The place of the one of that number, where it may have part of a range of logical bytes.
+    /// The place of such a device, where its range meets a range of logical bytes.
     pub(super) fn meets(&self, number: usize, start: u64, end: u64) -> Option<usize> {
         let (first, behind, place) = self.logical[number];
         (first < end && behind > start).then_some(usize::from(place))

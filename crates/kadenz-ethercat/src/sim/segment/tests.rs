@@ -57,7 +57,7 @@ impl Sender {
         (frame, passed)
     }
 
-    /// Data and working counter that came back.
+    /// Data and working counter on return.
     fn send(&mut self, command: Command, address: DatagramAddress, data: &[u8]) -> (Vec<u8>, u16) {
         let (frame, passed) = self.frame(command, address, data);
         assert!(matches!(passed, Passed::Returned { .. }), "{passed:?}");
@@ -225,7 +225,7 @@ fn a_ring_goes_on_with_a_cut_cable_by_both_sides() {
     };
     assert_eq!(side, Side::Redundant);
     sender.side = Side::Redundant;
-    assert_eq!(sender.count(), 0, "the other way round nobody processes");
+    assert_eq!(sender.count(), 0, "the other way round no device processes");
 
     let cut = Fault::Wire(WireFault::Cut(cables[2]));
     sender.segment.inflict(cut, sender.now);
@@ -301,7 +301,7 @@ fn a_corrupted_frame_is_counted_where_it_broke_and_behind() {
 }
 
 #[test]
-fn late_double_short_and_miscounted_frames_are_told() {
+fn late_double_short_and_miscounted_frames_are_reported() {
     let mut sender = Sender::new(line(2));
     let (_, plain) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let Passed::Returned { at: plain, .. } = plain else {

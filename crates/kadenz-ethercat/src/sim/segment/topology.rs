@@ -1,11 +1,11 @@
-//! What is plugged into what.
+//! The topology of a segment.
 
 use crate::description::PortKind;
 use crate::port::Side;
 use crate::sim::{CableId, DeviceId, SubDeviceController};
 use crate::wire::{LoopControl, PortStatus};
 
-/// Where a cable ends.
+/// An end of a cable.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum End {
     /// At the MainDevice.
@@ -19,12 +19,12 @@ pub enum End {
 pub struct Cable {
     /// From a frame's first bit at one port to its first bit at the other, each way, in ns.
     pub delay_ns: u64,
-    /// At most so much is added to it by chance, evenly, in ns.
+    /// The largest random addition to it, uniform, in ns.
     pub jitter_ns: u64,
 }
 
 impl Default for Cable {
-    /// What a hop takes with an ET1100 and a metre or two of cable.
+    /// The delay of an ET1100 with a metre or two of cable.
     fn default() -> Self {
         Self {
             delay_ns: 600,
@@ -42,10 +42,10 @@ pub enum CableError {
     /// No such port.
     #[error("device {0} has no port {1}")]
     NoPort(u16, u8),
-    /// Something is plugged in already.
+    /// The port is taken.
     #[error("{0:?} is taken; a port takes one cable")]
     Taken(End),
-    /// Both ends are one.
+    /// Both ends are the same.
     #[error("{0:?} cannot be plugged into itself")]
     Same(End),
     /// Too many devices or cables.
@@ -61,7 +61,7 @@ pub const MAX_DEVICES: usize = 1_024;
 pub(super) struct Node {
     pub(super) controller: SubDeviceController,
     pub(super) powered: bool,
-    /// A frame that passes has left it something to do.
+    /// Whether a passing frame left it work to do.
     pub(super) touched: bool,
     /// The cable at each port.
     pub(super) ports: [Option<usize>; 4],
@@ -85,7 +85,7 @@ impl Laid {
     }
 }
 
-/// The devices of a segment, and what is plugged into what.
+/// The devices of a segment, and the cables between them.
 #[derive(Debug, Default)]
 pub(super) struct Cabling {
     pub(super) nodes: Vec<Node>,
@@ -153,7 +153,7 @@ impl Cabling {
         }
     }
 
-    /// Whether a port sees somebody at the other end.
+    /// Whether a port has a link to another device or the MainDevice.
     fn link(&self, device: usize, port: u8) -> bool {
         let node = &self.nodes[device];
         node.powered
@@ -164,7 +164,7 @@ impl Cabling {
             })
     }
 
-    /// What frames do at a port.
+    /// The status of a port.
     pub(super) fn port(&self, device: usize, port: u8) -> PortStatus {
         let link = self.link(device, port);
         let open = match self.nodes[device].controller.dl_control().port(port) {
@@ -179,7 +179,7 @@ impl Cabling {
         }
     }
 
-    /// Where a frame comes to that leaves by an end, and over which cable; `None` where it is lost.
+    /// Where a frame arrives that leaves by an end, and over which cable; `None` where it is lost.
     pub(super) fn follow(&self, from: End) -> Option<(End, usize)> {
         let cable = match from {
             End::Main(side) => self.main[side as usize],
@@ -190,7 +190,7 @@ impl Cabling {
         (laid.whole && self.alive(to)).then_some((to, cable))
     }
 
-    /// Tells the devices what is on their ports.
+    /// Sets the status of their ports in the devices.
     pub(super) fn show_ports(&mut self) {
         for device in 0..self.nodes.len() {
             for port in 0..4 {

@@ -1,4 +1,4 @@
-//! Faults at work on a segment.
+//! The effects of faults on a segment.
 
 use super::route::Route;
 use super::topology::End;
@@ -8,19 +8,19 @@ use crate::port::Side;
 use crate::sim::{CableId, DeviceId};
 use crate::wire::{Command, DatagramsMut, ETHERNET_HEADER, register};
 
-/// Most faults that end by themselves at one time.
+/// Most faults with an end that are pending at one time.
 const MAX_ENDS: usize = 4_096;
 
-/// How far a frame comes.
+/// How far a frame gets.
 pub(super) struct Reach {
     /// Devices that process it.
     pub(super) devices: usize,
-    /// Why it comes no farther.
+    /// Why it gets no farther.
     pub(super) loss: Option<Loss>,
 }
 
 impl Segment {
-    /// Lets a fault strike now: one of frames strikes the next frame.
+    /// Inflicts a fault now: a fault of frames strikes the next frame.
     pub fn inflict(&mut self, fault: Fault, now: Time) {
         self.now = self.now.max(now);
         match fault {
@@ -30,7 +30,7 @@ impl Segment {
         }
     }
 
-    /// Faults of the segment whose time has come, and those that end.
+    /// Applies the segment's faults whose time has come, and ends those that are over.
     pub(super) fn strike_by_time(&mut self) {
         while let Some(at) = self.ends.iter().position(|it| it.0 <= self.now) {
             let (_, fault) = self.ends.swap_remove(at);
@@ -44,7 +44,7 @@ impl Segment {
         }
     }
 
-    /// Collects what strikes the present frame.
+    /// Collects the faults that strike the present frame.
     pub(super) fn strike_frame(&mut self) {
         self.struck.clear();
         self.struck.append(&mut self.commanded);
@@ -97,7 +97,7 @@ impl Segment {
         }
     }
 
-    /// A cable or a device that is told anew what to do does not fall back when an earlier fault ends.
+    /// A new command to a cable or a device cancels the end of an earlier fault there.
     fn forget_end(&mut self, told: WireFault) {
         self.ends.retain(|(_, end)| match (told, end) {
             (
@@ -114,8 +114,8 @@ impl Segment {
         });
     }
 
-    /// Pulls the cable at the MainDevice's second interface out, where there is one: nobody is there. That is
-    /// no fault, and is not counted.
+    /// Unplugs the cable at the MainDevice's second interface, where there is one. That is no fault, and is not
+    /// counted.
     pub fn unplug_second(&mut self) {
         if let Some(cable) = self.cable_at(End::Main(Side::Redundant)) {
             self.set_whole(cable, false);
@@ -162,7 +162,7 @@ impl Segment {
         }
     }
 
-    /// How far a frame comes by its faults, and by how often it went round.
+    /// How far a frame gets with its faults, and how often it circulates.
     pub(super) fn reach(&self, route: &Route, frame: &mut [u8]) -> Reach {
         let all = route.order.len();
         let mut reach = Reach {
@@ -200,8 +200,8 @@ impl Segment {
         reach
     }
 
-    /// Devices behind the place where a frame was spoiled: the first counts an invalid frame, the others
-    /// an error that somebody before has found.
+    /// Counts the errors of devices behind the place of the corruption: the first counts an invalid frame, the others
+    /// a forwarded error.
     pub(super) fn count_corrupted(&mut self, route: &Route, devices: usize) {
         let behind = route.order.get(devices..).unwrap_or_default();
         for (at, (device, step)) in behind.iter().enumerate() {
@@ -215,7 +215,7 @@ impl Segment {
         }
     }
 
-    /// What goes wrong with a frame that comes back.
+    /// Applies the faults of a frame that comes back.
     pub(super) fn spoil_returned(&mut self, frame: &mut [u8], side: Side, back: Time) -> Passed {
         let mut length = frame.len();
         let mut held_ns = 0_u64;

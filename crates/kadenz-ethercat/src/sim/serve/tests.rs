@@ -22,7 +22,7 @@ impl Port for Flood {
 
     fn receive(&mut self, frame: &mut [u8]) -> Option<usize> {
         self.0 += 1;
-        assert!(self.0 < 100_000, "nobody could end it");
+        assert!(self.0 < 100_000, "the server did not return");
         frame[..60].fill(0);
         Some(60)
     }
@@ -41,7 +41,7 @@ fn a_segment_that_has_lived_goes_on_from_there() {
 }
 
 #[test]
-fn a_flood_keeps_nobody_from_ending_it() {
+fn a_flood_does_not_keep_the_caller_from_ending_it() {
     let segment = humanoid(3).build().unwrap();
     let mut server = Server::new(Flood(0), segment, Pace::AtOnce);
     for _ in 0..3 {
@@ -50,7 +50,7 @@ fn a_flood_keeps_nobody_from_ending_it() {
     assert_eq!(server.port.0 as usize, 3 * MAX_AT_ONCE);
 }
 
-/// An end of a wire, in the hands of the test.
+/// An end of a wire, operated by the test.
 #[derive(Clone, Default)]
 struct Hand(Rc<RefCell<Ends>>);
 
@@ -72,7 +72,7 @@ impl Hand {
         std::mem::take(&mut self.0.borrow_mut().went)
     }
 
-    /// How many frames have gone when it is that late.
+    /// How many frames have left at that time.
     fn gone_at(&self, now: u64, server: &mut Server<Self>) -> usize {
         self.0.borrow_mut().now = now;
         server.step().unwrap();
@@ -113,7 +113,7 @@ impl Port for Hand {
     }
 }
 
-/// Asks who is there.
+/// Counts the devices.
 fn question(source: u8) -> [u8; 60] {
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [source; 6]).unwrap();
@@ -130,7 +130,7 @@ fn counted(frame: &[u8]) -> u16 {
 
 #[test]
 fn two_segments_on_one_wire_do_not_answer_each_other_for_ever() {
-    // One address is a card's; the other bears the mark of what came back from the beginning.
+    // One address is a network card's; the other has the mark of a returned frame from the beginning.
     for source in [0x10, 0x52] {
         let hands = [Hand::default(), Hand::default()];
         let mut servers = hands.each_ref().map(|hand| {
@@ -179,7 +179,7 @@ fn a_ring_is_answered_at_its_other_end_and_at_both_where_it_is_cut() {
         answers.sort_unstable();
         answers
     };
-    // Round, and round the other way, where nobody is met from in front.
+    // Round, and the other way round, where no device processes the frame.
     assert_eq!(ask(&mut server), [(0, 0), (1, 5)]);
     let now = server.now();
     let cut = Fault::Wire(WireFault::Cut(CableId(3)));
@@ -209,7 +209,7 @@ fn long_line(pace: Pace) -> (Hand, Server<Hand>) {
     (hand, server)
 }
 
-/// Lets a fault strike that many frames, which then come.
+/// Inflicts a fault on that many frames, which then arrive.
 fn struck(hand: &Hand, server: &mut Server<Hand>, fault: FrameFault, frames: u64) {
     let first = server.segment_mut().counts().frames + 1;
     let when = When::Frames(first, first + frames);
@@ -296,7 +296,7 @@ fn the_segment_s_thread_ends_with_a_loop_that_panics() {
     let (near, far) = crate::port::pair();
     let server = Server::new(far, humanoid(1).build().unwrap(), Pace::AtOnce);
     let work = || server.serve_while(&Tuning::default(), || panic!("the loop fails"));
-    // Without that this waits for ever.
+    // Without the flag this would wait for ever.
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     assert!(ended.is_err());
     drop(near);

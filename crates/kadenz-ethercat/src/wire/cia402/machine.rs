@@ -1,20 +1,20 @@
-//! The state machine, from both sides: what a drive does with a controlword, and which controlword a
-//! controller writes to get somewhere.
+//! The state machine, from both sides: the drive's reaction to a controlword, and the controlwords by which a
+//! controller reaches a state.
 
 use super::{Controlword, DriveState};
 
-/// The drive's side.
+/// The drive's side of the state machine.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Machine {
     state: DriveState,
-    /// For the edge of the fault reset.
+    /// The last controlword, to detect the edge of the fault reset.
     before: Controlword,
 }
 
-/// What a step changed.
+/// The outcome of a step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum MachineOutcome {
-    /// Nothing.
+    /// Nothing changed.
     Same,
     /// The state, from one to another.
     Changed(DriveState, DriveState),
@@ -24,14 +24,14 @@ impl Default for Machine {
     fn default() -> Self {
         Self {
             state: DriveState::SwitchOnDisabled,
-            // A reset bit that stands since before is no edge.
+            // A reset bit that was set from the beginning is no edge.
             before: Controlword(0xFFFF),
         }
     }
 }
 
 impl Machine {
-    /// The state that stands.
+    /// The current state.
     #[must_use]
     pub const fn state(&self) -> DriveState {
         self.state
@@ -46,8 +46,8 @@ impl Machine {
         }
     }
 
-    /// Takes a controlword (the transitions of IEC 61800-7-201, figure 24). `stays_in_quick_stop` is
-    /// what object 0x605A says: from 5 on the drive waits there, and may be enabled again.
+    /// Takes a controlword (the transitions of IEC 61800-7-201, figure 24). `stays_in_quick_stop` comes from object
+    /// 0x605A: from 5 on the drive stays in quick stop, and may be enabled again.
     pub fn control(&mut self, word: Controlword, stays_in_quick_stop: bool) -> MachineOutcome {
         use DriveState as S;
         let reset = word.has(0x80) && !self.before.has(0x80);
@@ -55,7 +55,7 @@ impl Machine {
         let next = match (self.state, word.0 & 0x0F) {
             (S::Fault, _) if reset => S::SwitchOnDisabled,
             (S::Fault | S::FaultReactionActive | S::NotReadyToSwitchOn, _) => self.state,
-            // Disable voltage, whatever the rest.
+            // Disable voltage, whatever the other bits are.
             (_, bits) if bits & 0x2 == 0 => S::SwitchOnDisabled,
             // Quick stop.
             (S::OperationEnabled | S::QuickStopActive, bits) if bits & 0x4 == 0 => {
@@ -74,7 +74,7 @@ impl Machine {
         self.go(next)
     }
 
-    /// Something went wrong.
+    /// Enters the fault reaction.
     pub fn fault(&mut self) -> MachineOutcome {
         match self.state {
             DriveState::Fault | DriveState::FaultReactionActive => MachineOutcome::Same,
@@ -83,8 +83,8 @@ impl Machine {
         }
     }
 
-    /// The axis stands after a quick stop or a fault's reaction. With `stays_in_quick_stop` the former
-    /// changes nothing.
+    /// Takes notice that the axis has come to rest after a quick stop or a fault reaction. With `stays_in_quick_stop`
+    /// a quick stop stays active.
     pub fn stopped(&mut self, stays_in_quick_stop: bool) -> MachineOutcome {
         match self.state {
             DriveState::FaultReactionActive => self.go(DriveState::Fault),
@@ -96,23 +96,22 @@ impl Machine {
     }
 }
 
-/// Where a controller wants a drive.
+/// The state that a controller wants of a drive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Goal {
     /// No torque.
     Disabled,
     /// Power on, nothing moves.
     SwitchedOn,
-    /// It follows what is asked.
+    /// The drive follows its set-points.
     Enabled,
-    /// It stops as fast as it may.
+    /// The drive stops as fast as it may.
     QuickStop,
 }
 
 impl Goal {
-    /// The controlword that brings a drive in that state one step nearer. Faults are reset only where
-    /// `reset_faults` says so; then this alternates with `before`, the word sent last, so that there is an
-    /// edge.
+    /// Returns the controlword that brings a drive in that state one step nearer. It resets faults only with
+    /// `reset_faults`, and then alternates with `before`, the word sent last, so that there is an edge.
     #[must_use]
     pub const fn controlword(
         self,
@@ -132,7 +131,7 @@ impl Goal {
         }
     }
 
-    /// Whether a drive in that state is there.
+    /// Whether a drive in that state has reached the goal.
     #[must_use]
     pub const fn is_reached(self, state: DriveState) -> bool {
         match self {

@@ -1,5 +1,5 @@
-//! Drives: CiA 402 over CoE (ETG.6010, IEC 61800-7-201): objects, the words that steer and tell, the
-//! state machine, modes of operation.
+//! Drives: CiA 402 over CoE (ETG.6010, IEC 61800-7-201): objects, controlword and statusword, the state machine,
+//! modes of operation.
 
 mod machine;
 pub mod object;
@@ -9,7 +9,7 @@ pub use machine::{Goal, Machine, MachineOutcome};
 pub use words::{Controlword, DriveState, Polarity, Statusword};
 
 numbered! {
-    /// What a drive controls (object 0x6060).
+    /// The quantity that a drive controls (object 0x6060).
     pub enum OperationMode: i8 {
         /// Nothing chosen.
         None = 0,
@@ -56,21 +56,21 @@ impl OperationMode {
     }
 }
 
-/// Error codes (object 0x603F, and of emergencies).
+/// Error codes (object 0x603F, and in emergencies).
 pub mod error_code {
     /// Nothing is wrong.
     pub const NONE: u16 = 0x0000;
     /// Too much current for too long.
     pub const OVERLOAD: u16 = 0x3230;
-    /// Too hot.
+    /// The drive is too hot.
     pub const TEMPERATURE: u16 = 0x4310;
-    /// The bus is silent.
+    /// The bus is silent: communication failed.
     pub const COMMUNICATION: u16 = 0x7500;
     /// The axis is too far from where it should be.
     pub const FOLLOWING_ERROR: u16 = 0x8611;
-    /// Too fast.
+    /// The axis is too fast.
     pub const OVERSPEED: u16 = 0x8400;
-    /// Somebody asked for a fault.
+    /// Something outside the drive requested the fault.
     pub const EXTERNAL: u16 = 0x9000;
 }
 

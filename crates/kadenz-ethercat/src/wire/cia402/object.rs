@@ -1,36 +1,36 @@
-//! Indices of a drive's objects. Type and unit stand beside each.
+//! Indices of a drive's objects, with type and unit.
 
 /// Last error, u16.
 pub const ERROR_CODE: u16 = 0x603F;
-/// What steers, u16; [`Controlword`](super::Controlword).
+/// Commands to the drive, u16; [`Controlword`](super::Controlword).
 pub const CONTROLWORD: u16 = 0x6040;
-/// What tells, u16; [`Statusword`](super::Statusword).
+/// Status of the drive, u16; [`Statusword`](super::Statusword).
 pub const STATUSWORD: u16 = 0x6041;
-/// What a quick stop does, i16.
+/// Reaction to a quick stop, i16.
 pub const QUICK_STOP_OPTION: u16 = 0x605A;
-/// What a fault does, i16.
+/// Reaction to a fault, i16.
 pub const FAULT_REACTION_OPTION: u16 = 0x605E;
-/// Mode asked for, i8.
+/// Requested mode, i8.
 pub const MODE: u16 = 0x6060;
-/// Mode that stands, i8.
+/// Effective mode, i8.
 pub const MODE_DISPLAY: u16 = 0x6061;
-/// Position asked of the loop in increments, i32.
+/// Position demand of the control loop in increments, i32.
 pub const POSITION_DEMAND: u16 = 0x6062;
 /// Position in increments, i32.
 pub const POSITION: u16 = 0x6064;
-/// Following error that is a fault, in increments, u32.
+/// Following error that counts as a fault, in increments, u32.
 pub const FOLLOWING_ERROR_WINDOW: u16 = 0x6065;
-/// How long it must last in ms, u16.
+/// How long that error must last in ms, u16.
 pub const FOLLOWING_ERROR_TIMEOUT: u16 = 0x6066;
 /// Distance that counts as reached, in increments, u32.
 pub const POSITION_WINDOW: u16 = 0x6067;
-/// Velocity asked of the loop in increments/s, i32.
+/// Velocity demand of the control loop in increments/s, i32.
 pub const VELOCITY_DEMAND: u16 = 0x606B;
 /// Velocity in increments/s, i32.
 pub const VELOCITY: u16 = 0x606C;
 /// Difference that counts as reached, in increments/s, u16.
 pub const VELOCITY_WINDOW: u16 = 0x606D;
-/// Torque wanted, in thousandths of the rated, i16.
+/// Target torque, in thousandths of the rated, i16.
 pub const TARGET_TORQUE: u16 = 0x6071;
 /// Limit of torque in thousandths of the rated, u16.
 pub const TORQUE_LIMIT: u16 = 0x6072;
@@ -38,13 +38,13 @@ pub const TORQUE_LIMIT: u16 = 0x6072;
 pub const RATED_TORQUE: u16 = 0x6076;
 /// Torque in thousandths of the rated, i16.
 pub const TORQUE: u16 = 0x6077;
-/// Position wanted in increments, i32.
+/// Target position in increments, i32.
 pub const TARGET_POSITION: u16 = 0x607A;
-/// Where home is, in increments, i32.
+/// Position of home, in increments, i32.
 pub const HOME_OFFSET: u16 = 0x607C;
 /// Least (1) and greatest (2) position in increments, i32; both 0 for no limits.
 pub const SOFTWARE_POSITION_LIMITS: u16 = 0x607D;
-/// Which numbers are counted the other way round, u8; [`Polarity`](super::Polarity).
+/// Which values have the reverse sign, u8; [`Polarity`](super::Polarity).
 pub const POLARITY: u16 = 0x607E;
 /// Greatest velocity of profiles in increments/s, u32.
 pub const MAX_PROFILE_VELOCITY: u16 = 0x607F;
@@ -56,13 +56,13 @@ pub const PROFILE_ACCELERATION: u16 = 0x6083;
 pub const PROFILE_DECELERATION: u16 = 0x6084;
 /// Deceleration of a quick stop in increments/s2, u32.
 pub const QUICK_STOP_DECELERATION: u16 = 0x6085;
-/// Increments of the encoder (1) a number of turns (2), u32.
+/// Increments of the encoder (1) per number of motor turns (2), u32.
 pub const ENCODER_RESOLUTION: u16 = 0x608F;
-/// Turns of the motor (1) a number of the shaft's behind the gear (2), u32.
+/// Turns of the motor (1) per number of turns of the shaft behind the gear (2), u32.
 pub const GEAR_RATIO: u16 = 0x6091;
-/// Units of position (1) a number of that shaft's turns (2), u32.
+/// Units of position (1) per number of that shaft's turns (2), u32.
 pub const FEED_CONSTANT: u16 = 0x6092;
-/// How home is found, i8.
+/// Method of homing, i8.
 pub const HOMING_METHOD: u16 = 0x6098;
 /// Velocities of homing in increments/s, u32.
 pub const HOMING_SPEEDS: u16 = 0x6099;
@@ -84,7 +84,7 @@ pub const INTERPOLATION_TIME: u16 = 0x60C2;
 pub const FOLLOWING_ERROR: u16 = 0x60F4;
 /// Inputs of the drive, u32.
 pub const DIGITAL_INPUTS: u16 = 0x60FD;
-/// Velocity wanted in increments/s, i32.
+/// Target velocity in increments/s, i32.
 pub const TARGET_VELOCITY: u16 = 0x60FF;
-/// Modes that it has, a bit each, u32.
+/// Modes that the drive supports, a bit each, u32.
 pub const SUPPORTED_MODES: u16 = 0x6502;

@@ -10,7 +10,7 @@ fn a_statusword_tells_its_state_whatever_else_it_says() {
     }
 }
 
-/// Writes the words of a goal until it is reached.
+/// Writes controlwords until the machine reaches the goal.
 fn reach(machine: &mut Machine, goal: Goal, reset: bool) -> Vec<DriveState> {
     let mut word = Controlword::default();
     let mut way = Vec::new();
@@ -50,7 +50,7 @@ fn a_fault_needs_an_edge_and_a_will_to_be_reset() {
     assert_eq!(machine.state(), DriveState::Fault);
     reach(&mut machine, Goal::Enabled, true);
     assert_eq!(machine.state(), DriveState::OperationEnabled);
-    // The bit that stands from the beginning is no edge.
+    // A bit that was set from the beginning is no edge.
     let mut fresh = Machine::default();
     fresh.fault();
     fresh.control(Controlword::FAULT_RESET, false);

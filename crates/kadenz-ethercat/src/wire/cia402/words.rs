@@ -4,26 +4,26 @@
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 #[repr(u16)]
 pub enum DriveState {
-    /// It starts.
+    /// The drive starts up.
     NotReadyToSwitchOn = 0x00,
-    /// Started; no power may be switched on.
+    /// The drive has started; power must stay off.
     SwitchOnDisabled = 0x40,
     /// Power may be switched on.
     ReadyToSwitchOn = 0x21,
     /// Power is on; nothing moves.
     SwitchedOn = 0x23,
-    /// It follows what is asked.
+    /// The drive follows its set-points.
     OperationEnabled = 0x27,
-    /// It stops as fast as it may.
+    /// The drive stops as fast as it may.
     QuickStopActive = 0x07,
-    /// Something is wrong, it stops.
+    /// The drive stops because of a fault.
     FaultReactionActive = 0x0F,
-    /// Something is wrong, power is off.
+    /// The drive has a fault; power is off.
     Fault = 0x08,
 }
 
 impl DriveState {
-    /// All eight.
+    /// All eight states.
     pub const ALL: [Self; 8] = [
         Self::NotReadyToSwitchOn,
         Self::SwitchOnDisabled,
@@ -44,7 +44,7 @@ impl DriveState {
         )
     }
 
-    /// Whether something is wrong with the drive.
+    /// Whether the drive has a fault.
     #[must_use]
     pub(crate) const fn is_fault(self) -> bool {
         matches!(self, Self::FaultReactionActive | Self::Fault)
@@ -72,27 +72,27 @@ impl std::fmt::Display for DriveState {
     }
 }
 
-/// What a drive tells (object 0x6041).
+/// The statusword of a drive (object 0x6041).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Statusword(pub u16);
 
 impl Statusword {
-    /// Power is there.
+    /// Power is applied.
     pub const VOLTAGE: u16 = 1 << 4;
-    /// Something is to be heeded.
+    /// A warning is active.
     pub const WARNING: u16 = 1 << 7;
-    /// It heeds the controlword.
+    /// The drive follows the controlword.
     pub const REMOTE: u16 = 1 << 9;
-    /// What was asked for is reached.
+    /// The drive has reached its target.
     pub const TARGET_REACHED: u16 = 1 << 10;
     /// A limit acts.
     pub const LIMIT: u16 = 1 << 11;
-    /// Of the mode: PP set-point acknowledged, cyclic modes follow the target, homing attained.
+    /// A bit of the mode: PP set-point acknowledged, cyclic modes follow the target, homing attained.
     pub const MODE_12: u16 = 1 << 12;
-    /// Of the mode: following error, homing error.
+    /// A bit of the mode: following error, homing error.
     pub const MODE_13: u16 = 1 << 13;
 
-    /// Of a state, with further bits.
+    /// The statusword of a state, with further bits.
     #[must_use]
     pub const fn new(state: DriveState, bits: u16) -> Self {
         Self(state.bits() | bits)
@@ -120,30 +120,30 @@ impl Statusword {
     }
 }
 
-/// What steers a drive (object 0x6040).
+/// The controlword of a drive (object 0x6040).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Controlword(pub u16);
 
 impl Controlword {
-    /// To ready to switch on.
+    /// Leads to ready to switch on.
     pub const SHUTDOWN: Self = Self(0x06);
-    /// To switched on; from operation enabled, too.
+    /// Leads to switched on; from operation enabled, too.
     pub const SWITCH_ON: Self = Self(0x07);
-    /// To operation enabled.
+    /// Leads to operation enabled.
     pub const ENABLE_OPERATION: Self = Self(0x0F);
-    /// To switch on disabled.
+    /// Leads to switch on disabled.
     pub const DISABLE_VOLTAGE: Self = Self(0x00);
-    /// To quick stop active.
+    /// Leads to quick stop active.
     pub const QUICK_STOP: Self = Self(0x02);
-    /// Out of a fault, by its rising edge.
+    /// Leads out of a fault, by its rising edge.
     pub const FAULT_RESET: Self = Self(0x80);
     /// Profile position: takes the new set-point by its rising edge. Homing: begins.
     pub const NEW_SET_POINT: u16 = 1 << 4;
-    /// Profile position: at once, not after the one before.
+    /// Profile position: takes the new set-point at once, not after the one before.
     pub const AT_ONCE: u16 = 1 << 5;
     /// Profile position: the target is relative.
     pub const RELATIVE: u16 = 1 << 6;
-    /// Stands still.
+    /// Stops the axis.
     pub const HALT: u16 = 1 << 8;
 
     /// Whether all of those bits are set.
@@ -152,15 +152,14 @@ impl Controlword {
         self.0 & bits == bits
     }
 
-    /// With further bits.
+    /// The same with further bits.
     #[must_use]
     pub const fn with(self, bits: u16) -> Self {
         Self(self.0 | bits)
     }
 }
 
-/// Which of a drive's numbers are multiplied by -1, both those that it is asked for and those that it tells
-/// (object 0x607E).
+/// Which values of a drive have the reverse sign, both set-points and actual values (object 0x607E).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Polarity(pub u8);
 

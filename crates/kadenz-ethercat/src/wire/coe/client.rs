@@ -1,39 +1,39 @@
-//! Whole transfers from the MainDevice's side: what to send next, and what the answer brought.
+//! Whole transfers from the MainDevice's side: the next request, and the result of each answer.
 //!
-//! Sans-IO: whoever uses them moves mailbox messages and counts time. Buffers are the caller's; nothing
-//! is allocated, so a transfer may be driven from a real-time thread.
+//! Sans-IO: the caller moves mailbox messages and counts time. Buffers are the caller's; nothing is allocated, so a
+//! real-time thread may drive a transfer.
 
 use super::{
     Abort, Address, CoeError, Message, Request, Response, SEGMENT_OVERHEAD, TRANSFER_OVERHEAD, sdo,
 };
 use crate::wire::mailbox::MailboxError;
 
-/// Why a transfer ended without its end.
+/// Why a transfer failed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TransferError {
-    /// The SubDevice broke it off.
+    /// The SubDevice aborted the transfer.
     #[error("{address}: {code}")]
     Aborted {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
     },
-    /// The answer made no sense.
+    /// The answer is not valid.
     #[error("{0}")]
     Damaged(#[from] CoeError),
-    /// An answer to something else.
+    /// The answer belongs to another request.
     #[error(
-        "{address}: the SubDevice answered another request; is somebody else using its mailbox?"
+        "{address}: the SubDevice answered another request; does another program use its mailbox?"
     )]
     Unexpected {
-        /// Of which entry.
+        /// The entry.
         address: Address,
     },
-    /// The value is longer than the buffer, or pieces are longer than what was said.
+    /// The value is longer than the buffer, or its pieces are longer than the stated size.
     #[error("{address}: the value has {size} bytes, the buffer {room}")]
     TooLong {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// Bytes of the value.
         size: usize,
@@ -42,7 +42,7 @@ pub enum TransferError {
     },
 }
 
-/// What an answer brought.
+/// The result of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Progress {
     /// Send the next request.
@@ -89,12 +89,12 @@ pub struct Upload<'b> {
     buffer: &'b mut [u8],
     have: usize,
     size: usize,
-    /// Of the segment that is asked for; `None` before the first answer.
+    /// Toggle bit of the requested segment; `None` before the first answer.
     toggle: Option<bool>,
 }
 
 impl<'b> Upload<'b> {
-    /// Of an entry into a buffer; with `complete`, of all entries from there.
+    /// Reads an entry into a buffer; with `complete`, all entries from there on.
     #[must_use]
     pub fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
         Self {
@@ -107,7 +107,7 @@ impl<'b> Upload<'b> {
         }
     }
 
-    /// Writes the request that is due into a mailbox message's data. Again the same until answered.
+    /// Writes the current request into a mailbox message's data; the same one until the answer comes.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
@@ -137,7 +137,7 @@ impl<'b> Upload<'b> {
         Ok(())
     }
 
-    /// Takes the data of a mailbox message that came.
+    /// Takes the data of a mailbox message that the SubDevice sent.
     ///
     /// # Errors
     /// [`TransferError`]; the transfer is over then.
@@ -199,7 +199,7 @@ pub struct Download<'d> {
 }
 
 impl<'d> Download<'d> {
-    /// For an entry, by a mailbox of that many bytes, its header with them.
+    /// Writes an entry, over a mailbox of that many bytes, which include the header.
     #[must_use]
     pub fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
         Self {
@@ -212,7 +212,7 @@ impl<'d> Download<'d> {
         }
     }
 
-    /// The piece that is due.
+    /// The current piece.
     fn piece(&self) -> &'d [u8] {
         let overhead = match self.toggle {
             None => TRANSFER_OVERHEAD,
@@ -228,7 +228,7 @@ impl<'d> Download<'d> {
         }]
     }
 
-    /// Writes the request that is due into a mailbox message's data. Again the same until answered.
+    /// Writes the current request into a mailbox message's data; the same one until the answer comes.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
@@ -261,7 +261,7 @@ impl<'d> Download<'d> {
         .write(&mut data[..])
     }
 
-    /// Takes the data of a mailbox message that came.
+    /// Takes the data of a mailbox message that the SubDevice sent.
     ///
     /// # Errors
     /// [`TransferError`]; the transfer is over then.

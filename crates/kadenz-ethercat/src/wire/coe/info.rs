@@ -1,4 +1,4 @@
-//! SDO information: what objects there are, and what they are (ETG.1000.6, chapter 5.6.3).
+//! SDO information: the objects of the dictionary and their descriptions (ETG.1000.6, chapter 5.6.3).
 
 use std::fmt;
 
@@ -7,12 +7,12 @@ use crate::wire::mailbox::{MailboxError, put};
 
 const INCOMPLETE: u8 = 0x80;
 
-/// Which objects a list is asked for.
+/// The kind of a list of objects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct ListType(pub u16);
 
 impl ListType {
-    /// How many each of the five lists has.
+    /// The number of objects in each of the five lists.
     pub const LENGTHS: Self = Self(0);
     /// All objects.
     pub const ALL: Self = Self(1);
@@ -38,7 +38,7 @@ numbered_or_other! {
     }
 }
 
-/// Who may do what with an entry, when.
+/// The access rights of an entry, in each state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Access(pub u16);
 
@@ -58,7 +58,7 @@ impl Access {
     /// A setting.
     pub const SETTING: Self = Self(0x0200);
 
-    /// These and the other.
+    /// The rights of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -71,7 +71,7 @@ impl Access {
     }
 }
 
-/// What an object is.
+/// The description of an object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ObjectDescription<D> {
     /// The index of the object.
@@ -86,10 +86,10 @@ pub struct ObjectDescription<D> {
     pub name: D,
 }
 
-/// What an entry is.
+/// The description of an entry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntryDescription<D> {
-    /// Of which object.
+    /// The index of the object.
     pub index: u16,
     /// The sub-index.
     pub sub: u8,
@@ -99,9 +99,9 @@ pub struct EntryDescription<D> {
     pub data_type: DataType,
     /// Its bits.
     pub bits: u16,
-    /// Who may do what.
+    /// The access rights.
     pub access: Access,
-    /// Those values, then the name.
+    /// The further values, then the name.
     pub data: D,
 }
 
@@ -110,34 +110,34 @@ pub struct EntryDescription<D> {
 #[error("SDO information: {0}")]
 pub struct InfoError(pub Abort);
 
-/// A message of the service, asked or answered, with its data borrowed or held.
+/// A message of the service, request or response, with its data borrowed or owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Info<D> {
-    /// Asks for a list.
+    /// Requests a list.
     ListRequest(ListType),
     /// A piece of a list: the first begins with two bytes of the list's type.
     List {
         /// Messages that follow this one.
         left: u16,
-        /// Two bytes an object.
+        /// The objects' indices, of two bytes each.
         data: D,
     },
-    /// Asks what an object is.
+    /// Requests the description of an object.
     ObjectRequest(u16),
-    /// What it is.
+    /// The description of an object.
     Object(ObjectDescription<D>),
-    /// Asks what an entry is.
+    /// Requests the description of an entry.
     EntryRequest {
-        /// Of which object.
+        /// The index of the object.
         index: u16,
         /// The sub-index.
         sub: u8,
-        /// Which values besides are wanted.
+        /// Which further values are requested.
         values: u8,
     },
-    /// What it is.
+    /// The description of an entry.
     Entry(EntryDescription<D>),
-    /// There is none.
+    /// The information is not available.
     Error(InfoError),
 }
 
@@ -221,7 +221,7 @@ impl<D: AsRef<[u8]>> Info<D> {
         }
     }
 
-    /// Writes it with its headers.
+    /// Writes the message with its headers.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
@@ -246,8 +246,8 @@ impl<D: AsRef<[u8]>> Info<D> {
 
 // Units of objects.
 
-/// A unit, as a device's dictionary tells it: a power of ten, a numerator and a denominator (ETG.1004, whose
-/// numbers are those of CiA 303-2).
+/// A unit in a device's dictionary: a power of ten, a numerator and a denominator (ETG.1004, whose numbers are those
+/// of CiA 303-2).
 ///
 /// ```
 /// use kadenz_ethercat::wire::coe::Unit;
@@ -260,7 +260,7 @@ impl<D: AsRef<[u8]>> Info<D> {
 pub struct Unit(pub u32);
 
 impl Unit {
-    /// The bit of an entry's value information that asks for its unit, and says that it was sent
+    /// The bit of an entry's value information that requests its unit, and is set where the unit was sent
     /// (ETG.1000.6, get entry description).
     pub const IN_VALUES: u8 = 0x08;
 }

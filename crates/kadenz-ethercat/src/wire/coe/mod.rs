@@ -1,8 +1,8 @@
-//! CANopen over EtherCAT (ETG.1000.6, chapter 5.6): SDOs, what they say of the object dictionary, and
-//! emergencies. Requests and answers alike, read from hostile bytes and written into the caller's.
+//! CANopen over EtherCAT (ETG.1000.6, chapter 5.6): SDOs, SDO information, and emergencies. It reads requests and
+//! answers from hostile bytes, and writes them into the caller's.
 //!
 //! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
-//! [`client`] strings them together to whole transfers.
+//! [`client`] makes whole transfers of them.
 
 pub mod client;
 mod info;
@@ -16,9 +16,9 @@ pub use sdo::{Abort, Request, Response, TRANSFER_OVERHEAD};
 
 use super::mailbox::{MailboxError, put};
 
-/// Objects that say how process data goes (ETG.1000.6, table 67).
+/// Objects that assign process data (ETG.1000.6, table 67).
 pub mod object {
-    /// What each SyncManager is for, one in each sub-index from 1 on.
+    /// The use of each SyncManager, one in each sub-index from 1 on.
     pub const SYNC_MANAGER_TYPES: u16 = 0x1C00;
 
     /// The object that lists a SyncManager's PDOs.
@@ -32,34 +32,34 @@ pub mod object {
 pub const HEADER: usize = 2;
 
 numbered! {
-    /// Which service it is.
+    /// The service of a CoE message.
     pub enum Service: u8 {
-        /// Something went wrong in the SubDevice.
+        /// The SubDevice reports an error.
         Emergency = 1,
-        /// Asks for or brings an object's value; also what breaks a transfer off.
+        /// Requests or writes an object's value, or aborts a transfer.
         SdoRequest = 2,
-        /// Its answer.
+        /// The answer to such a request.
         SdoResponse = 3,
         /// Process data in a mailbox.
         TxPdo = 4,
         /// Process data in a mailbox.
         RxPdo = 5,
-        /// Asks for process data.
+        /// Requests process data.
         TxPdoRemote = 6,
-        /// Asks for process data.
+        /// Requests process data.
         RxPdoRemote = 7,
-        /// What objects there are.
+        /// Describes the objects of the dictionary.
         SdoInformation = 8,
     }
 }
 
-/// Why bytes are no message.
+/// Why bytes are not a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CoeError {
     /// Fewer bytes than the service takes.
     #[error("the CoE message is cut short: {have} bytes of {need}")]
     CutShort {
-        /// Bytes that are there.
+        /// Bytes that there are.
         have: usize,
         /// Bytes that there should be.
         need: usize,
@@ -72,7 +72,7 @@ pub enum CoeError {
     Command(u8),
 }
 
-/// Looks at a message's header; gives what follows it.
+/// Reads a message's header; returns the service and what follows the header.
 ///
 /// # Errors
 /// [`CoeError::CutShort`], [`CoeError::Service`].
@@ -90,7 +90,7 @@ fn split<const N: usize>(data: &[u8]) -> Result<(&[u8; N], &[u8]), CoeError> {
     })
 }
 
-/// Writes the header and what `rest` writes behind it; gives the bytes of both.
+/// Writes the header and what `rest` writes behind it; returns the number of bytes of both.
 fn write(
     data: &mut [u8],
     service: Service,
@@ -100,7 +100,7 @@ fn write(
     Ok(length + rest(&mut data[HEADER..])?)
 }
 
-/// Where in the dictionary.
+/// An entry of the object dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
     /// The object.
@@ -192,7 +192,7 @@ impl DataType {
     pub const IDENTITY: Self = Self(0x0023);
     /// The record of a SyncManager's settings.
     pub const SYNC_PARAMETER: Self = Self(0x0029);
-    /// 8 bits, each of its own meaning.
+    /// 8 bits, each with a meaning of its own.
     pub const BITARR8: Self = Self(0x002D);
     /// 16 of them.
     pub const BITARR16: Self = Self(0x002E);
@@ -223,10 +223,10 @@ impl DataType {
     }
 }
 
-/// What a SubDevice says when something went wrong (ETG.1000.6, table 50).
+/// An error message of a SubDevice (ETG.1000.6, table 50).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Emergency {
-    /// What went wrong; 0 for its end. The upper byte is the class.
+    /// The error; 0 where the last one is over. The upper byte is the class.
     pub code: u16,
     /// Object 0x1001.
     pub register: u8,
@@ -248,7 +248,7 @@ impl Emergency {
         })
     }
 
-    /// Writes it with its header.
+    /// Writes the message with its header.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
@@ -261,16 +261,16 @@ impl Emergency {
     }
 }
 
-/// Any message that this module knows.
+/// A message of any of these services.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Message<'a> {
-    /// Something went wrong.
+    /// The SubDevice reports an error.
     Emergency(Emergency),
-    /// Asks for or brings a value, or breaks off.
+    /// Requests or writes a value, or aborts a transfer.
     Request(Request<'a>),
     /// The answer.
     Response(Response<&'a [u8]>),
-    /// Of the dictionary itself, asked or answered.
+    /// A request or response about the dictionary itself.
     Info(Info<&'a [u8]>),
     /// Process data; its bytes.
     Pdo(Service, &'a [u8]),

@@ -1,4 +1,4 @@
-//! The service data objects' requests and answers.
+//! The requests and answers of service data objects (SDO).
 
 use super::{Address, CoeError, Service, split, write};
 use crate::wire::mailbox::{self, MailboxError, put};
@@ -13,91 +13,91 @@ const TOGGLE: u8 = 1 << 4;
 const EXPEDITED: u8 = 1 << 1;
 const SIZE_SAID: u8 = 1 << 0;
 const LAST: u8 = 1 << 0;
-/// The least data of a segment; fewer are said by a count and padded.
+/// The least data of a segment; a count marks fewer bytes, which are padded.
 const MIN_SEGMENT: usize = 7;
 
-/// What the MainDevice asks. Either side may send [`Request::Abort`].
+/// A request of the MainDevice. Either side may send [`Request::Abort`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Request<'a> {
-    /// Asks for a value.
+    /// Requests a value.
     Upload {
-        /// Of which entry.
+        /// The entry.
         address: Address,
-        /// Of all entries from there.
+        /// Whether the value holds all entries from there.
         complete: bool,
     },
-    /// Asks for the next piece.
+    /// Requests the next piece.
     UploadSegment {
-        /// False in the first, then in turns.
+        /// False in the first piece, then alternating.
         toggle: bool,
     },
-    /// Brings a value, or its first piece.
+    /// Writes a value, or its first piece.
     Download {
-        /// For which entry.
+        /// The entry.
         address: Address,
-        /// For all entries from there.
+        /// Whether the value holds all entries from there.
         complete: bool,
         /// Bytes of the whole value.
         size: u32,
-        /// The value, or its first piece. Up to four bytes that are whole go expedited.
+        /// The value, or its first piece. A whole value of up to four bytes is expedited.
         data: &'a [u8],
     },
-    /// Brings the next piece.
+    /// Writes the next piece.
     DownloadSegment {
-        /// False in the first, then in turns.
+        /// False in the first piece, then alternating.
         toggle: bool,
-        /// Whether none follows.
+        /// Whether this is the last piece.
         last: bool,
         /// The piece.
         data: &'a [u8],
     },
-    /// Breaks the transfer off.
+    /// Aborts the transfer.
     Abort {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
     },
 }
 
-/// What the SubDevice answers, with its data borrowed or held.
+/// An answer of the SubDevice, with its data borrowed or owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Response<D> {
     /// A value, or its first piece.
     Upload {
-        /// Of which entry.
+        /// The entry.
         address: Address,
-        /// Of all entries from there.
+        /// Whether the value holds all entries from there.
         complete: bool,
         /// Bytes of the whole value.
         size: u32,
-        /// The value, or its first piece. Up to four bytes that are whole go expedited.
+        /// The value, or its first piece. A whole value of up to four bytes is expedited.
         data: D,
     },
     /// The next piece.
     UploadSegment {
-        /// As asked.
+        /// The request's toggle bit.
         toggle: bool,
-        /// Whether none follows.
+        /// Whether this is the last piece.
         last: bool,
         /// The piece.
         data: D,
     },
-    /// The value, or its first piece, was taken.
+    /// The SubDevice took the value, or its first piece.
     Download {
-        /// For which entry.
+        /// The entry.
         address: Address,
-        /// For all entries from there.
+        /// Whether the value holds all entries from there.
         complete: bool,
     },
-    /// The next piece was taken.
+    /// The SubDevice took the next piece.
     DownloadSegment {
-        /// As asked.
+        /// The request's toggle bit.
         toggle: bool,
     },
-    /// Breaks off; some devices send it as an answer.
+    /// Aborts the transfer; some devices send this as an answer.
     Abort {
-        /// Of which entry.
+        /// The entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
@@ -126,8 +126,8 @@ fn tail(head: &[u8; 8]) -> u32 {
     u32::from_le_bytes([head[4], head[5], head[6], head[7]])
 }
 
-/// Whether a message that initiates a transfer, its header with it, says how long the value is. An expedited
-/// one need not: four bytes are sent then, and the value's type says how many of them count.
+/// Whether a message that initiates a transfer, with its header, states the value's length. An expedited one need
+/// not: it carries four bytes, and the value's type says how many of them count.
 pub(super) fn says_size(data: &[u8]) -> bool {
     let command = data.get(super::HEADER).copied().unwrap_or_default();
     command & (EXPEDITED | SIZE_SAID) != EXPEDITED
@@ -238,7 +238,7 @@ impl<'a> Request<'a> {
         })
     }
 
-    /// Writes it with its header.
+    /// Writes the request with its header.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`] where data does not fit; see [`TRANSFER_OVERHEAD`].
@@ -302,7 +302,7 @@ impl<'a> Response<&'a [u8]> {
 }
 
 impl<D: AsRef<[u8]>> Response<D> {
-    /// Writes it with its header. An abort goes out as a request: so the standard has it.
+    /// Writes the answer with its header. An abort goes out as a request, as the standard requires.
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`] where data does not fit; see [`TRANSFER_OVERHEAD`].
@@ -332,7 +332,7 @@ impl<D: AsRef<[u8]>> Response<D> {
     }
 }
 
-// Why a transfer was broken off.
+// Reasons to abort a transfer.
 
 /// An abort code (ETG.1000.6, table 41; CiA 301).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]

@@ -88,7 +88,7 @@ proptest! {
 
 #[test]
 fn a_real_terminal_s_messages_are_understood() {
-    // EL3004 answers what 0x100A:00 is.
+    // EL3004 describes 0x100A:00.
     let data = [0x00, 0x30, 0x4B, 0x0A, 0x10, 0x00, 0x30, 0x38, 0x00, 0x00];
     assert_eq!(
         Message::read(&data),
@@ -127,8 +127,8 @@ fn a_value_longer_than_the_buffer_is_refused_and_not_cut() {
 }
 
 #[test]
-fn of_a_value_whose_length_is_not_said_its_type_says_how_much_counts() {
-    // Expedited, without a size: one byte of mode of operation, and whatever stands behind it.
+fn the_type_of_a_value_without_stated_length_gives_its_length() {
+    // Expedited, without a size: one byte of mode of operation, and arbitrary bytes behind it.
     let answer = [0x00, 0x30, 0x42, 0x61, 0x60, 0x00, 0x08, 0xAA, 0xBB, 0xCC];
     for (length, expected) in [(1, 1), (2, 2), (4, 4), (8, 4)] {
         let mut room = [0; 8];
@@ -140,7 +140,7 @@ fn of_a_value_whose_length_is_not_said_its_type_says_how_much_counts() {
         );
         assert_eq!(room[..expected], answer[6..6 + expected]);
     }
-    // With one, what is too long is no such value.
+    // With a size, a longer value is not valid.
     let sized = [0x00, 0x30, 0x43, 0x61, 0x60, 0x00, 0x08, 0xAA, 0xBB, 0xCC];
     let mut room = [0; 1];
     let mut upload = client::Upload::new(Address::new(0x6061, 0), false, &mut room);

@@ -1,4 +1,4 @@
-//! What each register is, for tools that read and write them by hand.
+//! Descriptions of the registers, for tools that read and write them by hand.
 
 use super::*;
 
@@ -9,7 +9,7 @@ pub struct KnownRegister {
     pub address: u16,
     /// Its bytes.
     pub bytes: u16,
-    /// What it tells or does.
+    /// Its meaning or effect.
     pub name: &'static str,
     /// Whether its bytes are one number, the lowest first.
     pub is_number: bool,
@@ -105,12 +105,12 @@ pub fn known(address: u16) -> Option<&'static KnownRegister> {
     KNOWN.iter().find(|it| it.address == address)
 }
 
-/// What comes of writing registers by hand.
+/// The effect of writing registers by hand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Writing {
-    /// A device goes on: counters of errors, which a write clears.
+    /// A device goes on: the registers are error counters, which a write clears.
     Harmless,
-    /// A device that runs may stop, get lost or act: why.
+    /// A running device may stop, lose its place or act; the text is the reason.
     Perilous(&'static str),
 }
 
@@ -120,7 +120,7 @@ const HARMLESS: &[(u32, u32)] = &[
     (WATCHDOG_PROCESS_DATA_COUNT as u32, 0x0444),
 ];
 
-/// What is written where, each up to the address behind it, and what comes of it; they leave nothing out.
+/// Address ranges, each up to the address behind it, with the effect of a write; they cover all addresses.
 const PERILS: &[(u32, &str)] = &[
     (0x0010, "it tells what the controller is"),
     (
@@ -185,7 +185,7 @@ const PERILS: &[(u32, &str)] = &[
     ),
 ];
 
-/// What comes of writing so many bytes from an address on; of several, the first that is not harmless.
+/// The effect of writing so many bytes from an address on; of several effects, the first that is not harmless.
 #[must_use]
 pub fn writing(address: u16, bytes: usize) -> Writing {
     let start = u32::from(address);
@@ -245,7 +245,7 @@ mod tests {
             (0x0F00, 4, "digital outputs"),
             (0x1000, 1, "process data"),
             (0xFFFF, 1, "process data"),
-            // From what is harmless into what is not.
+            // From a harmless range into a perilous one.
             (0x0310, 0x200, "events"),
         ] {
             match writing(address, bytes) {

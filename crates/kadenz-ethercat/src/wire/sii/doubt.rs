@@ -1,4 +1,4 @@
-//! What speaks against writing an image into a memory.
+//! Reasons against writing an image into a memory.
 
 use super::{CHECKED, FIRST_CATEGORY, FIXED, SiiError, category, checksum, word};
 
@@ -7,46 +7,45 @@ const KIBIT: usize = 128;
 /// The shortest image: the fixed part and the end mark.
 const MIN: usize = FIXED + 2;
 
-/// Why a SubDevice with such an image would not be understood, or not start.
+/// Why a SubDevice with such an image would not start, or a MainDevice would not understand it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiiProblem {
-    /// Its bytes are no whole words.
+    /// The bytes are no whole number of words.
     #[error("{0} bytes are no whole words")]
     Odd(usize),
-    /// It is cut short.
+    /// The image is cut short.
     #[error("{0} bytes are too few: the fixed part and an end mark behind it take {MIN}")]
     Short(usize),
-    /// It is longer than it says that the memory is.
+    /// The image is longer than the memory by its own size field.
     #[error("it has {bytes} bytes, and by its own word 0x3E the memory has {told}")]
     Long {
-        /// Bytes that it has.
+        /// Bytes of the image.
         bytes: usize,
         /// Bytes of the memory.
         told: usize,
     },
-    /// The checksum over the first words does not hold: the controller would load nothing when power comes.
+    /// The checksum over the first words is wrong: the controller would load nothing at power-on.
     #[error(
         "its checksum is 0x{has:02X}, and 0x{wanted:02X} would be right (low byte of word 0x07)"
     )]
     Checksum {
-        /// What is there.
+        /// The checksum in the image.
         has: u8,
-        /// What would be right.
+        /// The correct checksum.
         wanted: u8,
     },
-    /// A category reaches over its end.
+    /// A category reaches over the image's end.
     #[error(transparent)]
     Category(SiiError),
-    /// Behind the last category is no end mark.
+    /// The end mark behind the last category is missing.
     #[error("at word 0x{word:04X}, behind its last category, there is no end mark 0xFFFF")]
     NoEnd {
-        /// Where it is missed.
+        /// Its place.
         word: usize,
     },
 }
 
-/// What speaks against writing these bytes into a memory from word 0 on; nothing, for an image in order.
-/// Allocates.
+/// Returns the reasons against writing these bytes into a memory from word 0 on; none for a valid image. Allocates.
 ///
 /// ```
 /// use kadenz_ethercat::wire::sii::{SiiProblem, Fixed, ImageWriter, doubts};
@@ -88,7 +87,7 @@ fn word_at(bytes: &[u8], word: usize) -> Option<u16> {
     Some(u16::from_le_bytes([pair[0], pair[1]]))
 }
 
-/// Whether one category follows the other up to the end mark.
+/// Checks that the categories follow each other up to the end mark.
 fn of_categories(bytes: &[u8]) -> Option<SiiProblem> {
     let mut word = usize::from(FIRST_CATEGORY);
     loop {
@@ -97,7 +96,7 @@ fn of_categories(bytes: &[u8]) -> Option<SiiProblem> {
             (Some(number), Some(length)) => {
                 let next = word + 2 + usize::from(length);
                 if 2 * next > bytes.len() {
-                    // An address that has more bits is beyond what anybody's memory holds.
+                    // No device's memory has larger word addresses.
                     let word = u16::try_from(word).unwrap_or(u16::MAX);
                     return Some(SiiProblem::Category(SiiError::Overrun { number, word }));
                 }

@@ -1,11 +1,11 @@
-//! Looks into an image where it lies; copies nothing, allocates nothing.
+//! Reads an image in place; copies nothing, allocates nothing.
 
 use super::{
     Area, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Identity, Mailboxes, PdoHeader,
     Protocols, SiiError, SiiPdoEntry, SyncManagerDefault, SyncManagerUse, category, checksum, word,
 };
 
-/// A SubDevice's memory. Every part may be missing or damaged; what is read of it is `None` then.
+/// A SubDevice's memory. Every part may be missing or damaged, and then reads as `None`.
 ///
 /// ```
 /// use kadenz_ethercat::wire::sii::{Fixed, General, Identity, Image, ImageWriter};
@@ -36,10 +36,10 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
 }
 
 impl<'a> Image<'a> {
-    /// Looks into bytes from word 0 on.
+    /// Reads bytes from word 0 on.
     ///
     /// # Errors
-    /// [`SiiError::CutShort`] where the fixed part is not whole.
+    /// [`SiiError::CutShort`] where the fixed part is incomplete.
     pub fn of(bytes: &'a [u8]) -> Result<Self, SiiError> {
         if bytes.len() < FIXED {
             return Err(SiiError::CutShort { have: bytes.len() });
@@ -105,7 +105,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Data of the first category of that number.
+    /// Data of the first category with that number.
     #[must_use]
     pub fn category(&self, number: u16) -> Option<&'a [u8]> {
         self.categories()
@@ -122,7 +122,7 @@ impl<'a> Image<'a> {
         Strings { left: *count, rest }
     }
 
-    /// The text of that number, from 1; 0 is none.
+    /// The text with that number, from 1; 0 is none.
     #[must_use]
     pub fn string(&self, number: u8) -> Option<Text<'a>> {
         self.strings().nth(usize::from(number.checked_sub(1)?))
@@ -148,7 +148,7 @@ impl<'a> Image<'a> {
         })
     }
 
-    /// The name: of the order, or else the long one.
+    /// The name: the order's, or else the long one.
     #[must_use]
     pub fn name(&self) -> Option<Text<'a>> {
         let general = self.general()?;
@@ -156,13 +156,13 @@ impl<'a> Image<'a> {
             .or_else(|| self.string(general.name))
     }
 
-    /// What each FMMU is for.
+    /// The use of each FMMU.
     #[must_use]
     pub fn fmmus(&self) -> Fmmus<'a> {
         Fmmus(self.category(category::FMMU).unwrap_or_default().iter())
     }
 
-    /// How each SyncManager is to be set.
+    /// The settings of each SyncManager.
     #[must_use]
     pub fn sync_managers(&self) -> Records<'a, SyncManagerDefault> {
         let data = self.category(category::SYNC_MANAGER).unwrap_or_default();
@@ -205,7 +205,7 @@ impl<'a> Image<'a> {
     }
 }
 
-/// A category as it stands.
+/// A category of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Category<'a> {
     /// Its number.
@@ -326,7 +326,7 @@ pub type Entries<'a> = Records<'a, SiiPdoEntry>;
 /// A PDO with its entries.
 #[derive(Debug, Clone)]
 pub struct SiiPdo<'a> {
-    /// What stands before the entries.
+    /// The PDO's first eight bytes, before the entries.
     pub header: PdoHeader,
     /// The entries.
     pub entries: Entries<'a>,

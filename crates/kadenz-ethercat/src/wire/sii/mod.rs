@@ -1,8 +1,8 @@
-//! What a SubDevice says of itself in its memory, the slave information interface (ETG.1000.6, chapter
-//! 5.4; ETG.2010): read from hostile bytes, and written.
+//! The slave information interface (SII), a SubDevice's configuration memory (ETG.1000.6, chapter 5.4; ETG.2010):
+//! read from hostile bytes, and written.
 //!
-//! The first 128 bytes are fixed; behind them stand categories, each with its number and length in
-//! words. [`Image`] looks into such bytes without copying; [`ImageWriter`] makes them.
+//! The first 128 bytes are fixed; categories follow, each with its number and length in words. [`Image`] reads such
+//! bytes without copying; [`ImageWriter`] writes them.
 
 mod doubt;
 mod image;
@@ -25,7 +25,7 @@ const CHECKED: usize = 14;
 
 /// Word addresses of the fixed part.
 pub mod word {
-    /// How the application is wired to the controller.
+    /// Kind of the process data interface.
     pub const PDI_CONTROL: u16 = 0x00;
     /// Alias of the station.
     pub const ALIAS: u16 = 0x04;
@@ -41,7 +41,7 @@ pub mod word {
     pub const SERIAL: u16 = 0x0E;
     /// Mailboxes in BOOT: receive offset and size, send offset and size.
     pub const BOOT_MAILBOX: u16 = 0x14;
-    /// Mailboxes otherwise, likewise.
+    /// Mailboxes in the other states, likewise.
     pub const MAILBOX: u16 = 0x18;
     /// Protocols of the mailbox.
     pub const PROTOCOLS: u16 = 0x1C;
@@ -57,9 +57,9 @@ pub mod category {
     pub const STRINGS: u16 = 10;
     /// Name, protocols' details, current.
     pub const GENERAL: u16 = 30;
-    /// What each FMMU is for.
+    /// The use of each FMMU.
     pub const FMMU: u16 = 40;
-    /// How each SyncManager is set.
+    /// The settings of each SyncManager.
     pub const SYNC_MANAGER: u16 = 41;
     /// PDOs that the SubDevice sends: inputs.
     pub const TX_PDO: u16 = 50;
@@ -67,41 +67,41 @@ pub mod category {
     pub const RX_PDO: u16 = 51;
     /// Settings of distributed clocks.
     pub const CLOCKS: u16 = 60;
-    /// Behind the last.
+    /// The end mark behind the last category.
     pub const END: u16 = 0xFFFF;
 }
 
-/// Why bytes are no image.
+/// Why bytes are not an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiiError {
-    /// Not even the fixed part is there.
+    /// The fixed part is incomplete.
     #[error("the SII image is cut short: {have} bytes of at least {FIXED}")]
     CutShort {
-        /// Bytes that are there.
+        /// Bytes that there are.
         have: usize,
     },
-    /// A category says that it is longer than what follows.
+    /// A category states a length beyond the image's end.
     #[error(
         "the SII's category {number} at word 0x{word:04X} reaches over the image's end; the memory is damaged or was never written"
     )]
     Overrun {
-        /// Which category.
+        /// The category's number.
         number: u16,
-        /// Where it begins.
+        /// The word address where it begins.
         word: u16,
     },
-    /// It does not fit into the buffer, or one of its counts into its byte.
+    /// The image does not fit into the buffer, or a count does not fit into its field.
     #[error("the SII image needs {need} bytes, and {room} are there")]
     NoRoom {
-        /// Bytes that it takes.
+        /// Bytes of the image.
         need: usize,
-        /// Bytes that there are.
+        /// Bytes of the buffer.
         room: usize,
     },
-    /// More than a byte can count.
+    /// A number or length is more than a byte can hold.
     #[error("{what} are more than 255, or longer than 255 bytes")]
     TooMany {
-        /// Of what there is too much.
+        /// The items that are too many or too long.
         what: &'static str,
     },
 }
@@ -122,7 +122,7 @@ pub fn checksum(first: &[u8; 14]) -> u8 {
     })
 }
 
-/// Who made a SubDevice, and which it is. Object 0x1018 says the same.
+/// The identity of a SubDevice: vendor, product, revision and serial number. Object 0x1018 holds the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct Identity {
     /// The vendor, by the number that the ETG gave.
@@ -131,7 +131,7 @@ pub struct Identity {
     pub product: u32,
     /// Its revision.
     pub revision: u32,
-    /// Number of this very device; 0 where it has none.
+    /// Serial number of the device; 0 where it has none.
     pub serial: u32,
 }
 
@@ -144,12 +144,12 @@ pub struct Area {
     pub size: u16,
 }
 
-/// Where a SubDevice's mailboxes are.
+/// The memory areas of a SubDevice's mailboxes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct Mailboxes {
-    /// What the MainDevice writes and the SubDevice receives.
+    /// The area that the MainDevice writes and the SubDevice receives.
     pub receive: Area,
-    /// What the SubDevice sends and the MainDevice reads.
+    /// The area that the SubDevice sends and the MainDevice reads.
     pub send: Area,
 }
 
@@ -171,13 +171,13 @@ impl Protocols {
     /// A vendor's own.
     pub const VOE: Self = Self(0x20);
 
-    /// Whether all of the other are among these.
+    /// Whether these include all of the others.
     #[must_use]
     pub const fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 
-    /// These and the other.
+    /// The protocols of both.
     #[must_use]
     pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -193,7 +193,7 @@ pub struct Fixed {
     pub alias: u16,
     /// Words 5 and 6: for newer controllers' configuration.
     pub pdi_more: [u16; 2],
-    /// Who it is.
+    /// The identity.
     pub identity: Identity,
     /// Words 0x10 to 0x13: the vendor's own, such as the hardware's delays.
     pub delays: [u16; 4],
@@ -201,7 +201,7 @@ pub struct Fixed {
     pub boot_mailboxes: Mailboxes,
     /// Mailboxes in the other states.
     pub mailboxes: Mailboxes,
-    /// Protocols that they speak.
+    /// Protocols of the mailboxes.
     pub protocols: Protocols,
     /// Size of the memory in KiBit, less one.
     pub size: u16,
@@ -222,17 +222,17 @@ pub struct General {
     pub name: u8,
     /// Reserved; real devices write 2 or 1.
     pub reserved: u8,
-    /// What its CoE can, bits in [`coe_details`].
+    /// Features of its CoE, bits in [`coe_details`].
     pub coe: u8,
-    /// Whether it takes files.
+    /// Whether it speaks FoE.
     pub foe: u8,
-    /// Whether it carries Ethernet.
+    /// Whether it speaks EoE.
     pub eoe: u8,
     /// Bits in [`general_flags`].
     pub flags: u8,
-    /// Current that it takes from the E-bus in mA; below 0 what it gives.
+    /// Current that it takes from the E-bus in mA; a negative value is a supply.
     pub ebus_milliamperes: i16,
-    /// The group's string once more in newer layouts; what real devices write.
+    /// The group's string once more in newer layouts; real devices write it.
     pub group_again: u16,
     /// Kind of each port, four bits a port: 1 MII, 3 E-bus.
     pub ports: u16,
@@ -263,9 +263,9 @@ pub mod general_flags {
 }
 
 numbered_or_other! {
-    /// What an FMMU is for.
+    /// The use of an FMMU.
     pub enum FmmuUse {
-        /// Nothing; 0xFF says so, too.
+        /// Not used; 0xFF means the same.
         Unused = 0 or 0xFF,
         /// Outputs.
         Outputs = 1,
@@ -277,9 +277,9 @@ numbered_or_other! {
 }
 
 numbered_or_other! {
-    /// What a SyncManager is for, by its number as in category 41 and object 0x1C00.
+    /// The use of a SyncManager, by its number as in category 41 and object 0x1C00.
     pub enum SyncManagerUse {
-        /// Nothing, or not said.
+        /// Not used, or not stated.
         Unused = 0,
         /// Messages to the SubDevice.
         MailboxReceive = 1,
@@ -293,7 +293,7 @@ numbered_or_other! {
 }
 
 impl SyncManagerUse {
-    /// Which way its process data goes; `None` where it carries none.
+    /// The direction of its process data; `None` where it carries none.
     #[must_use]
     pub const fn direction(self) -> Option<Direction> {
         match self {
@@ -304,18 +304,18 @@ impl SyncManagerUse {
     }
 }
 
-/// How a SyncManager is to be set, eight bytes of category 41.
+/// The settings of a SyncManager, eight bytes of category 41.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct SyncManagerDefault {
-    /// Its memory; size 0 where the PDOs say it.
+    /// Its memory; size 0 where the PDOs determine it.
     pub area: Area,
     /// Its control register.
     pub control: u8,
-    /// Its status register; nobody heeds it.
+    /// Its status register; no device uses this value.
     pub status: u8,
     /// Bit 0: enable; 1 fixed; 2 virtual; 3 in OP only.
     pub enable: u8,
-    /// What it is for.
+    /// Its use.
     pub usage: SyncManagerUse,
 }
 
@@ -326,7 +326,7 @@ pub struct PdoHeader {
     pub index: u16,
     /// SyncManager that carries it by default; 0xFF for none.
     pub sync_manager: u8,
-    /// What synchronises it.
+    /// The source of its synchronisation.
     pub synchronization: u8,
     /// String of its name.
     pub name: u8,
@@ -385,7 +385,7 @@ pub struct ClockMode {
     pub shift1_ns: i32,
     /// SYNC1's cycle as a factor of SYNC0's.
     pub factor1: i16,
-    /// What goes to registers 0x0980, its low byte, and 0x0981, its high byte.
+    /// The values for registers 0x0980, its low byte, and 0x0981, its high byte.
     pub activate: u16,
     /// SYNC0's cycle as a factor of the MainDevice's.
     pub factor0: i16,

@@ -16,7 +16,7 @@ fn text(image: &Image<'_>, number: u8) -> String {
 }
 
 #[test]
-fn a_coupler_says_who_it_is() {
+fn a_coupler_states_its_identity() {
     let bytes = golden("ek1100.bin");
     let image = Image::of(&bytes).unwrap();
     assert!(image.checksum_holds());
@@ -112,7 +112,7 @@ fn a_name_of_other_letters_and_zeros_is_shown() {
 }
 
 #[test]
-fn a_category_over_the_end_is_told() {
+fn a_category_over_the_end_is_an_error() {
     let mut bytes = golden("ek1100.bin");
     bytes[130] = 0xFF;
     bytes[131] = 0xFF;

@@ -1,4 +1,4 @@
-//! Makes an image in the caller's buffer; allocates nothing.
+//! Writes an image into the caller's buffer; allocates nothing.
 
 use super::{
     CHECKED, ClockMode, Direction, FIXED, Fixed, FmmuUse, General, Mailboxes, PdoHeader, SiiError,
@@ -13,8 +13,8 @@ pub struct ImageWriter<'b> {
 }
 
 impl<'b> ImageWriter<'b> {
-    /// Begins with the fixed part and its checksum. The buffer is the whole memory; what is not written
-    /// stays 0xFF, as in an erased one.
+    /// Begins with the fixed part and its checksum. The buffer is the whole memory; bytes that are not written stay
+    /// 0xFF, as in an erased memory.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`] for a buffer below [`FIXED`].
@@ -72,7 +72,7 @@ impl<'b> ImageWriter<'b> {
         self.words(word::CHECKSUM, [u16::from(checksum(&first))]);
     }
 
-    /// A category's header, whose data is `length` bytes of 0; an odd length is filled up by 0xFF.
+    /// Writes a category's header, and `length` bytes of 0 as its data; 0xFF pads an odd length.
     fn room(&mut self, number: u16, length: usize) -> Result<&mut [u8], SiiError> {
         let words = length.div_ceil(2);
         let need = self.end + 4 + words * 2;
@@ -95,7 +95,7 @@ impl<'b> ImageWriter<'b> {
         Ok(&mut category[4..4 + length])
     }
 
-    /// A category of bytes.
+    /// Writes a category of bytes.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
@@ -104,10 +104,10 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// The texts, numbered from 1 in this order, in at least `least_words` words.
+    /// Writes the texts, numbered from 1 in this order, in at least `least_words` words.
     ///
     /// # Errors
-    /// [`SiiError::NoRoom`]; [`SiiError::TooMany`] for more than 255 or a longer one.
+    /// [`SiiError::NoRoom`]; [`SiiError::TooMany`] for more than 255 texts or for a longer text.
     pub fn strings(
         &mut self,
         texts: &[impl AsRef<[u8]>],
@@ -130,7 +130,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// Category 30.
+    /// Writes category 30.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
@@ -153,7 +153,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// What each FMMU is for.
+    /// Writes the use of each FMMU.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
@@ -165,7 +165,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// How each SyncManager is to be set.
+    /// Writes the settings of each SyncManager.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
@@ -179,7 +179,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// The PDOs of a direction with their entries.
+    /// Writes the PDOs of a direction with their entries.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`]; [`SiiError::TooMany`] for a PDO of more than 255 entries.
@@ -216,7 +216,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// Operation modes of the distributed clocks.
+    /// Writes the operation modes of the distributed clocks.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
@@ -234,7 +234,7 @@ impl<'b> ImageWriter<'b> {
         Ok(())
     }
 
-    /// Sets the end mark; gives the bytes up to and with it.
+    /// Writes the end mark; returns the number of bytes up to and with it.
     ///
     /// # Errors
     /// [`SiiError::NoRoom`] where the mark does not fit.

@@ -32,7 +32,7 @@ fn a_feed_constant_says_what_a_turn_of_the_shaft_is() {
         ..GEARED
     };
     assert_eq!(scale(&units, Control::Position).increments, 36_000.0);
-    // What nobody has set is none.
+    // A feed constant that was never set does not count.
     let units = Units {
         feed: Some([1, 1]),
         ..GEARED
@@ -71,7 +71,7 @@ fn units_of_si_are_understood_or_refused() {
         words.contains("0x60A9") && words.contains("velocity_per_turn"),
         "{words}"
     );
-    // Who is not asked for a velocity needs no unit of it.
+    // Position control needs no unit of velocity.
     let read = accelerations.scale(&UnitSettings::default(), Control::Position);
     assert_eq!(read.unwrap().velocity, None);
 }

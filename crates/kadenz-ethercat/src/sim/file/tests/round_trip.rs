@@ -1,4 +1,4 @@
-//! What is printed is the same when it is read.
+//! A printed plan is the same after it is read.
 
 use proptest::prelude::*;
 
@@ -62,7 +62,7 @@ fn names_of_any_letters_are_written_as_toml_has_them() {
 }
 
 #[test]
-fn what_no_file_can_say_is_told() {
+fn a_plan_that_no_file_can_express_is_an_error() {
     let mut plan = humanoid(5);
     if let Kind::Drive(it) = &mut plan.devices[4].kind {
         it.motor.overspeed = 1.0;
@@ -99,7 +99,7 @@ fn pieces() -> impl Strategy<Value = String> {
 }
 
 proptest! {
-    /// Whatever a file is made of: an error at a line of it, or a plan that stays what it is.
+    /// Any file gives an error at a line of it, or a plan that stays the same.
     #[test]
     fn changed_files_are_refused_or_stay_the_same(text in pieces()) {
         match read(&text) {

@@ -1,4 +1,4 @@
-//! What a drive's loops make of set-points: torque.
+//! The control loops of a drive: from set-points to torque.
 
 use std::f64::consts::TAU;
 
@@ -8,19 +8,19 @@ use super::{Motion, Motor, Parameters};
 use crate::sim::coe::Dictionary;
 use crate::wire::cia402::{Controlword, DriveState, OperationMode, Statusword};
 
-/// Below this velocity, in rad/s, a joint stands.
+/// A joint below this velocity, in rad/s, is at standstill.
 const STANDS: f64 = 0.01;
 
-/// The simulated axis of a drive. Positions are the encoder's, in rad; `home` is where the objects' zero is.
+/// The simulated axis of a drive. Positions are the encoder's, in rad; `home` is the objects' zero.
 #[derive(Debug, Clone)]
 pub(super) struct AxisModel {
     pub(super) motion: Motion,
     pub(super) mode: OperationMode,
     pub(super) word: Controlword,
     pub(super) home: f64,
-    /// Where the position loop wants to be now.
+    /// The present set-point of the position loop.
     pub(super) demand: f64,
-    /// What was asked last, and how far the way there is gone.
+    /// The last target, and the progress towards it.
     target: f64,
     target_velocity: f64,
     target_torque: f64,
@@ -30,9 +30,9 @@ pub(super) struct AxisModel {
     quick_stop: RampLimits,
     /// Velocity of the demand between two cyclic targets.
     slope: f64,
-    /// Seconds of the way to the target that are left.
+    /// Remaining seconds of the way to the target.
     left: f64,
-    /// Sum of the velocity loop in N m.
+    /// Integral of the velocity loop in N m.
     integral: f64,
     following_for: f64,
     acknowledged: bool,
@@ -66,14 +66,14 @@ impl AxisModel {
         }
     }
 
-    /// Forgets what was asked; the joint stays where it is, and so does home: encoders are absolute.
+    /// Clears set-points; the joint stays where it is, and so does home: encoders are absolute.
     pub(super) fn power_on(&mut self) {
         self.mode = OperationMode::None;
         self.word = Controlword::default();
         self.hold();
     }
 
-    /// Wants to be where it is.
+    /// Holds the present position.
     fn hold(&mut self) {
         self.demand = self.motion.position;
         self.target = self.demand;
@@ -90,10 +90,10 @@ impl AxisModel {
         self.acknowledged = false;
     }
 
-    /// Torque begins to act.
+    /// Begins to apply torque.
     pub(super) fn enable(&mut self, motor: &Motor) {
         self.hold();
-        // What holds the link where it hangs, so that it does not sag.
+        // The torque that holds the link where it hangs, so that it does not sag.
         self.integral = motor.gravity * self.motion.position.sin() + motor.load;
     }
 
@@ -148,7 +148,7 @@ impl AxisModel {
         }
     }
 
-    /// The handshake of profile position: a rising bit 4 takes the target, and is acknowledged until it
+    /// The handshake of profile position: a rising bit 4 takes the target, which the drive acknowledges until the bit
     /// falls.
     fn set_point(&mut self, target: f64) {
         let asked = self.word.has(Controlword::NEW_SET_POINT);
@@ -162,7 +162,7 @@ impl AxisModel {
         self.acknowledged = asked;
     }
 
-    /// Methods 35 and 37: here is home. Others need switches that this axis does not have.
+    /// Methods 35 and 37 take the present position as home. Others need switches that this axis does not have.
     fn homing(&mut self, method: i64, offset: f64) {
         let asked = self.word.has(Controlword::NEW_SET_POINT);
         if asked && self.homed.is_none() {
@@ -212,7 +212,7 @@ impl AxisModel {
         }
     }
 
-    /// Torque that the mode wants.
+    /// The torque of the mode.
     fn follow(&mut self, parameters: &Parameters, dt: f64) -> f64 {
         let halted = self.word.has(Controlword::HALT);
         match self.mode {
@@ -259,7 +259,7 @@ impl AxisModel {
         self.velocity_loop(parameters, wanted, dt)
     }
 
-    /// PI with the inertia as its gain; the integral takes over friction and gravity.
+    /// PI with the inertia as its gain; the integral compensates friction and gravity.
     fn velocity_loop(&mut self, parameters: &Parameters, wanted: f64, dt: f64) -> f64 {
         let error = wanted - self.motion.velocity;
         let bandwidth = TAU * parameters.bandwidth * 4.0;
@@ -268,12 +268,12 @@ impl AxisModel {
         gain * error + self.integral + self.torque_offset
     }
 
-    /// How far the joint is from where the loop wants it.
+    /// The following error of the position loop.
     pub(super) fn following(&self) -> f64 {
         self.demand - self.motion.position
     }
 
-    /// Whether it is further than `window` for longer than `timeout` seconds.
+    /// Whether it exceeds `window` for longer than `timeout` seconds.
     pub(super) fn follows_too_far(&mut self, window: f64, timeout: f64) -> bool {
         if self.following().abs() <= window {
             self.following_for = 0.0;
@@ -281,12 +281,12 @@ impl AxisModel {
         self.following_for > timeout
     }
 
-    /// Whether the joint stands.
+    /// Whether the joint is at standstill.
     pub(super) fn stands(&self) -> bool {
         self.motion.velocity.abs() < STANDS
     }
 
-    /// Bits of the statusword that are the mode's.
+    /// The mode's bits of the statusword.
     pub(super) fn bits(&self, state: DriveState) -> u16 {
         if state != DriveState::OperationEnabled {
             return 0;

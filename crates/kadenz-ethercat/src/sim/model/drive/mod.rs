@@ -35,15 +35,15 @@ use objects::DriveSlots;
 pub struct Parameters {
     /// The joint.
     pub motor: Motor,
-    /// Where the joint is when power comes, in rad.
+    /// Position of the joint at power on, in rad.
     pub start: f64,
     /// Bandwidth of the position loop in Hz; the velocity loop has four times as much.
     pub bandwidth: f64,
-    /// Following error that is a fault, in rad.
+    /// Following error that counts as a fault, in rad.
     pub following_error: f64,
-    /// Turns of the motor a number of the joint's (object 0x6091). Everything else is at the joint's side.
+    /// Turns of the motor per number of turns of the joint (object 0x6091). All other values are at the joint.
     pub gear: [u32; 2],
-    /// Object 0x607E: bit 7 turns positions round, bit 6 velocities. It stands until somebody writes another.
+    /// Object 0x607E: bit 7 reverses positions, bit 6 velocities. The default until a MainDevice writes another.
     pub polarity: u8,
 }
 
@@ -60,11 +60,11 @@ impl Default for Parameters {
     }
 }
 
-/// Longest piece of time that is computed at once, in nanoseconds: the drive's own loop at 8 kHz.
+/// Longest step of the simulation, in nanoseconds: the drive's own loop at 8 kHz.
 const STEP_NS: u64 = 125_000;
-/// Time beyond this is left out, so that a pause costs no more than 800 steps.
+/// Longest time that is simulated at once, so that a pause costs no more than 800 steps.
 const MAX_NS: u64 = 100_000_000;
-/// How often it steps without anybody's cycle.
+/// How often it steps without cycles from the MainDevice.
 const PERIOD_NS: u64 = 1_000_000;
 
 /// A drive.
@@ -75,12 +75,12 @@ pub struct Drive {
     axis: AxisModel,
     slots: Option<DriveSlots>,
     now: Option<Time>,
-    /// A failure that somebody asked for stands: no reset ends it.
+    /// A requested failure, which no reset ends.
     failing: Option<u16>,
 }
 
 impl Drive {
-    /// A drive that stands.
+    /// Creates a drive at standstill.
     #[must_use]
     pub fn new(parameters: Parameters) -> Self {
         Self {
@@ -102,13 +102,13 @@ impl Drive {
         )
     }
 
-    /// Where the joint is.
+    /// Position and motion of the joint.
     #[must_use]
     pub const fn motion(&self) -> Motion {
         self.axis.motion
     }
 
-    /// Puts the joint elsewhere, as a hand would.
+    /// Moves the joint, as a hand would.
     pub const fn set_motion(&mut self, motion: Motion) {
         self.axis.motion = motion;
     }
@@ -123,7 +123,7 @@ impl Drive {
         objects.get(slots.quick_stop_option) >= 5
     }
 
-    /// Goes to fault; gives the emergency where it is a new one.
+    /// Goes to fault; returns the emergency of a new fault.
     fn fault(&mut self, code: u16, objects: &mut Dictionary) -> Option<Emergency> {
         if self.machine.fault() == MachineOutcome::Same {
             return None;
@@ -142,7 +142,7 @@ impl Drive {
     fn obey(&mut self, moment: &Moment, objects: &mut Dictionary) -> Option<Emergency> {
         let slots = *self.slots.as_ref()?;
         let stays = Self::stays_in_quick_stop(&slots, objects);
-        // Outside OP no outputs come; what stands in the object is what an SDO wrote.
+        // Outside OP no outputs come; the object holds the value that an SDO wrote.
         let word = Controlword(objects.get(slots.controlword) as u16);
         let outcome = self.machine.control(word, stays);
         self.axis.word = word;
@@ -171,7 +171,7 @@ impl Drive {
         None
     }
 
-    /// Goes on to now in pieces of the drive's own loop.
+    /// Advances to the present in steps of the drive's own loop.
     fn go_on(&mut self, moment: &Moment, objects: &Dictionary) {
         let Some(slots) = self.slots else { return };
         let elapsed = moment.now.since(self.now.unwrap_or(moment.now));
@@ -253,7 +253,7 @@ impl Behaviour for Drive {
 
     fn step(&mut self, moment: Moment, objects: &mut Dictionary) -> Option<Emergency> {
         let slots = *self.slots.as_ref()?;
-        // What was asked stands until now; then comes the new.
+        // The last set-point holds until now; then the new one takes effect.
         self.go_on(&moment, objects);
         let obeyed = self.obey(&moment, objects);
         if moment.fresh || moment.state != State::Op {
@@ -270,14 +270,14 @@ impl Behaviour for Drive {
             (object::MODE, [mode]) if OperationMode::from_number(mode.cast_signed()).is_none() => {
                 Err(Abort::VALUE)
             }
-            // A joint that is held would turn round.
+            // A joint under torque would reverse.
             (object::POLARITY, _) if self.machine.state().has_torque() => Err(Abort::STATE),
             _ => Ok(()),
         }
     }
 
     fn process_data_lost(&mut self, objects: &mut Dictionary) -> Option<Emergency> {
-        // A drive that was switched off before OP was left has nothing to complain of.
+        // A drive that was switched off before it left OP reports no error.
         if self.machine.state().has_torque() {
             return self.fault(error_code::COMMUNICATION, objects);
         }

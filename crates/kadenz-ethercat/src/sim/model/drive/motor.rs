@@ -1,28 +1,28 @@
-//! A motor with what it moves, at the joint.
+//! A motor with its load, at the joint.
 
 use std::f64::consts::TAU;
 
-/// A joint: a motor behind its gear, with what hangs on it. All at the joint's side, in SI units.
+/// A joint: a motor behind its gear, with its load. All values are at the joint, in SI units.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Motor {
     /// Moment of inertia of rotor, gear and load in kg m2.
     pub inertia: f64,
     /// Viscous friction in N m s/rad.
     pub viscous: f64,
-    /// Coulomb friction in N m; also what holds the standing joint.
+    /// Coulomb friction in N m; also the torque that holds the joint at standstill.
     pub coulomb: f64,
     /// Torque of gravity on the horizontal link in N m: mass, times 9.81, times distance. The link hangs
     /// down at position 0.
     pub gravity: f64,
     /// Torque of the load, the same everywhere, in N m.
     pub load: f64,
-    /// Rated torque in N m; what thousandths refer to.
+    /// Rated torque in N m, to which thousandths refer.
     pub rated: f64,
     /// Greatest torque in N m.
     pub peak: f64,
     /// Time constant of the current loop in s: torque follows as a first order lag.
     pub current_lag: f64,
-    /// Increments of the encoder a turn of the joint.
+    /// Increments of the encoder per turn of the joint.
     pub increments: u32,
     /// Greatest velocity in rad/s; above it the drive fails.
     pub overspeed: f64,
@@ -75,7 +75,7 @@ impl Motor {
         }
     }
 
-    /// Whether the numbers can be computed with: finite, and positive where they must be.
+    /// Whether the numbers are valid: finite, and positive where they must be.
     #[must_use]
     pub(crate) fn makes_sense(&self) -> bool {
         let positive = [self.inertia, self.rated, self.peak, self.overspeed];
@@ -87,20 +87,20 @@ impl Motor {
             && self.increments > 0
     }
 
-    /// Radians of increments.
+    /// Converts increments to radians.
     #[must_use]
     pub(crate) fn radians(&self, increments: f64) -> f64 {
         increments * TAU / f64::from(self.increments)
     }
 
-    /// Increments of radians, not rounded.
+    /// Converts radians to increments, not rounded.
     #[must_use]
     pub fn counts(&self, radians: f64) -> f64 {
         radians * f64::from(self.increments) / TAU
     }
 }
 
-/// Where a joint is.
+/// Position and motion of a joint.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Motion {
     /// Position in rad.
@@ -112,10 +112,10 @@ pub struct Motion {
 }
 
 impl Motion {
-    /// Goes on by `dt` seconds while `wanted` N m are asked of the motor.
+    /// Advances by `dt` seconds with a torque demand of `wanted` N m.
     ///
-    /// Semi-implicit Euler: friction that grows with velocity is taken at the step's end, so that no
-    /// friction makes it unstable; Coulomb friction stops a joint, and never turns it round.
+    /// Semi-implicit Euler: the step takes viscous friction at its end, so that no friction makes it unstable;
+    /// Coulomb friction stops a joint, and never reverses it.
     pub fn step(&mut self, motor: &Motor, wanted: f64, dt: f64) {
         let wanted = wanted.clamp(-motor.peak, motor.peak);
         self.torque += (wanted - self.torque) * dt / (motor.current_lag + dt);
@@ -138,9 +138,9 @@ impl Motion {
 /// A set-point that moves towards a target with limited velocity and acceleration.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Ramp {
-    /// Where it is, in rad.
+    /// Its position, in rad.
     pub(super) position: f64,
-    /// How fast, in rad/s.
+    /// Its velocity, in rad/s.
     pub(super) velocity: f64,
 }
 
@@ -156,7 +156,7 @@ pub(super) struct RampLimits {
 }
 
 impl Ramp {
-    /// Towards a velocity.
+    /// Steps towards a velocity.
     pub(super) fn towards_velocity(&mut self, wanted: f64, limits: &RampLimits, dt: f64) {
         let speeds_up = wanted.abs() > self.velocity.abs() && wanted * self.velocity >= 0.0;
         let most = dt
@@ -169,10 +169,10 @@ impl Ramp {
         self.position += self.velocity * dt;
     }
 
-    /// Towards a position: as fast as it may go and still stop there.
+    /// Steps towards a position, as fast as a stop there allows.
     pub(super) fn towards_position(&mut self, target: f64, limits: &RampLimits, dt: f64) {
         let distance = target - self.position;
-        // What is left may be braked within this velocity, half a step early so as not to overshoot.
+        // The remaining distance allows braking from this velocity, half a step early so as not to overshoot.
         let half = limits.deceleration * dt / 2.0;
         let brake = (half * half + 2.0 * limits.deceleration * distance.abs()).sqrt() - half;
         let wanted = brake.min(limits.velocity).copysign(distance);

@@ -1,4 +1,4 @@
-//! What a drive says of itself: its objects, PDOs, clocks.
+//! A drive's description: its objects, PDOs, clocks.
 
 use std::f64::consts::TAU;
 
@@ -24,10 +24,10 @@ const U8: DataType = DataType::UNSIGNED8;
 const U16: DataType = DataType::UNSIGNED16;
 const U32: DataType = DataType::UNSIGNED32;
 
-/// What a drive is, by name, serial number and settings.
+/// The description of a drive, by name, serial number and settings.
 ///
-/// Its default PDOs carry a position with an offset of torque, and position, velocity and torque; others
-/// may be assigned: 0x1601 for velocity, 0x1602 for torque, 0x1603 and 0x1A01 for everything.
+/// Its default PDOs carry a position with an offset of torque, and position, velocity and torque; a MainDevice may
+/// assign others: 0x1601 for velocity, 0x1602 for torque, 0x1603 and 0x1A01 for everything.
 #[must_use]
 pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Description {
     let name = if name.is_empty() {
@@ -186,7 +186,7 @@ const fn unit(index: u16) -> Option<Unit> {
     }
 }
 
-/// What a polarity (object 0x607E) multiplies positions and velocities by. Torques it leaves alone.
+/// The signs of positions and velocities under a polarity (object 0x607E). Torques keep theirs.
 fn signs(polarity: u8) -> (f64, f64) {
     let sign = |bit| {
         if Polarity(polarity).has(bit) {
@@ -219,7 +219,7 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
         &modes.to_le_bytes(),
     ));
     let read = Access::READ;
-    // The encoder is before the gear, its increments are told a turn of the joint.
+    // The encoder is before the gear, but the settings count its increments per turn of the joint.
     let [motor, shaft] = parameters.gear;
     let increments = parameters
         .motor
@@ -242,7 +242,7 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
             .entry(2, "Shaft revolutions", U32, read, &shaft.to_le_bytes()),
     );
     let set = Access::READ.and(Access::WRITE);
-    // One millisecond until a MainDevice says otherwise.
+    // One millisecond until a MainDevice writes another.
     all.push(
         Object::record(
             object::INTERPOLATION_TIME,
@@ -261,7 +261,7 @@ fn objects(parameters: &Parameters, modes: u32) -> Vec<Object> {
     all
 }
 
-/// Where the objects lie that the drive uses every step.
+/// The places of the objects that the drive uses every step.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct DriveSlots {
     pub(super) controlword: DictionarySlot,
@@ -291,12 +291,12 @@ pub(super) struct DriveSlots {
     pub(super) quick_stop_deceleration: DictionarySlot,
     pub(super) homing_method: DictionarySlot,
     pub(super) home_offset: DictionarySlot,
-    /// An ESI's drive may have none.
+    /// A drive of an ESI file may have none.
     polarity: Option<DictionarySlot>,
 }
 
 impl DriveSlots {
-    /// `None` where an object is missing, as in a dictionary of somebody else.
+    /// `None` where an object is missing, as in the dictionary of another vendor's device.
     pub(super) fn of(objects: &Dictionary) -> Option<Self> {
         let slot = |index| objects.slot(Address::new(index, 0));
         Some(Self {
@@ -331,7 +331,7 @@ impl DriveSlots {
         })
     }
 
-    /// What positions and velocities are multiplied by, on their way in and out.
+    /// The signs of positions and velocities, on their way in and out.
     pub(super) fn signs(&self, objects: &Dictionary) -> (f64, f64) {
         signs(self.polarity.map_or(0, |it| objects.get(it) as u8))
     }

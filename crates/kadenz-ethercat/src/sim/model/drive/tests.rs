@@ -74,7 +74,7 @@ fn a_target_out_of_reach_is_a_following_error_and_an_emergency() {
         (emergency.code, emergency.register),
         (error_code::FOLLOWING_ERROR, 0x21)
     );
-    // The joint stops, and a reset begins anew where it is.
+    // The joint stops, and starts again where it is after a reset.
     cycles(&mut bench, 500, Goal::Disabled, false, |_, _| {});
     assert_eq!(bench.device.behaviour().state(), DriveState::Fault);
     let here = bench.read(object::POSITION);
