@@ -1,4 +1,4 @@
-//! What a client requests, each with the type of its answer.
+//! A client's requests, each with the type of its answer.
 
 use super::client::{Client, ClientError};
 use super::question::{Answer, ProcessImageLayout, Question};
@@ -10,7 +10,7 @@ use crate::motion::Status;
 use crate::wire::State;
 use crate::wire::coe::{Access, Address, DataType, ObjectCode};
 
-/// Sends a question, and takes what its answer carries.
+/// Sends a question, and returns the content of its answer.
 macro_rules! request {
     ($client:expr, $question:expr, $answer:pat => $value:expr) => {
         match $client.ask(&$question)? {
@@ -22,7 +22,7 @@ macro_rules! request {
     };
 }
 
-/// The process image as it was last.
+/// The latest post of the process image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     /// Its bytes: heading, inputs, outputs.
