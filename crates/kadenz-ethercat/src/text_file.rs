@@ -8,7 +8,7 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// What is wrong with a file, where, and what to write instead.
+/// An error in a user's file: its line, its cause and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{at}: {cause}; {remedy}", at = self.line.map_or_else(String::new, |it| format!(":{it}")))]
 pub struct FileError {
@@ -16,9 +16,9 @@ pub struct FileError {
     pub file: String,
     /// The line, from 1; `None` where no line is wrong.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The cause.
     pub cause: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 

@@ -61,7 +61,7 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// Where notices are published.
+/// The notices of a segment, for publishers and subscribers.
 #[derive(Debug, Default)]
 pub struct Notices {
     inner: Mutex<Inner>,

@@ -231,7 +231,7 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
     }
 }
 
-/// Where a post's copy begins, with its version.
+/// The index at which a post's copy begins, with its version.
 fn copy_at(post: u64, bytes: usize) -> usize {
     HEAD + (post % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
 }

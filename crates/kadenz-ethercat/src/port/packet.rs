@@ -11,7 +11,7 @@ use crate::wire::ETHERTYPE;
 /// Frames that may wait: more than a segment at 4 kHz sends while its reader is off the CPU for 20 ms.
 const WAITING: usize = 256;
 
-/// How a port waits for a frame.
+/// The way in which a port waits for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WaitMode {
     /// In the kernel, which costs a wake-up.

@@ -135,7 +135,7 @@ pub struct PairPort {
 /// near.send(&[1; 60])?;
 /// let mut frame = [0; 1514];
 /// assert_eq!(far.receive(&mut frame), Some(60));
-/// assert_eq!(near.receive(&mut frame), None, "nobody answered");
+/// assert_eq!(near.receive(&mut frame), None, "no frame came");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use]

@@ -25,7 +25,7 @@ use crate::port::Port;
 use crate::wire::register::AL_CONTROL;
 use crate::wire::{AlControl, State};
 
-/// How often the fault monitor looks at the axes.
+/// The interval at which the fault monitor looks at the axes.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// The time that a busy machine may need beyond the shutdown cycles.
 const GRACE: Duration = Duration::from_secs(5);
@@ -72,7 +72,7 @@ pub struct LoopThreads {
 }
 
 impl LoopThreads {
-    /// For a loop with these settings, whose acyclic questions are repeated by `retry`. Allocates.
+    /// The shared state of a loop with these settings; `retry` is for its acyclic questions. Allocates.
     #[must_use]
     pub fn new(settings: &LoopSettings, retry: RetryPolicy) -> Self {
         let cycles = u32::try_from(settings.shutdown_cycles).unwrap_or(u32::MAX);

@@ -23,7 +23,7 @@ use crate::sim::model::stamp;
 /// The cycle in which a controller's outputs go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sends {
-    /// As soon as the loop sends.
+    /// In the same cycle, as soon as the loop sends.
     #[default]
     AtOnce,
     /// A cycle later: Yoon's request sends what was computed after the last one.
@@ -37,9 +37,9 @@ pub struct Experiment {
     pub devices: u16,
     /// Time between two beats.
     pub interval: Duration,
-    /// When the loop takes in answers.
+    /// The mode in which the loop takes in answers.
     pub mode: LoopMode,
-    /// When the loop sends what the controller computed.
+    /// The cycle in which the loop sends what the controller computed.
     pub sends: Sends,
     /// How long the device's microcontroller works from its wake-up until it acts and samples.
     pub work: Duration,

@@ -20,7 +20,7 @@ fn an_event_is_counted_when_it_is_seen_and_when_it_is_acted_on() {
     assert_eq!(
         latencies.sensor.values(),
         [0; 0],
-        "when that was seen, who knows"
+        "the time of that event is unknown"
     );
     latencies.cycle(11_000, told(5, 9_100, 4, 9_000));
     assert_eq!(latencies.sensor.values(), [1_900]);

@@ -137,15 +137,15 @@ pub enum Event {
     },
     /// Frames failed, counted since the last notice of this kind.
     Frames {
-        /// Not back in their cycle.
+        /// Frames that did not come back in their cycle.
         lost: u64,
-        /// Not taken by the wire.
+        /// Frames that the wire did not take.
         refused: u64,
-        /// Back too late, or twice.
+        /// Frames that came back too late, or twice.
         late: u64,
-        /// From another program.
+        /// Frames of other programs.
         foreign: u64,
-        /// Cut short or changed.
+        /// Frames that came back cut short or changed.
         damaged: u64,
     },
 }

@@ -97,7 +97,7 @@ pub struct NoDevice {
     pub count: usize,
 }
 
-/// Why an object was not read or written.
+/// The reason why an object was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// No such device.

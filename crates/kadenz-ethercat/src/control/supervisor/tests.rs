@@ -140,7 +140,7 @@ fn only_a_device_that_was_brought_back_is_counted() {
     let leave = |device| WireFault::Leave(device, State::SafeOp, AlStatusCode::WATCHDOG);
     rig.inflict(last, leave);
     rig.run(MS * 20);
-    rig.until_well("who left");
+    rig.until_well("the ones that left");
     assert_eq!(rig.recoveries(), of_last(2));
 }
 

@@ -140,7 +140,7 @@ fn has_hung_up(error: &io::Error) -> bool {
     )
 }
 
-/// What a client that listens receives.
+/// A message to a client that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceivedNotice {
     /// A notice.

@@ -34,7 +34,7 @@
 //! {"ok":{"bytes":[8,0]}}
 //! ```
 //!
-//! A program reads what the loop read and wrote last better from its process image than by questions: `layout` tells
+//! The process image gives a program what the loop read and wrote last, at less cost than questions: `layout` tells
 //! which shared memory holds it and what lies where, and reading it costs the loop nothing ([`process_image`]).
 //!
 //! [`process_image`]: crate::control::process_image

@@ -154,7 +154,7 @@ pub struct ProcessImageLayout {
     pub memory: Option<String>,
     /// Time between two posts.
     pub interval_ns: u64,
-    /// Where every entry lies in a post.
+    /// The place of every entry in a post.
     #[serde(flatten)]
     pub catalogue: Catalogue,
 }
@@ -203,7 +203,7 @@ pub enum Answer {
     Axes(Box<Status>),
     /// All devices.
     Devices(Vec<DeviceStatus>),
-    /// One device.
+    /// The status of one device.
     Device(DeviceStatus),
     /// Notices, oldest first.
     Notices(Vec<Notice>),
@@ -239,7 +239,7 @@ pub enum Answer {
     Unit(Option<String>),
     /// An object's value, a memory, or registers; empty where the device does not answer there.
     Bytes(Vec<u8>),
-    /// It is done.
+    /// The request is done.
     Done,
 }
 

@@ -93,7 +93,8 @@ fn a_fault_monitor_that_panics_ends_the_loop() {
     threads.halt.store(false, Ordering::Relaxed);
     let health = Arc::clone(&threads.health);
     let devices = SegmentSupervisor::new(Vec::new(), prepared.cycle.layout(), health);
-    let monitor = || threads.monitor_faults(&devices.device_table(), |_| panic!("the callback fails"));
+    let monitor =
+        || threads.monitor_faults(&devices.device_table(), |_| panic!("the callback fails"));
     assert!(catch_unwind(AssertUnwindSafe(monitor)).is_err());
     assert!(threads.halt.load(Ordering::Relaxed));
 }

@@ -141,7 +141,10 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let words = "is run by user 0, and obeys that user and root, not user 65534";
         assert!(output.status.success() && told.contains(words), "{told}");
-        assert!(handle.take_stop().is_none(), "another user stopped the axes");
+        assert!(
+            handle.take_stop().is_none(),
+            "another user stopped the axes"
+        );
     });
 }
 
