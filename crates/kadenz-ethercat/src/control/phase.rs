@@ -295,7 +295,7 @@ impl<T: FnMut(&Step)> Follow<T> {
 impl<T: FnMut(&Step)> Phase for Follow<T> {
     fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
         let now = (report.intended, report.sent);
-        // The frames that were taken in: this cycle's, or those of the last cycle.
+        // The frames that were taken in: this cycle's, or those of the previous cycle.
         let of = match report.mode {
             LoopMode::Synchronous { .. } => Some(now),
             LoopMode::Pipelined => self.out.replace(now),

@@ -159,7 +159,7 @@ pub struct Snapshot {
     pub interval_ns: u64,
     /// Cycles.
     pub cycles: u64,
-    /// Cycles that began late since the last one was not done.
+    /// Cycles that began late since the previous one was not done.
     pub overruns: u64,
     /// Beats that were left out.
     pub skipped_beats: u64,

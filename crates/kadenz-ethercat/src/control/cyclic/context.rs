@@ -142,20 +142,20 @@ impl<'m> CycleContext<'m> {
         self.interval
     }
 
-    /// Time from the last served beat to this one: the interval, times one more than the beats left out.
+    /// Time from the previous served beat to this one: the interval, times one more than the beats left out.
     #[must_use]
     pub fn step(&self) -> Duration {
         let ns = self.interval.as_ns_f64() * self.beats as f64;
         Duration::from_nanos(ns as u64)
     }
 
-    /// Time from the beginning of the last cycle to that of this one; the interval in the first cycle.
+    /// Time from the beginning of the previous cycle to that of this one; the interval in the first cycle.
     #[must_use]
     pub const fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// Deadlines missed since the last cycle: of beats that were left out, or of this one where it begins late. A
+    /// Deadlines missed since the previous cycle: of beats that were left out, or of this one where it begins late. A
     /// stall of n beats misses n of them, in one cycle or in several.
     #[must_use]
     pub const fn missed(&self) -> u64 {
@@ -181,7 +181,7 @@ impl<'m> CycleContext<'m> {
         self.outcome.is_some() && self.cycle.took_part(device)
     }
 
-    /// Whether the last cycle was not done when this one was due.
+    /// Whether the previous cycle was not done when this one was due.
     #[must_use]
     pub const fn overrun(&self) -> bool {
         self.overrun

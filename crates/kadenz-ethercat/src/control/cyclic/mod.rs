@@ -30,7 +30,7 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A cycle of [`LoopMode::Pipelined`] takes in the answers to the last cycle's frames, lets the controller
+//! A cycle of [`LoopMode::Pipelined`] takes in the answers to the previous cycle's frames, lets the controller
 //! compute, sends, and sleeps: as in Yoon (figure 4) no thread waits for the wire, and no interrupt is needed.
 //! The paper's request sends what was computed a cycle before; this loop sends it at once.
 //!

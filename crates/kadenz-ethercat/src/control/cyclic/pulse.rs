@@ -14,7 +14,7 @@ pub(super) struct Due {
     pub(super) beat: u64,
     /// The time of the beat.
     pub(super) intended: MonotonicTime,
-    /// Whether the last cycle was not done by then.
+    /// Whether the previous cycle was not done by then.
     pub(super) overrun: bool,
     /// Beats left out before it.
     pub(super) skipped: u64,
@@ -25,7 +25,7 @@ pub(super) struct Due {
 pub(super) struct Pulse {
     beat: Beat,
     policy: Overrun,
-    /// The beginning of the last cycle, where the next one counts from it.
+    /// The beginning of the previous cycle, where the next one counts from it.
     last: Option<MonotonicTime>,
     /// Sum of all corrections.
     shift_ns: i64,
@@ -86,7 +86,7 @@ impl Pulse {
             Overrun::Stop if is_first => Overrun::CatchUp,
             policy => policy,
         };
-        // A cycle that counts from the last one keeps its place, whatever moved the beat.
+        // A cycle that counts from the previous one keeps its place, whatever moved the beat.
         let shift_ns = self.last.map_or(self.shift_ns, |_| 0);
         let now = now.offset_by_ns(shift_ns.saturating_neg());
         let step = self.beat.step(policy, self.last, now);

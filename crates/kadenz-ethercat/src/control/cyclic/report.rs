@@ -58,14 +58,14 @@ pub struct CycleReport<'c> {
     pub sent: MonotonicTime,
     /// The time at which all was done.
     pub ended: MonotonicTime,
-    /// The time at which the last cycle began.
+    /// The time at which the previous cycle began.
     pub before: Option<MonotonicTime>,
     /// The mode in which answers are taken in.
     pub mode: LoopMode,
-    /// The outcome of the frames that were taken in here: those of the last cycle when pipelined, of this
+    /// The outcome of the frames that were taken in here: those of the previous cycle when pipelined, of this
     /// one when synchronous. `None` where there were none before.
     pub outcome: Option<Outcome>,
-    /// Whether the last cycle was not done when this one was due.
+    /// Whether the previous cycle was not done when this one was due.
     pub overrun: bool,
     /// Beats left out before this one.
     pub skipped: u64,
@@ -93,7 +93,7 @@ impl CycleReport<'_> {
         self.woken.since(self.intended)
     }
 
-    /// Control period in ns: from the beginning of the last cycle to that of this one.
+    /// Control period in ns: from the beginning of the previous cycle to that of this one.
     #[must_use]
     pub fn period_ns(&self) -> Option<i64> {
         self.before.map(|before| self.woken.since(before))

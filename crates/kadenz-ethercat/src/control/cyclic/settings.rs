@@ -83,7 +83,7 @@ pub struct Ended {
     pub by: EndedBy,
     /// Cycles that were run.
     pub cycles: u64,
-    /// Cycles that began late since the last one was not done.
+    /// Cycles that began late since the previous one was not done.
     pub overruns: u64,
     /// Beats that were left out.
     pub skipped: u64,

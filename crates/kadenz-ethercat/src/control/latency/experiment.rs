@@ -26,7 +26,7 @@ pub enum Sends {
     /// In the same cycle, as soon as the loop sends.
     #[default]
     AtOnce,
-    /// A cycle later: Yoon's request sends what was computed after the last one.
+    /// A cycle later: Yoon's request sends what was computed after the previous one.
     NextCycle,
 }
 
