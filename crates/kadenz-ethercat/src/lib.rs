@@ -1,14 +1,14 @@
 //! The fieldbus of a robot: EtherCAT's wire, a MainDevice in real time, and a virtual segment.
 //!
-//! - [`control`]: what the loop shares with everybody else, Yoon's ECCI.
-//! - [`description`]: what a SubDevice is.
-//! - [`esi`]: what vendors' XML files say of their SubDevices.
-//! - [`main_device`]: what asks, configures and drives the SubDevices.
+//! - [`control`]: the cyclic loop and what it shares with other threads; Yoon's ECCI.
+//! - [`description`]: descriptions of SubDevices.
+//! - [`esi`]: vendors' XML files (ESI), which describe SubDevices.
+//! - [`main_device`]: the MainDevice, which configures and drives the SubDevices.
 //! - [`motion`]: trajectories, axes of CiA 402, and what stops them.
-//! - [`port`]: what frames cross: a network interface, or the segment in this process.
-//! - [`running_loop`]: its threads, and the socket by which other processes reach it.
-//! - [`sim`]: a virtual segment of SubDevices, for tests without any.
-//! - [`wire`]: every byte of EtherCAT that the rest speaks; sans-IO, safe against hostile bytes.
+//! - [`port`]: what carries frames: a network interface, or a segment in this process.
+//! - [`running_loop`]: the threads of a loop, and the socket by which other processes reach it.
+//! - [`sim`]: a virtual segment of SubDevices, for tests without hardware.
+//! - [`wire`]: the formats of EtherCAT on the wire; sans-IO, safe against hostile bytes.
 #![forbid(unsafe_code)]
 
 pub mod control;

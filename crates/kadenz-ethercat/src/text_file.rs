@@ -1,4 +1,4 @@
-//! Files of users: read up to a length that is known before, and refused with the line that is to blame.
+//! Text files that users name: read up to a maximum length, and refused with the line that is wrong.
 
 use std::fs::File;
 use std::io::{Error, ErrorKind, Read as _, Result as IoResult};
@@ -8,17 +8,17 @@ use std::path::Path;
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// What is wrong with a file, where, and what to write instead.
+/// An error in a user's file: its line, its cause and its remedy.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{file}{at}: {cause}; {remedy}", at = self.line.map_or_else(String::new, |it| format!(":{it}")))]
 pub struct FileError {
-    /// The file, as it was named.
+    /// The file, as the user named it.
     pub file: String,
-    /// The line, from 1; `None` where no line is to blame.
+    /// The line, from 1; `None` where no line is wrong.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The cause.
     pub cause: String,
-    /// What to do about it.
+    /// The remedy.
     pub remedy: String,
 }
 
@@ -26,7 +26,7 @@ pub struct FileError {
 pub(crate) struct TextFile<'t> {
     /// The file, as it was named.
     pub(crate) file: &'t str,
-    /// All of it.
+    /// The file's whole text.
     pub(crate) text: &'t str,
 }
 
@@ -39,7 +39,8 @@ impl TextFile<'_> {
         })
     }
 
-    /// What a word stands for, which is one of several; `what` says that there is no other.
+    /// Returns the value of a word, which must be one of `words`; `what` begins the error, such as "no such
+    /// direction".
     pub(crate) fn one_of<T: Copy>(
         &self,
         word: &Spanned<String>,
@@ -53,7 +54,7 @@ impl TextFile<'_> {
         })
     }
 
-    /// What is wrong, at a place of the text.
+    /// An error at a position of the text.
     pub(crate) fn error(
         &self,
         at: Option<Range<usize>>,
@@ -70,7 +71,7 @@ impl TextFile<'_> {
     }
 }
 
-/// Reads a text of at most so many bytes, as [`bytes`] does.
+/// Reads a text of at most `longest` bytes, as [`bytes`] does.
 pub(crate) fn read(path: &Path, longest: u64) -> IoResult<String> {
     String::from_utf8(bytes(path, longest)?).map_err(|error| {
         let whole = &error.as_bytes()[..error.utf8_error().valid_up_to()];
@@ -80,10 +81,10 @@ pub(crate) fn read(path: &Path, longest: u64) -> IoResult<String> {
     })
 }
 
-/// Reads at most so many bytes. What is no file, as a device without an end or a pipe that nobody writes to,
-/// is not opened for long: it is refused.
+/// Reads at most `longest` bytes. Refuses a path that is not a regular file, such as a device without an end
+/// or a pipe that no process writes to, without opening it.
 pub(crate) fn bytes(path: &Path, longest: u64) -> IoResult<Vec<u8>> {
-    // Before it is opened: to open a pipe waits for its other end.
+    // Before the file is opened: opening a pipe waits for its other end.
     if !std::fs::metadata(path)?.is_file() {
         return Err(Error::new(ErrorKind::InvalidInput, "it is not a file"));
     }
@@ -98,7 +99,7 @@ pub(crate) fn bytes(path: &Path, longest: u64) -> IoResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The same for the file that a user named.
+/// As [`read`], for a file that a user named.
 pub(crate) fn read_named(path: &Path, longest: u64) -> Result<String, FileError> {
     read(path, longest).map_err(|error| FileError {
         file: path.display().to_string(),

@@ -1,10 +1,11 @@
 //! Outputs that other threads and processes set while the loop runs: actuator commands.
 //!
-//! As in Yoon the loop takes one request a cycle, and nobody but the loop writes process data.
+//! As in Yoon, the loop takes one request a cycle, and no other thread writes process data.
 //!
-//! Assumption: one loop obeys; any number of threads ask. Guarantee: the loop never waits, whatever those
-//! do who ask; one of them is served after the other, each with the cycle told in which its value went
-//! into the outputs. A value stays until it is set again: the image of all outputs goes out every cycle.
+//! Assumption: one loop obeys; any number of threads ask. Guarantee: the loop never waits, whatever the
+//! asking threads do. It serves them one after the other, and each receives the cycle in which its value
+//! went into the outputs. A value stays until it is set again: the image of all outputs goes out every
+//! cycle.
 //!
 //! ```
 //! use std::time::Duration;
@@ -39,59 +40,60 @@ use std::time::{Duration, Instant};
 
 use super::cyclic::{Controller, CycleContext};
 
-/// How long a thread sleeps before it looks again whether it was served.
+/// The sleep of a thread before it looks again whether it was served.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 
-/// Nobody asks.
+/// No request.
 const FREE: u64 = 0;
 /// A request is there.
 const ASKED: u64 = 1;
-/// The loop is at it.
+/// The loop is executing the request.
 const TAKEN: u64 = 2;
-/// It was obeyed.
+/// The loop has obeyed the request.
 const DONE: u64 = 3;
 
-/// What is to be set: bits of the image of all outputs.
+/// A change of some bits in the image of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// The first of them.
+    /// The first bit.
     pub bit: usize,
-    /// How many, at most 64.
+    /// The number of bits, at most 64.
     pub bits: u8,
-    /// To what; the lowest bit is the first.
+    /// The new value; its lowest bit goes to the first bit.
     pub value: u64,
 }
 
-/// An output was not set.
+/// The loop did not set an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the loop took no request within {0:?}: it stands still, or has ended; `kadenz ethercat stats` tells"
 )]
 pub struct NotSet(pub Duration);
 
-/// Where requests are handed over.
+/// The place where threads hand requests to the loop.
 #[derive(Debug, Default)]
 pub struct Actuators {
-    /// Held by who asks: one after the other.
+    /// Held by the asking thread: one after the other.
     asking: Mutex<()>,
     state: AtomicU64,
     bit: AtomicU64,
     bits: AtomicU64,
     value: AtomicU64,
-    /// In which cycle it was obeyed.
+    /// The cycle in which the loop obeyed the request.
     cycle: AtomicU64,
 }
 
 impl Actuators {
-    /// Sets bits of the outputs; the number of the cycle that did. Waits for others who ask, and for the
-    /// loop's next cycle.
+    /// Sets bits of the outputs; returns the number of the cycle that did. Waits for other asking
+    /// threads, and for the loop's next cycle.
     ///
     /// # Errors
-    /// [`NotSet`] when the loop took nothing in that time; nothing is set later, then.
+    /// [`NotSet`] when the loop took no request in that time; the loop does not set the value later,
+    /// then.
     pub fn set(&self, change: Change, patience: Duration) -> Result<u64, NotSet> {
         let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
         let end = Instant::now() + patience;
-        // Only where the loop was stopped in the middle of what one asked before.
+        // Only where the loop was stopped in the middle of an earlier request.
         while self.state.load(Ordering::Acquire) == TAKEN {
             pause_until(end).ok_or(NotSet(patience))?;
         }
@@ -110,7 +112,7 @@ impl Actuators {
             if self.change(ASKED, FREE) {
                 return Err(NotSet(patience));
             }
-            // It was taken just now: the loop is about to be done, unless it was stopped there.
+            // The loop took the request just now: it is about to be done, unless it was stopped there.
             if Instant::now() > end + patience {
                 return Err(NotSet(patience));
             }
@@ -118,7 +120,7 @@ impl Actuators {
         }
     }
 
-    /// Obeys a request, if there is one; whether there was. Bits beyond the outputs are left out.
+    /// Obeys a request, if there is one; returns whether there was. Bits beyond the outputs are left out.
     ///
     /// # Real-time safety
     /// Real-time safe: neither allocates, locks nor waits.
@@ -153,7 +155,7 @@ impl Actuators {
     }
 }
 
-/// As a part of the loop's controller, behind those that write outputs of their own.
+/// For use as a part of the loop's controller, behind the parts that write outputs of their own.
 impl Controller for &Actuators {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
         let number = context.number();
@@ -161,7 +163,7 @@ impl Controller for &Actuators {
     }
 }
 
-/// Sleeps a little; `None` when it is later than that.
+/// Sleeps a little; returns `None` when `end` has passed.
 fn pause_until(end: Instant) -> Option<()> {
     (Instant::now() < end).then(|| std::thread::sleep(POLL_INTERVAL))
 }
@@ -210,7 +212,7 @@ mod tests {
     }
 
     #[test]
-    fn a_request_that_nobody_takes_is_withdrawn() {
+    fn a_request_that_no_loop_takes_is_withdrawn() {
         let actuators = Actuators::default();
         let change = Change {
             bit: 0,

@@ -1,4 +1,4 @@
-//! What lies where in the posts of a running loop, for readers that know nothing of the segment.
+//! The layout of a running loop's posts, for readers that know nothing of the segment.
 //!
 //! A post is a [`Heading`](super::cyclic::Heading), all inputs and all outputs. Each entry of the PDO
 //! mapping has a name, a type, and its first bit counted from the post's beginning, so that a program in
@@ -21,9 +21,9 @@ const DIGITAL_OUTPUTS: u16 = 0x60FE;
 pub struct Item {
     /// Its device's number, from 0, in the order in which devices were configured.
     pub device: usize,
-    /// The device as people call it.
+    /// The name of the device, as people call it.
     pub device_name: String,
-    /// Which way it goes.
+    /// The direction: inputs or outputs.
     #[serde(rename = "way")]
     pub direction: Direction,
     /// The SyncManager that carries it.
@@ -35,9 +35,9 @@ pub struct Item {
     pub index: u16,
     /// Its sub-index.
     pub sub: u8,
-    /// Its name; empty where nobody tells.
+    /// Its name; empty where neither SII nor dictionary has one.
     pub name: String,
-    /// CoE's number of its type (ETG.1000.6, table 64); 0 where nobody tells.
+    /// CoE's number of its type (ETG.1000.6, table 64); 0 where it is unknown.
     pub data_type: u16,
     /// Its bits.
     pub bits: u8,
@@ -46,11 +46,11 @@ pub struct Item {
     /// Its first bit in the segment's logical memory.
     #[serde(default)]
     pub logical_bit: u64,
-    /// Whether an axis writes it, so that nobody else may.
+    /// Whether an axis writes it, so that no other thread or process may.
     pub axis: bool,
 }
 
-/// All of a segment.
+/// The layout of a whole segment's posts.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Catalogue {
@@ -69,8 +69,8 @@ pub struct Catalogue {
 }
 
 impl Catalogue {
-    /// Of a segment: names and mapping of its devices, in their order. `axes` are the numbers of devices
-    /// that axes move. Allocates.
+    /// The catalogue of a segment, from the names and mapping of its devices, in their order. `axes` are the
+    /// numbers of devices that axes move. Allocates.
     #[must_use]
     pub fn of(layout: &Layout, devices: &[(String, Vec<MappedManager>)], axes: &[usize]) -> Self {
         let inputs_at = IMAGE_HEAD;
@@ -97,10 +97,10 @@ impl Catalogue {
         }
     }
 
-    /// The output of that object.
+    /// Returns the output of that object.
     ///
     /// # Errors
-    /// [`OutputError`]: there is none, an axis has it, or several are it.
+    /// [`OutputError`]: there is none, it belongs to an axis, or the object is mapped several times.
     pub fn output(&self, device: usize, index: u16, sub: u8) -> Result<&Item, OutputError> {
         let mut found = self.entries.iter().filter(|it| {
             (it.device, it.direction, it.index, it.sub) == (device, Direction::Outputs, index, sub)
@@ -113,8 +113,9 @@ impl Catalogue {
         }
     }
 
-    /// Whether the lowest bit of that output sets the brake of a drive that an axis moves, or says whether it is
-    /// set (CiA 402-2, 0x60FE): nobody else may, as it would hold an axis that moves, or let one drop.
+    /// Whether the lowest bit of that output sets the brake of a drive that an axis moves, or reports the brake
+    /// (CiA 402-2, 0x60FE): only the axis may set it, as another program would hold an axis that moves, or let
+    /// one drop.
     #[must_use]
     pub fn has_brake(&self, item: &Item) -> bool {
         let is_moved = |it: &Item| it.device == item.device && it.axis;
@@ -125,7 +126,7 @@ impl Catalogue {
 }
 
 impl Item {
-    /// `None` for bits that mean nothing.
+    /// Returns `None` for padding bits.
     fn of(it: &Placed<'_>, device: usize, name: &str, start: usize, moved: bool) -> Option<Self> {
         let address = it.entry.address?;
         Some(Self {
@@ -145,8 +146,8 @@ impl Item {
         })
     }
 
-    /// Its value of a post: its bits, the lowest first, moved to begin with a byte. Bits beyond the post
-    /// are 0. Allocates.
+    /// Returns its value in a post: its bits, the lowest first, shifted to begin with a byte. Bits beyond the
+    /// post are 0. Allocates.
     #[must_use]
     pub fn value(&self, post: &[u8]) -> Vec<u8> {
         let bits = usize::from(self.bits);
@@ -162,7 +163,7 @@ impl Item {
     }
 }
 
-/// Why nobody may set an output.
+/// The reason why a program may not set an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum OutputError {
     /// It is not in the process data.
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn an_axis_s_outputs_are_nobody_else_s() {
+    fn an_axis_s_outputs_are_its_own() {
         let all = humanoids();
         let axis = all.entries.iter().find(|it| it.axis).unwrap();
         let refused = all.output(axis.device, axis.index, axis.sub).unwrap_err();

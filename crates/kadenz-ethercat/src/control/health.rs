@@ -1,8 +1,8 @@
-//! What the loop tells everybody of a segment's health, cycle by cycle.
+//! A segment's health, cycle by cycle, as the loop notes it for other threads.
 //!
-//! Assumption: one notes, the loop; any number look. Guarantee: neither ever waits. What belongs to one
-//! cycle (states, how many there are) is one word, so it is never half of two cycles; counters are read
-//! one by one, and each is right.
+//! Assumption: one loop notes; any number of threads read. Guarantee: neither side ever waits. The
+//! values of one cycle (states, number of answers) are one word, so a reader never sees half of two
+//! cycles; counters are read one by one, and each is right.
 //!
 //! ```
 //! use kadenz_ethercat::control::health::Health;
@@ -24,28 +24,29 @@ use crate::main_device::link::LinkCounts;
 use crate::sync::{AtomicU64, Ordering};
 use crate::wire::{AlStatus, State};
 
-/// Says in [`Health::latest`] that the states of all came back with the last cycle.
+/// Marks in [`Health::latest`] that the states of all came back with the last cycle.
 const TOLD: u64 = 1 << 63;
-/// Says that the last cycle was whole.
+/// Marks that the last cycle was whole.
 const WHOLE: u64 = 1 << 62;
 
-/// The loop's word on the segment, as numbers that threads share.
+/// The loop's record of the segment, as numbers that threads share.
 #[derive(Debug, Default)]
 pub struct Health {
-    /// States of all by OR in bits 0 to 15, how many answered in bits 16 to 31, and the two marks above.
+    /// The states of all, ORed, in bits 0 to 15, the number of answers in bits 16 to 31, and the two
+    /// marks above.
     latest: AtomicU64,
     cycles: AtomicU64,
     whole: AtomicU64,
     lost: AtomicU64,
     wrong: AtomicU64,
-    /// Working counter and expected one of the last frame that was wrong.
+    /// Working counter of the last wrong frame, and the expected one.
     wrong_last: AtomicU64,
     silent: AtomicU64,
     system_time: AtomicU64,
     link: [AtomicU64; 7],
 }
 
-/// What was noted up to now.
+/// The values that the loop noted up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Vitals {
@@ -59,25 +60,25 @@ pub struct Vitals {
     pub wrong: u64,
     /// The working counters of the last cycle that had a wrong one.
     pub wrong_last: u32,
-    /// What they should have been.
+    /// The expected working counters.
     pub wrong_expected: u32,
     /// Cycles in a row, up to now, in which nothing came back.
     pub silent: u64,
     /// Whether the last cycle was whole.
     pub is_whole: bool,
-    /// AL status of all SubDevices by OR, as of the last cycle; `None` when it did not come back.
+    /// AL status of all SubDevices, ORed, as of the last cycle; `None` when it did not come back.
     pub states: Option<u16>,
     /// How many SubDevices answered then.
     pub answered: u16,
     /// The reference clock when it came last, ns; 0 for never.
     pub system_time_ns: u64,
-    /// What became of all frames on the link.
+    /// Counts of all frames on the link.
     pub link: LinkCounts,
 }
 
 impl Vitals {
-    /// Whether, in the last cycle, so many SubDevices were there, all in OP without an error, and every
-    /// working counter was right.
+    /// Whether, in the last cycle, that many SubDevices were there, all in OP without an error, and
+    /// every working counter was right.
     #[must_use]
     pub fn is_well(&self, devices: u16) -> bool {
         let op = AlStatus::new(State::Op, false).0;
@@ -86,13 +87,13 @@ impl Vitals {
 }
 
 impl Health {
-    /// Nothing noted yet.
+    /// A record with nothing noted yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The loop's part, once a cycle. Neither allocates, locks nor waits.
+    /// Notes a cycle; for the loop. Neither allocates, locks nor waits.
     pub fn note(&self, outcome: &Outcome) {
         let told = outcome.states.map_or(0, |(status, count)| {
             TOLD | u64::from(count) << 16 | u64::from(status.0)
@@ -115,12 +116,12 @@ impl Health {
         if let Some(time) = outcome.system_time_ns {
             self.system_time.store(time, Ordering::Relaxed);
         }
-        // Last, so that who sees this cycle's word sees its counters too.
+        // Last, so that a reader that sees this cycle's word sees its counters too.
         self.latest.store(told | whole, Ordering::Release);
     }
 
-    /// The loop's part, as often as it likes: what became of the link's frames. Neither allocates, locks
-    /// nor waits.
+    /// Notes the counts of the link's frames; for the loop, at any time. Neither allocates, locks nor
+    /// waits.
     pub(crate) fn note_link(&self, counts: &LinkCounts) {
         let all = [
             counts.sent,
@@ -136,7 +137,7 @@ impl Health {
         }
     }
 
-    /// What was noted. Neither allocates nor waits.
+    /// Returns the values noted. Neither allocates nor waits.
     #[must_use]
     pub fn vitals(&self) -> Vitals {
         let latest = self.latest.load(Ordering::Acquire);
@@ -168,7 +169,7 @@ impl Health {
     }
 }
 
-/// The loop notes all by having this among its observers.
+/// The loop notes each cycle when this is among its observers.
 impl Observer for &Health {
     fn cycle(&mut self, report: &CycleReport<'_>) {
         if let Some(outcome) = &report.outcome {
@@ -178,7 +179,7 @@ impl Observer for &Health {
     }
 }
 
-/// One writes, so reading and writing need not be one step.
+/// One thread writes, so reading and writing need not be one step.
 fn add(word: &AtomicU64, more: u64) {
     word.store(
         word.load(Ordering::Relaxed).wrapping_add(more),

@@ -1,8 +1,8 @@
-//! The loop and its questions in one thread: who asks, waits by letting the loop beat.
+//! The loop and its questions in one thread: a question runs the loop's beats while it waits for its answer.
 //!
 //! In virtual time, where no second thread can keep pace, this is the way to watch and configure devices
-//! while process data goes on. In real time a loop of its own with a
-//! [`AcyclicClient`](crate::main_device::acyclic::AcyclicClient) is it.
+//! while process data goes on. In real time, a loop of its own with a
+//! [`AcyclicClient`](crate::main_device::acyclic::AcyclicClient) does that.
 //!
 //! ```
 //! use std::time::Duration;
@@ -41,7 +41,7 @@ use crate::main_device::exchange::{Exchange, ExchangeResult, FrameBuffer, RetryP
 use crate::main_device::link::Link;
 use crate::port::Port;
 
-/// What is called after each beat.
+/// A function that runs after each beat.
 type AfterBeat<P> = Box<dyn FnMut(&mut Link<P>, &mut Cycle, &Outcome) + Send>;
 
 /// A loop that beats while its user waits.
@@ -75,11 +75,11 @@ impl<P: Port> InlineLoop<P> {
         }
     }
 
-    /// Lets this controller compute after each beat, of whose answers it sees the inputs; what it writes
-    /// goes out with the next. It cannot end the loop.
+    /// Lets this controller compute after each beat, with the inputs of the beat's answers; its outputs go
+    /// out with the next beat. It cannot end the loop.
     ///
     /// # Errors
-    /// [`IntervalError`] for an interval that is none.
+    /// [`IntervalError`] for an interval that is not valid.
     pub fn control(
         &mut self,
         controller: impl Controller + Send + 'static,
@@ -89,7 +89,7 @@ impl<P: Port> InlineLoop<P> {
         Ok(())
     }
 
-    /// Calls this after each beat: a controller, a recorder, or what lets things go wrong.
+    /// Calls this after each beat, for example a controller, a recorder, or a fault injector.
     pub fn after_beat(
         &mut self,
         after: impl FnMut(&mut Link<P>, &mut Cycle, &Outcome) + Send + 'static,
@@ -97,7 +97,7 @@ impl<P: Port> InlineLoop<P> {
         self.after = Some(Box::new(after));
     }
 
-    /// What the loop notes.
+    /// The loop's record of its cycles.
     #[must_use]
     pub fn health(&self) -> Arc<Health> {
         Arc::clone(&self.health)
@@ -113,7 +113,7 @@ impl<P: Port> InlineLoop<P> {
         &mut self.cycle
     }
 
-    /// One beat: process data, at most one question, and then what is left of the interval.
+    /// Runs one beat: process data, at most one question, and then the rest of the interval.
     pub fn beat(&mut self) -> Outcome {
         self.next = (self.next + self.interval).max(self.link.now());
         self.cycle.send(&mut self.link);
@@ -123,7 +123,7 @@ impl<P: Port> InlineLoop<P> {
             if self.link.now() >= self.next {
                 break;
             }
-            // A port that cannot wait shows by what does not come; time must go on for it all the same.
+            // The wait of a port that cannot wait shows in missing frames; time must go on nevertheless.
             if self.link.wait(self.next).is_err() {
                 std::thread::sleep(self.next.remaining(self.link.now()));
                 break;

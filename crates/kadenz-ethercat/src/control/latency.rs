@@ -1,11 +1,11 @@
-//! How old what a controller sees is, and how long what it says takes: in cycles.
+//! The age of the inputs that a controller sees, and the time until its commands take effect, in cycles.
 //!
-//! Yoon (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to
-//! the controller's read-write request that brings it; a command's from the request that brought what it
-//! answers to the context when the actuator acts on it. A frame takes along what was sampled before, and is
-//! fetched a cycle later; what the controller computes goes out with the next request. It says: sensor 1.5
-//! to 2.5 cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not tell when in a
-//! cycle its devices sample and act; these figures are those of the middle.
+//! Yoon (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to the
+//! controller's read-write request that brings it; a command's from the request that brought what it answers to
+//! the moment when the actuator acts on it. A frame takes along what was sampled before, and is fetched a cycle
+//! later; what the controller computes goes out with the next request. The paper states: sensor 1.5 to 2.5
+//! cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not state when in a cycle its
+//! devices sample and act; these figures are those of the middle.
 //!
 //! With the devices' context a part `d` of a cycle behind the beat, for a loop that does not wake late:
 //!
@@ -15,9 +15,9 @@
 //! | pipelined, sends at once | 2 - d to 3 - d | d | 2 to 3 |
 //! | synchronous, answers are there after a part `w` | 1 - d + w to 2 - d + w | 1 + d - w | 2 to 3 |
 //!
-//! That is measured, not computed, by a [stamp device](crate::sim::model::stamp): events happen by chance,
-//! and the command is the number of events that were seen. [`LatencyController`] is the controller, [`Meter`] the
-//! observer, [`measure`](fn@measure) all of it in virtual time.
+//! A [stamp device](crate::sim::model::stamp) measures these latencies; they are not computed: events happen by
+//! chance, and the command is the number of events that the controller saw. [`LatencyController`] is the
+//! controller, [`Meter`] the observer, [`measure`](fn@measure) all of it in virtual time.
 //!
 //! ```
 //! use kadenz_ethercat::control::latency::{Experiment, measure};
@@ -43,7 +43,7 @@ use crate::sim::model::stamp::StampOutput;
 
 pub use experiment::{Experiment, ExperimentError, Sends, measure, measure_on};
 
-/// What Yoon says, in cycles: from and to.
+/// Yoon's figures, in cycles: from and to.
 pub mod paper {
     /// From an event to the controller.
     pub const SENSOR: (f64, f64) = (1.5, 2.5);
@@ -53,7 +53,7 @@ pub mod paper {
     pub const REACTION: (f64, f64) = (3.0, 4.0);
 }
 
-/// The controller: its command is the number of events that it has seen.
+/// A controller whose command is the number of events that it has seen.
 #[derive(Debug, Clone, Copy)]
 pub struct LatencyController {
     device: usize,
@@ -62,7 +62,7 @@ pub struct LatencyController {
 }
 
 impl LatencyController {
-    /// For the stamp device at a position.
+    /// A controller for the stamp device at a position.
     #[must_use]
     pub const fn of(device: usize, sends: Sends) -> Self {
         Self {
@@ -88,7 +88,7 @@ impl Controller for LatencyController {
     }
 }
 
-/// Values of a latency, in ns, in memory that was set aside; what is more is counted.
+/// Values of a latency, in ns, in memory that is allocated before; further values are counted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latency {
     interval_ns: u64,
@@ -100,20 +100,20 @@ pub struct Latency {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Summary {
-    /// How many values it rests on.
+    /// The number of values.
     pub count: usize,
-    /// The least.
+    /// The smallest value.
     pub min: f64,
     /// The median.
     pub p50: f64,
-    /// Above it is one of a hundred; `None` for fewer than a thousand values.
+    /// The 99th percentile; `None` for fewer than a thousand values.
     pub p99: Option<f64>,
     /// The largest.
     pub max: f64,
 }
 
 impl Latency {
-    /// For cycles of that many ns. Allocates for so many values.
+    /// For cycles of that many ns. Allocates room for that many values.
     #[must_use]
     pub fn with_room(interval_ns: u64, values: usize) -> Self {
         Self {
@@ -132,7 +132,7 @@ impl Latency {
         }
     }
 
-    /// The values in their order, in ns.
+    /// The values in the order in which they came, in ns.
     #[must_use]
     pub fn values(&self) -> &[i64] {
         &self.values
@@ -144,7 +144,7 @@ impl Latency {
         self.left_out
     }
 
-    /// Values in cycles; `None` without any. Allocates.
+    /// The summary of the values, in cycles; `None` without any. Allocates.
     #[must_use]
     pub fn summary(&self) -> Option<Summary> {
         let mut sorted = self.values.clone();
@@ -163,24 +163,24 @@ impl Latency {
     }
 }
 
-/// The three latencies, of what a stamp device tells. Pure.
+/// The three latencies, computed from a stamp device's outputs. Pure.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Latencies {
     /// From an event to the controller.
     pub sensor: Latency,
-    /// From the controller to the device's acting.
+    /// From the controller to the device's action.
     pub command: Latency,
-    /// From an event to the device's acting on what the controller made of it.
+    /// From an event to the device's action on the command that answers it.
     pub reaction: Latency,
-    /// Events that nobody can tell the time of, since others came before the controller looked.
+    /// Events of unknown time, since others came before the controller looked.
     pub missed: u64,
     before: Option<StampOutput>,
-    /// The last event that the controller saw: its number, its time, and when it was seen.
+    /// The last event that the controller saw: its number, its time, and when the controller saw it.
     seen: Option<(u16, u64, u64)>,
 }
 
 impl Latencies {
-    /// For cycles of that many ns. Allocates for so many events.
+    /// For cycles of that many ns. Allocates room for that many events.
     #[must_use]
     pub fn with_room(interval_ns: u64, events: usize) -> Self {
         let latency = || Latency::with_room(interval_ns, events);
@@ -194,7 +194,7 @@ impl Latencies {
         }
     }
 
-    /// A cycle: what the device told, and the system time in ns at which the controller had it. Neither
+    /// Adds a cycle: the stamp device's output, and the system time in ns at which the controller had it. Neither
     /// allocates, locks nor waits.
     pub fn cycle(&mut self, read_ns: u64, told: StampOutput) {
         let Some(before) = self.before.replace(told) else {
@@ -220,19 +220,19 @@ impl Latencies {
     }
 }
 
-/// The observer: measures in the loop, by the reference clock's time.
+/// An observer that measures in the loop, by the reference clock's time.
 #[derive(Debug)]
 pub struct Meter<'l> {
     device: usize,
     latencies: &'l mut Latencies,
-    /// When frames that are still out were sent.
+    /// The time at which frames that are still out were sent.
     out: Option<MonotonicTime>,
-    /// What system time is more than the loop's clock.
+    /// System time minus the loop's clock.
     ahead: Option<u64>,
 }
 
 impl<'l> Meter<'l> {
-    /// For the stamp device at a position.
+    /// A meter for the stamp device at a position.
     #[must_use]
     pub const fn of(device: usize, latencies: &'l mut Latencies) -> Self {
         Self {

@@ -1,17 +1,15 @@
 //! A process image behind a lock, as Yoon's: the real-time task waits for at most one reader.
 //!
-//! [`process_image`](super::process_image) makes its writer wait for none, and is for other processes too; this one is for
-//! comparison, and for who wants readers that never have to read twice.
+//! The writer of [`process_image`](super::process_image) waits for no reader, and other processes can read it; this one
+//! is for comparison, and for readers that must never read twice.
 //!
-//! Assumption: one writes, and its thread's priority is not below the readers'. Guarantee: after the
-//! writer asked for the lock at most one reader is let in before it, however many there are and however
-//! they are scheduled; and that one runs at the writer's priority until it is out again, since the lock
-//! inherits priority ([`PiMutex`]).
+//! Assumption: one thread writes, and its priority is not below the readers'. Guarantee: after the writer asked for the
+//! lock, at most one reader enters before it, however many there are and however they are scheduled; that reader runs
+//! at the writer's priority until it leaves, since the lock inherits priority ([`PiMutex`]).
 //!
-//! Why at most one: readers pass a gate one by one, and behind it look whether the writer has asked. One
-//! that had looked just before goes in; whoever comes next sees that it must give way. So between the
-//! writer's asking and its turn there is the one reader that was past the gate, in the lock or about to
-//! be.
+//! Why at most one: readers pass a gate one by one, and behind it look whether the writer has asked. A reader that had
+//! looked just before goes in; the next one sees that it must give way. So between the writer's asking and its turn
+//! there is only the one reader that was past the gate, in the lock or about to enter.
 //!
 //! ```
 //! use kadenz_ethercat::control::locked::Locked;
@@ -30,7 +28,7 @@ use kadenz_rt::pi_mutex::{CreatePiMutexError, PiMutex};
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// How long a reader sleeps that gives way: the writer's time in the lock is far shorter.
+/// The sleep of a reader that gives way: the writer's time in the lock is far shorter.
 const GIVE_WAY: Duration = Duration::from_micros(20);
 
 /// The last post, and its number.
@@ -43,11 +41,11 @@ struct LastPost {
 /// A process image behind a lock.
 #[derive(Debug)]
 pub struct Locked {
-    /// How many writers have asked and are not done: 0 or 1.
+    /// The number of writers that have asked and are not done: 0 or 1.
     asking: AtomicU64,
-    /// Readers that were in the lock and are done, ever. Changed within it alone.
+    /// Readers that were in the lock and are done, since the beginning. Changed only within the lock.
     served: AtomicU64,
-    /// Readers that the writer waited for, ever.
+    /// Readers that the writer waited for, since the beginning.
     waits: AtomicU64,
     /// 1 once there will be no more posts.
     ended: AtomicU64,
@@ -57,7 +55,7 @@ pub struct Locked {
 }
 
 impl Locked {
-    /// A process image for posts of so many bytes, all zero. Allocates.
+    /// A process image for posts of `bytes` bytes, all zero. Allocates.
     ///
     /// # Errors
     /// Where the operating system has no priority inheritance.
@@ -82,8 +80,8 @@ impl Locked {
         self.post.lock().bytes.len()
     }
 
-    /// Posts bytes; how many readers it waited for, which were in the lock when it asked or got in before it: 0 or 1.
-    /// Bytes beyond a post's are left out, missing ones stay as they were.
+    /// Posts bytes; returns the number of readers that it waited for, which were in the lock when it asked or entered
+    /// before it: 0 or 1. Bytes beyond a post's are left out, missing ones stay as they were.
     ///
     /// # Real-time safety
     /// Real-time safe except for the wait for that one reader, which copies a post.
@@ -101,23 +99,23 @@ impl Locked {
         waited
     }
 
-    /// How many posts had to wait for a reader, since the process image was made.
+    /// Posts that had to wait for a reader, since the process image was made.
     pub fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// Says whether there will be no more posts. Wait-free.
+    /// Sets whether the last post is final. Wait-free.
     pub fn end(&self, is: bool) {
         self.ended.store(u64::from(is), Ordering::Release);
     }
 
-    /// Whether the writer said that there will be no more posts. Wait-free.
+    /// Whether the writer marked the last post as final. Wait-free.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire) != 0
     }
 
-    /// Copies the last post; which one it is, counted from 1, and 0 for none yet. Waits for other readers,
-    /// and gives way to the writer. Bytes beyond a post's stay as they were.
+    /// Copies the last post and returns its number, from 1, or 0 where there is none yet. Waits for other readers, and
+    /// gives way to the writer. Bytes beyond a post's stay as they were.
     pub fn read(&self, to: &mut [u8]) -> u64 {
         loop {
             let gate = self.gate.lock();
@@ -143,7 +141,7 @@ mod tests {
     use super::*;
     use std::sync::atomic::AtomicBool;
 
-    /// Readers that read all the time, by `read`, until the writer is done; how often they read.
+    /// Runs readers that read all the time, by `read`, until the writer is done; returns how often they read.
     fn beside_readers(
         image: &Locked,
         readers: usize,
@@ -196,7 +194,7 @@ mod tests {
         }
     }
 
-    /// The instrument itself: it sees more than one where nobody gives way.
+    /// A check of the instrument itself: it sees more than one reader where none gives way.
     #[test]
     fn readers_that_do_not_give_way_are_counted() {
         let image = Locked::new(64).unwrap();

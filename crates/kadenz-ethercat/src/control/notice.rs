@@ -1,8 +1,8 @@
-//! Notices of what happens on a segment: devices lost and back, states, links, emergencies.
+//! Notices of events on a segment: devices lost and back, states, links, emergencies.
 //!
 //! Assumption: one or more ordinary threads publish; any number subscribe. Guarantee: each subscriber gets
-//! every notice in order, or is told how many it lost because it did not fetch them; none holds up
-//! another. Not for a real-time path: it locks and allocates.
+//! every notice in order, or the number of notices that it lost because it did not fetch them; no
+//! subscriber delays another. Not for a real-time path: it locks and allocates.
 //!
 //! ```
 //! use kadenz_ethercat::control::notice::{Event, Notices};
@@ -31,22 +31,22 @@ mod incident;
 pub use event::{Event, Who};
 pub use incident::{Incident, Incidents};
 
-/// Notices that are kept for who comes later.
+/// Notices that are kept for late subscribers.
 const RECENT: usize = 256;
-/// The most that one subscription keeps.
+/// The most notices that one subscription keeps.
 pub const MAX_KEPT: usize = 65_536;
 
-/// Something that happened.
+/// A notice of an event.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notice {
-    /// Counted from 1: who misses one sees it by this.
+    /// Its number, from 1: a gap shows a lost notice.
     pub number: u64,
-    /// When it was seen, by the segment's port, ns.
+    /// The time at which the supervisor saw it, by the segment's port, ns.
     pub at_ns: u64,
-    /// Of which SubDevice; none for what concerns all.
+    /// The SubDevice that it concerns; none where it concerns all.
     pub device: Option<Who>,
-    /// What.
+    /// The event.
     #[serde(flatten)]
     pub event: Event,
 }
@@ -61,7 +61,7 @@ impl std::fmt::Display for Notice {
     }
 }
 
-/// Where notices are published.
+/// The notices of a segment, for publishers and subscribers.
 #[derive(Debug, Default)]
 pub struct Notices {
     inner: Mutex<Inner>,
@@ -88,13 +88,14 @@ struct NoticeQueue {
 }
 
 impl Notices {
-    /// None published, nobody subscribed.
+    /// No notices, no subscribers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Tells all subscribers. Where one has no room, its oldest notice is lost, and counted.
+    /// Sends a notice to all subscribers. Where a subscription is full, its oldest notice is lost, and
+    /// counted.
     pub fn publish(&self, at: MonotonicTime, device: Option<Who>, event: Event) {
         let mut inner = lock(&self.inner);
         inner.published += 1;
@@ -117,8 +118,8 @@ impl Notices {
         inner.recent.push_back(notice);
     }
 
-    /// Gets all notices from now on, of which at most so many are kept until they are fetched: at least 1,
-    /// at most [`MAX_KEPT`].
+    /// Subscribes to all notices from now on, of which at most `kept` are kept until they are fetched: at
+    /// least 1, at most [`MAX_KEPT`].
     #[must_use]
     pub fn subscribe(&self, kept: usize) -> Subscription {
         let queue = Arc::new(Queue {
@@ -130,13 +131,13 @@ impl Notices {
         Subscription { queue }
     }
 
-    /// How many were published.
+    /// The number of notices published.
     #[must_use]
     pub fn published(&self) -> u64 {
         lock(&self.inner).published
     }
 
-    /// The last ones, at most 256, oldest first.
+    /// The last notices, at most 256, oldest first.
     #[must_use]
     pub fn recent(&self) -> Vec<Notice> {
         lock(&self.inner).recent.iter().cloned().collect()
@@ -155,7 +156,7 @@ impl Queue {
     }
 }
 
-/// One subscriber's notices. Dropping it ends it.
+/// A subscriber's notices. Dropping it ends the subscription.
 #[derive(Debug)]
 pub struct Subscription {
     queue: Arc<Queue>,
@@ -167,7 +168,7 @@ impl Subscription {
         lock(&self.queue.kept).notices.pop_front()
     }
 
-    /// The next notice; waits for it, at most so long.
+    /// Returns the next notice; waits for it, at most `span`.
     pub fn next_within(&mut self, span: Duration) -> Option<Notice> {
         let end = Instant::now() + span;
         let mut kept = lock(&self.queue.kept);
@@ -184,7 +185,7 @@ impl Subscription {
         }
     }
 
-    /// How many were lost because they were not fetched in time.
+    /// The number of notices lost because the subscriber did not fetch them in time.
     #[must_use]
     pub fn lost(&self) -> u64 {
         lock(&self.queue.kept).lost
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_gets_nothing_more_and_who_comes_late_sees_the_last_ones() {
+    fn a_gone_subscriber_gets_nothing_and_a_late_one_sees_the_last_notices() {
         let notices = Notices::new();
         drop(notices.subscribe(1));
         publish(&notices, 300);
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_is_woken() {
+    fn a_waiting_subscriber_is_woken() {
         let notices = Notices::new();
         let mut subscription = notices.subscribe(1);
         assert!(subscription.next_within(Duration::from_millis(1)).is_none());

@@ -1,10 +1,10 @@
-//! The loop on the segment's time: beats that stay where they should be in the reference clock's cycle.
+//! The lock of the loop to the segment's time: it keeps the beats at their place in the reference clock's
+//! cycle.
 //!
 //! The oscillator of this computer and that of the reference clock differ by some parts per million; a loop by
-//! its own clock would pass through all of the segment's cycle in a minute, and now and then its frames
-//! would come at the context when devices pulse. [`Regulator`] looks each cycle at when, in system time, a
-//! beat was, and says by how much the next is to come earlier or later; [`Follow`] makes a
-//! [`Phase`] of a loop of it.
+//! its own clock would drift through all of the segment's cycle in a minute, and now and then its frames would
+//! arrive when devices pulse. [`Regulator`] takes the system time of each beat, and returns by how much the
+//! next is to come earlier or later; [`Follow`] makes a [`Phase`] of a loop of it.
 //!
 //! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns
 //! a cycle,
@@ -13,8 +13,8 @@
 //! I += integral * e        correction = -(proportional * e + I)
 //! ```
 //!
-//! Beats go on by what was corrected, so the offset follows `e'' + proportional * e' + integral * e = 0` in
-//! cycles: without overshoot except for the start where `integral = proportional² / 4`.
+//! The corrections add up, so the offset follows `e'' + proportional * e' + integral * e = 0` in cycles:
+//! without overshoot except for the start where `integral = proportional² / 4`.
 //!
 //! ```
 //! use kadenz_ethercat::control::phase::{Observation, Regulator, PhaseSettings};
@@ -40,41 +40,41 @@ use crate::control::cyclic::{CycleReport, LoopMode, Phase};
 
 pub use crate::main_device::clocks::Width;
 
-/// How beats are held. Times in ns.
+/// The settings of the regulator. Times in ns.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PhaseSettings {
-    /// From one beat to the next.
+    /// Time between two beats.
     pub interval_ns: u64,
-    /// Where in a cycle of system time beats are to be: 0 for whole cycles, where SYNC0 without a shift
-    /// is. Frames take their time: outputs should be there before devices pulse.
+    /// The place of the beats in a cycle of system time: 0 for whole cycles, where SYNC0 without a shift is.
+    /// Frames take their time: outputs should be there before devices pulse.
     pub target_ns: u64,
-    /// Part of the offset that the next beat takes away.
+    /// The part of the offset that the next beat corrects.
     pub proportional: f64,
-    /// Part of the offset that goes to the drift.
+    /// The part of the offset that is added to the drift.
     pub integral: f64,
-    /// A beat is corrected by no more than that.
+    /// The largest correction of a beat.
     pub most_ns: f64,
-    /// The two clocks are taken to differ by no more than that, in parts per million.
+    /// The largest drift between the two clocks, in parts per million.
     pub most_drift_ppm: f64,
-    /// The loop is locked when the mean offset of the last beats was within that for 50 of them. The mean,
+    /// The loop is locked when the mean offset of the last beats was within this for 50 of them. The mean,
     /// since a wire and a computer that are now slow and now quick say nothing of the beat.
     pub lock_ns: i64,
-    /// Once locked, a beat that is further off than that is taken for a wrong time, unless 5 in a row are.
+    /// Once locked, a beat that is further off than this is taken for a wrong time, unless 5 in a row are.
     pub outlier_ns: i64,
-    /// How long system times are.
+    /// The width of system times.
     pub width: Width,
 }
 
-/// Beats whose mean is within [`PhaseSettings::lock_ns`] until the loop is called locked.
+/// Beats with a mean within [`PhaseSettings::lock_ns`] until the loop counts as locked.
 const LOCKED_AFTER: u32 = 50;
-/// About so many beats make a mean.
+/// About this many beats make a mean.
 const MEAN_OF: f64 = 16.0;
-/// Wrong times in a row until they are believed.
+/// Wrong times in a row until the regulator believes them.
 const MAX_OUTLIERS: u32 = 5;
 
 impl PhaseSettings {
-    /// For beats every so many ns, with whole cycles of system time: a time constant of 40 cycles, at most
-    /// a hundredth of a cycle a beat, locked within a hundredth.
+    /// Settings for beats every `interval_ns`, with whole cycles of system time: a time constant of 40 cycles,
+    /// at most a hundredth of a cycle a beat, locked within a hundredth.
     #[must_use]
     pub fn every(interval_ns: u64) -> Self {
         let interval_ns = interval_ns.max(1);
@@ -92,55 +92,55 @@ impl PhaseSettings {
     }
 }
 
-/// What was seen of a beat.
+/// An observation of a beat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Observation {
-    /// When it should have been, by this computer's clock.
+    /// The intended time of the beat, by this computer's clock.
     pub intended: MonotonicTime,
-    /// When its frame was handed to the wire, by this computer's clock: how late the beat was served does
-    /// not count as an offset of the beat itself.
+    /// The time at which its frame was handed to the wire, by this computer's clock: the lateness of the
+    /// beat's service does not count as an offset of the beat itself.
     pub sent: MonotonicTime,
-    /// What the reference's clock showed when the frame was there.
+    /// The reference's clock when the frame was there.
     pub system_time_ns: u64,
 }
 
-/// What became of a beat.
+/// The regulator's result for a beat.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Step {
-    /// How much later than its place in the segment's cycle the beat last seen was, in ns.
+    /// How much later than its place in the segment's cycle the last observed beat was, in ns.
     pub offset_ns: i64,
-    /// How much faster than this computer's clock the reference runs, as the regulator has it, in parts
-    /// per billion.
+    /// The regulator's estimate of how much faster than this computer's clock the reference runs, in parts per
+    /// billion.
     pub drift_ppb: i64,
-    /// By how much all beats to come are to be later, in ns.
+    /// The shift of all later beats, in ns.
     pub correction_ns: i64,
-    /// Beats are where they should be.
+    /// Whether beats are at their place.
     pub locked: bool,
     /// Whether this step saw a time that it believed. Else it goes on by the drift alone.
     pub seen: bool,
 }
 
-/// Holds beats at their place in the cycle of another clock. Pure: it knows no clock. Neither allocates,
-/// locks nor waits.
+/// Keeps beats at their place in the cycle of another clock. Pure: it reads no clock. Neither allocates, locks
+/// nor waits.
 #[derive(Debug, Clone)]
 pub struct Regulator {
     settings: PhaseSettings,
     /// Drift in ns a cycle.
     drift: f64,
-    /// What rounding has left over, in ns.
+    /// The remainder of rounding, in ns.
     rest: f64,
     /// Mean offset of the last beats, in ns.
     mean: f64,
     /// Beats in a row whose mean was within the bound.
     within: u32,
     outliers: u32,
-    /// The last time that was believed: when by this computer's clock, and all 64 bits of it.
+    /// The last believed time: by this computer's clock, and all 64 bits of system time.
     known: Option<(MonotonicTime, u64)>,
     last: Step,
 }
 
 impl Regulator {
-    /// One that has seen nothing yet.
+    /// A regulator that has seen no beat yet.
     #[must_use]
     pub const fn new(settings: PhaseSettings) -> Self {
         Self {
@@ -161,7 +161,7 @@ impl Regulator {
         }
     }
 
-    /// What it was told.
+    /// The settings.
     #[must_use]
     pub const fn settings(&self) -> &PhaseSettings {
         &self.settings
@@ -173,7 +173,7 @@ impl Regulator {
         self.last
     }
 
-    /// A beat was seen. Once a cycle, or [`missed`](Self::missed).
+    /// Takes an observation of a beat. Once a cycle, or [`missed`](Self::missed).
     pub fn observe(&mut self, observation: Observation) -> Step {
         let system = self.extend(&observation);
         let late = observation.sent.since(observation.intended);
@@ -188,7 +188,7 @@ impl Regulator {
         self.last.seen = true;
         let wanted = self.settings.proportional * offset as f64 + self.drift;
         let bounded = wanted.clamp(-self.settings.most_ns, self.settings.most_ns);
-        // What cannot be corrected at once says nothing of the drift.
+        // An offset that cannot be corrected at once says nothing of the drift.
         if wanted.abs() <= self.settings.most_ns {
             let most = self.settings.most_drift_ppm * 1e-6 * self.settings.interval_ns as f64;
             let drift = self.drift + self.settings.integral * offset as f64;
@@ -208,13 +208,13 @@ impl Regulator {
         self.step(-bounded)
     }
 
-    /// A beat was not seen: its frame got lost, or nobody told the time. The drift goes on.
+    /// Notes a beat without an observation: its frame got lost, or brought no time. The drift goes on.
     pub fn missed(&mut self) -> Step {
         self.last.seen = false;
         self.step(-self.drift)
     }
 
-    /// Forgets the offset, and keeps the drift: clocks were set anew.
+    /// Forgets the offset, and keeps the drift: for clocks that were set anew.
     pub const fn restart(&mut self) {
         self.within = 0;
         self.outliers = 0;
@@ -232,7 +232,7 @@ impl Regulator {
         self.last
     }
 
-    /// All 64 bits of a time of 32, by what it should be about.
+    /// Extends a time of 32 bits to 64, by its expected value.
     fn extend(&self, observation: &Observation) -> u64 {
         let told = observation.system_time_ns;
         let (Width::Bits32, Some((sent, system))) = (self.settings.width, self.known) else {
@@ -243,7 +243,7 @@ impl Regulator {
         about.wrapping_add_signed(ahead.into())
     }
 
-    /// How much later than the nearest place where a beat should be.
+    /// How much later than its nearest place the beat was.
     fn offset(&self, system: u64) -> i64 {
         let interval = self.settings.interval_ns.max(1);
         let target = self.settings.target_ns % interval;
@@ -257,7 +257,7 @@ impl Regulator {
 }
 
 /// Keeps a loop's beats with the reference clock of a [`Cycle`](crate::main_device::cycle::Cycle) that has
-/// one. What it does is told each cycle, on the real-time thread: for series of offset and drift.
+/// one. It passes each step to `tell`, on the real-time thread: for series of offset and drift.
 ///
 /// ```
 /// use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
@@ -270,13 +270,13 @@ impl Regulator {
 #[derive(Debug)]
 pub struct Follow<T> {
     regulator: Regulator,
-    /// When the beat whose frames are still out was intended and sent.
+    /// The intended time and the sending time of the beat whose frames are still out.
     out: Option<(MonotonicTime, MonotonicTime)>,
     tell: T,
 }
 
 impl<T: FnMut(&Step)> Follow<T> {
-    /// A phase that has seen nothing yet.
+    /// A phase that has seen no beat yet.
     pub const fn new(settings: PhaseSettings, tell: T) -> Self {
         Self {
             regulator: Regulator::new(settings),
@@ -295,7 +295,7 @@ impl<T: FnMut(&Step)> Follow<T> {
 impl<T: FnMut(&Step)> Phase for Follow<T> {
     fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
         let now = (report.intended, report.sent);
-        // The frames that were taken in: this cycle's, or those of the cycle before.
+        // The frames that were taken in: this cycle's, or those of the previous cycle.
         let of = match report.mode {
             LoopMode::Synchronous { .. } => Some(now),
             LoopMode::Pipelined => self.out.replace(now),

@@ -1,9 +1,9 @@
-//! Where the loop posts what it read and wrote in a cycle, and others read it.
+//! The process image: the loop posts what it read and wrote in a cycle, and others read it.
 //!
-//! Assumption: one writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever readers
-//! do and wherever they are killed: they change nothing. A reader gets a cycle whole or is told that it
-//! was overtaken. (Yoon's real-time task waits for at most one reader, by a mutex with priority
-//! inheritance; here it waits for none.)
+//! Assumption: one thread writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever
+//! readers do and wherever they are killed: they change nothing. A reader gets a whole cycle, or an error where the
+//! writer overtook it. (Yoon's real-time task waits for at most one reader, by a mutex with priority inheritance;
+//! here it waits for none.)
 //!
 //! The words of a process image are atomic, in this process's memory or shared with others
 //! ([`kadenz_rt::shared`]). A few copies stand side by side; the writer takes the oldest. Each copy has a
@@ -15,7 +15,7 @@ use crate::sync::{AtomicU64, Ordering, fence};
 
 /// `KDNZEC` and the version of the layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"KDNZEC\x01\x00");
-/// Stands in the same word once there will be no more posts.
+/// Added to the same word once there will be no more posts.
 const ENDED: u64 = 1 << 56;
 /// Words before the copies: magic, bytes of a copy, copies, posts so far.
 const HEAD: usize = 4;
@@ -25,15 +25,15 @@ const AT_COPIES: usize = 2;
 const AT_POSTS: usize = 3;
 /// Copies of a process image: a reader is overtaken by the third cycle that begins while it reads.
 const COPIES: usize = 4;
-/// How often a reader begins again before it says that it was overtaken.
+/// How often a reader begins again before it reports that it was overtaken.
 const TRIES: u32 = 8;
 
 /// Loads the 64-bit words of a process image one by one.
 pub trait LoadWords {
-    /// How many there are.
+    /// The number of words.
     fn count(&self) -> usize;
 
-    /// The word at a place below [`count`](Self::count).
+    /// Loads the word at a place below [`count`](Self::count).
     fn load(&self, place: usize, order: Ordering) -> u64;
 }
 
@@ -58,16 +58,16 @@ impl LoadWords for kadenz_rt::shared::Viewer {
     }
 }
 
-/// Words that a process image for so many bytes takes.
+/// The number of words of a process image for posts of `bytes` bytes.
 #[must_use]
 pub const fn words_for(bytes: usize) -> usize {
     HEAD + COPIES * (1 + bytes.div_ceil(8))
 }
 
-/// Why words are no process image, or give nothing now.
+/// The reason why words are not a process image, or cannot be read now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ProcessImageError {
-    /// Made by another program, or by another version of this one.
+    /// Another program, or another version of this one, made them.
     #[error(
         "this is not a process image of this version; is its writer another version of Kadenz?"
     )]
@@ -81,7 +81,7 @@ pub enum ProcessImageError {
     /// The writer was faster than the reader, several times in a row.
     #[error("the writer overtook the reader; ask again")]
     Overtaken,
-    /// The caller's memory is of another length.
+    /// The caller's buffer is of another length.
     #[error("a post has {0} bytes, the memory for it {1}")]
     Length(usize, usize),
 }
@@ -95,7 +95,7 @@ pub struct ProcessImageWriter<'w> {
 }
 
 impl<'w> ProcessImageWriter<'w> {
-    /// Makes a process image of words that are zero, for posts of so many bytes.
+    /// Makes a process image from words that are zero, for posts of `bytes` bytes.
     ///
     /// # Errors
     /// [`ProcessImageError::TooSmall`]; see [`words_for`].
@@ -130,7 +130,7 @@ impl<'w> ProcessImageWriter<'w> {
         let version = &self.words[start];
         let odd = version.load(Ordering::Relaxed).wrapping_add(1);
         version.store(odd, Ordering::Relaxed);
-        // Whoever sees a word of what follows sees the odd version too.
+        // A reader that sees a word of what follows sees the odd version too.
         fence(Ordering::Release);
         for (word, bytes) in self.words[start + 1..].iter().zip(bytes.chunks(8)) {
             word.store(word_of(bytes), Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl<'w> ProcessImageWriter<'w> {
         Ok(())
     }
 
-    /// Says that this was the last post, which stays to be read.
+    /// Marks the last post as final; it stays readable.
     pub fn end(&mut self) {
         self.words[AT_MAGIC].store(MAGIC | ENDED, Ordering::Release);
     }
@@ -155,10 +155,10 @@ pub struct Reader<W> {
 }
 
 impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
-    /// Looks at a process image.
+    /// Opens a process image.
     ///
     /// # Errors
-    /// [`ProcessImageError::Foreign`] or [`ProcessImageError::TooSmall`] for words that are none.
+    /// [`ProcessImageError::Foreign`] or [`ProcessImageError::TooSmall`] for words that are not a process image.
     pub fn of(words: W) -> Result<Self, ProcessImageError> {
         let count = words.count();
         let head = |place| (place < count).then(|| words.load(place, Ordering::Acquire));
@@ -182,19 +182,19 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
         self.bytes
     }
 
-    /// How often something was posted.
+    /// The number of posts.
     #[must_use]
     pub fn posts(&self) -> u64 {
         self.words.load(AT_POSTS, Ordering::Acquire)
     }
 
-    /// Whether the writer said that there will be no more posts. One that was killed does not.
+    /// Whether the writer marked the last post as final. A writer that was killed does not.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.words.load(AT_MAGIC, Ordering::Acquire) & ENDED != 0
     }
 
-    /// Copies the last post; which one it was, counted from 1. What is in `to` after an error is of no use.
+    /// Copies the last post; returns its number, from 1. After an error, the content of `to` is undefined.
     ///
     /// # Errors
     /// [`ProcessImageError`]: nothing posted yet, overtaken, or memory of another length.
@@ -214,7 +214,7 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
         Err(ProcessImageError::Overtaken)
     }
 
-    /// Copies a post; false when it was overwritten meanwhile.
+    /// Copies a post; returns false when it was overwritten meanwhile.
     fn copy(&self, post: u64, to: &mut [u8]) -> bool {
         let start = copy_at(post, self.bytes);
         // Each turn of the ring adds two to a copy's version.
@@ -231,7 +231,7 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
     }
 }
 
-/// Where a post's copy begins, with its version.
+/// The index at which a post's copy begins, with its version.
 fn copy_at(post: u64, bytes: usize) -> usize {
     HEAD + (post % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
 }

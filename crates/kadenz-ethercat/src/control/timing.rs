@@ -1,4 +1,4 @@
-//! How well the loop keeps its beat: statistics that the loop notes and anybody reads while it runs.
+//! Statistics of the loop's timing: the loop notes them, and any thread reads them while it runs.
 //!
 //! Assumption: one loop notes into a [`Timing`]. Guarantee: noting is a bounded number of atomic
 //! operations, whatever readers do; it neither allocates, locks nor waits. A reader sees every number as it
@@ -60,7 +60,7 @@ fn add(to: &AtomicU64, more: u64) {
 }
 
 impl Timing {
-    /// Nothing noted yet. Allocates 64 KiB.
+    /// Statistics with nothing noted yet. Allocates 64 KiB.
     #[must_use]
     pub fn new(settings: &LoopSettings) -> Self {
         Self {
@@ -101,7 +101,7 @@ impl Timing {
         add(&self.mismatches, wrong.into());
     }
 
-    /// The link's own numbers are of the link's whole life: the last are told.
+    /// The link's own counts cover the link's whole life: the last are stored.
     fn note_counts(&self, counts: LinkCounts) {
         for (to, count) in [
             (&self.late, counts.late),
@@ -113,7 +113,7 @@ impl Timing {
         }
     }
 
-    /// What was noted until now. On any thread; takes some microseconds.
+    /// Returns the statistics until now. On any thread; takes some microseconds.
     #[must_use]
     pub fn snapshot(&self) -> Snapshot {
         let read = |from: &AtomicU64| from.load(Ordering::Relaxed);
@@ -159,7 +159,7 @@ pub struct Snapshot {
     pub interval_ns: u64,
     /// Cycles.
     pub cycles: u64,
-    /// Cycles that began late since the one before was not done.
+    /// Cycles that began late since the previous one was not done.
     pub overruns: u64,
     /// Beats that were left out.
     pub skipped_beats: u64,
@@ -167,7 +167,7 @@ pub struct Snapshot {
     pub early_wake_ups: u64,
     /// Cycles whose frames were taken in or given up.
     pub exchanges: u64,
-    /// Those of them of which all came back with every SubDevice's part.
+    /// Those of them of which all frames came back with every SubDevice's part.
     pub whole_exchanges: u64,
     /// Frames.
     pub frames: Frames,
@@ -181,7 +181,7 @@ pub struct Snapshot {
     pub controller: Spread,
 }
 
-/// What became of frames.
+/// Counts of frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
@@ -189,11 +189,11 @@ pub struct Frames {
     pub sent: u64,
     /// Cyclic frames that did not come back in time.
     pub lost: u64,
-    /// Cyclic frames that came back with a working counter that they should not have.
+    /// Cyclic frames that came back with a wrong working counter.
     pub working_counter_mismatches: u64,
     /// Frames of any kind that came after their time, or twice; since the link was made, as all below.
     pub late: u64,
-    /// Frames of somebody else.
+    /// Frames of other programs.
     pub foreign: u64,
     /// Frames that came back cut short or changed.
     pub damaged: u64,
@@ -201,13 +201,13 @@ pub struct Frames {
     pub refused: u64,
 }
 
-/// How values spread, in ns. A percentile that no value lies beyond is absent (`null`).
+/// The distribution of values, in ns. A percentile that no value lies beyond is absent (`null`).
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
-    /// How many values.
+    /// Number of values.
     pub count: u64,
-    /// The least.
+    /// The smallest value.
     pub min_ns: Option<u64>,
     /// Their mean.
     pub mean_ns: Option<f64>,
@@ -218,12 +218,12 @@ pub struct Spread {
     /// The 99.9th percentile.
     #[serde(rename = "p99.9_ns")]
     pub p999_ns: Option<u64>,
-    /// The greatest.
+    /// The largest value.
     pub max_ns: Option<u64>,
 }
 
 impl Spread {
-    /// Of a histogram.
+    /// The spread of a histogram.
     #[must_use]
     pub fn of(histogram: &Histogram) -> Self {
         let count = histogram.count();

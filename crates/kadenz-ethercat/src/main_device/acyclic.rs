@@ -1,7 +1,6 @@
-//! Questions of other threads, carried by the loop's: at most one is sent a cycle.
+//! Questions of other threads, which the loop carries: it sends at most one a cycle.
 //!
-//! The loop never waits for a lock, and no answer that came is lost to one: a slot is locked by the side whose
-//! turn it is, and by nobody else.
+//! The loop never waits for a lock, and loses no answer to one: only the side whose turn it is locks a slot.
 //!
 //! One slot is reserved for the supervisor, which gets at least every second send, however many other threads
 //! send requests.
@@ -22,37 +21,37 @@ mod slot;
 #[cfg(all(test, not(loom)))]
 mod tests;
 
-/// Questions of everybody that may wait at once.
+/// Questions in shared slots that may wait at once.
 const SHARED: usize = 4;
-/// The slot of who must not wait for everybody.
+/// The slot of the supervisor, which must not wait for all other threads.
 const OWN: usize = SHARED;
 const SLOTS: usize = SHARED + 1;
 
-/// Which slots of the queue a request may take.
+/// The slots of the queue that a request may take.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum SlotClass {
-    /// In those of everybody.
+    /// The shared slots.
     Shared,
-    /// In the supervisor's.
+    /// The supervisor's slot.
     Own,
 }
 
-/// A frame that another thread asks the loop to send, and who waits for its answer.
+/// A frame that another thread asks the loop to send, and the thread that waits for its answer.
 #[derive(Debug, Default)]
 struct AcyclicRequest {
     frame: FrameBuffer,
     patience: RetryPolicy,
     waiting: Option<Thread>,
-    /// On the wire, and given up at that time.
+    /// The frame on the wire, and the time at which the loop gives it up.
     out: Option<(Ticket, MonotonicTime)>,
 }
 
-/// Where questions and answers lie.
+/// The slots of questions and answers.
 #[derive(Debug, Default)]
 pub struct AcyclicQueue {
     slots: [RequestSlot<AcyclicRequest>; SLOTS],
-    /// The slot of everybody that is looked at first: behind the one whose question was sent last, so that
-    /// nobody who asks again and again keeps others waiting.
+    /// The shared slot that the loop looks at first: behind the one whose question was sent last, so that a
+    /// thread that asks again and again keeps no other waiting.
     first: AtomicUsize,
     /// Whether the last question was of the supervisor's slot.
     was_own: AtomicBool,
@@ -60,8 +59,8 @@ pub struct AcyclicQueue {
 }
 
 impl AcyclicQueue {
-    /// The loop's part before it sleeps: sends one question that waits, by turns of the supervisor's slot and
-    /// of the others, each of these in turn. Neither allocates, locks nor waits.
+    /// Sends one question that waits; for the loop, before it sleeps. The supervisor's slot and the shared
+    /// ones take turns, each of the latter in turn. Neither allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
         for slot in self.turns() {
             let Some(mut question) = self.slots[slot].turn(SlotState::Asked) else {
@@ -86,7 +85,7 @@ impl AcyclicQueue {
         }
     }
 
-    /// In which order slots are looked at.
+    /// The order in which the loop looks at slots.
     fn turns(&self) -> [usize; SLOTS] {
         let first = self.first.load(Ordering::Relaxed);
         let mut turns = array::from_fn(|it| (first + it) % SHARED);
@@ -97,7 +96,8 @@ impl AcyclicQueue {
         turns
     }
 
-    /// The loop's part for an answer that is none of its own. Neither allocates, locks nor waits.
+    /// Delivers an answer to a question that is not the loop's own; for the loop. Neither allocates, locks nor
+    /// waits.
     pub fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
             let Some(mut question) = slot.turn(SlotState::Out) else {
@@ -113,7 +113,8 @@ impl AcyclicQueue {
         }
     }
 
-    /// The loop's part once a cycle: gives up what is out for too long. Neither allocates, locks nor waits.
+    /// Gives up frames that are out for too long; for the loop, once a cycle. Neither allocates, locks nor
+    /// waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
             let Some(question) = slot.turn(SlotState::Out) else {
@@ -130,7 +131,7 @@ impl AcyclicQueue {
         }
     }
 
-    /// Says that the loop, which is over, carries no more questions; who waits for an answer gets an error.
+    /// Marks the loop as ended: it carries no more questions; threads that wait for an answer get an error.
     pub fn end(&self) {
         self.ended.store(true, Ordering::Release);
         for slot in &self.slots {
@@ -142,7 +143,7 @@ impl AcyclicQueue {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Puts a question in; which slot it has. `None` when all that it may have are taken.
+    /// Puts a question in; returns its slot, or `None` when all slots that it may have are taken.
     pub(crate) fn ask(
         &self,
         frame: &FrameBuffer,
@@ -163,10 +164,10 @@ impl AcyclicQueue {
         })
     }
 
-    /// Waits for the slot's end; whether there is an answer, which is put into `frame`.
+    /// Waits for the end of the slot's request; returns whether there is an answer, which is then in `frame`.
     fn answer(&self, slot: usize, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         loop {
-            // Asked before: an answer that came just before the loop's end counts.
+            // Read before: an answer that came just before the loop's end counts.
             let ended = self.has_ended();
             if let Some(answered) = self.take(slot, frame) {
                 return Ok(answered);
@@ -179,7 +180,8 @@ impl AcyclicQueue {
         }
     }
 
-    /// Takes the slot's answer into `frame`: whether there is one, `None` as long as that is not known.
+    /// Takes the slot's answer into `frame`; returns whether there is one, `None` as long as that is not
+    /// known.
     pub(crate) fn take(&self, slot: usize, frame: &mut FrameBuffer) -> Option<bool> {
         self.slots[slot].take(|question, end| {
             let answered = end == SlotState::Answered;
@@ -193,7 +195,7 @@ impl AcyclicQueue {
 }
 
 impl AcyclicRequest {
-    /// Wakes who asked.
+    /// Wakes the asking thread.
     fn wake(&self) {
         if let Some(waiting) = &self.waiting {
             waiting.unpark();
@@ -210,7 +212,7 @@ pub struct AcyclicClient<'p> {
 }
 
 impl<'p> AcyclicClient<'p> {
-    /// By this queue.
+    /// A client of this queue.
     #[must_use]
     pub fn of(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
         Self {
@@ -220,9 +222,8 @@ impl<'p> AcyclicClient<'p> {
         }
     }
 
-    /// By this queue, for the one who must not wait for all others, the
-    /// [supervisor](crate::control::supervisor): every other question at least is its. Of several of them one
-    /// waits for the other.
+    /// A client of this queue for the [supervisor](crate::control::supervisor), which must not wait for all
+    /// other threads: at least every other question is its. Of several such clients one waits for the other.
     #[must_use]
     pub fn of_supervisor(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
         Self {

@@ -1,5 +1,5 @@
-//! Which PDOs a SyncManager carries and what each of them maps: as the SubDevice tells by CoE, else as its
-//! SII says.
+//! The PDOs that a SyncManager carries and their mapping: read from the SubDevice by CoE, else from its
+//! SII.
 
 use super::device::SubDevice;
 use super::exchange::Registers;
@@ -8,16 +8,16 @@ use super::sdo::{self, SdoError};
 use crate::wire::coe::{Address, object};
 use crate::wire::sii::{Direction, Image};
 
-/// What a PDO maps at one place.
+/// An entry of a PDO's mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct AssignedEntry {
-    /// The object; index 0 for bits that mean nothing.
+    /// The object; index 0 for padding bits.
     pub address: Address,
     /// Bits that it takes.
     pub bits: u8,
 }
 
-/// A PDO that is assigned.
+/// An assigned PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AssignedPdo {
     /// The index of its object in the dictionary.
@@ -34,12 +34,13 @@ impl AssignedPdo {
     }
 }
 
-/// The PDOs of a SyncManager, in PREOP or higher, one behind the other. By CoE where the SubDevice speaks
-/// that, as they may be mapped otherwise than by default. What it refuses to tell, of devices whose process
+/// Reads the PDOs of a SyncManager, in PREOP or higher, one behind the other. By CoE where the SubDevice
+/// has it, as the mapping may differ from the default. Parts that the SubDevice refuses to tell, often all
+/// of them where the process data is fixed, come from its SII. Waits, allocates.
 /// data is fixed often all of it, is as its SII says. Waits, allocates.
 ///
 /// # Errors
-/// [`SdoError`], for one of a PDO that neither the SubDevice nor its SII tells of.
+/// [`SdoError`], for example for a PDO that neither the SubDevice nor its SII describes.
 pub fn read(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
@@ -90,7 +91,7 @@ fn told(
     Ok(pdos)
 }
 
-/// What a PDO maps, as the SubDevice tells. Waits, allocates.
+/// The mapping of a PDO, read from the SubDevice. Waits, allocates.
 ///
 /// # Errors
 /// [`SdoError`]: it does not answer, or has no such PDO.

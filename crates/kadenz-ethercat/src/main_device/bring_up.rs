@@ -1,4 +1,4 @@
-//! From a wire with power on it to a segment in SAFEOP, ready for its first cycle.
+//! Brings a wire with power on it to a segment in SAFEOP, ready for its first cycle.
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::{find, prepare};
@@ -35,19 +35,19 @@ use super::mailbox::MailError;
 use crate::port::Port;
 use crate::wire::{Configured, OverflowError};
 
-/// From one try to bring a segment up to the next.
+/// The pause between two tries to bring a segment up.
 const BETWEEN_TRIES: Duration = Duration::from_millis(20);
 
-/// Why a segment is not ready.
+/// The reason why a segment is not ready.
 #[derive(Debug, thiserror::Error)]
 pub enum BringUpError {
-    /// Who is there is not known.
+    /// The SubDevices could not be discovered.
     #[error("{0}")]
     Discover(#[from] DiscoverError),
-    /// Some that are expected are not there.
+    /// Some expected devices do not answer.
     #[error("no answer from {who}; is the power on, and are the cables whole?")]
     Missing {
-        /// Who.
+        /// Their names.
         who: String,
     },
     /// A missing device may be one that is there and taken for another.
@@ -56,30 +56,30 @@ pub enum BringUpError {
          tells them apart; else start when all are there"
     )]
     Ambiguous {
-        /// The missing ones.
+        /// The missing devices.
         who: String,
     },
-    /// Some came or went before all were configured.
+    /// Some devices came or went before all were configured.
     #[error(
         "devices answered: {before} at first, {now} now; look for a loose cable, and try again"
     )]
     Changed {
-        /// How many were found.
+        /// How many answered at first.
         before: u16,
-        /// How many are there.
+        /// How many answer now.
         now: u16,
     },
-    /// One of them was not configured.
+    /// A device could not be configured.
     #[error("SubDevice {position} ({name}): {source}")]
     Configure {
-        /// Where it is.
+        /// Its position.
         position: u16,
         /// Its name.
         name: String,
-        /// What failed while the device was configured.
+        /// The error of the configuration.
         source: ConfigureError,
     },
-    /// Their process data has no room.
+    /// The process data does not fit.
     #[error(transparent)]
     Layout(#[from] LayoutError),
     /// A frame of the cycle has no room.
@@ -87,18 +87,18 @@ pub enum BringUpError {
     Overflow(#[from] OverflowError),
 }
 
-/// Somebody else drives the segment.
+/// Another MainDevice drives the segment.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "another MainDevice exchanges frames on {0}: this would change states beneath it; end it first"
 )]
 pub struct NotAloneError(pub String);
 
-/// How long another MainDevice is listened for. Those that anybody runs send every 10 ms at least.
+/// How long the function listens for another MainDevice. Those in use send every 10 ms at least.
 const LISTENED: Duration = Duration::from_millis(50);
 
-/// Refuses where frames of another MainDevice are heard on the interface of that name: to change states beneath a
-/// running robot stops it, or worse. Waits.
+/// Refuses where frames of another MainDevice arrive at the interface of that name: to change states beneath a running
+/// robot stops it, or worse. Waits.
 ///
 /// # Errors
 /// [`NotAloneError`].
@@ -112,11 +112,11 @@ pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAl
     }
 }
 
-/// The way to a segment until somebody asks to end; then every exchange is [`ExchangeError::Ended`].
+/// The way to a segment until the user ends the work; then every exchange is [`ExchangeError::Ended`].
 pub struct UntilStopped<'x> {
     /// The way.
     pub segment: &'x mut dyn Exchange,
-    /// Whether somebody asked to end.
+    /// Whether the user asked to end.
     pub is_stopped: &'x dyn Fn() -> bool,
 }
 
@@ -149,26 +149,26 @@ impl Exchange for UntilStopped<'_> {
     }
 }
 
-/// Whether an error comes of somebody's wish to end.
+/// Whether an error comes from the user's request to end.
 #[must_use]
 pub fn is_ended(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|it| matches!(it.downcast_ref(), Some(ExchangeError::Ended)))
 }
 
-/// Finds all SubDevices, brings them to PREOP and learns what process data each has. Waits, allocates.
+/// Finds all SubDevices, brings them to PREOP and reads the process data of each. Waits, allocates.
 ///
 /// # Errors
-/// [`BringUpError`]: the first SubDevice that did not come ends it.
+/// [`BringUpError`]: the first SubDevice that fails ends it.
 pub fn find(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, BringUpError> {
     let mut devices = discover::discover(registers)?;
     configure(registers, &mut devices)?;
     Ok(devices)
 }
 
-/// Brings SubDevices that are in INIT to PREOP and learns what process data each has. Waits, allocates.
+/// Brings SubDevices that are in INIT to PREOP and reads the process data of each. Waits, allocates.
 ///
 /// # Errors
-/// [`BringUpError`]: the first SubDevice that did not come ends it.
+/// [`BringUpError`]: the first SubDevice that fails ends it.
 pub fn configure(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -185,7 +185,7 @@ pub fn configure(
 /// the others follow. Waits, allocates.
 ///
 /// # Errors
-/// [`BringUpError`]: the first SubDevice that did not come ends it.
+/// [`BringUpError`]: the first SubDevice that fails ends it.
 pub fn prepare(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -204,7 +204,7 @@ pub fn prepare(
 /// `again` says so and `within` has not passed since the first began. Waits.
 ///
 /// # Errors
-/// That of the last try.
+/// The error of the last try.
 pub fn retry<T, E>(
     exchange: &mut dyn Exchange,
     within: Duration,
@@ -224,8 +224,8 @@ pub fn retry<T, E>(
     }
 }
 
-/// Whether an error says that frames or devices did not answer, so that a new try may help. What devices refuse, they
-/// would refuse again.
+/// Whether an error says that frames or devices did not answer, so that a new try may help. Devices would refuse again
+/// what they refused.
 #[must_use]
 pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
     causes(error).any(|it| {
@@ -241,8 +241,8 @@ pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
     })
 }
 
-/// The address of the SubDevice that did not answer, where an error comes of that. What has no address yet, is told by
-/// that which its position will have.
+/// The address of the SubDevice that did not answer, where the error comes from that. A SubDevice without an address
+/// yet is named by the address that its position will have.
 #[must_use]
 pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
     let whose = causes(error).find_map(|it| {
@@ -270,7 +270,7 @@ fn is_silence(error: &(dyn Error + 'static)) -> bool {
     )
 }
 
-/// An error and what it comes of.
+/// An error and its causes.
 fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn Error + 'static)> {
     std::iter::successors(Some(error), |it: &&'e (dyn Error + 'static)| {
         (**it).source()

@@ -1,9 +1,9 @@
-//! Distributed clocks: what time it is, at every SubDevice.
+//! Distributed clocks: one system time at every SubDevice.
 //!
-//! Each SubDevice with a clock counts nanoseconds of its own. The MainDevice measures how long a frame is
-//! on its way to each, tells each by how much its clock is off that of the first one, the reference, and
-//! then lets the reference's time pass by all again and again, so that each makes its clock run as fast as
-//! the reference's (ETG.1000.4, "distributed clock"; Beckhoff's ESC data sheet, section I, chapter 9).
+//! Each SubDevice with a clock counts nanoseconds of its own. The MainDevice measures how long a frame takes to each
+//! of them, and writes to each its clock's offset to that of the first one, the reference. Then it distributes the
+//! reference's time to all again and again, so that each makes its clock run as fast as the reference's (ETG.1000.4,
+//! "distributed clock"; Beckhoff's ESC data sheet, section I, chapter 9).
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::find;
@@ -48,15 +48,15 @@ use crate::wire::{Configured, Position};
 pub use sync::{Sync, SyncError, pulses_by_sii, start_sync};
 pub use topology::TopologyError;
 
-/// How delays are measured.
+/// The settings for measuring delays.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ClockSettings {
     /// How often receive times are taken; delays are their mean.
     pub rounds: u32,
-    /// Pause from one to the next. The longer all take, the better the clocks' speeds are known.
+    /// Pause between two rounds. The longer all take, the better the clocks' speeds are known.
     pub pause: Duration,
-    /// What a controller's processing unit takes more than forwarding does, in ns: `tDiff` of its data
-    /// sheet or ESI file. Zero on a virtual segment.
+    /// The time that a controller's processing unit takes beyond forwarding, in ns: `tDiff` of its data sheet or ESI
+    /// file. Zero on a virtual segment.
     pub processing_ns: f64,
 }
 
@@ -70,29 +70,29 @@ impl Default for ClockSettings {
     }
 }
 
-/// How long the times of a clock are.
+/// The width of a clock's times.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Width {
-    /// They come round after 4.3 s.
+    /// They wrap after 4.3 s.
     Bits32,
-    /// They come round after 584 years.
+    /// They wrap after 584 years.
     Bits64,
 }
 
-/// What is known of one SubDevice's clock.
+/// The measured values of one SubDevice's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceClock {
-    /// Where it is.
+    /// Its position.
     pub position: Position,
     /// Its station address.
     pub station: Configured,
-    /// Its times; `None` for one without a clock.
+    /// The width of its times; `None` for a SubDevice without a clock.
     pub width: Option<Width>,
-    /// Who is before it, and by which of that one's ports; `None` for the first.
+    /// The SubDevice before it, and the port of that one that leads here; `None` for the first.
     pub parent: Option<(Position, u8)>,
-    /// What a frame takes from the reference to here, in ns. For one without a clock, an estimate.
+    /// The time of a frame from the reference to here, in ns. For a SubDevice without a clock, an estimate.
     pub delay_ns: u32,
-    /// Whether that was measured. It is an estimate behind branches of SubDevices without a clock.
+    /// Whether the delay was measured. It is an estimate behind branches of SubDevices without a clock.
     pub measured: bool,
     /// How much faster than the reference it ran when it was measured, in parts per billion.
     pub rate_ppb: i64,
@@ -100,27 +100,27 @@ pub struct DeviceClock {
     local_ns: u64,
 }
 
-/// The clocks of a segment, measured.
+/// The measured clocks of a segment.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Clocks {
     devices: Vec<DeviceClock>,
     reference: Option<usize>,
-    /// When the last receive times were taken, by the port's clock.
+    /// The time at which the last receive times were taken, by the port's clock.
     taken: MonotonicTime,
-    /// What was started by [`Clocks::pulse`].
+    /// The pulses that [`Clocks::pulse`] started.
     pulses: Vec<(Position, Sync)>,
 }
 
-/// Why clocks are not measured, set or aligned.
+/// The reason why clocks are not measured, set or aligned.
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// Links and positions make no tree.
+    /// Links and positions form no tree.
     #[error(transparent)]
     Topology(#[from] TopologyError),
-    /// It did not begin to pulse again.
+    /// A SubDevice did not begin to pulse again.
     #[error(transparent)]
     Sync(SyncError),
 }
@@ -134,14 +134,14 @@ impl From<SyncError> for ClockError {
     }
 }
 
-/// What system time is to be.
+/// The epoch of system time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Epoch {
-    /// The reference's own time: since it got power.
+    /// The reference's own time: since its power on.
     Own,
-    /// Whatever it is now at the reference, as somebody has set it before.
+    /// The reference's present time, as an earlier program set it.
     Kept,
-    /// So many ns at the call, to within what a frame takes. EtherCAT counts from 2000-01-01 00:00 UTC
+    /// So many ns at the call, to within the time of a frame. EtherCAT counts from 2000-01-01 00:00 UTC
     /// (ETG.1000.4): see [`since_2000`].
     Now(u64),
 }
@@ -156,14 +156,14 @@ pub fn since_2000(wall: kadenz_rt::clock::WallTime) -> u64 {
     u64::try_from(ns).unwrap_or(0)
 }
 
-/// When [`Clocks::align`] ends.
+/// The conditions at which [`Clocks::align`] ends.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Bounds {
-    /// After so many frames at the latest. ETG's guide for MainDevices recommends 15 000.
+    /// After this many frames at the latest. ETG's guide for MainDevices recommends 15 000.
     pub most_frames: u32,
-    /// As soon as every clock says that it is no further off than this, twice in a row.
+    /// As soon as every clock reports that it is no further off than this, twice in a row.
     pub good_ns: u64,
-    /// Frames from one look at the clocks to the next; at least 1.
+    /// Frames between two readings of the clocks; at least 1.
     pub between: u32,
 }
 
@@ -177,17 +177,17 @@ impl Default for Bounds {
     }
 }
 
-/// How far [`Clocks::align`] has come, or came.
+/// The progress or result of [`Clocks::align`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Alignment {
     /// Frames that were sent.
     pub frames: u32,
-    /// The largest difference that a clock told, in ns.
+    /// The largest difference that a clock reported, in ns.
     pub worst_ns: u64,
 }
 
-/// Takes receive times, finds what is plugged into what, and computes delays. Writes nothing but the
-/// latch, and closes a ring's last port meanwhile. Waits, allocates.
+/// Takes receive times, finds the topology, and computes delays. Writes only the latch, and closes a ring's last
+/// port meanwhile. Waits, allocates.
 ///
 /// # Errors
 /// [`ClockError`].
@@ -199,7 +199,7 @@ pub fn measure(
     latch::measure(registers, devices, settings)
 }
 
-/// How long the times of a SubDevice are; `None` without a clock.
+/// The width of a SubDevice's times; `None` without a clock.
 fn width(device: &SubDevice) -> Option<Width> {
     match device.features & (features::DC | features::DC_64) {
         both if both & features::DC == 0 => None,
@@ -215,23 +215,23 @@ impl Clocks {
         &self.devices
     }
 
-    /// The reference clock: the first SubDevice that has one. Only it can be: whoever is before the
-    /// reference would be told the time before it is read.
+    /// The reference clock: the first SubDevice that has one. Only it can be: a SubDevice before the reference would
+    /// receive the time before it is read.
     #[must_use]
     pub fn reference(&self) -> Option<Configured> {
         Some(self.devices[self.reference?].station)
     }
 
-    /// Those that have a clock.
+    /// SubDevices with a clock.
     fn with_clock(&self) -> impl Iterator<Item = &DeviceClock> {
         self.devices.iter().filter(|it| it.width.is_some())
     }
 
-    /// Writes delays and offsets, so that all clocks show the same except for how they drift, and resets the
+    /// Writes delays and offsets, so that all clocks show the same except for their drift, and resets the control
     /// loops that hold them there. Waits.
     ///
     /// # Errors
-    /// [`ClockError::Exchange`]: the first that does not answer ends it.
+    /// [`ClockError::Exchange`]: the first SubDevice that does not answer ends it.
     pub fn set(&self, registers: &mut Registers<'_>, epoch: Epoch) -> Result<(), ClockError> {
         let Some(reference) = self.reference.map(|it| self.devices[it]) else {
             return Ok(());
@@ -253,9 +253,9 @@ impl Clocks {
         Ok(())
     }
 
-    /// Lets SubDevices pulse, as [`start_sync`] does, and remembers what they pulse, so that
-    /// [`set_again`](Self::set_again) starts it again. Who pulsed before and is not named does not any more.
-    /// The system time of the start is the answer. Waits.
+    /// Starts pulses of SubDevices, as [`start_sync`] does, and remembers them, so that
+    /// [`set_again`](Self::set_again) starts them again. A SubDevice that pulsed before and is not named stops.
+    /// Returns the system time of the start. Waits.
     ///
     /// # Errors
     /// [`SyncError`].
@@ -273,15 +273,15 @@ impl Clocks {
         Ok(start)
     }
 
-    /// What SubDevices pulse since [`pulse`](Self::pulse).
+    /// The pulses of SubDevices since [`pulse`](Self::pulse).
     #[must_use]
     pub fn pulses(&self) -> &[(Position, Sync)] {
         &self.pulses
     }
 
-    /// Lets the reference's time pass by all (FRMW of 0x0910), until every clock follows or the bounds are
-    /// met; `progress` is told at each look. Clocks go on to need such a frame each cycle: one with a
-    /// reference has it. Waits.
+    /// Distributes the reference's time to all (FRMW of 0x0910), until every clock follows or the bounds are met;
+    /// calls `progress` at each reading. Clocks go on to need such a frame each cycle: a cycle with a reference has
+    /// it. Waits.
     ///
     /// # Errors
     /// [`ClockError::Exchange`].
@@ -313,8 +313,8 @@ impl Clocks {
         Ok(done)
     }
 
-    /// What each clock tells of its mean difference to the reference (0x092C), in ns: above zero where it
-    /// is ahead. `None` for those without a clock. Waits.
+    /// Reads each clock's mean difference to the reference (0x092C), in ns: above zero where it is ahead. `None` for
+    /// SubDevices without a clock. Waits.
     ///
     /// # Errors
     /// [`ClockError::Exchange`].
@@ -333,8 +333,9 @@ impl Clocks {
     }
 }
 
-/// What the register of the system time difference (0x092C) tells, in ns: above zero where the clock is ahead of the
-/// reference. Bit 31 is set where it is behind, the others say by how much (Beckhoff's ESC data sheet, section II).
+/// Decodes the register of the system time difference (0x092C), in ns: above zero where the clock is ahead of the
+/// reference. Bit 31 is set where it is behind, the other bits are the amount (Beckhoff's ESC data sheet, section
+/// II).
 ///
 /// ```
 /// use kadenz_ethercat::main_device::clocks::difference_ns;
@@ -344,7 +345,7 @@ impl Clocks {
 /// ```
 ///
 /// # Real-time safety
-/// Fails never; may be called on a real-time path.
+/// Never fails; may be called on a real-time path.
 #[must_use]
 pub fn difference_ns(register: u32) -> i64 {
     let magnitude = i64::from(register & 0x7FFF_FFFF);
@@ -354,8 +355,8 @@ pub fn difference_ns(register: u32) -> i64 {
     }
 }
 
-/// Writes the delay, and the offset of a clock that showed `here` when the frame came that had been at the
-/// reference at system time `there`; then resets its loop.
+/// Writes the delay, and the offset of a clock that showed `here` when the frame came that had been at the reference
+/// at system time `there`; then resets its control loop.
 fn set_one(
     registers: &mut Registers<'_>,
     device: &DeviceClock,
@@ -373,7 +374,7 @@ fn set_one(
     };
     registers.write(whose, DC_OFFSET, offset)?;
     registers.write(whose, DC_DELAY, &device.delay_ns.to_le_bytes())?;
-    // Any write resets it; what stands there is how fast it is to correct, and stays.
+    // Any write resets the loop; the register holds the speed of correction, which stays.
     let speed = registers.get_u16(whose, DC_SPEED_START)?;
     registers.put_u16(whose, DC_SPEED_START, speed)?;
     Ok(())

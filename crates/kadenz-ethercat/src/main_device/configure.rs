@@ -1,4 +1,4 @@
-//! From INIT to SAFEOP: mailboxes, process data, and what maps it.
+//! Configures a SubDevice from INIT to SAFEOP: mailboxes, process data, and the FMMUs that map it.
 
 use super::assignment::{self, AssignedPdo};
 use super::device::{Piece, ProcessData, SubDevice};
@@ -11,30 +11,30 @@ use crate::wire::sii::{Direction, Image, SyncManagerUse};
 use crate::wire::sync_manager::SyncManagerControl;
 use crate::wire::{Fmmu, State, SyncManager};
 
-/// What a controller has registers for (ETG.1000.4, table 58).
+/// The number of SyncManagers for which a controller has registers (ETG.1000.4, table 58).
 const MAX_SYNC_MANAGERS: u8 = 16;
 
-/// Why a SubDevice was not configured.
+/// The reason why a SubDevice was not configured.
 #[derive(Debug, thiserror::Error)]
 pub enum ConfigureError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// It did not come to a state.
+    /// The SubDevice did not reach a state.
     #[error(transparent)]
     State(#[from] StateError),
-    /// It did not tell its objects.
+    /// The SubDevice did not answer for its objects.
     #[error(transparent)]
     Sdo(#[from] SdoError),
-    /// What its user does with it in PREOP did not come about.
+    /// The user's set-up in PREOP failed.
     #[error("it was not set up: {0}")]
     Setup(#[source] Box<dyn std::error::Error + Send + Sync>),
-    /// It has fewer FMMUs than pieces of process data.
+    /// The SubDevice has fewer FMMUs than pieces of process data.
     #[error("it needs {need} FMMUs and has {has}; map its objects to fewer SyncManagers")]
     Fmmus {
-        /// Needed.
+        /// FMMUs needed.
         need: usize,
-        /// There.
+        /// FMMUs there.
         has: u8,
     },
 }
@@ -55,8 +55,7 @@ pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<()
     Ok(())
 }
 
-/// Asks what process data the SubDevice has, in PREOP: by CoE where it speaks that and tells, else by its
-/// SII.
+/// Reads the SubDevice's process data, in PREOP: by CoE where it has that and answers, else from its SII.
 ///
 /// # Errors
 /// [`ConfigureError`].
@@ -97,7 +96,7 @@ pub fn learn_process_data(
     Ok(())
 }
 
-/// Sets up the process data where the layout wants it and brings the SubDevice to SAFEOP.
+/// Sets up the process data by the layout and brings the SubDevice to SAFEOP.
 ///
 /// # Errors
 /// [`ConfigureError`].
@@ -124,10 +123,10 @@ pub fn to_safe_op(
     Ok(())
 }
 
-/// What maps a SubDevice's process data to where the layout wants it, in the order of FMMUs.
+/// The FMMUs that map a SubDevice's process data to its share of the layout, in their order.
 ///
 /// # Errors
-/// [`ConfigureError::Fmmus`] when it has fewer.
+/// [`ConfigureError::Fmmus`] when the SubDevice has fewer.
 pub(crate) fn mapping(device: &SubDevice, share: &Share) -> Result<Vec<Fmmu>, ConfigureError> {
     let mut fmmus = Vec::new();
     let mut logical = share.logical_outputs.0;

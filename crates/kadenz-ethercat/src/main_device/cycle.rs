@@ -1,4 +1,4 @@
-//! The process data of a cycle: out with the outputs, back with the inputs.
+//! The exchange of process data in a cycle: the outputs go out, the inputs come back.
 //!
 //! Neither allocates, locks nor waits, except for [`Cycle::exchange`] and [`Cycle::await_answers`], which wait for the
 //! answers.
@@ -23,28 +23,28 @@ use reference::Reference;
 /// Bytes that the first frame carries besides process data: the state of all, and the reference clock.
 pub const BESIDES: usize = 12 + 2 + 12 + 8;
 
-/// Bytes of inputs from which on it shows whether a SubDevice has put them there.
+/// From this many bytes of inputs on, a mark shows whether a SubDevice wrote them.
 const MARKED: usize = 6;
-/// What such bytes go out altered by where that is asked: no device's inputs change so all at once.
+/// The mark that alters such inputs on their way out where needed: no device's inputs change so all at once.
 const MARK: u8 = 0xA5;
 
-/// What became of a cycle's frames.
+/// The outcome of a cycle's frames.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Outcome {
     /// Frames that were sent.
     pub sent: u16,
     /// Frames that came back.
     pub answered: u16,
-    /// Frames that came back with the working counter that they should have.
+    /// Frames that came back with the right working counter.
     pub whole: u16,
     /// The working counters of all process data that came back.
     pub working_counter: u32,
-    /// What they should be.
+    /// The expected working counters.
     pub expected: u32,
-    /// The states of all SubDevices by OR, and how many there are; `None` when that did not come back.
+    /// The states of all SubDevices, ORed, and their number; `None` when that did not come back.
     pub states: Option<(AlStatus, u16)>,
-    /// The reference clock, ns; `None` without one, when it did not come back, or while it is away or not
-    /// set yet: then nobody is told its time.
+    /// The reference clock, ns; `None` without one, when it did not come back, or while the reference is away or not
+    /// set yet: then the cycle distributes no time.
     pub system_time_ns: Option<u64>,
 }
 
@@ -56,7 +56,7 @@ impl Outcome {
     }
 }
 
-/// A frame of the cycle, made before the loop.
+/// A frame of the cycle, allocated before the loop.
 #[derive(Debug)]
 struct Carrier {
     bytes: Vec<u8>,
@@ -65,37 +65,37 @@ struct Carrier {
     reference: Option<Reference>,
     out: Option<Ticket>,
     came: Came,
-    /// Its inputs went out marked.
+    /// Whether its inputs went out marked.
     marked: bool,
 }
 
-/// How a frame came back.
+/// The result of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Came {
-    /// It did not, or is not to be believed.
+    /// It did not come back, or is not to be believed.
     Not,
-    /// Some took no part.
+    /// Some SubDevices took no part.
     Short,
-    /// All took part.
+    /// All SubDevices took part.
     Whole,
 }
 
-/// Process data, cycle by cycle.
+/// The process data of a segment, exchanged cycle by cycle.
 #[derive(Debug)]
 pub struct Cycle {
     layout: Layout,
     carriers: Vec<Carrier>,
     outputs: Vec<u8>,
     inputs: Vec<u8>,
-    /// Who took part, of those whose frame came back short.
+    /// Which SubDevices took part, of those whose frame came back short.
     part: Vec<bool>,
     outcome: Outcome,
     buffer: Box<[u8; MAX_FRAME]>,
 }
 
 impl Cycle {
-    /// Makes the frames. `reference` is the SubDevice whose clock all others follow; while it is away, and
-    /// until it is in SAFEOP again, they follow nobody. Allocates.
+    /// Makes the frames. `reference` is the SubDevice whose clock all others follow; while it is away, and until it is
+    /// in SAFEOP again, they follow none. Allocates.
     ///
     /// # Errors
     /// [`OverflowError`] for a layout whose frames have no room for [`BESIDES`].
@@ -114,7 +114,7 @@ impl Cycle {
         })
     }
 
-    /// Where everybody's data lies.
+    /// The layout of all SubDevices' process data.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         &self.layout
@@ -131,17 +131,17 @@ impl Cycle {
         &self.outputs
     }
 
-    /// The inputs that came last. Those of a frame that did not come back stay as they were, and so do,
-    /// in one whose working counter is too low, those of SubDevices that took no part.
+    /// The inputs that came last. Those of a frame that did not come back stay as they were, and so do, in one whose
+    /// working counter is too low, those of SubDevices that took no part.
     #[must_use]
     pub fn inputs(&self) -> &[u8] {
         &self.inputs
     }
 
-    /// Whether a SubDevice took part in the cycle that ended last, as far as is known: it has its outputs, and
-    /// its inputs are new. Of a frame whose working counter is too low nobody knows that at first; where the
-    /// next one's is too, it shows of all with six bytes of inputs or more. One that gave inputs and took no
-    /// outputs is not found out beside SubDevices of fewer bytes, which may be those that are missing.
+    /// Whether a SubDevice took part in the cycle that ended last, as far as is known: it has its outputs, and its
+    /// inputs are new. In a frame whose working counter is too low this is unknown at first; where the next one's is
+    /// too, it shows for all with six bytes of inputs or more. A SubDevice that gave inputs and took no outputs cannot
+    /// be identified beside SubDevices of fewer bytes, which may be those that are missing.
     #[must_use]
     pub fn took_part(&self, device: usize) -> bool {
         let frame = self.layout.shares.get(device).and_then(|it| it.frame);
@@ -167,7 +167,7 @@ impl Cycle {
                 let outputs = &self.outputs[plan.outputs.clone()];
                 let data = &mut carrier.bytes[slot.range()];
                 data[..outputs.len()].copy_from_slice(outputs);
-                // Whoever takes no part leaves its inputs as they went out: as they were last.
+                // A SubDevice that takes no part leaves its inputs as they went out: as they were last.
                 let inputs = &mut data[outputs.len()..];
                 inputs.copy_from_slice(&self.inputs[plan.inputs.clone()]);
                 if carrier.marked {
@@ -186,7 +186,7 @@ impl Cycle {
         }
     }
 
-    /// Takes in what has come. Answers to others' questions go to the queue.
+    /// Takes in the frames that have come. Answers to other threads' questions go to the queue.
     pub fn receive<P: Port>(&mut self, link: &mut Link<P>, queue: &AcyclicQueue) {
         while let Some(arrived) = link.receive(&mut self.buffer) {
             let is_it = |it: &Carrier| {
@@ -207,7 +207,7 @@ impl Cycle {
         self.carriers.iter().all(|it| it.out.is_none())
     }
 
-    /// Ends the cycle: gives up what is still out, and tells what became of it.
+    /// Ends the cycle: gives up frames that are still out, and returns the outcome.
     pub fn finish<P: Port>(&mut self, link: &mut Link<P>) -> Outcome {
         for carrier in &mut self.carriers {
             if let Some(ticket) = carrier.out.take() {
@@ -218,7 +218,7 @@ impl Cycle {
         self.outcome
     }
 
-    /// Sends the outputs and waits for the inputs, until the latest.
+    /// Sends the outputs and waits for the inputs, until `latest`.
     pub fn exchange<P: Port>(
         &mut self,
         link: &mut Link<P>,
@@ -229,7 +229,7 @@ impl Cycle {
         self.await_answers(link, queue, latest)
     }
 
-    /// Waits for the answers to what was sent, until the latest, and ends the cycle.
+    /// Waits for the answers to the sent frames, until `latest`, and ends the cycle.
     pub fn await_answers<P: Port>(
         &mut self,
         link: &mut Link<P>,
@@ -274,12 +274,12 @@ impl Cycle {
                 carrier.came = Came::Short;
                 self.take_in_short(frame, got, inputs);
             }
-            // More than all cannot have taken part: that frame is not to be believed.
+            // More SubDevices than all cannot have taken part: that frame is not to be believed.
             Ordering::Greater => carrier.came = Came::Not,
         }
     }
 
-    /// Takes over the inputs of a frame in which some took no part. Who did shows where inputs went out marked.
+    /// Takes over the inputs of a frame in which some took no part. Marked inputs show which SubDevices took part.
     fn take_in_short(&mut self, frame: usize, got: u16, came: Range<usize>) {
         let plan = &self.layout.frames[frame];
         let (came, marked) = (&self.buffer[came], self.carriers[frame].marked);
@@ -300,7 +300,7 @@ impl Cycle {
                 before.copy_from_slice(came);
             }
         }
-        // Then some gave inputs and took no outputs, and who of this frame that is shows nowhere.
+        // Then some gave inputs and took no outputs, and nothing shows which of this frame they are.
         if plan.expected - got > absent + unknown {
             for (share, part) in self.layout.shares.iter().zip(&mut self.part) {
                 *part &= share.frame != Some(frame);
@@ -309,7 +309,7 @@ impl Cycle {
     }
 }
 
-/// Alters inputs on their way out: who takes no part leaves them so.
+/// Alters inputs on their way out: a SubDevice that takes no part leaves them so.
 fn mark(layout: &Layout, frame: usize, inputs: &mut [u8]) {
     let start = layout.frames[frame].inputs.start;
     for share in layout.shares.iter().filter(|it| it.frame == Some(frame)) {
@@ -358,7 +358,7 @@ impl Carrier {
         })
     }
 
-    /// Nothing comes back.
+    /// Notes that nothing came back.
     fn miss(&mut self) {
         if let Some(reference) = &mut self.reference {
             reference.miss();

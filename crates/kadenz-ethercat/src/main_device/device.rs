@@ -1,4 +1,4 @@
-//! What the MainDevice knows of a SubDevice.
+//! The MainDevice's record of a SubDevice.
 
 use crate::wire::coe::Emergency;
 use crate::wire::register::{SYNC_MANAGER, SYNC_MANAGER_SIZE};
@@ -13,34 +13,34 @@ use super::mailbox::{Mail, MailError, Numbering};
 /// A SubDevice that was found.
 #[derive(Debug, Clone)]
 pub struct SubDevice {
-    /// Where it is, in the order in which frames are processed.
+    /// Its position, in the order in which frames are processed.
     pub position: Position,
-    /// The address that it was given.
+    /// Its station address.
     pub station: Configured,
     /// Its alias; 0 for none.
     pub alias: u16,
-    /// Its name as its SII tells it; empty where it does not.
+    /// Its name by its SII; empty where the SII has none.
     pub name: String,
-    /// Who made it, and which it is.
+    /// Vendor, product, revision and serial number.
     pub identity: Identity,
-    /// What its mailbox understands.
+    /// The protocols of its mailbox.
     pub protocols: Protocols,
-    /// Where its mailboxes are; sizes 0 for none.
+    /// Its mailboxes; sizes 0 for none.
     pub mailboxes: Mailboxes,
-    /// What its controller can, see [`features`](crate::wire::register::features); no clock where its
-    /// registers do not answer.
+    /// The features of its controller, see [`features`](crate::wire::register::features); no clock where the
+    /// clock's registers do not answer.
     pub features: u16,
-    /// How many FMMUs it has.
+    /// The number of its FMMUs.
     pub fmmus: u8,
-    /// How many SyncManagers it has.
+    /// The number of its SyncManagers.
     pub sync_managers: u8,
     /// Its links when it was found.
     pub links: DlStatus,
     /// Its SII.
     pub sii: Vec<u8>,
-    /// How its process data was configured.
+    /// Its process data as configured.
     pub process_data: ProcessData,
-    /// The numbers of its mailbox messages, and the last that came.
+    /// The numbers of its mailbox messages, and the last message that came.
     pub counter: Numbering,
     /// Emergencies that it sent.
     pub emergencies: Vec<Emergency>,
@@ -51,12 +51,12 @@ pub struct SubDevice {
 pub struct Piece {
     /// The SyncManager's number.
     pub number: u8,
-    /// How it is set.
+    /// The SyncManager's settings.
     pub manager: SyncManager,
 }
 
 impl Piece {
-    /// Where its SyncManager's registers begin.
+    /// The address of its SyncManager's registers.
     #[must_use]
     pub const fn register(&self) -> u16 {
         SYNC_MANAGER + self.number as u16 * SYNC_MANAGER_SIZE
@@ -66,16 +66,16 @@ impl Piece {
 /// The process data of a SubDevice.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ProcessData {
-    /// From the MainDevice.
+    /// Process data from the MainDevice.
     pub outputs: Vec<Piece>,
-    /// To the MainDevice.
+    /// Process data to the MainDevice.
     pub inputs: Vec<Piece>,
-    /// What maps them; in the order of their numbers.
+    /// The FMMUs that map it, in the order of their numbers.
     pub fmmus: Vec<Fmmu>,
 }
 
 impl ProcessData {
-    /// Bytes of it.
+    /// Bytes of the process data.
     #[must_use]
     pub fn demand(&self) -> Demand {
         let bytes = |pieces: &[Piece]| {
@@ -91,7 +91,7 @@ impl ProcessData {
 }
 
 impl SubDevice {
-    /// One of which nothing but its memory is known: no links, no FMMUs, no features. Allocates.
+    /// A SubDevice of which only the SII is known: no links, no FMMUs, no features. Allocates.
     #[must_use]
     pub fn of_memory(position: Position, station: Configured, sii: Vec<u8>) -> Self {
         let image = Image::of(&sii).ok();
@@ -118,19 +118,19 @@ impl SubDevice {
         }
     }
 
-    /// How it is asked.
+    /// Its address as a target.
     #[must_use]
     pub fn whose(&self) -> Target {
         Target::Of(self.station)
     }
 
-    /// Its SII, to look into; `None` where it was too short.
+    /// Its SII, parsed; `None` where it was too short.
     #[must_use]
     pub fn image(&self) -> Option<Image<'_>> {
         Image::of(&self.sii).ok()
     }
 
-    /// Its long name as its SII tells it; empty where it does not. Allocates.
+    /// Its long name by its SII; empty where the SII has none. Allocates.
     #[must_use]
     pub fn long_name(&self) -> String {
         let text = self.image().and_then(|image| {
@@ -140,7 +140,7 @@ impl SubDevice {
         text.unwrap_or_default()
     }
 
-    /// How people know it: by its long name, or else its short one; empty where it tells neither. Allocates.
+    /// Its name for people: its long name, else its short one; empty where the SII has neither. Allocates.
     #[must_use]
     pub fn called(&self) -> String {
         let long = self.long_name();
@@ -150,7 +150,7 @@ impl SubDevice {
         long
     }
 
-    /// Its name and where it is, as `left knee (position 8, address 0x1009)`. Allocates.
+    /// Its name and position, as `left knee (position 8, address 0x1009)`. Allocates.
     #[must_use]
     pub fn label(&self) -> String {
         let called = match self.called() {
@@ -167,16 +167,16 @@ impl SubDevice {
         self.mailboxes.receive.size > 0 && self.mailboxes.send.size > 0
     }
 
-    /// Its mailboxes, to ask for objects.
+    /// Its mailboxes, for access to objects.
     ///
     /// # Errors
-    /// [`MailError`] for a SubDevice without, or with mailboxes that are none.
+    /// [`MailError`] for a SubDevice without mailboxes, or with invalid ones.
     pub fn mail(&mut self) -> Result<Mail<'_>, MailError> {
         let (whose, mailboxes) = (self.whose(), self.mailboxes);
         Mail::of(whose, mailboxes, &mut self.counter, &mut self.emergencies)
     }
 
-    /// How the SyncManagers of its mailboxes are set up, before PREOP; none without mailboxes.
+    /// The SyncManagers of its mailboxes, for before PREOP; none without mailboxes.
     pub(crate) fn mailbox_managers(&self) -> impl Iterator<Item = Piece> + use<> {
         let (receive, send) = (self.mailboxes.receive, self.mailboxes.send);
         let both = [
@@ -191,7 +191,7 @@ impl SubDevice {
         both.into_iter().take(count)
     }
 
-    /// Whether it speaks CoE.
+    /// Whether it has CoE.
     #[must_use]
     pub fn has_coe(&self) -> bool {
         self.has_mailbox() && self.protocols.has(Protocols::COE)

@@ -1,4 +1,5 @@
-//! What objects a SubDevice has, by CoE's SDO information service (ETG.1000.6, chapter 5.6.3).
+//! Reads a SubDevice's object dictionary, by CoE's SDO information service (ETG.1000.6, chapter
+//! 5.6.3).
 
 use super::exchange::Registers;
 use super::mailbox::{Mail, MailError};
@@ -10,24 +11,24 @@ use crate::wire::sii::Text;
 
 /// Bytes of the longest list: every index once, and the list's type before them.
 const MAX_LIST: usize = 2 * 65_536 + 2;
-/// Bytes of what may stand before an entry's name: unit, default, minimum, maximum.
+/// Bytes of the unit, which like default, minimum and maximum may stand before an entry's name.
 const UNIT: usize = 4;
 
-/// Why a dictionary is not known.
+/// The reason why a dictionary could not be read.
 #[derive(Debug, thiserror::Error)]
 pub enum DictionaryError {
     /// No answer.
     #[error("{0}")]
     Mail(#[from] MailError),
-    /// It does not tell, or has no such object.
+    /// The SubDevice has no dictionary, or no such object.
     #[error(transparent)]
     Refused(#[from] InfoError),
-    /// It answered something else, or more than there can be.
+    /// The answer is for another request, or longer than possible.
     #[error("the SubDevice's answer about its objects makes no sense")]
     Damaged,
 }
 
-/// What an object is.
+/// The description of an object.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DictionaryObject {
     /// The index of the object.
@@ -42,7 +43,7 @@ pub struct DictionaryObject {
     pub name: String,
 }
 
-/// What an entry is.
+/// The description of an entry.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct DictionaryEntry {
     /// Index and sub-index.
@@ -51,7 +52,7 @@ pub struct DictionaryEntry {
     pub data_type: DataType,
     /// Its bits.
     pub bits: u16,
-    /// Who may do what with it, when.
+    /// The access rights.
     pub access: Access,
     /// Its name.
     pub name: String,
@@ -60,7 +61,7 @@ pub struct DictionaryEntry {
 /// The indices of all objects of a list, in the SubDevice's order. Waits, allocates.
 ///
 /// # Errors
-/// [`DictionaryError`], for one when the SubDevice has no such service.
+/// [`DictionaryError`], for example when the SubDevice has no such service.
 pub fn list(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -84,10 +85,10 @@ pub fn list(
     Ok(pairs.map(|it| u16::from_le_bytes([it[0], it[1]])).collect())
 }
 
-/// What an object is. Waits, allocates.
+/// The description of an object. Waits, allocates.
 ///
 /// # Errors
-/// [`DictionaryError`], for one when there is no such object.
+/// [`DictionaryError`], for example when there is no such object.
 pub fn object(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -106,10 +107,10 @@ pub fn object(
     })
 }
 
-/// What an entry of an object is. Waits, allocates.
+/// The description of an object's entry. Waits, allocates.
 ///
 /// # Errors
-/// [`DictionaryError`], for one when there is no such entry.
+/// [`DictionaryError`], for example when there is no such entry.
 pub fn entry(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -124,10 +125,10 @@ pub fn entry(
     })
 }
 
-/// The unit of an entry; `None` where the SubDevice tells none. Waits, allocates.
+/// The unit of an entry; `None` where the SubDevice gives none. Waits, allocates.
 ///
 /// # Errors
-/// [`DictionaryError`], for one when there is no such entry.
+/// [`DictionaryError`], for example when there is no such entry.
 pub fn unit(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -138,7 +139,7 @@ pub fn unit(
     })
 }
 
-/// What an entry's description says, with the values that are asked for.
+/// Reads an entry's description, with the requested values.
 fn about_entry<R>(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -153,7 +154,7 @@ fn about_entry<R>(
     })
 }
 
-/// The unit that stands before all else, where it was sent, and is one.
+/// The unit, which stands before all other values, where it was sent and is valid.
 fn unit_before(values: u8, data: &[u8]) -> Option<Unit> {
     let bytes = data
         .first_chunk()
@@ -161,7 +162,7 @@ fn unit_before(values: u8, data: &[u8]) -> Option<Unit> {
     Some(Unit(u32::from_le_bytes(*bytes))).filter(|it| it.0 != 0)
 }
 
-/// What follows the values that stand before it.
+/// The name, which follows the values before it.
 fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
     let unit = if values & Unit::IN_VALUES != 0 {
         UNIT
@@ -186,7 +187,7 @@ fn ask<R>(
         |data| match Message::read(data) {
             Ok(Message::Info(Info::Error(error))) => Some(Err(error.into())),
             Ok(Message::Info(info)) => take(info),
-            // Who sorts messages has read it before.
+            // The mailbox has parsed this message before.
             Ok(_) | Err(_) => None,
         },
     )?
@@ -201,7 +202,7 @@ mod tests {
     use crate::sim::WirePort;
     use crate::sim::humanoid::humanoid;
 
-    /// Asks the humanoid's first drive.
+    /// Runs `work` at the humanoid's first drive.
     fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
         let mut way = BlockingExchange::over(&mut link);
@@ -239,7 +240,7 @@ mod tests {
         of_a_drive(|registers, mail| {
             let error = object(registers, mail, 0x5FFF).unwrap_err();
             assert!(error.to_string().contains("does not exist"), "{error}");
-            // The mailbox works on.
+            // The mailbox still works.
             object(registers, mail, 0x1018).unwrap();
         });
     }
@@ -251,7 +252,7 @@ mod tests {
             Some(Unit(0x0001_0300))
         );
         assert_eq!(unit_before(0x00, b"\0\x03\x01\0name"), None);
-        assert_eq!(unit_before(0x08, b"\0\0\0\0name"), None, "none is told");
+        assert_eq!(unit_before(0x08, b"\0\0\0\0name"), None, "no unit is given");
         assert_eq!(unit_before(0x08, b"cut"), None);
     }
 

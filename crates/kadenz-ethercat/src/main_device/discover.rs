@@ -1,4 +1,5 @@
-//! Who is on the segment: counts, addresses, and what each tells of itself.
+//! Discovers a segment's SubDevices: their number, their addresses, and the contents of their SIIs and
+//! registers.
 
 use super::device::SubDevice;
 use super::exchange::{ExchangeError, ExchangeResult, Registers, Target};
@@ -12,38 +13,38 @@ use crate::wire::register::{
 use crate::wire::sii::category;
 use crate::wire::{Configured, DlStatus, Position};
 
-/// The first station address that is given; the others follow.
+/// The first station address that discovery gives; the others follow.
 pub(crate) const FIRST_STATION: u16 = 0x1001;
 /// The longest SII that is read: 32 KiB.
 const MAX_SII: usize = 32 * 1024;
-/// How often loops are opened at most, while more and more SubDevices come in sight.
+/// How often the MainDevice opens loops at most, while more and more SubDevices come in sight.
 const MAX_OPENINGS: u32 = 8;
 /// Words of the SII's fixed part.
 const FIXED_WORDS: u32 = 64;
 
-/// Why the segment is not known.
+/// The reason why the segment could not be discovered.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// Nobody is there.
+    /// No SubDevice answers.
     #[error("frames come back, but no SubDevice is on the wire; is its power on?")]
     Nobody,
     /// A SubDevice's EEPROM could not be read.
     #[error("SubDevice {position}: {source}")]
     Sii {
-        /// Where it is.
+        /// Its position.
         position: u16,
-        /// What is wrong with the content of its SII.
+        /// The error of its SII.
         source: SiiAccessError,
     },
-    /// They did not come back to INIT.
+    /// The SubDevices did not go back to INIT.
     #[error("the SubDevices do not go to INIT: {0}")]
     Init(#[from] StateError),
 }
 
-/// Brings all to INIT, gives them addresses and reads what they tell of themselves.
+/// Brings all SubDevices to INIT, gives them addresses and reads their SIIs and registers.
 ///
 /// # Errors
 /// [`DiscoverError`].
@@ -65,10 +66,10 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
         .collect()
 }
 
-/// How many there are.
+/// Returns the number of SubDevices.
 ///
 /// # Errors
-/// [`DiscoverError`], for one when nobody is there.
+/// [`DiscoverError`], for example when no SubDevice answers.
 pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     match registers.count_reading(Target::All(0), TYPE, &mut [0])? {
         0 => Err(DiscoverError::Nobody),
@@ -76,9 +77,10 @@ pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     }
 }
 
-/// Lets every loop close and open with its link again, as after power on: one that somebody closed and did
-/// not open, as in the middle of measuring a ring's clocks, hides who is behind it. Aliases do not count any
-/// more. What lies between in the same register, the size of a FIFO, stays. How many there are then.
+/// Sets every port's loop to close and open with its link, as after power on: a loop that an earlier program
+/// closed and did not open, such as in the middle of measuring a ring's clocks, hides the SubDevices behind
+/// it. Disables aliases. The size of a FIFO, in the same register, stays. Returns the number of SubDevices
+/// after that.
 fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     let mut before = None;
     for _ in 0..MAX_OPENINGS {
@@ -86,7 +88,7 @@ fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
             registers.count_writing(Target::All(0), register, &[0])?;
         }
         let count = count(registers)?;
-        // Whoever has just come in sight may hide others in turn.
+        // SubDevices that have just come in sight may hide others in turn.
         if before.replace(count) == Some(count) {
             break;
         }
@@ -94,11 +96,11 @@ fn open_and_count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     count(registers)
 }
 
-/// Forgets what a MainDevice before has configured.
+/// Clears the configuration of an earlier MainDevice.
 fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError> {
     let all = Target::All(count);
     states::all_to_init(registers, count)?;
-    // Not every controller has all of these: how many took them does not matter.
+    // Not every controller has all of these registers: how many SubDevices take a write does not matter.
     for (register, bytes) in [
         (FMMU, 256),
         (SYNC_MANAGER, 128),
@@ -111,7 +113,7 @@ fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError>
     Ok(())
 }
 
-/// Reads what a SubDevice tells of itself; nothing of it is configured.
+/// Reads a SubDevice's SII and registers; configures nothing.
 pub(super) fn describe(
     registers: &mut Registers<'_>,
     whose: Target,
@@ -127,7 +129,7 @@ pub(super) fn describe(
     Ok(with_registers(registers, whose, device)?)
 }
 
-/// What a SubDevice's controller tells of itself, besides its memory.
+/// Adds the values of a SubDevice's registers to those of its SII.
 pub(super) fn with_registers(
     registers: &mut Registers<'_>,
     whose: Target,
@@ -144,10 +146,11 @@ pub(super) fn with_registers(
     })
 }
 
-/// A SubDevice's memory up to the end of its categories, and the application gets it back. Waits, allocates.
+/// Reads a SubDevice's SII up to the end of its categories, and gives it back to the application. Waits,
+/// allocates.
 ///
 /// # Errors
-/// [`SiiAccessError`] when it does not answer.
+/// [`SiiAccessError`] when the SubDevice does not answer.
 pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, SiiAccessError> {
     let mut sii = Sii::borrow(registers, whose)?;
     let bytes = read_sii(&mut sii)?;
@@ -155,8 +158,8 @@ pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, S
     Ok(bytes)
 }
 
-/// Features less those that are told and not there: the clock of a controller that saves its power answers
-/// in its receive times alone, as of Beckhoff's EL2828, EL3004 and EK1914.
+/// The features without those that are reported and not there: the clock of a controller that saves power
+/// answers only in its receive times, as on Beckhoff's EL2828, EL3004 and EK1914.
 fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> ExchangeResult<u16> {
     let is_there = told & features::DC == 0
         || registers.count_reading(whose, DC_SYSTEM_TIME, &mut [0; 8])? > 0;

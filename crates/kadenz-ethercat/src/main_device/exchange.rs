@@ -1,5 +1,5 @@
-//! One question to the segment and its answer, by whichever way: the link itself before the loop runs,
-//! a mailbox to the loop's thread while it does.
+//! Exchanges of one question and its answer with the segment, by any way: the link itself before the loop runs,
+//! a queue to the loop's thread while it does.
 
 use std::fmt;
 use std::time::Duration;
@@ -33,7 +33,7 @@ impl FrameBuffer {
     /// Begins a frame anew.
     ///
     /// # Errors
-    /// As of whatever is written.
+    /// The errors of `write`.
     pub fn write<R>(
         &mut self,
         write: impl FnOnce(&mut FrameWriter<'_>) -> Result<R, OverflowError>,
@@ -50,25 +50,25 @@ impl FrameBuffer {
         &self.bytes[..self.length]
     }
 
-    /// The frame's bytes, to be changed where they are.
+    /// The frame's bytes, mutable.
     pub fn bytes_mut(&mut self) -> &mut [u8] {
         &mut self.bytes[..self.length]
     }
 
-    /// Takes over what came back.
+    /// Takes over the answer.
     pub fn replace(&mut self, answer: &[u8]) {
         self.length = answer.len().min(MAX_FRAME);
         self.bytes[..self.length].copy_from_slice(&answer[..self.length]);
     }
 }
 
-/// What an exchange gives.
+/// The result of an exchange.
 pub type ExchangeResult<T = ()> = Result<T, ExchangeError>;
 
-/// Why a question has no answer.
+/// The reason why a question has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ExchangeError {
-    /// Nothing came back, however often it was asked.
+    /// Nothing came back, in any of the tries.
     #[error(
         "nothing came back within {0:?}, asked {1} times; is the cable plugged in, and the segment powered?"
     )]
@@ -76,36 +76,34 @@ pub enum ExchangeError {
     /// The wire did not take the question.
     #[error(transparent)]
     Send(#[from] SendError),
-    /// It does not fit into a frame.
+    /// The question does not fit into a frame.
     #[error(transparent)]
     Overflow(#[from] OverflowError),
-    /// What came back is damaged.
+    /// The answer is damaged.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// Not as many SubDevices did it as should have.
+    /// Not the expected number of SubDevices took part.
     #[error(
         "{command:?} of register 0x{register:04X}: {got} of {expected} took part, asked was {whose}; is it on the segment, with power, and are the cables whole?"
     )]
     WorkingCounter {
-        /// Who was asked.
+        /// The SubDevices asked.
         whose: Target,
-        /// What was asked.
+        /// The command.
         command: Command,
-        /// Of which register.
+        /// The register.
         register: u16,
-        /// Working counter that should be.
+        /// The expected working counter.
         expected: u16,
-        /// Working counter that came.
+        /// The working counter of the answer.
         got: u16,
     },
     /// The loop that carries the questions has ended.
-    #[error(
-        "the loop has ended, and nobody carries questions any more; start it again and ask then"
-    )]
+    #[error("the loop has ended, and carries no more questions; start it again and ask then")]
     Ended,
 }
 
-/// Asks the segment.
+/// A way to exchange frames with the segment.
 pub trait Exchange {
     /// Sends a frame and puts the answer in its place. Waits, and asks again after a loss.
     ///
@@ -113,12 +111,12 @@ pub trait Exchange {
     /// [`ExchangeError`] when nothing came back.
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult;
 
-    /// As [`exchange`](Self::exchange), but asks once: whether an answer came. It is for what must not be
-    /// asked twice unnoticed, as reading a mailbox empties it. Whoever implements a way that asks again by
-    /// itself gives this too.
+    /// As [`exchange`](Self::exchange), but sends only once; returns whether an answer came. For requests that
+    /// must not be sent twice unnoticed, such as reading a mailbox, which empties it. A way that repeats
+    /// requests by itself implements this too.
     ///
     /// # Errors
-    /// [`ExchangeError`] when the question was not sent.
+    /// [`ExchangeError`] when the frame was not sent.
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         match self.exchange(frame) {
             Ok(()) => Ok(true),
@@ -137,7 +135,7 @@ pub trait Exchange {
 /// How long to wait for an answer, and how often to ask.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RetryPolicy {
-    /// For one answer.
+    /// The time for one answer.
     pub answer: Duration,
     /// How often a question is asked at most.
     pub tries: u32,
@@ -154,13 +152,13 @@ impl Default for RetryPolicy {
 }
 
 impl RetryPolicy {
-    /// 100 ms and ten times: a computer that is busy answers late, and a dead wire is an error within a second.
+    /// 100 ms and ten times: a busy computer answers late, and a dead wire is an error within a second.
     pub const PATIENT: Self = Self {
         answer: Duration::from_millis(100),
         tries: 10,
     };
 
-    /// Asks once and again by a way that can ask once.
+    /// Repeats an exchange by a way that can ask once.
     pub(crate) fn exchange(
         self,
         exchange: &mut impl Exchange,
@@ -178,14 +176,14 @@ impl RetryPolicy {
 /// The link itself, for a thread that may wait.
 #[derive(Debug)]
 pub struct BlockingExchange<'l, P> {
-    /// What carries the frames.
+    /// The link that carries the frames.
     pub link: &'l mut Link<P>,
-    /// How long and how often.
+    /// The retry policy.
     pub patience: RetryPolicy,
 }
 
 impl<'l, P> BlockingExchange<'l, P> {
-    /// A link, with the patience that is the default.
+    /// A way over a link, with the default retry policy.
     pub fn over(link: &'l mut Link<P>) -> Self {
         let patience = RetryPolicy::default();
         Self { link, patience }
@@ -234,14 +232,14 @@ impl<P: Port> Exchange for BlockingExchange<'_, P> {
     }
 }
 
-/// Which SubDevices a register is asked of.
+/// The SubDevices that a register access addresses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Target {
     /// The one at a position.
     At(Position),
     /// The one of a station address.
     Of(Configured),
-    /// All of so many.
+    /// All, of which there are so many.
     All(u16),
 }
 
@@ -289,14 +287,14 @@ impl fmt::Display for Target {
     }
 }
 
-/// Reads and writes registers, one question at a time. All waits; see [`Exchange`].
+/// Reads and writes registers, one question at a time. Every method waits; see [`Exchange`].
 pub struct Registers<'x> {
     exchange: &'x mut dyn Exchange,
     frame: FrameBuffer,
 }
 
 impl<'x> Registers<'x> {
-    /// Registers by this way.
+    /// Registers through this way.
     pub fn by(exchange: &'x mut dyn Exchange) -> Self {
         Self {
             exchange,
@@ -304,12 +302,12 @@ impl<'x> Registers<'x> {
         }
     }
 
-    /// What carries the questions.
+    /// The way that carries the questions.
     pub fn exchange(&mut self) -> &mut dyn Exchange {
         self.exchange
     }
 
-    /// Reads bytes; how many SubDevices put theirs in, is the answer.
+    /// Reads bytes; returns the number of SubDevices that put theirs in.
     ///
     /// # Errors
     /// [`ExchangeError`] when nothing came back.
@@ -326,8 +324,8 @@ impl<'x> Registers<'x> {
         self.ask(slot, to)
     }
 
-    /// Reads bytes by a frame that is not sent again when it gets lost, for memory that a reading changes:
-    /// how many SubDevices put theirs in, `None` when that is not known as nothing whole came back.
+    /// Reads bytes by a frame that is not sent again when it gets lost, for memory that a read changes; returns
+    /// the number of SubDevices that put theirs in, `None` when that is not known as no whole frame came back.
     ///
     /// # Errors
     /// [`ExchangeError`] when the frame was not sent.
@@ -350,7 +348,7 @@ impl<'x> Registers<'x> {
     /// Reads bytes of a register.
     ///
     /// # Errors
-    /// [`ExchangeError`], for one when whose it is did not answer.
+    /// [`ExchangeError`], for example when the SubDevice did not answer.
     pub fn read(&mut self, whose: Target, register: u16, to: &mut [u8]) -> ExchangeResult {
         let got = self.count_reading(whose, register, to)?;
         let (command, _, expected) = whose.reading(register);
@@ -383,7 +381,7 @@ impl<'x> Registers<'x> {
         self.get(whose, register).map(u32::from_le_bytes)
     }
 
-    /// Writes bytes; how many SubDevices took them, is the answer.
+    /// Writes bytes; returns the number of SubDevices that took them.
     ///
     /// # Errors
     /// [`ExchangeError`] when nothing came back.
@@ -405,7 +403,7 @@ impl<'x> Registers<'x> {
     /// Writes bytes of a register.
     ///
     /// # Errors
-    /// [`ExchangeError`], for one when whose it is did not take them.
+    /// [`ExchangeError`], for example when the SubDevice did not take them.
     pub fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> ExchangeResult {
         let got = self.count_writing(whose, register, bytes)?;
         let (command, _, expected) = whose.writing(register);
@@ -423,7 +421,7 @@ impl<'x> Registers<'x> {
     /// Reads a register of one SubDevice and writes it to that of all behind it, in one frame (FRMW).
     ///
     /// # Errors
-    /// [`ExchangeError`], for one when whose it is did not answer.
+    /// [`ExchangeError`], for example when the SubDevice did not answer.
     pub fn spread<const N: usize>(
         &mut self,
         from: Configured,
@@ -450,7 +448,7 @@ impl<'x> Registers<'x> {
         self.answer(slot, to)
     }
 
-    /// What came back in the frame.
+    /// Reads the answer from the frame.
     fn answer(&self, slot: crate::wire::Slot, to: &mut [u8]) -> ExchangeResult<u16> {
         let answer = Datagrams::of(self.frame.bytes())?
             .next()

@@ -1,10 +1,10 @@
 //! The devices that a segment is to have, and which of them are there while it is brought up.
 //!
-//! Who is expected is said by a segment's [file](crate::sim::file), or learnt: the most devices that were seen so
-//! far. Found devices are matched with them by identity, alias and order, and get the addresses that they have
-//! in the whole segment. Where a file says what a missing device is, a virtual one of that kind answers in its
-//! place, so that it is configured offline like all others: the loop has room for its process data, and the
-//! supervisor brings it to OP when it comes.
+//! A segment's [file](crate::sim::file) lists the expected devices; without one, they are the most devices seen so far.
+//! Found devices are matched with them by identity, alias and order, and get the addresses that they have in the whole
+//! segment. Where a file describes a missing device, a virtual one of that kind answers in its place, so that it is
+//! configured offline like all others: the loop has room for its process data, and the supervisor brings it to OP when
+//! it comes.
 //!
 //! ```
 //! use kadenz_ethercat::main_device::bring_up::{configure, prepare};
@@ -45,48 +45,46 @@ use crate::wire::{Addressing, Configured, Datagrams, Position};
 /// Most missing devices that an error names.
 const MAX_NAMED: usize = 8;
 
-/// Why a file says of no devices that they are expected.
+/// The reason why a file gives no expected devices.
 #[derive(Debug, thiserror::Error)]
 pub enum ExpectedError {
-    /// It makes no segment.
+    /// It describes no valid segment.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The virtual devices do not tell what they are.
+    /// The virtual devices could not be discovered.
     #[error(
         "the virtual devices of the file are not found: {0}; does their EEPROM say what they are?"
     )]
     Discover(#[from] DiscoverError),
 }
 
-/// The devices that there are to be. The default expects those that were seen, as far as any were.
+/// The expected devices. By default, those that were seen, as far as any were.
 #[derive(Debug, Default)]
 pub struct Expected {
     devices: Vec<SubDevice>,
-    /// Without a file, the most that answered so far: who does not tell who it is, may still be counted.
+    /// Without a file, the most devices that answered so far: a device whose identity cannot be read still counts.
     most: u16,
-    /// Answers in place of missing devices, where a file says what they are.
+    /// Answers in place of missing devices, where a file describes them.
     stand_in: Option<Link<WirePort>>,
 }
 
-/// Which of the expected devices are there.
+/// The expected devices, with those of them that are there.
 #[derive(Debug)]
 pub struct FoundDevices {
-    /// All that are expected, in their order: what a device that is there says about itself, and of the others
-    /// what is expected.
+    /// All expected devices, in their order: the data of a found device by itself, of the others as expected.
     pub devices: Vec<SubDevice>,
-    /// Places of those that are not there.
+    /// Indices of those that are not there.
     pub missing: Vec<usize>,
-    /// Places of those that are there, but have not the serial number that was expected: another device of the same
-    /// kind may be meant.
+    /// Indices of found devices without the expected serial number: another device of the same kind may be meant.
     by_order: Vec<usize>,
-    /// Devices on the wire, those among them that nobody expects.
+    /// Number of devices on the wire, including unexpected ones.
     count: u16,
-    /// The most that were counted before, where no file says who is expected.
+    /// The most devices counted before, where no file lists the expected ones.
     most: u16,
 }
 
 impl Expected {
-    /// Those of a segment's file, whose faults do not count. Allocates.
+    /// The devices of a segment's file, without the file's faults. Allocates.
     ///
     /// # Errors
     /// [`ExpectedError`].
@@ -101,13 +99,13 @@ impl Expected {
         Ok(expected)
     }
 
-    /// Whether a missing device can be configured without it.
+    /// Whether a missing device can be configured in its absence.
     #[must_use]
     pub const fn is_described(&self) -> bool {
         self.stand_in.is_some()
     }
 
-    /// The stand-ins in INIT, as all are that [`discover`](discover::discover) finds.
+    /// Brings the stand-ins to INIT, the state of all devices that [`discover`](discover::discover) finds.
     fn begin_anew(&mut self) -> Result<(), DiscoverError> {
         if let Some(link) = &mut self.stand_in {
             let mut way = waiting(link);
@@ -116,15 +114,15 @@ impl Expected {
         Ok(())
     }
 
-    /// Where a file says who is expected, it does not matter who else came and went.
+    /// Where a file lists the expected devices, other devices may come and go.
     fn note_count(&mut self, count: u16) {
         if !self.is_described() {
             self.most = self.most.max(count);
         }
     }
 
-    /// Brings all that are there to INIT, asks who they are and gives each the address that it has among all that
-    /// are expected. One that nobody expects is left without an address. Waits, allocates.
+    /// Brings all devices to INIT, reads their identities and gives each the address that it has among all expected
+    /// ones. An unexpected device is left without an address. Waits, allocates.
     ///
     /// # Errors
     /// [`DiscoverError`].
@@ -138,7 +136,7 @@ impl Expected {
         let count = found.len() as u16;
         self.note_count(count);
         self.begin_anew()?;
-        // Fewer than were counted once would be taken for those that they stand in the place of.
+        // A smaller number than once counted could be matched with the wrong devices.
         if !self.is_described() && count == self.most {
             self.devices.clone_from(&found);
         }
@@ -175,11 +173,13 @@ impl Expected {
         })
     }
 
-    /// One try to bring up all that are expected: finds them, lets `accept` say whether those that are there will do,
-    /// and lets `configure` work on all, with stand-ins for the missing. What that gave. Waits, allocates.
+    /// Tries once to bring up all expected devices: finds them, lets `accept` decide whether the found ones suffice,
+    /// and calls `configure` for all, with stand-ins for the missing. Returns the result of `configure`. Waits,
+    /// allocates.
     ///
     /// # Errors
-    /// Of finding them, of `accept` and `configure`, and [`BringUpError::Changed`] where somebody came or went meanwhile.
+    /// Those of discovery, `accept` and `configure`, and [`BringUpError::Changed`] where a device came or went
+    /// meanwhile.
     pub fn bring_up<T, E>(
         &mut self,
         segment: &mut dyn Exchange,
@@ -197,8 +197,8 @@ impl Expected {
         Ok((found.devices, done))
     }
 
-    /// The way to all that are expected: to those that are missing it leads to their stand-ins, where a file says
-    /// what they are. For frames whose datagrams all go to one station address.
+    /// The way to all expected devices: for missing ones it leads to their stand-ins, where a file describes them. For
+    /// frames whose datagrams all go to one station address.
     pub fn complete<'x>(
         &'x mut self,
         segment: &'x mut dyn Exchange,
@@ -212,7 +212,7 @@ impl Expected {
         }
     }
 
-    /// How people know the device of a station address, as `left knee (position 8, address 0x1009)`.
+    /// The name of the device with a station address, as `left knee (position 8, address 0x1009)`.
     #[must_use]
     pub fn label(&self, station: Configured) -> String {
         let device = self.devices.iter().find(|it| it.station == station);
@@ -230,10 +230,10 @@ impl Expected {
 }
 
 impl FoundDevices {
-    /// An error where somebody is missing.
+    /// Returns an error where a device is missing.
     ///
     /// # Errors
-    /// [`BringUpError::Missing`], or [`BringUpError::Changed`] for who was counted and went before it told who it is.
+    /// [`BringUpError::Missing`], or [`BringUpError::Changed`] for a counted device that went before it was identified.
     pub fn ensure_complete(&self) -> Result<(), BringUpError> {
         if !self.missing.is_empty() {
             let who = self.named_missing();
@@ -246,8 +246,8 @@ impl FoundDevices {
         }
     }
 
-    /// An error where a missing device may be one that is there: of the same kind and alias, and with no serial number
-    /// to tell them apart. It would be given the settings and outputs of the other.
+    /// Returns an error where a missing device may be one that is there: of the same kind and alias, and with no serial
+    /// number to distinguish them. It would be given the settings and outputs of the other.
     ///
     /// # Errors
     /// [`BringUpError::Ambiguous`].
@@ -269,7 +269,7 @@ impl FoundDevices {
         Err(BringUpError::Ambiguous { who })
     }
 
-    /// Who is missing, for people; the first of many.
+    /// The names of the missing devices, for people; the first of many.
     #[must_use]
     pub fn named_missing(&self) -> String {
         self.named(&self.missing)
@@ -285,10 +285,10 @@ impl FoundDevices {
         named
     }
 
-    /// Asks whether as many devices are there as when they were found. Waits.
+    /// Checks that as many devices are there as when they were found. Waits.
     ///
     /// # Errors
-    /// [`BringUpError::Changed`] where somebody came or went meanwhile.
+    /// [`BringUpError::Changed`] where a device came or went meanwhile.
     pub(crate) fn ensure_unchanged(
         &self,
         registers: &mut Registers<'_>,
@@ -301,7 +301,7 @@ impl FoundDevices {
     }
 }
 
-/// The way to a segment in which stand-ins answer for devices that are missing.
+/// The way to a segment in which stand-ins answer for missing devices.
 pub struct Completed<'x> {
     segment: &'x mut dyn Exchange,
     stand_in: Option<BlockingExchange<'x, WirePort>>,
@@ -309,7 +309,7 @@ pub struct Completed<'x> {
 }
 
 impl Completed<'_> {
-    /// What answers a frame.
+    /// The way that answers a frame: the segment or the stand-ins.
     fn whoever(&mut self, frame: &FrameBuffer) -> &mut dyn Exchange {
         let first = Datagrams::of(frame.bytes()).ok();
         let first = first.and_then(|mut it| it.next()?.ok());
@@ -345,7 +345,7 @@ impl Exchange for Completed<'_> {
     }
 }
 
-/// Which of the expected devices each found one is.
+/// The index among the expected devices of each found one.
 fn places(expected: &[SubDevice], found: &[SubDevice]) -> Vec<Option<usize>> {
     let known = expected.iter().map(|it| ConfiguredDevice {
         identity: it.identity,

@@ -1,8 +1,8 @@
-//! Where each SubDevice's process data lies in the process image, in the logical memory, and in which
-//! frame.
+//! The layout of process data: the place of each SubDevice's data in the process image, in the logical
+//! memory, and its frame.
 //!
 //! A frame carries the outputs of its SubDevices and then their inputs. A SubDevice is never split over
-//! two frames, so the working counter that a frame should come back with is known.
+//! two frames, so the expected working counter of a frame is known.
 
 use std::ops::Range;
 
@@ -11,16 +11,16 @@ use crate::wire::{DATAGRAM_OVERHEAD, Logical, MAX_FRAME};
 /// Bytes of process data that a SubDevice has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Demand {
-    /// From the MainDevice.
+    /// Outputs, from the MainDevice.
     pub outputs: u16,
-    /// To the MainDevice.
+    /// Inputs, to the MainDevice.
     pub inputs: u16,
 }
 
-/// Where the process data of a SubDevice lies.
+/// The place of a SubDevice's process data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Share {
-    /// Which frame carries it; `None` for a SubDevice without process data.
+    /// The frame that carries it; `None` for a SubDevice without process data.
     pub frame: Option<usize>,
     /// Its outputs in the image of all outputs.
     pub outputs: Range<usize>,
@@ -33,14 +33,14 @@ pub struct Share {
 }
 
 impl Share {
-    /// What it adds to the working counter of its frame.
+    /// Its share of the working counter of its frame.
     #[must_use]
     pub fn expected(&self) -> u16 {
         counted(!self.outputs.is_empty(), !self.inputs.is_empty())
     }
 }
 
-/// What a frame carries.
+/// The process data of a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct FramePlan {
     /// Its first logical address.
@@ -49,8 +49,8 @@ pub struct FramePlan {
     pub outputs: Range<usize>,
     /// Its part of the image of all inputs, behind the outputs.
     pub inputs: Range<usize>,
-    /// The working counter that its LRW comes back with when every SubDevice takes part: one for each
-    /// that is read, two for each that is written (ETG.1000.4, working counter of LRW).
+    /// The working counter of its LRW when every SubDevice takes part: one for each that is read, two
+    /// for each that is written (ETG.1000.4, working counter of LRW).
     pub expected: u16,
 }
 
@@ -62,10 +62,10 @@ impl FramePlan {
     }
 }
 
-/// The whole.
+/// The layout of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Layout {
-    /// One a SubDevice, in their order.
+    /// The share of each SubDevice, in their order.
     pub shares: Vec<Share>,
     /// The frames.
     pub frames: Vec<FramePlan>,
@@ -81,11 +81,11 @@ pub struct Layout {
     "SubDevice {device} has {bytes} bytes of process data, a frame carries {most}; map fewer objects"
 )]
 pub struct LayoutError {
-    /// Its position.
+    /// The position of the SubDevice.
     pub device: usize,
-    /// Its bytes, out and in.
+    /// Its bytes, outputs and inputs.
     pub bytes: usize,
-    /// What a frame carries.
+    /// Bytes that a frame carries.
     pub most: usize,
 }
 
@@ -114,7 +114,8 @@ impl Layout {
         Ok(layout)
     }
 
-    /// Adds the SubDevices of one frame, its logical memory from `logical` on; how many bytes it has.
+    /// Adds the SubDevices of one frame, its logical memory from `logical` on; returns its number of
+    /// bytes.
     fn add_frame(&mut self, demands: &[Demand], logical: u32) -> u32 {
         let outputs: usize = demands.iter().map(|it| usize::from(it.outputs)).sum();
         let inputs: usize = demands.iter().map(|it| usize::from(it.inputs)).sum();
@@ -148,7 +149,7 @@ impl Layout {
     }
 }
 
-/// What a SubDevice adds to the working counter of an LRW.
+/// A SubDevice's share of the working counter of an LRW.
 fn expected(demand: Demand) -> u16 {
     counted(demand.outputs > 0, demand.inputs > 0)
 }
@@ -157,7 +158,7 @@ fn counted(has_outputs: bool, has_inputs: bool) -> u16 {
     u16::from(has_inputs) + 2 * u16::from(has_outputs)
 }
 
-/// Which SubDevices share a frame: as many in a row as fit.
+/// Groups of SubDevices that share a frame: as many in a row as fit.
 fn groups(demands: &[Demand], room: usize) -> Result<Vec<Range<usize>>, LayoutError> {
     let mut groups = Vec::new();
     let (mut start, mut used) = (0, 0);

@@ -1,9 +1,9 @@
-//! Frames on their way: which are out, which came back, and what became of all others.
+//! Frames on their way: which are out, which came back, and counts of all others.
 //!
-//! Every frame carries a sequence number in its source address, which SubDevices and cables leave as it
-//! is, and its index in every datagram. A frame that comes back is taken for the answer to what is out
-//! under that index only if the sequence is that of it too: a late one, a second one, and those of
-//! another MainDevice on the same cable are counted and dropped.
+//! Every frame carries a sequence number in its source address, which SubDevices and cables leave as it is,
+//! and its index in every datagram. A frame that comes back counts as the answer to the one that is out
+//! under its index only if the sequence matches too: late and duplicate frames, and those of another
+//! MainDevice on the same cable, are counted and dropped.
 
 use std::io;
 
@@ -16,7 +16,7 @@ use crate::wire::{Datagrams, FrameError, MAX_FRAME, Mac};
 /// Frames that may be out at once: as many as there are indices.
 pub const MAX_IN_FLIGHT: usize = 256;
 
-/// What became of frames that were no answer, and of those that had none. All since the link was made.
+/// Counts of frames, answered or not. All since the link was made.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LinkCounts {
@@ -30,7 +30,7 @@ pub struct LinkCounts {
     pub lost: u64,
     /// Frames that came back after they were given up, or a second time.
     pub late: u64,
-    /// Frames of somebody else.
+    /// Frames of other programs.
     pub foreign: u64,
     /// Frames of ours that came back cut short or changed where nothing may change.
     pub damaged: u64,
@@ -43,17 +43,17 @@ pub struct Ticket {
     sequence: u32,
 }
 
-/// Which of the frames came.
+/// An answer that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
     /// Its index.
     pub index: u8,
-    /// Bytes of it.
+    /// Its length in bytes.
     pub length: usize,
     sequence: u32,
 }
 
-/// What is known of a frame that is out.
+/// A frame that is out.
 #[derive(Debug, Clone, Copy)]
 struct Out {
     sequence: u32,
@@ -61,7 +61,8 @@ struct Out {
     length: u16,
 }
 
-/// Sends frames and finds their answers. Neither allocates, locks nor waits, except for what its name says.
+/// Sends frames and finds their answers. Neither allocates, locks nor waits, except for
+/// [`wait`](Self::wait).
 #[derive(Debug)]
 pub struct Link<P> {
     port: P,
@@ -72,16 +73,16 @@ pub struct Link<P> {
     counts: LinkCounts,
 }
 
-/// Why a frame was not sent.
+/// The reason why a frame was not sent.
 #[derive(Debug, thiserror::Error)]
 pub enum SendError {
     /// As many are out as there are indices.
     #[error("256 frames are out and none came back; the wire is broken or far too slow")]
     AllOut,
-    /// The bytes are no frame of datagrams.
+    /// The bytes are not a frame of datagrams.
     #[error(transparent)]
     Frame(#[from] FrameError),
-    /// The wire did not take it.
+    /// The wire did not take the frame.
     #[error("the wire took no frame: {0}; is the interface up, and the cable plugged in?")]
     Refused(#[from] io::Error),
 }
@@ -90,12 +91,12 @@ pub enum SendError {
 const SEQUENCE_AT: usize = 8;
 
 impl<P: Port> Link<P> {
-    /// A link over a port, told apart from those of other programs by the process's number.
+    /// A link over a port; the process's number distinguishes it from those of other programs.
     pub fn of_process(port: P) -> Self {
         Self::new(port, 0x80 | (std::process::id() & 0x7F) as u8)
     }
 
-    /// A link over a port. `who` tells several MainDevices on one cable apart.
+    /// A link over a port. `who` distinguishes several MainDevices on one cable.
     pub fn new(port: P, who: u8) -> Self {
         Self {
             port,
@@ -107,7 +108,7 @@ impl<P: Port> Link<P> {
         }
     }
 
-    /// What was counted.
+    /// The counts.
     #[must_use]
     pub fn counts(&self) -> LinkCounts {
         self.counts
@@ -119,7 +120,7 @@ impl<P: Port> Link<P> {
         self.port.now()
     }
 
-    /// The port alone. What is out is lost.
+    /// Returns the port alone. Frames that are out are lost.
     #[must_use]
     pub(crate) fn into_port(self) -> P {
         self.port
@@ -130,8 +131,8 @@ impl<P: Port> Link<P> {
         &mut self.port
     }
 
-    /// Sends a frame that a [`FrameWriter`](crate::wire::FrameWriter) made. Its source address and the
-    /// indices of its datagrams are the link's: they are written here.
+    /// Sends a frame that a [`FrameWriter`](crate::wire::FrameWriter) made. The link writes its own source
+    /// address and index into the frame.
     ///
     /// # Errors
     /// [`SendError`]; the frame is not out then.
@@ -151,9 +152,8 @@ impl<P: Port> Link<P> {
         Ok(Ticket { index, sequence })
     }
 
-    /// The next answer that has come, copied into `frame`; `None` when there is none now. Whatever else
-    /// came is counted and dropped, up to [`MAX_IN_FLIGHT`] frames a call: a flood of others' frames holds
-    /// nobody up.
+    /// Copies the next answer that has come into `frame`; `None` when there is none now. Other frames are
+    /// counted and dropped, up to [`MAX_IN_FLIGHT`] a call: a flood of foreign frames blocks no caller.
     pub fn receive(&mut self, frame: &mut [u8; MAX_FRAME]) -> Option<Arrived> {
         for _ in 0..MAX_IN_FLIGHT {
             let length = self.port.receive(frame)?;
@@ -166,27 +166,27 @@ impl<P: Port> Link<P> {
         None
     }
 
-    /// Waits for frames; whether there is one. See [`Port::wait`].
+    /// Waits for frames; returns whether there is one. See [`Port::wait`].
     ///
     /// # Errors
-    /// As of the port.
+    /// As the port's.
     pub fn wait(&mut self, until: MonotonicTime) -> io::Result<bool> {
         self.port.wait(until)
     }
 
-    /// Whether an answer is the one to this ticket.
+    /// Whether an answer belongs to this ticket.
     #[must_use]
     pub fn is_answer(ticket: &Ticket, arrived: Arrived) -> bool {
         (ticket.index, ticket.sequence) == (arrived.index, arrived.sequence)
     }
 
-    /// Whether it is still out.
+    /// Whether the frame is still out.
     #[must_use]
     pub fn is_out(&self, ticket: &Ticket) -> bool {
         self.out[usize::from(ticket.index)].is_some_and(|it| it.sequence == ticket.sequence)
     }
 
-    /// Gives a frame up: should it come after all, it is late.
+    /// Gives a frame up: if it comes after all, it counts as late.
     pub fn give_up(&mut self, ticket: &Ticket) {
         let Ticket { index, sequence } = *ticket;
         let out = &mut self.out[usize::from(index)];
@@ -196,14 +196,14 @@ impl<P: Port> Link<P> {
         }
     }
 
-    /// Gives up every frame that is out, whoever sent it: for who begins with a link that others used.
+    /// Gives up every frame that is out; for a caller that takes over a link from an earlier user.
     pub(crate) fn give_up_all(&mut self) {
         for out in &mut self.out {
             self.counts.lost += u64::from(out.take().is_some());
         }
     }
 
-    /// The next index under which nothing is out. Indices are used in turn, so that one that was given up
+    /// The next index under which no frame is out. Indices are used in turn, so that one that was given up
     /// is used again as late as possible.
     fn free_index(&self) -> Option<u8> {
         (0..=u8::MAX)
@@ -211,8 +211,8 @@ impl<P: Port> Link<P> {
             .find(|index| self.out[usize::from(*index)].is_none())
     }
 
-    /// The source address of a frame. Its first byte is one that SubDevices change
-    /// ([`mark_as_returned`](crate::wire::mark_as_returned)), so ours is known from its echo.
+    /// The source address of a frame. SubDevices change its first byte
+    /// ([`mark_as_returned`](crate::wire::mark_as_returned)), so our frame differs from its echo.
     fn source(&self, sequence: u32) -> Mac {
         let [a, b, c, d] = sequence.to_be_bytes();
         [0x10, self.who, a, b, c, d]
@@ -265,7 +265,7 @@ fn promised(frame: &[u8]) -> Option<u16> {
     Some(u16::from_le_bytes([field[0], field[1]]) & 0x07FF)
 }
 
-/// Writes the index into every datagram; gives how many bytes they have.
+/// Writes the index into every datagram; returns the number of their bytes.
 fn address_datagrams(frame: &mut [u8], index: u8) -> Result<u16, FrameError> {
     for datagram in crate::wire::DatagramsMut::of(frame)? {
         datagram?.set_index(index);

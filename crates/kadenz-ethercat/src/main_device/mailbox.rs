@@ -1,9 +1,10 @@
 //! A SubDevice's mailboxes from the MainDevice's side: a message in, and the answer out.
 //!
-//! Either way may lose a frame, and a mailbox is emptied by being read. A message that may not have come is
-//! sent again with its number, by which the SubDevice knows its repetition and does nothing twice. An answer
-//! that did not come is asked for by the repeat request of SyncManager 1 (ETG.1000.4, chapter 5.6): its bit
-//! is toggled, the SubDevice puts its last message there again and says so by a bit of its own.
+//! Either way may lose a frame, and reading a mailbox empties it. The MainDevice sends a message that may
+//! not have come again with its number, by which the SubDevice detects the repetition and does nothing
+//! twice. It requests an answer that did not come by the repeat request of SyncManager 1 (ETG.1000.4,
+//! chapter 5.6): it toggles a bit, and the SubDevice puts its last message there again and confirms that by
+//! a bit of its own.
 
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ const MAX_ANSWER: Duration = Duration::from_secs(2);
 const MAX_REPEAT: Duration = Duration::from_millis(200);
 /// Frames that may get lost one after the other while a message is read.
 const MAX_LOSSES: u32 = 8;
-/// Between two looks.
+/// The pause between two polls.
 const PAUSE: Duration = Duration::from_micros(100);
 /// Bytes of the smallest mailbox that carries CoE, and of the largest that a frame carries.
 const USABLE: std::ops::RangeInclusive<u16> = 16..=1486;
@@ -31,7 +32,7 @@ const LARGEST: usize = *USABLE.end() as usize;
 /// Registers of the SyncManager of answers.
 const ANSWERS: u16 = SYNC_MANAGER + SYNC_MANAGER_SIZE;
 
-/// Why a message has no answer.
+/// The reason why a message has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum MailError {
     /// The segment did not answer.
@@ -40,56 +41,56 @@ pub enum MailError {
     /// The message does not fit.
     #[error("{whose} cannot be sent the message: {cause}; look whether its SII is damaged")]
     NoRoom {
-        /// Who was to be asked.
+        /// The SubDevice asked.
         whose: Target,
-        /// What is too small.
+        /// The part that is too small.
         cause: MailboxError,
     },
     /// The SubDevice has no mailbox.
     #[error("{0} has no mailbox, by its SII; it has no objects, and nothing can be asked of it")]
     None(Target),
-    /// The SubDevice's mailbox is none that a message fits into, or that fits into a frame.
+    /// The SubDevice's mailbox is too small for a message, or too large for a frame.
     #[error(
         "{whose} has a mailbox of {size} bytes by its SII, and from {least} to {most} are usable; look whether its SII is damaged",
         least = USABLE.start(),
         most = USABLE.end()
     )]
     Size {
-        /// Who was asked.
+        /// The SubDevice asked.
         whose: Target,
         /// Bytes of the smaller or larger mailbox, whichever is not usable.
         size: u16,
     },
-    /// It answered that it did not understand.
+    /// The SubDevice answered that it did not understand.
     #[error(
-        "{whose} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether somebody else uses it"
+        "{whose} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether another program uses it"
     )]
     NotUnderstood {
-        /// Who was asked.
+        /// The SubDevice asked.
         whose: Target,
         /// The detail that the device gave.
         detail: ErrorDetail,
     },
-    /// Nothing came.
+    /// No answer came.
     #[error("{whose} did not answer within {waited:?}; is it in PREOP or higher?")]
     Silent {
-        /// Who was asked.
+        /// The SubDevice asked.
         whose: Target,
-        /// How long was waited.
+        /// How long the MainDevice waited.
         waited: Duration,
     },
-    /// Messages came that nobody can read, and no answer.
+    /// Unreadable messages came, and no answer.
     #[error(
-        "{whose} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether somebody else uses its mailbox"
+        "{whose} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether another program uses its mailbox"
     )]
     Unreadable {
-        /// Who was asked.
+        /// The SubDevice asked.
         whose: Target,
-        /// How long was waited.
+        /// How long the MainDevice waited.
         waited: Duration,
-        /// How many messages that were.
+        /// The number of those messages.
         times: u32,
-        /// What is wrong with the last.
+        /// The error of the last one.
         cause: ReadError,
     },
     /// The answer was in a frame that got lost, and did not come again.
@@ -97,37 +98,37 @@ pub enum MailError {
         "the answer of {whose} was in a frame that got lost, and it did not send it again within {waited:?}; look at the cables, and ask again"
     )]
     Lost {
-        /// Who was asked.
+        /// The SubDevice asked.
         whose: Target,
-        /// How long was waited.
+        /// How long the MainDevice waited.
         waited: Duration,
     },
 }
 
-/// Why a message of a SubDevice cannot be read.
+/// The reason why a message of a SubDevice cannot be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum ReadError {
     /// It is cut short.
     #[error(transparent)]
     Mailbox(#[from] MailboxError),
-    /// It is no CoE message.
+    /// It is not a CoE message.
     #[error(transparent)]
     Coe(#[from] CoeError),
 }
 
-/// What a message is to whoever waits for an answer.
+/// The kind of a message, for a caller that waits for an answer.
 enum Sorted<'b> {
     /// Perhaps the answer: the data of a CoE message.
     Data(&'b [u8]),
-    /// Somebody else's, or an emergency, which is kept.
+    /// An answer to another question, or an emergency, which is kept.
     Other,
-    /// Nobody's: it cannot be read.
+    /// A message that cannot be read.
     Unreadable(ReadError),
 }
 
-/// What is kept of a SubDevice's mailboxes from message to message: by what either side knows what it has
-/// already. The default is for a SubDevice that was met in PREOP or higher, with whom somebody else may have
-/// spoken before.
+/// The state of a SubDevice's mailboxes between messages, by which either side knows which messages it has
+/// already. The default is for a SubDevice found in PREOP or higher, with which another program may have
+/// exchanged messages.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Numbering {
     /// Number of the last message to it; `None` when that is not known.
@@ -137,7 +138,7 @@ pub struct Numbering {
 }
 
 impl Numbering {
-    /// Of a SubDevice that was in INIT: nobody has spoken with it since.
+    /// The state of a SubDevice that was in INIT: it has exchanged no messages since.
     #[must_use]
     pub const fn fresh() -> Self {
         Self {
@@ -146,8 +147,8 @@ impl Numbering {
         }
     }
 
-    /// The number of the next message. A SubDevice whose last number is not known might take any for that
-    /// of a repetition, and is sent one message without.
+    /// The number of the next message. A SubDevice whose last number is not known might take any number for
+    /// a repetition, and gets one message without.
     fn next(&mut self) -> Counter {
         let number = self.sent.map_or(Counter::NONE, Counter::next);
         self.sent = Some(number);
@@ -160,8 +161,8 @@ impl Numbering {
         came.extend_from_slice(whole(message));
     }
 
-    /// Whether it is the message that came last, once more. Of a SubDevice that does not count, two
-    /// messages may be equal.
+    /// Whether it is a repetition of the last message. Of a SubDevice that does not count, two messages may
+    /// be equal.
     fn is_last(&self, message: &[u8]) -> bool {
         let counted = Header::read(message).is_ok_and(|(it, _)| it.counter != Counter::NONE);
         counted && self.came.as_deref() == Some(whole(message))
@@ -188,10 +189,11 @@ pub struct Mail<'m> {
 const MAX_EMERGENCIES: usize = 64;
 
 impl<'m> Mail<'m> {
-    /// Mailboxes that are configured. `counter` and `emergencies` are the SubDevice's, kept between uses.
+    /// Configured mailboxes. `counter` and `emergencies` are the SubDevice's, kept between uses.
     ///
     /// # Errors
-    /// [`MailError::None`] for a SubDevice without, [`MailError::Size`] for one whose mailbox is none.
+    /// [`MailError::None`] for a SubDevice without mailboxes, [`MailError::Size`] for one whose mailbox is
+    /// not usable.
     pub fn of(
         whose: Target,
         mailboxes: Mailboxes,
@@ -219,8 +221,8 @@ impl<'m> Mail<'m> {
         usize::from(self.mailboxes.receive.size)
     }
 
-    /// Sends the data of a CoE message and gives that of its answer to `answer`, until that says that it
-    /// is the one: it returns `None` for a message that is not.
+    /// Sends the data of a CoE message and passes that of each message that comes to `answer`, until it
+    /// accepts one as the answer: it returns `None` for any other message.
     ///
     /// # Errors
     /// [`MailError`].
@@ -256,18 +258,18 @@ impl<'m> Mail<'m> {
         Err(self.unanswered(unreadable))
     }
 
-    /// Takes what lies in the mailbox: emergencies are kept, answers to nobody dropped.
+    /// Reads the messages in the mailbox: emergencies are kept, late answers dropped.
     ///
     /// # Errors
     /// [`MailError`] when the segment does not answer.
     pub fn drain(&mut self, registers: &mut Registers<'_>) -> Result<(), MailError> {
-        // A SubDevice that talks all the time is not listened to for ever.
+        // Bounded, as a SubDevice may send without end.
         let mut message = [0; LARGEST];
         for _ in 0..16 {
             match self.receive(registers, &mut message) {
-                // What makes no sense here answers nobody's question.
+                // A message that cannot be read answers no question here.
                 Ok(Some(length)) => drop(self.sort(&message[..length])),
-                // Nobody waits for what was lost.
+                // No caller waits for the lost message.
                 Ok(None) | Err(MailError::Lost { .. }) => break,
                 Err(error) => return Err(error),
             }
@@ -282,7 +284,7 @@ impl<'m> Mail<'m> {
         }
     }
 
-    /// Nothing came, or nothing that can be read, so often.
+    /// The error where no answer came, or only messages that cannot be read.
     fn unanswered(&self, unreadable: Option<(u32, ReadError)>) -> MailError {
         match unreadable {
             None => self.silent(),
@@ -326,14 +328,15 @@ impl<'m> Mail<'m> {
             if registers.count_writing(self.whose, self.mailboxes.receive.start, bytes)? > 0 {
                 return Ok(());
             }
-            // Still full, with the message before or with this one, when the frame that said so got lost.
-            // The SubDevice knows it by its number then.
+            // Still full, with the message before or with this one, when the frame that reported so got
+            // lost. The SubDevice knows it by its number then.
             registers.exchange().pause(PAUSE);
         }
         Err(self.silent())
     }
 
-    /// A message, if one lies there; its bytes. What gets lost on its way is asked for again.
+    /// Reads a message, if one is there; returns its length. Repeats the request for a message that gets
+    /// lost on its way.
     fn receive(
         &mut self,
         registers: &mut Registers<'_>,
@@ -354,17 +357,17 @@ impl<'m> Mail<'m> {
                 self.counter.keep(to);
                 return Ok(Some(length));
             } else if !self.fills(registers)? {
-                // It was the question that got lost, not the answer: what came was there before.
+                // The request got lost, not the answer: the message is the one that came before.
                 return Ok(None);
             }
         }
         Err(self.lost())
     }
 
-    /// After a frame that read the mailbox got lost, with or without having read it: sees to it that the
-    /// message lies there. Whether it was the SubDevice that put it there again.
+    /// After the loss of a frame that read the mailbox, whether or not it had read it: sees to it that the
+    /// message is there. Returns whether the SubDevice put it there again.
     fn ask_again(&mut self, registers: &mut Registers<'_>) -> Result<bool, MailError> {
-        // With somebody unknown, what was read last may be another's answer.
+        // With a SubDevice of unknown state, the last message may be another program's answer.
         if self.counter.came.is_none() && self.is_full(registers)? {
             return Ok(false);
         }
@@ -382,14 +385,14 @@ impl<'m> Mail<'m> {
             }
             registers.exchange().pause(PAUSE);
         }
-        // A SubDevice that repeats nothing may have it there still.
+        // A SubDevice that repeats nothing may still have it there.
         match self.is_full(registers)? {
             true => Ok(true),
             false => Err(self.lost()),
         }
     }
 
-    /// Waits until a message lies there; whether one does.
+    /// Waits until a message is there; returns whether one is.
     fn fills(&self, registers: &mut Registers<'_>) -> Result<bool, MailError> {
         let end = registers.exchange().now() + MAX_REPEAT;
         loop {
@@ -408,8 +411,8 @@ impl<'m> Mail<'m> {
         Ok(SyncManagerStatus(status).full())
     }
 
-    /// What a message is. A vendor's own service, a message that is cut short and whatever else nobody can
-    /// read end no question: the answer may follow.
+    /// Determines the kind of a message. A vendor's own service, a message that is cut short and other
+    /// unreadable messages end no question: the answer may follow.
     fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Sorted<'b>, MailError> {
         let (header, data) = match Header::read(message) {
             Ok(read) => read,

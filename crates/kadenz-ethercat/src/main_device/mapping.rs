@@ -1,7 +1,7 @@
-//! Which objects are the process data of a SubDevice, entry by entry.
+//! The objects in the process data of a SubDevice, entry by entry.
 //!
-//! Asked by CoE where it speaks that and tells, as its PDOs may be mapped otherwise than by default; else
-//! read from its SII. Names come from the SII, and from the object dictionary where the SII has none.
+//! Read by CoE where the SubDevice has it and answers, as the mapping may differ from the default; else
+//! from its SII. Names come from the SII, and from the object dictionary where the SII has none.
 
 use super::configure::ConfigureError;
 use super::device::SubDevice;
@@ -16,13 +16,13 @@ use crate::wire::sii::{Direction, Image};
 /// An entry of a PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedEntry {
-    /// The object; `None` for bits that mean nothing.
+    /// The object; `None` for padding bits.
     pub address: Option<Address>,
     /// Bits that it takes.
     pub bits: u8,
-    /// Its type, where somebody tells.
+    /// Its type, where the SII or the dictionary has it.
     pub data_type: Option<DataType>,
-    /// Its name; empty where nobody tells.
+    /// Its name; empty where neither the SII nor the dictionary has one.
     pub name: String,
 }
 
@@ -31,25 +31,25 @@ pub struct MappedEntry {
 pub struct MappedPdo {
     /// The index of its object in the dictionary.
     pub index: u16,
-    /// Its name; empty where nobody tells.
+    /// Its name; empty where the SII has none.
     pub name: String,
     /// Its entries, one behind the other, bit by bit.
     pub entries: Vec<MappedEntry>,
 }
 
-/// What one SyncManager carries.
+/// The mapping of one SyncManager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedManager {
     /// Its number.
     pub number: u8,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// Its PDOs, one behind the other.
     pub pdos: Vec<MappedPdo>,
 }
 
 impl MappedManager {
-    /// Bits of all.
+    /// Bits of all entries.
     #[must_use]
     pub fn bits(&self) -> u32 {
         let entries = self.pdos.iter().flat_map(|it| &it.entries);
@@ -57,7 +57,7 @@ impl MappedManager {
     }
 }
 
-/// Reads what is mapped now, in PREOP or higher. Waits, allocates.
+/// Reads the present mapping, in PREOP or higher. Waits, allocates.
 ///
 /// # Errors
 /// [`ConfigureError`].
@@ -107,7 +107,7 @@ fn by_sii(sii: &[u8]) -> Vec<MappedManager> {
     managers.collect()
 }
 
-/// Every PDO that the SII knows, assigned or not.
+/// Every PDO in the SII, assigned or not.
 fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
     let Ok(image) = Image::of(sii) else {
         return Vec::new();
@@ -129,7 +129,7 @@ fn pdos_of(sii: &[u8], direction: Direction) -> Vec<MappedPdo> {
     pdos.collect()
 }
 
-/// A PDO with the names and types of its entries: of the SII, else of the object dictionary.
+/// A PDO with the names and types of its entries: from the SII, else from the object dictionary.
 fn named(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -150,7 +150,7 @@ fn named(
             (Some(known), _) => {
                 (entry.data_type, entry.name) = (known.data_type, known.name.clone());
             }
-            // A SubDevice without that service has no names, and works all the same.
+            // A SubDevice without that service has no names, and works nevertheless.
             (None, Some(address)) => {
                 if let Ok(told) = dictionary::entry(registers, mail, address) {
                     (entry.data_type, entry.name) = (Some(told.data_type), told.name);
@@ -167,16 +167,16 @@ fn named(
     }
 }
 
-/// An entry in its place.
+/// An entry with its place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Placed<'m> {
     /// The SyncManager that carries it.
     pub manager: u8,
-    /// Which way.
+    /// Its direction.
     pub direction: Direction,
     /// The PDO that it is in.
     pub pdo: u16,
-    /// What it is.
+    /// The entry.
     pub entry: &'m MappedEntry,
     /// Its first bit in the image of its direction.
     pub bit: usize,

@@ -1,5 +1,5 @@
-//! The MainDevice: what asks a segment's SubDevices, configures them and exchanges process data with
-//! them once a cycle.
+//! The MainDevice: it queries a segment's SubDevices, configures them and exchanges process data
+//! with them once a cycle.
 
 pub mod acyclic;
 pub mod assignment;

@@ -1,4 +1,4 @@
-//! The objects of one SubDevice, the same by its mailbox and through a running loop.
+//! The objects of one SubDevice, with one interface for its mailbox and for a running loop.
 
 use super::dictionary::{self, DictionaryEntry, DictionaryError, DictionaryObject};
 use super::exchange::Registers;
@@ -6,16 +6,16 @@ use super::mailbox::Mail;
 use super::sdo::{self, SdoError};
 use crate::wire::coe::{Address, ListType};
 
-/// Why an object was not read, written or described.
+/// The reason why an object was not read, written or described.
 #[derive(Debug, thiserror::Error)]
 pub enum AccessError {
     /// The transfer failed.
     #[error(transparent)]
     Sdo(#[from] SdoError),
-    /// The dictionary does not tell.
+    /// The dictionary could not be read.
     #[error(transparent)]
     Dictionary(#[from] DictionaryError),
-    /// The loop that has the SubDevice does not do it, or passes on that the SubDevice does not.
+    /// The loop that has the SubDevice refuses, or passes on that the SubDevice refuses.
     #[error(transparent)]
     Refused(Box<dyn std::error::Error + Send + Sync>),
     /// The loop that has the SubDevice does not answer.
@@ -24,8 +24,8 @@ pub enum AccessError {
 }
 
 impl AccessError {
-    /// Whether this was refused, so that other requests may be answered. A loop refuses also what is asked of a
-    /// SubDevice that is gone or being set up: such a one refuses to describe its objects too.
+    /// Whether this is a refusal, so that other requests may succeed. A loop also refuses requests to a
+    /// SubDevice that is gone or being set up: such a SubDevice gives no descriptions of its objects either.
     #[must_use]
     pub fn is_refusal(&self) -> bool {
         match self {
@@ -68,31 +68,31 @@ pub trait Objects {
     /// The indices of all objects, in the SubDevice's order.
     ///
     /// # Errors
-    /// [`AccessError`], for one when the SubDevice has no dictionary.
+    /// [`AccessError`], for example when the SubDevice has no dictionary.
     fn list(&mut self) -> Result<Vec<u16>, AccessError>;
 
-    /// What an object is.
+    /// The description of an object.
     ///
     /// # Errors
-    /// [`AccessError`], for one when there is no such object.
+    /// [`AccessError`], for example when there is no such object.
     fn object(&mut self, index: u16) -> Result<DictionaryObject, AccessError>;
 
-    /// What an entry of an object is.
+    /// The description of an object's entry.
     ///
     /// # Errors
-    /// [`AccessError`], for one when there is no such entry.
+    /// [`AccessError`], for example when there is no such entry.
     fn entry(&mut self, address: Address) -> Result<DictionaryEntry, AccessError>;
 
     /// The value of an entry; with `complete`, of all entries from there.
     ///
     /// # Errors
-    /// [`AccessError`], for one when the entry cannot be read.
+    /// [`AccessError`], for example when the entry cannot be read.
     fn read(&mut self, address: Address, complete: bool) -> Result<Vec<u8>, AccessError>;
 
     /// Writes an entry, or with `complete` all from there: its bytes, the lowest first.
     ///
     /// # Errors
-    /// [`AccessError`], for one when the entry cannot be written.
+    /// [`AccessError`], for example when the entry cannot be written.
     fn write(&mut self, address: Address, complete: bool, value: &[u8]) -> Result<(), AccessError>;
 }
 
@@ -103,7 +103,7 @@ pub struct MailboxObjects<'r, 'x, 'm> {
 }
 
 impl<'r, 'x, 'm> MailboxObjects<'r, 'x, 'm> {
-    /// By this mailbox.
+    /// The objects behind this mailbox.
     pub fn new(registers: &'r mut Registers<'x>, mail: Mail<'m>) -> Self {
         Self { registers, mail }
     }

@@ -1,18 +1,18 @@
-//! Which place a SubDevice takes that nobody knows yet: pure, from identities, aliases and neighbours.
+//! Matches SubDevices on the wire with configured devices: pure, from identities, aliases and neighbours.
 
 use crate::wire::sii::Identity;
 
-/// A device that was configured.
+/// A configured device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ConfiguredDevice {
     pub(crate) identity: Identity,
     /// 0 for none.
     pub(crate) alias: u16,
-    /// Where it stands now.
+    /// Its position now.
     pub(crate) position: Option<usize>,
 }
 
-/// A SubDevice on the wire, and who it says that it is.
+/// A SubDevice on the wire, with its identity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Newcomer {
     pub(crate) position: usize,
@@ -20,21 +20,21 @@ pub(crate) struct Newcomer {
     pub(crate) alias: u16,
 }
 
-/// Whether serial numbers must be those of the devices that were configured.
+/// Whether serial numbers must be those of the configured devices.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Serials {
-    /// A device of the same kind in the same place is taken in its stead, and that is told.
+    /// A device of the same kind in the same place may replace the former, which a notice reports.
     #[default]
     MayDiffer,
-    /// Only the very device is taken.
+    /// Only the very device is accepted.
     MustMatch,
 }
 
-/// Which of the known devices each newcomer is, in their order.
+/// Returns the configured device that each newcomer is, in their order.
 ///
-/// First those whose identity, with a serial number, and alias are those of exactly one that is absent,
-/// wherever they stand; then those of the right kind that stand where one is absent, between its
-/// neighbours. Nobody gets two, and nobody's place is given twice.
+/// First come newcomers whose identity, with a serial number, and alias are those of exactly one absent
+/// device, at any position; then those of the right kind at the place of an absent device, between its
+/// neighbours. No newcomer gets two places, and no place is given twice.
 pub(crate) fn places(
     known: &[ConfiguredDevice],
     newcomers: &[Newcomer],
@@ -64,7 +64,7 @@ pub(crate) fn places(
     found
 }
 
-/// The absent device that a newcomer is by its serial number, if no other says so of itself too.
+/// The absent device with the newcomer's serial number, if no other newcomer has the same.
 fn the_very_one(
     known: &[ConfiguredDevice],
     newcomers: &[Newcomer],
@@ -111,13 +111,14 @@ fn between_neighbours(
     (first..end).find(|device| fits(&known[*device]))
 }
 
-/// Which devices stand elsewhere than the others say: the fewest that, taken out, leave the rest in their
-/// order. `positions` are of the known devices, in the order in which they were configured.
+/// Finds the devices that are at another place relative to the others: the fewest that, taken out, leave
+/// the rest in their order. `positions` are of the known devices, in the order in which they were
+/// configured.
 pub(crate) fn moved(positions: &[Option<usize>]) -> Vec<bool> {
     let there: Vec<_> = (0..positions.len())
         .filter_map(|device| Some((device, positions[device]?)))
         .collect();
-    // Longest rising row that ends with each, and the one before it.
+    // The longest rising row that ends with each, and the one before it.
     let mut longest: Vec<(usize, Option<usize>)> = Vec::with_capacity(there.len());
     for (place, (_, position)) in there.iter().enumerate() {
         let before = (0..place)
@@ -216,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_gap_moves_nobody_and_one_that_jumps_is_the_one_that_moved() {
+    fn a_gap_moves_no_device_and_one_that_jumps_is_the_one_that_moved() {
         assert_eq!(moved(&[Some(0), None, Some(1), Some(2)]), [false; 4]);
         assert_eq!(
             moved(&[Some(3), Some(0), Some(1), Some(2)]),
@@ -226,7 +227,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn nobodys_place_is_given_twice_and_none_that_is_taken(
+        fn no_place_is_given_twice_and_none_that_is_taken(
             devices in prop::collection::vec((0_u32..3, 0_u32..4, any::<bool>()), 0..12),
             came in prop::collection::vec((0_u32..3, 0_u32..4), 0..12)
         ) {

@@ -1,4 +1,4 @@
-//! Reading and writing a SubDevice's objects.
+//! Reads and writes a SubDevice's objects.
 
 use super::exchange::Registers;
 use super::mailbox::{Mail, MailError};
@@ -8,19 +8,19 @@ use crate::wire::coe::client::{Download, Progress, TransferError, Upload};
 /// The longest value that is read: 1 MiB.
 const MAX: usize = 1 << 20;
 
-/// Why an object was not read or written.
+/// The reason why an object was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SdoError {
     /// No answer.
     #[error("{0}")]
     Mail(#[from] MailError),
-    /// Broken off, or damaged.
+    /// The transfer was aborted, or is damaged.
     #[error(transparent)]
     Transfer(#[from] TransferError),
 }
 
 impl SdoError {
-    /// Why the SubDevice broke it off, if it did.
+    /// The abort code of the SubDevice, if it aborted the transfer.
     #[must_use]
     pub fn abort(&self) -> Option<crate::wire::coe::Abort> {
         match self {
@@ -30,7 +30,7 @@ impl SdoError {
     }
 }
 
-/// What a SubDevice refuses is absent: `None` for what it broke off. Many objects need not be there.
+/// Returns `None` for a transfer that the SubDevice aborted. Many objects are optional.
 ///
 /// # Errors
 /// Every other error of `asked`.
@@ -42,10 +42,11 @@ pub fn optional<T>(asked: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
     }
 }
 
-/// Reads a value into the caller's buffer; its bytes. With `complete`, all entries from there.
+/// Reads a value into the caller's buffer; returns its bytes. With `complete`, reads all entries from
+/// there.
 ///
 /// # Errors
-/// [`SdoError`], for one when the buffer is too small.
+/// [`SdoError`], for example when the buffer is too small.
 pub fn read_into(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -72,10 +73,10 @@ pub fn read_into(
     }
 }
 
-/// Reads a value of whatever length. Allocates.
+/// Reads a value of any length. Allocates.
 ///
 /// # Errors
-/// [`SdoError`], for one of a value longer than 1 MiB.
+/// [`SdoError`], for example for a value longer than 1 MiB.
 pub fn read(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
@@ -96,11 +97,11 @@ pub fn read(
     }
 }
 
-/// Reads a value of N bytes. A shorter value is filled with zeros; of one whose length the SubDevice does
-/// not say, as it may of up to four bytes, these are the first.
+/// Reads a value of N bytes. A shorter value is filled with zeros; of a value whose length the SubDevice
+/// does not give, as is allowed for up to four bytes, these are the first.
 ///
 /// # Errors
-/// [`SdoError`], for one of a longer value.
+/// [`SdoError`], for example for a longer value.
 pub fn get<const N: usize>(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,

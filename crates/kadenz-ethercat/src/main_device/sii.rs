@@ -9,43 +9,43 @@ use crate::wire::register::{
 
 /// How long an EEPROM may be busy: a write takes up to 10 ms.
 const MAX: Duration = Duration::from_millis(100);
-/// How often an EEPROM is asked again that did not acknowledge: it is still at its last write.
+/// How often the MainDevice asks an EEPROM again that did not acknowledge: it is still busy with its last write.
 const TRIES: u32 = 10;
-/// The same after a write, and how long apart: some store a word for 10 ms.
+/// The same after a write, and the pause: some EEPROMs store a word for 10 ms.
 const WRITE_TRIES: u32 = 25;
 const STORING: Duration = Duration::from_millis(2);
-/// Words that the controller itself is set up by; the last of them holds their checksum.
+/// Words of the controller's own configuration; the last of them holds their checksum.
 const HEAD: u32 = 8;
 
-/// Why the SII was not read or written.
+/// The reason why the SII was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum SiiAccessError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// It stayed busy.
+    /// The EEPROM stayed busy.
     #[error("the EEPROM stays busy; power the SubDevice off and on")]
     Busy,
-    /// It did not do what it was asked.
+    /// The EEPROM refused the command.
     #[error(
         "the EEPROM refused word 0x{word:04X} (status 0x{status:04X}); is it there, written, and as large as that?"
     )]
     Refused {
-        /// Which word.
+        /// The word.
         word: u32,
-        /// What the control register says.
+        /// The control register.
         status: u16,
     },
 }
 
-/// A word that is otherwise than it is to be.
+/// A word that differs from its wanted value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Difference {
-    /// Which word.
+    /// The word's address.
     pub word: u32,
-    /// What it is.
+    /// Its value.
     pub has: u16,
-    /// What it is to be.
+    /// Its wanted value.
     pub wanted: u16,
 }
 
@@ -53,7 +53,7 @@ pub struct Difference {
 pub struct Sii<'r, 'x> {
     registers: &'r mut Registers<'x>,
     whose: Target,
-    /// Whether the application had it.
+    /// Whether the application owned it.
     was_theirs: bool,
 }
 
@@ -76,7 +76,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(sii)
     }
 
-    /// The same for a tool that [gives it back](Self::give_back) to an application that had it.
+    /// The same for a tool that [gives it back](Self::give_back) to an application that owned it.
     ///
     /// # Errors
     /// [`SiiAccessError`] when the SubDevice does not answer.
@@ -87,10 +87,10 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(sii)
     }
 
-    /// Reads as many bytes as `to` has from a word on.
+    /// Fills `to` with bytes from a word on.
     ///
     /// # Errors
-    /// [`SiiAccessError`]. An image that is shorter than asked for reads as ones on real EEPROMs.
+    /// [`SiiAccessError`]. Beyond the end of an image, real EEPROMs read as ones.
     pub fn read(&mut self, word: u32, to: &mut [u8]) -> Result<(), SiiAccessError> {
         let (mut word, mut rest) = (word, to);
         while !rest.is_empty() {
@@ -103,7 +103,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(())
     }
 
-    /// Writes one word. The registers that are loaded from it change when the power comes back.
+    /// Writes one word. The registers that are loaded from it change at the next power on.
     ///
     /// # Errors
     /// [`SiiAccessError`].
@@ -118,7 +118,7 @@ impl<'r, 'x> Sii<'r, 'x> {
                     status = now;
                     self.registers.exchange().pause(STORING);
                 }
-                // It is at it already: an answer was lost, so that it was told twice.
+                // The EEPROM already writes it: an answer was lost, so that the command came twice.
                 Err(SiiAccessError::Exchange(ExchangeError::WorkingCounter { .. })) => {
                     self.wait_until_idle()?;
                 }
@@ -135,10 +135,10 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(status)
     }
 
-    /// Words that are otherwise than an image says, from word 0 on, in the order in which they are best
-    /// [written](Self::write): those that the controller is set up by come last, so that it starts as before
-    /// where writing ends ahead of them. Only an end within these last eight words (some 40 ms) can leave a wrong
-    /// checksum, with which the controller loads nothing when power comes; write again before that. A last byte
+    /// Words that differ from an image, from word 0 on, in the order in which they are best
+    /// [written](Self::write): those of the controller's configuration come last, so that it starts as before
+    /// where writing ends before them. Only an end within these last eight words (some 40 ms) can leave a wrong
+    /// checksum, with which the controller loads nothing at power on; write again before that. A last byte
     /// without a second is left out. Allocates.
     ///
     /// ```
@@ -191,7 +191,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(())
     }
 
-    /// Loads the registers of configuration anew, except for the alias, which is loaded when power comes.
+    /// Loads the configuration registers anew, except for the alias, which is loaded at power on.
     ///
     /// # Errors
     /// [`SiiAccessError`].
@@ -199,7 +199,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         self.command(bits::RELOAD, 0).map(|_| ())
     }
 
-    /// The next four or eight bytes.
+    /// Reads the next four or eight bytes.
     fn read_once(&mut self, word: u32) -> Result<([u8; 8], usize), SiiAccessError> {
         let mut status = 0;
         for _ in 0..TRIES {
@@ -215,7 +215,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Err(SiiAccessError::Refused { word, status })
     }
 
-    /// Gives a command and waits for its end; what the control and data registers say then.
+    /// Gives a command and waits for its end; returns the control and data registers.
     fn command(&mut self, command: u16, word: u32) -> Result<(u16, [u8; 8]), SiiAccessError> {
         debug_assert_eq!(SII_ADDRESS, SII_CONTROL + 2);
         let mut bytes = [0; 6];
@@ -228,7 +228,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     fn wait_until_idle(&mut self) -> Result<(u16, [u8; 8]), SiiAccessError> {
         let end = self.registers.exchange().now() + MAX;
         loop {
-            // Control, address and data stand in a row: one question for all.
+            // Control, address and data are adjacent: one read for all.
             let all: [u8; 14] = self.registers.get(self.whose, SII_CONTROL)?;
             let status = u16::from_le_bytes([all[0], all[1]]);
             if status & bits::BUSY == 0 {

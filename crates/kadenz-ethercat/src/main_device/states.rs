@@ -1,9 +1,9 @@
-//! Bringing SubDevices from one state to the next, and saying why one did not come.
+//! Brings SubDevices from one state to the next, and reports why one did not get there.
 //!
-//! AL control is a mailbox of one value where there is firmware: it takes the next when the application has
-//! looked at the last, and until then an error that was acknowledged goes on standing (Beckhoff's ESC data
-//! sheet, section II, register 0x0120). So whoever acknowledges waits for the error to end before asking for
-//! more, and an error that stood before the question is no answer to it.
+//! AL control is a mailbox of one value where there is firmware: it takes the next when the application has looked at
+//! the last, and until then an error that was acknowledged stays (Beckhoff's ESC data sheet, section II, register
+//! 0x0120). So after an acknowledgement the MainDevice waits for the error to end before it requests more, and an error
+//! that stood before the request is no answer to it.
 
 use std::time::Duration;
 
@@ -11,43 +11,42 @@ use super::exchange::{ExchangeError, ExchangeResult, Registers, Target};
 use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, pdi_control};
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
-/// How long an application may take to look at AL control: many look once a cycle of theirs, some when
-/// nothing else is to be done.
+/// How long an application may take to look at AL control: many look once a cycle of theirs, some when they are idle.
 pub const REACTION: Duration = Duration::from_millis(200);
-/// From one look at a state to the next.
+/// The interval of polls of a state.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
-/// From one broadcast that asks for INIT to the next.
+/// The interval of broadcasts that request INIT.
 const ROUND: Duration = Duration::from_millis(50);
 
-/// Why a SubDevice is not in the state it should be.
+/// The reason why a SubDevice is not in the wanted state.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// It refused, and said why.
+    /// The SubDevice refused, with an AL status code.
     #[error(
         "it refused {wanted} and is in {status}: {code}; mend what the code names, and ask again"
     )]
     Refused {
-        /// The state asked for.
+        /// The requested state.
         wanted: State,
-        /// Where it is.
+        /// Its present status.
         status: AlStatus,
         /// The AL status code by which the device refused.
         code: AlStatusCode,
     },
-    /// It neither came nor refused.
+    /// The SubDevice neither reached the state nor refused it.
     #[error(
         "it did not reach {wanted} within {span:?} and is in {status}; if it stays there, switch its power \
          off and on"
     )]
     TooSlow {
-        /// The state asked for.
+        /// The requested state.
         wanted: State,
-        /// Where it is.
+        /// Its present status.
         status: AlStatus,
-        /// How long it was waited for.
+        /// How long the MainDevice waited.
         span: Duration,
     },
 }
@@ -62,7 +61,7 @@ pub const fn longest(to: State) -> Duration {
     }
 }
 
-/// Where a SubDevice is.
+/// Reads the AL status of a SubDevice.
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
@@ -70,14 +69,14 @@ pub fn read(registers: &mut Registers<'_>, whose: Target) -> ExchangeResult<AlSt
     registers.get_u16(whose, AL_STATUS).map(AlStatus)
 }
 
-/// Asks for a state and waits until it is reached. An error that stands is acknowledged first, and its end
-/// waited for, up to [`REACTION`].
+/// Requests a state and waits until it is reached. Acknowledges a standing error first, and waits for its end, up to
+/// [`REACTION`].
 ///
-/// The acknowledgement never is the last word: a SubDevice without firmware shows each bit of what was
-/// asked for as its status, that of the acknowledgement as an error.
+/// The acknowledgement is never the last request: a SubDevice without firmware shows each requested bit as its status,
+/// that of the acknowledgement as an error.
 ///
 /// # Errors
-/// [`StateError`] when it was refused or took too long.
+/// [`StateError`] when the SubDevice refused or took too long.
 pub fn reach(
     registers: &mut Registers<'_>,
     whose: Target,
@@ -92,11 +91,11 @@ pub fn reach(
     watch(registers, whose, wanted, longest(wanted), clean)
 }
 
-/// Waits for a state that was asked for. An error that stands from the start counts as the answer only when
-/// [`REACTION`] has passed: before that it may be an old one.
+/// Waits for a requested state. An error that stands from the start counts as the answer only when [`REACTION`] has
+/// passed: before that it may be an old one.
 ///
 /// # Errors
-/// [`StateError`] when it was refused or took too long.
+/// [`StateError`] when the SubDevice refused or took too long.
 pub fn wait(
     registers: &mut Registers<'_>,
     whose: Target,
@@ -106,8 +105,8 @@ pub fn wait(
     watch(registers, whose, wanted, span, false)
 }
 
-/// Brings all of a segment to INIT, whatever somebody else left them in; the acknowledgement and the plain
-/// request go out again and again, as each SubDevice may still have to look at something older.
+/// Brings all of a segment to INIT, from any states; sends the acknowledgement and the plain request again and again,
+/// as each SubDevice may still have to look at something older.
 ///
 /// # Errors
 /// [`StateError`] when they took too long.
@@ -121,8 +120,8 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
             AlControl::acknowledge(State::Init),
             AlControl::request(State::Init),
         );
-        // How many take it does not matter: the others get it the next time. Those without firmware show
-        // the acknowledgement as an error, until they are asked without.
+        // The number of SubDevices that take it does not matter: the others get it the next time. SubDevices without
+        // firmware show the acknowledgement as an error, until the plain request.
         for control in [both, plain] {
             registers.count_writing(all, AL_CONTROL, &control.0.to_le_bytes())?;
             registers.exchange().pause(POLL_INTERVAL);
@@ -149,7 +148,7 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
     }
 }
 
-/// Acknowledges an error and waits for its end: whether that was seen.
+/// Acknowledges an error and waits for its end; returns whether it ended.
 fn acknowledge(
     registers: &mut Registers<'_>,
     whose: Target,
@@ -171,10 +170,10 @@ fn acknowledge(
     Ok(true)
 }
 
-/// Writes AL control, again if it still holds what the application has not looked at.
+/// Writes AL control, again if it still holds a value that the application has not looked at.
 fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> ExchangeResult {
     let (command, _, expected) = whose.writing(AL_CONTROL);
-    // Several that are asked again and again would never be ready all at once.
+    // Several SubDevices that are asked again and again would never be ready all at once.
     let pause = match whose {
         Target::All(_) => REACTION,
         Target::At(_) | Target::Of(_) => POLL_INTERVAL,
@@ -198,7 +197,7 @@ fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> Exch
     }
 }
 
-/// Waits for a state. `clean` says that no error stood when it was asked for, so that any is the answer.
+/// Waits for a state. `clean` says that no error stood at the request, so that any error is the answer.
 fn watch(
     registers: &mut Registers<'_>,
     whose: Target,

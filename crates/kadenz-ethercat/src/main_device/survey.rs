@@ -1,6 +1,6 @@
-//! Who is on the segment, for tools that look on: no state is changed, and no address is given.
+//! Surveys the SubDevices of a segment, for tools that only look: changes no state, and gives no address.
 //!
-//! What is read of the SII is taken from the application for that long and given back.
+//! The survey takes the SII from the application while it reads, and gives it back.
 
 use super::device::SubDevice;
 use super::discover::{self, DiscoverError, FIRST_STATION};
@@ -14,14 +14,14 @@ use crate::wire::{AlStatus, AlStatusCode, Configured, Position, State, SyncManag
 
 use super::layout::Demand;
 
-/// A SubDevice as it was met.
+/// A SubDevice as the survey found it.
 #[derive(Debug, Clone)]
 pub struct Surveyed {
-    /// What it tells of itself. Its station is the one that it has: 0 when nobody gave it one.
+    /// Its SII and registers. Its station is the one that it has: 0 when it was given none.
     pub device: SubDevice,
     /// The state that it is in.
     pub status: AlStatus,
-    /// Why it left or refused a state.
+    /// The reason why it left or refused a state.
     pub code: AlStatusCode,
     /// Bytes of its process data: as it is configured from SAFEOP on, before that as its SII says.
     pub demand: Demand,
@@ -44,7 +44,7 @@ pub struct Surveyed {
 /// ```
 ///
 /// # Errors
-/// [`DiscoverError`], for one when nobody is there.
+/// [`DiscoverError`], for example when no SubDevice answers.
 pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<Surveyed>, DiscoverError> {
     let count = discover::count(registers)?;
     (0..count)
@@ -55,7 +55,7 @@ pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<Surveyed>, DiscoverEr
 /// Gives an address of its own to every SubDevice that has none, or that of another.
 ///
 /// # Errors
-/// [`ExchangeError`] when one does not take it.
+/// [`ExchangeError`] when a SubDevice does not take it.
 pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeResult {
     let mut taken: Vec<u16> = Vec::with_capacity(met.len());
     for place in 0..met.len() {
@@ -92,7 +92,7 @@ fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed
     state_of(registers, whose, device?)
 }
 
-/// Looks at a SubDevice whose memory is known, as those of a loop that runs: reads registers alone. Waits.
+/// Looks at a SubDevice whose SII is known, such as one of a running loop: reads only registers. Waits.
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_configured_stays_so_and_its_process_data_is_what_was_configured() {
+    fn a_configured_device_stays_so_with_its_configured_process_data() {
         with_humanoid(|registers| {
             let mut devices = bring_up::find(registers).unwrap();
             let cycle = bring_up::prepare(registers, &mut devices, None).unwrap();
@@ -228,7 +228,7 @@ mod tests {
             assert_eq!(
                 (stations[1], stations[3]),
                 (0x1001, 7),
-                "who has one keeps it"
+                "a device with an address keeps it"
             );
             let mut unique = stations.clone();
             unique.sort_unstable();

@@ -29,7 +29,7 @@ fn configured(devices: usize) -> (Link<WirePort>, Vec<SubDevice>, Cycle) {
     (link, found, cycle)
 }
 
-/// Cycles of a millisecond, and what the last came to.
+/// Runs cycles of a millisecond; returns the last outcome.
 fn run(link: &mut Link<WirePort>, cycle: &mut Cycle, cycles: u32) -> super::cycle::Outcome {
     let queue = AcyclicQueue::default();
     let mut last = super::cycle::Outcome::default();
@@ -95,7 +95,7 @@ fn a_lost_frame_costs_one_cycle_and_nothing_else() {
         run(&mut link, &mut cycle, 1);
         let after = run(&mut link, &mut cycle, 1);
         assert!(after.is_whole(), "{fault:?}: {after:?}");
-        // What was delayed has come by then, and is not taken for another.
+        // A delayed frame has come by then, and is not taken for another.
         assert!(run(&mut link, &mut cycle, 10).is_whole(), "{fault:?}");
     }
     let counts = link.counts();
@@ -126,7 +126,7 @@ fn unmap(link: &mut Link<WirePort>, drive: &SubDevice, fmmu: u16) {
 }
 
 #[test]
-fn who_took_part_is_known_of_a_frame_whatever_another_does_not_tell() {
+fn participation_in_a_frame_is_known_whatever_another_does_not_tell() {
     // The frames come back in one order or the other.
     for (telling, other) in [(0, 1), (1, 0)] {
         let (mut link, found, mut cycle) = configured(128);
@@ -147,7 +147,7 @@ fn who_took_part_is_known_of_a_frame_whatever_another_does_not_tell() {
         }
         let outcome = run(&mut link, &mut cycle, 3);
         assert_eq!((outcome.answered, outcome.whole), (2, 0), "{outcome:?}");
-        // They gave inputs and took no outputs: that shows of nobody in their frame.
+        // They gave inputs and took no outputs: in their frame that shows for no device.
         assert!(other.iter().all(|it| !cycle.took_part(*it)));
         let took_part = telling.iter().filter(|it| cycle.took_part(**it));
         let others = telling.iter().filter(|it| **it != absent);

@@ -1,7 +1,7 @@
-//! What frames cross between a MainDevice and a segment.
+//! The carriers of frames between a MainDevice and a segment.
 //!
-//! A [`Port`] also keeps the time, so that one whose time is virtual lets everything above it be tested
-//! without waiting.
+//! A [`Port`] also keeps the time. With a port whose time is virtual, tests of everything above it need
+//! not wait.
 
 #[cfg(target_os = "linux")]
 mod packet;
@@ -18,9 +18,9 @@ pub use pair::{PairPort, pair};
 /// A network port of the MainDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Side {
-    /// The first.
+    /// The first port.
     Primary,
-    /// The second, where a ring comes back.
+    /// The second port, where a ring comes back.
     Redundant,
 }
 
@@ -36,28 +36,29 @@ pub trait Port {
     /// Hands a frame to the wire.
     ///
     /// # Errors
-    /// When the wire is down or gone, or takes no more now: the frame is not sent then.
+    /// When the wire is down or gone, or takes no more frames now: the frame is not sent then.
     fn send(&mut self, frame: &[u8]) -> io::Result<()>;
 
-    /// The next frame that has come, copied into `frame`, by its length; `None` when there is none now.
-    /// What does not fit is cut.
+    /// Copies the next received frame into `frame` and returns its length; `None` when there is none
+    /// now. A frame that does not fit is truncated.
     fn receive(&mut self, frame: &mut [u8]) -> Option<usize>;
 
-    /// Waits until there is a frame or the time has come; whether there is a frame. May end early.
+    /// Waits until there is a frame, or until the time; returns whether there is a frame. May end
+    /// early.
     ///
     /// # Errors
-    /// When it cannot wait.
+    /// When the port cannot wait.
     fn wait(&mut self, until: MonotonicTime) -> io::Result<bool>;
 
-    /// Whether it has a second side, where a ring of cables comes back.
+    /// Whether the port has a second side, where a ring of cables comes back.
     fn has_second(&self) -> bool {
         false
     }
 
-    /// As [`send`](Port::send), by a side.
+    /// As [`send`](Port::send), by the given side.
     ///
     /// # Errors
-    /// As there, and where there is no such side.
+    /// As [`send`](Port::send), and where there is no such side.
     fn send_by(&mut self, side: Side, frame: &[u8]) -> io::Result<()> {
         match side {
             Side::Primary => self.send(frame),
@@ -65,7 +66,7 @@ pub trait Port {
         }
     }
 
-    /// As [`receive`](Port::receive), with the side at which it came.
+    /// As [`receive`](Port::receive), with the side at which the frame came.
     fn receive_from(&mut self, frame: &mut [u8]) -> Option<(Side, usize)> {
         Some((Side::Primary, self.receive(frame)?))
     }

@@ -11,13 +11,13 @@ use crate::wire::ETHERTYPE;
 /// Frames that may wait: more than a segment at 4 kHz sends while its reader is off the CPU for 20 ms.
 const WAITING: usize = 256;
 
-/// How a port waits for a frame.
+/// The way in which a port waits for a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WaitMode {
-    /// In the kernel, which takes a wake-up.
+    /// In the kernel, which costs a wake-up.
     #[default]
     Blocking,
-    /// Looking all the time: as fast as it gets, and it takes a CPU.
+    /// By polling without pause, which has the lowest latency and occupies a CPU.
     Spinning,
 }
 
@@ -32,7 +32,7 @@ impl InterfacePort {
     /// Opens the interface of that name. Allocates.
     ///
     /// # Errors
-    /// [`PacketError`]: no such interface, or no right.
+    /// [`PacketError`]: no such interface, or no permission.
     pub fn open(interface: &str, waiting: WaitMode) -> Result<Self, PacketError> {
         let port = PacketPort::open(&PacketPlan {
             interface: interface.to_owned(),
@@ -42,10 +42,10 @@ impl InterfacePort {
         Ok(Self { port, waiting })
     }
 
-    /// Frames that found no room, since the port was opened.
+    /// Frames dropped for want of room, since the port was opened.
     ///
     /// # Errors
-    /// When the kernel does not tell.
+    /// When the kernel does not report the count.
     pub fn dropped(&mut self) -> io::Result<u64> {
         self.port.dropped()
     }
@@ -84,7 +84,7 @@ impl Port for InterfacePort {
 #[derive(Debug)]
 pub struct RingPort {
     sides: [InterfacePort; 2],
-    /// Which side is looked at first, so that none starves the other.
+    /// The side that is looked at first, so that neither side starves the other.
     turn: usize,
 }
 
@@ -94,7 +94,7 @@ impl RingPort {
     /// Opens both interfaces. Allocates.
     ///
     /// # Errors
-    /// [`PacketError`]: no such interface, or no right.
+    /// [`PacketError`]: no such interface, or no permission.
     pub fn open(first: &str, second: &str, waiting: WaitMode) -> Result<Self, PacketError> {
         let mut sides = [
             InterfacePort::open(first, waiting)?,

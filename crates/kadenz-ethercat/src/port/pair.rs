@@ -1,4 +1,5 @@
-//! A cable within the process: what one end sends the other receives, in real time, without any rights.
+//! A cable within the process: what one end sends the other receives, in real time, without any
+//! privileges.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -13,7 +14,7 @@ use crate::wire::MAX_FRAME;
 
 /// Frames that may wait at an end.
 const SLOTS: usize = 64;
-/// How long an end that waits sleeps at most, should nobody wake it.
+/// The longest sleep of an end that waits, where the other end does not wake it.
 const MAX_SLEEP: Duration = Duration::from_millis(1);
 
 /// Room for one frame of a lane.
@@ -23,15 +24,15 @@ struct LaneSlot {
     bytes: [u8; MAX_FRAME],
 }
 
-/// One direction. Each slot is its writer's or its reader's, by the two counts, so its lock is never held
-/// by the other; it is there since nothing else would be safe Rust.
+/// One direction. By the two counts, each slot belongs to the writer or to the reader, so its lock is
+/// never contended; the lock is there because safe Rust needs one.
 #[derive(Debug)]
 struct Lane {
     slots: Vec<Mutex<LaneSlot>>,
     /// Frames put in, and taken out, since the beginning.
     put: AtomicUsize,
     taken: AtomicUsize,
-    /// Whether the reader sleeps, and who it is.
+    /// Whether the reader sleeps, and the reader's thread.
     sleeps: AtomicBool,
     reader: Mutex<Option<Thread>>,
 }
@@ -121,11 +122,11 @@ pub struct PairPort {
     into: Arc<Lane>,
 }
 
-/// A cable within the process: a loop at one end, a [`Server`](crate::sim::serve::Server) of a segment at
-/// the other, each on a thread of its own. Allocates all it will need, 200 KiB.
+/// Returns a cable within the process: a loop at one end, a [`Server`](crate::sim::serve::Server) of a
+/// segment at the other, each on a thread of its own. Allocates all that the cable will need, 200 KiB.
 ///
-/// As on a network interface, sending wakes the other end if it sleeps, which is a system call; looking
-/// for a frame is none.
+/// As on a network interface, sending wakes the other end if it sleeps, which is a system call; polling
+/// for a frame makes no system call.
 ///
 /// ```
 /// use kadenz_ethercat::port::{Port, pair};
@@ -134,7 +135,7 @@ pub struct PairPort {
 /// near.send(&[1; 60])?;
 /// let mut frame = [0; 1514];
 /// assert_eq!(far.receive(&mut frame), Some(60));
-/// assert_eq!(near.receive(&mut frame), None, "nobody answered");
+/// assert_eq!(near.receive(&mut frame), None, "no frame came");
 /// # Ok::<(), std::io::Error>(())
 /// ```
 #[must_use]
@@ -188,7 +189,7 @@ mod tests {
     use crate::sim::serve::{Pace, Server};
 
     #[test]
-    fn frames_cross_in_their_order_whoever_is_slower() {
+    fn frames_cross_in_their_order_whichever_end_is_slower() {
         let (mut near, mut far) = pair();
         std::thread::scope(|scope| {
             scope.spawn(move || {

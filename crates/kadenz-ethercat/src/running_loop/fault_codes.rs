@@ -1,8 +1,8 @@
-//! Error codes of drives that have a fault, asked for beside the loop.
+//! Error codes of drives that have a fault, read beside the loop.
 //!
-//! Where the process data has no error code (object 0x603F), somebody must ask the drive for it by its mailbox,
-//! which may take seconds where the drive is mute. So one thread asks, once a fault, and everybody else
-//! ([`MotionHandle::status`]) sees what it learnt.
+//! Where the process data has no error code (object 0x603F), the MainDevice must read it from the drive by its
+//! mailbox, which may take seconds where the drive does not answer. So one thread reads it, once a fault, and all
+//! other threads see the result in [`MotionHandle::status`].
 
 use std::collections::BTreeMap;
 
@@ -12,17 +12,18 @@ use crate::motion::{AxisStatus, Cause, MotionHandle, Status};
 use crate::wire::cia402::{DriveState, object};
 use crate::wire::coe::Address;
 
-/// Asks drives for the codes of their faults, each once a fault. For one thread.
+/// Reads the error codes of drives with faults, each once a fault. For one thread.
 #[derive(Debug, Default)]
 pub struct FaultCodes {
-    /// Devices that were asked, and how often all axes had been stopped then: what fails anew stops them anew.
+    /// The devices that were asked, each with the count of stops of all axes at that time: a new fault stops the
+    /// axes anew.
     asked: BTreeMap<usize, u64>,
 }
 
 impl FaultCodes {
-    /// Asks one drive that is there, has a fault whose code is not known, and was not asked for it yet: first the
-    /// one that stopped all axes. Whether there was one; what it answers is told by the handle. Waits for the
-    /// drive, two seconds where its mailbox is mute. Allocates.
+    /// Asks one drive that is there, has a fault whose code is not known, and was not asked for it yet; the drive
+    /// that stopped all axes comes first. Returns whether there was one; the handle's status has the answer.
+    /// Waits for the drive, two seconds where its mailbox does not answer. Allocates.
     pub fn learn_one(
         &mut self,
         handle: &MotionHandle,
@@ -65,7 +66,7 @@ impl FaultCodes {
         open.into_iter().map(|it| it.device).collect()
     }
 
-    /// Asks a drive; false where that is not possible just now.
+    /// Asks a drive; returns false where that is not possible just now.
     fn asks(
         &self,
         device: usize,

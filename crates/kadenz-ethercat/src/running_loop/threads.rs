@@ -1,5 +1,5 @@
-//! The threads of a loop: the loop itself, the supervisor beside it, who asks drives for their fault codes; what
-//! they share, and how they end together.
+//! The threads of a loop: the loop itself, the supervisor, and the fault monitor, which reads the drives' error codes;
+//! what they share, and how they end together.
 //!
 //! The loop ends first: its axes come to rest, its devices are left in PREOP. A panic of any thread but the loop's ends
 //! the loop in the same way, and a panic of the controller leaves no device in OP.
@@ -25,22 +25,22 @@ use crate::port::Port;
 use crate::wire::register::AL_CONTROL;
 use crate::wire::{AlControl, State};
 
-/// How often the fault monitor looks at the axes.
+/// The interval at which the fault monitor looks at the axes.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// What a busy machine may need beyond the shutdown cycles.
+/// The time that a busy machine may need beyond the shutdown cycles.
 const GRACE: Duration = Duration::from_secs(5);
 
 /// A segment whose devices are configured and in SAFEOP.
 #[derive(Debug)]
 pub struct Prepared<P> {
-    /// The way to it.
+    /// The link to the segment.
     pub link: Link<P>,
-    /// Its process data.
+    /// The segment's process data.
     pub cycle: Cycle,
 }
 
 impl<P: Port> Prepared<P> {
-    /// The same over another port to the same segment; and the port it was over.
+    /// Returns the same over another port to the same segment, and the former port.
     pub fn over<Q: Port>(self, port: Q) -> (Prepared<Q>, P) {
         let prepared = Prepared {
             link: Link::of_process(port),
@@ -50,29 +50,29 @@ impl<P: Port> Prepared<P> {
     }
 }
 
-/// What the threads of a loop share. Clones share the same.
+/// What the threads of a loop share. Clones share the same state.
 #[derive(Debug, Clone)]
 pub struct LoopThreads {
     /// Questions that the loop carries.
     pub queue: Arc<AcyclicQueue>,
-    /// How well the loop keeps its beat.
+    /// The loop's timing statistics.
     pub timing: Arc<Timing>,
-    /// How its exchanges went.
+    /// Health of the loop's exchanges.
     pub health: Arc<Health>,
-    /// Ends all threads when it is set; the loop after its shutdown cycles.
+    /// Ends all threads when it is set, the loop after its shutdown cycles.
     pub halt: Arc<AtomicBool>,
     /// Outputs that other threads set, for the loop's controller.
     pub actuators: Arc<Actuators>,
-    /// The axes, for other threads.
+    /// The axes, as other threads reach them.
     pub handle: Arc<MotionHandle>,
     retry: RetryPolicy,
     shutdown: Duration,
-    /// Whether the loop's thread is at work, until its axes are at rest.
+    /// Whether the loop's thread works: true until its axes are at rest.
     at_work: Arc<AtomicBool>,
 }
 
 impl LoopThreads {
-    /// For a loop with these settings, whose acyclic questions are asked so often. Allocates.
+    /// The shared state of a loop with these settings; `retry` is for its acyclic questions. Allocates.
     #[must_use]
     pub fn new(settings: &LoopSettings, retry: RetryPolicy) -> Self {
         let cycles = u32::try_from(settings.shutdown_cycles).unwrap_or(u32::MAX);
@@ -89,11 +89,11 @@ impl LoopThreads {
         }
     }
 
-    /// Runs the loop on the calling thread to its end, and notes timing and health of each cycle. Then all devices are
-    /// asked to go to PREOP, also where the controller panics.
+    /// Runs the loop on the calling thread to its end, and notes timing and health of each cycle. Then asks all devices
+    /// to go to PREOP, also where the controller panics.
     ///
     /// # Real-time safety
-    /// Between the first cycle and the last as [`Loop::run`]. After that it waits for devices.
+    /// Between the first cycle and the last as [`Loop::run`]. After that, the function waits for devices.
     pub fn run_loop<P: Port>(
         &self,
         prepared: &mut Prepared<P>,
@@ -119,21 +119,21 @@ impl LoopThreads {
             &self.queue,
             &self.halt,
         );
-        // Its readers hear at once which cycle was the last: to leave may take longer than an image may be old.
+        // The image's readers see at once which cycle was the last: to leave may take longer than an image may be old.
         let mut observer = (&*self.timing, health, observer);
         bus.run_locked(settings, time, phase, controller, &mut observer)
     }
 
-    /// Brings devices to OP, and back there when something happened to them, until the loop ends. Waits.
+    /// Brings devices to OP, and back to OP after an event, until the loop ends. Waits.
     pub fn supervise(&self, mut supervisor: SegmentSupervisor) {
         let _panic = HaltOnPanic(&self.halt);
         let mut client = AcyclicClient::of_supervisor(&self.queue, self.retry);
-        // It ends with the loop.
+        // The supervisor ends with the loop.
         let _ = supervisor.run(&mut client, &self.halt);
     }
 
-    /// Watches the axes until the loop ends, asks drives that failed for the reason, and says when all axes were
-    /// stopped. Waits.
+    /// Watches the axes until the loop ends, reads the error codes of drives that failed, and calls `told` when all
+    /// axes were stopped. Waits.
     pub fn monitor_faults(&self, device_table: &DeviceTable, mut told: impl FnMut(&Stopped)) {
         let _panic = HaltOnPanic(&self.halt);
         let (mut codes, mut stops) = (FaultCodes::default(), 0);
@@ -143,7 +143,8 @@ impl LoopThreads {
             if self.handle.status().is_none() {
                 continue;
             }
-            // One a look, first the one that stopped all: a mute drive delays nothing but the next.
+            // One drive a look, first the one that stopped all axes: a drive that does not answer delays only the next
+            // one.
             codes.learn_one(&self.handle, device_table, &mut way);
             let status = self.handle.status();
             let newly = status.filter(|it| it.stops > stops);
@@ -154,15 +155,15 @@ impl LoopThreads {
         }
     }
 
-    /// Ends all threads when it is dropped, also by a panic; see [`ShutdownGuard`].
+    /// Returns a guard that ends all threads when it is dropped, also by a panic; see [`ShutdownGuard`].
     #[must_use]
     pub fn shutdown_guard(&self) -> ShutdownGuard<'_> {
         ShutdownGuard(self)
     }
 }
 
-/// When it is dropped, all threads are asked to end, and the loop is waited for until its axes are at rest: a process
-/// that ended before that would end in the middle of a move.
+/// On drop, asks all threads to end, and waits for the loop until its axes are at rest: a process that ended before
+/// that would end in the middle of a move.
 #[derive(Debug)]
 pub struct ShutdownGuard<'t>(&'t LoopThreads);
 
@@ -178,7 +179,7 @@ impl Drop for ShutdownGuard<'_> {
     }
 }
 
-/// Ends the loop when its thread panics: a loop without its supervisor would go on, and no device come back.
+/// Ends the loop when its thread panics: a loop without its supervisor would go on, and no device would come back.
 struct HaltOnPanic<'f>(&'f AtomicBool);
 
 impl Drop for HaltOnPanic<'_> {
@@ -189,7 +190,7 @@ impl Drop for HaltOnPanic<'_> {
     }
 }
 
-/// The loop's thread is at work as long as this lives.
+/// Marks the loop's thread as at work as long as this lives.
 struct AtWork<'f>(&'f AtomicBool);
 
 impl<'f> AtWork<'f> {
@@ -205,7 +206,7 @@ impl Drop for AtWork<'_> {
     }
 }
 
-/// Ends those beside the loop, whatever ends the loop.
+/// Ends the threads beside the loop, however the loop ends.
 struct Ends<'t>(&'t LoopThreads);
 
 impl Drop for Ends<'_> {
@@ -215,7 +216,7 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// Leaves no device in OP without process data, whatever ends the loop.
+/// On drop, leaves no device in OP without process data, however the loop ends.
 struct Leaving<'p, P: Port>(&'p mut Prepared<P>, RetryPolicy);
 
 impl<P: Port> Drop for Leaving<'_, P> {

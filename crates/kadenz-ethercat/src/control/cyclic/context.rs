@@ -1,4 +1,4 @@
-//! What a controller sees and writes.
+//! The inputs, outputs and times of a cycle, for its controller.
 
 use std::time::Duration;
 
@@ -10,10 +10,10 @@ use super::settings::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 
-/// Computes outputs of inputs, once a cycle, on the real-time thread: it must neither allocate, lock, log
-/// nor wait.
+/// Computes outputs from inputs, once a cycle, on the real-time thread: it must neither allocate, lock, log nor
+/// wait.
 pub trait Controller {
-    /// A cycle.
+    /// Runs in each cycle.
     fn beat(&mut self, context: &mut CycleContext<'_>);
 }
 
@@ -23,12 +23,12 @@ impl<F: FnMut(&mut CycleContext<'_>)> Controller for F {
     }
 }
 
-/// Leaves the outputs as they are.
+/// A controller that leaves the outputs as they are.
 impl Controller for () {
     fn beat(&mut self, _: &mut CycleContext<'_>) {}
 }
 
-/// One after another: the later one may change what the one before wrote.
+/// Runs both in order: the later one may change what the earlier one wrote.
 impl<A: Controller, B: Controller> Controller for (A, B) {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
         self.0.beat(context);
@@ -53,11 +53,11 @@ pub struct CycleContext<'m> {
     stop: bool,
 }
 
-/// Deadlines missed before a cycle. One that is caught up with counts by itself.
+/// Deadlines missed before a cycle. A beat that is caught up with counts by itself.
 fn missed(begun: &Begun, settings: &LoopSettings) -> u64 {
     let due = &begun.due;
     match settings.overrun {
-        // Nothing is left out there, however late a cycle begins.
+        // This policy leaves out no beat, however late a cycle begins.
         Overrun::Relative => {
             let late = begun.woken.since(due.intended).max(0);
             u64::from(due.overrun) + (late as f64 / settings.interval.as_ns_f64()) as u64
@@ -94,7 +94,7 @@ impl<'m> CycleContext<'m> {
         }
     }
 
-    /// A beat behind the answers of its own frames, of a loop that is never late.
+    /// A context of a loop that is never late, one beat behind the answers of its own frames.
     pub(in crate::control) const fn punctual(
         cycle: &'m mut Cycle,
         number: u64,
@@ -118,19 +118,19 @@ impl<'m> CycleContext<'m> {
         }
     }
 
-    /// Which cycle it is, from 1.
+    /// The number of the cycle, from 1.
     #[must_use]
     pub const fn number(&self) -> u64 {
         self.number
     }
 
-    /// When it should have begun.
+    /// The time at which it should have begun.
     #[must_use]
     pub const fn intended(&self) -> MonotonicTime {
         self.intended
     }
 
-    /// When it began.
+    /// The time at which it began.
     #[must_use]
     pub const fn woken(&self) -> MonotonicTime {
         self.woken
@@ -142,60 +142,59 @@ impl<'m> CycleContext<'m> {
         self.interval
     }
 
-    /// Time from the beat served before to this one: the interval, times one more than the beats left out.
+    /// Time from the previous served beat to this one: the interval, times one more than the beats left out.
     #[must_use]
     pub fn step(&self) -> Duration {
         let ns = self.interval.as_ns_f64() * self.beats as f64;
         Duration::from_nanos(ns as u64)
     }
 
-    /// Time from when the cycle before began to when this one did; the interval in the first.
+    /// Time from the beginning of the previous cycle to that of this one; the interval in the first cycle.
     #[must_use]
     pub const fn elapsed(&self) -> Duration {
         self.elapsed
     }
 
-    /// Deadlines missed since the cycle before: of beats that were left out, or of this one where it begins
-    /// late. A stall of n beats misses n of them, in one cycle or in several.
+    /// Deadlines missed since the previous cycle: of beats that were left out, or of this one where it begins late. A
+    /// stall of n beats misses n of them, in one cycle or in several.
     #[must_use]
     pub const fn missed(&self) -> u64 {
         self.missed
     }
 
-    /// What became of the frames that the inputs came with; `None` where none were sent before.
+    /// The outcome of the frames that brought the inputs; `None` where none were sent before.
     #[must_use]
     pub const fn outcome(&self) -> Option<Outcome> {
         self.outcome
     }
 
-    /// Whether the inputs are those of this cycle's frames, all of them: none was lost, and every
-    /// SubDevice took part.
+    /// Whether all inputs are those of this cycle's frames: none was lost, and every SubDevice took part.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.outcome.is_some_and(|it| it.is_whole())
     }
 
-    /// Whether the device at a position is known to have taken part in the exchange that the inputs came with;
-    /// see [`Cycle::took_part`]. False where nothing was sent before.
+    /// Whether the device at a position is known to have taken part in the exchange that brought the inputs; see
+    /// [`Cycle::took_part`]. False where nothing was sent before.
     #[must_use]
     pub fn took_part(&self, device: usize) -> bool {
         self.outcome.is_some() && self.cycle.took_part(device)
     }
 
-    /// Whether the cycle before was not done when this one was due.
+    /// Whether the previous cycle was not done when this one was due.
     #[must_use]
     pub const fn overrun(&self) -> bool {
         self.overrun
     }
 
-    /// Whether the loop is to end, and only waits until everything rests; see
+    /// Whether the loop is to end, and only waits until all axes are at rest; see
     /// [`LoopSettings::shutdown_cycles`].
     #[must_use]
     pub const fn is_ending(&self) -> bool {
         self.ending
     }
 
-    /// Where everybody's data lies.
+    /// The layout of all SubDevices' process data.
     #[must_use]
     pub fn layout(&self) -> &Layout {
         self.cycle.layout()
@@ -217,22 +216,22 @@ impl<'m> CycleContext<'m> {
         self.cycle.images()
     }
 
-    /// The inputs of the device at a position; empty for one without, and for none.
+    /// The inputs of the device at a position; empty for a device without inputs, and where there is no device.
     #[must_use]
     pub(crate) fn inputs_of(&self, device: usize) -> &[u8] {
         let share = self.cycle.layout().shares.get(device);
         share.map_or(&[], |it| &self.cycle.inputs()[it.inputs.clone()])
     }
 
-    /// The outputs of the device at a position; empty for one without, and for none.
+    /// The outputs of the device at a position; empty for a device without outputs, and where there is no device.
     pub fn outputs_of(&mut self, device: usize) -> &mut [u8] {
         let share = self.cycle.layout().shares.get(device);
         let range = share.map_or(0..0, |it| it.outputs.clone());
         &mut self.cycle.outputs_mut()[range]
     }
 
-    /// Ends the loop after this cycle. In [`LoopMode::Synchronous`](super::LoopMode::Synchronous) what was written
-    /// is still sent.
+    /// Ends the loop after this cycle. In [`LoopMode::Synchronous`](super::LoopMode::Synchronous) the loop still
+    /// sends what the controller wrote.
     pub const fn stop(&mut self) {
         self.stop = true;
     }

@@ -1,4 +1,4 @@
-//! The loop that drives a segment: one real-time thread, a beat, a [`Controller`].
+//! The loop that drives a segment: a real-time thread that runs a [`Controller`] at every beat.
 //!
 //! ```
 //! use std::sync::atomic::AtomicBool;
@@ -30,13 +30,13 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A cycle of [`LoopMode::Pipelined`] takes in what came back of the cycle before, lets the controller compute,
-//! sends, and sleeps: as in Yoon (figure 4) nobody waits for the wire, and no interrupt is needed. The
-//! paper's request sends what was computed a cycle before; this one sends it at once.
+//! A cycle of [`LoopMode::Pipelined`] takes in the answers to the previous cycle's frames, lets the controller
+//! compute, sends, and sleeps: as in Yoon (figure 4) no thread waits for the wire, and no interrupt is needed.
+//! The paper's request sends what was computed a cycle before; this loop sends it at once.
 //!
-//! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it
-//! waits for nothing but the beat, and in [`LoopMode::Synchronous`] for the answers, up to a limit. No loss of
-//! frames, of the link or of devices ends it: the [`CycleReport`] tells of them.
+//! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it waits
+//! only for the beat, and in [`LoopMode::Synchronous`] for the answers, up to a limit. No loss of frames, of
+//! the link or of devices ends it: the [`CycleReport`] reports them.
 
 mod context;
 mod operate;
@@ -69,17 +69,17 @@ pub use timekeeper::{RealTime, Timekeeper, VirtualTime};
 
 use pulse::{Due, Pulse};
 
-/// Decides how the beat moves, so that it stays with another clock.
+/// Decides how the beat moves, so that it follows another clock.
 pub trait Phase {
-    /// By how many nanoseconds all beats to come are later than they would have been; negative for
-    /// earlier. Called once a cycle, after the observer.
+    /// Returns by how many nanoseconds all later beats are to be shifted; negative for earlier. Called once a
+    /// cycle, after the observer.
     ///
     /// # Real-time safety
     /// Real-time safe.
     fn correct(&mut self, report: &CycleReport<'_>) -> i64;
 }
 
-/// The beat is this computer's own.
+/// A phase that never moves the beat: it follows this computer's own clock.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Free;
 
@@ -89,20 +89,20 @@ impl Phase for Free {
     }
 }
 
-/// What the loop runs over.
+/// A loop's link, process data and queue.
 #[derive(Debug)]
 pub struct Loop<'l, P> {
-    /// The wire.
+    /// The link to the segment.
     pub link: &'l mut Link<P>,
-    /// The process data, its SubDevices in SAFEOP at least.
+    /// The process data; its SubDevices are in SAFEOP at least.
     pub cycle: &'l mut Cycle,
-    /// Questions of other threads: at most one is sent a cycle.
+    /// Questions of other threads: the loop sends at most one a cycle.
     pub queue: &'l AcyclicQueue,
     /// Ends the loop when it is true.
     pub stop: &'l AtomicBool,
 }
 
-/// What a cycle begins with.
+/// The times with which a cycle begins.
 struct Begun {
     due: Due,
     number: u64,
@@ -112,7 +112,7 @@ struct Begun {
 }
 
 impl<'l, P> Loop<'l, P> {
-    /// A loop of these.
+    /// A loop of these parts.
     pub fn new(
         link: &'l mut Link<P>,
         cycle: &'l mut Cycle,
@@ -129,7 +129,7 @@ impl<'l, P> Loop<'l, P> {
 }
 
 impl<P: Port> Loop<'_, P> {
-    /// Runs until it is stopped, by its own beat. See [`run_locked`](Self::run_locked).
+    /// Runs by its own beat until it is stopped. See [`run_locked`](Self::run_locked).
     pub fn run(
         &mut self,
         settings: &LoopSettings,
@@ -140,8 +140,8 @@ impl<P: Port> Loop<'_, P> {
         self.run_locked(settings, time, &mut Free, controller, observer)
     }
 
-    /// Runs until the flag says stop, the controller does, all cycles are done, or an overrun ends it
-    /// ([`Overrun::Stop`]). Nothing else ends it. The thread should have been given its priority before
+    /// Runs until the flag stops it, the controller does, all cycles are done, or an overrun ends it
+    /// ([`Overrun::Stop`]). Nothing else ends it. The caller should have given the thread its priority before
     /// (`kadenz_rt::tuning`).
     pub fn run_locked(
         &mut self,
@@ -154,7 +154,7 @@ impl<P: Port> Loop<'_, P> {
         let mut pulse = Pulse::new(settings, settings.start.unwrap_or_else(|| self.link.now()));
         let mut leaving: Option<u64> = None;
         let mut before = None;
-        // What somebody else left out on the wire is none of ours.
+        // Frames that an earlier user of the link left out on the wire are not this loop's.
         self.cycle.finish(self.link);
         self.link.give_up_all();
         let why = loop {
@@ -193,7 +193,7 @@ impl<P: Port> Loop<'_, P> {
         pulse.ended(why)
     }
 
-    /// A cycle; and whether the controller wants to go on.
+    /// Runs a cycle; returns whether the controller wants to go on.
     fn once(
         &mut self,
         settings: &LoopSettings,
@@ -247,7 +247,7 @@ impl<P: Port> Loop<'_, P> {
         (report, go_on)
     }
 
-    /// Sends the outputs, and one question of others behind them; when that was done.
+    /// Sends the outputs, and one question of other threads behind them; returns the time after that.
     fn send(&mut self) -> MonotonicTime {
         self.cycle.send(self.link);
         self.queue.send_one(self.link);
@@ -258,7 +258,8 @@ impl<P: Port> Loop<'_, P> {
         self.cycle.await_answers(self.link, self.queue, latest)
     }
 
-    /// Sends what the controller wrote last, where that was not sent yet, and takes in what is still out.
+    /// Sends what the controller wrote last, where it was not sent yet, and takes in the answers that are still
+    /// out.
     fn part(&mut self, settings: &LoopSettings) {
         if matches!(settings.mode, LoopMode::Synchronous { .. }) {
             self.cycle.send(self.link);

@@ -1,4 +1,4 @@
-//! From SAFEOP to OP, by the loop.
+//! The change from SAFEOP to OP, by the loop.
 
 use std::ops::ControlFlow;
 
@@ -9,31 +9,31 @@ use crate::port::Port;
 use crate::wire::register::AL_CONTROL;
 use crate::wire::{AlControl, AlStatus, State};
 
-/// Cycles before OP is asked for: devices want outputs first (ETG.1020, SAFEOP to OP).
+/// Cycles before the request for OP: devices want outputs first (ETG.1020, SAFEOP to OP).
 const BEFORE: u64 = 10;
 
-/// Why the segment is not in OP.
+/// The reason why the segment is not in OP.
 #[derive(Debug, thiserror::Error)]
 pub enum NotInOp {
-    /// It did not answer.
+    /// The segment did not answer.
     #[error(transparent)]
     Exchange(#[from] ExchangeError),
-    /// A device refused, or did not come.
+    /// A device refused, or did not reach OP.
     #[error(
         "{count} of {wanted} devices answer, and their states together are 0x{states:02X}, not 0x08; ask each for its AL status code"
     )]
     States {
         /// Devices that answer.
         count: u16,
-        /// Devices that there should be.
+        /// Devices that the segment should have.
         wanted: u16,
-        /// AL status of all by OR.
+        /// The AL states of all devices, ORed.
         states: u16,
     },
 }
 
-/// Asks for OP and runs the loop until all `devices` are there; waits between cycles as the loop does.
-/// What has no supervisor, an experiment or a test, starts so. Outputs stay what they are.
+/// Requests OP and runs the loop until all `devices` are in OP; waits between cycles as the loop does.
+/// For programs without a supervisor, such as an experiment or a test. Outputs stay as they are.
 ///
 /// # Errors
 /// [`NotInOp`], after 10 s of the port's time at the latest.
@@ -84,7 +84,7 @@ struct Wait {
 }
 
 impl Wait {
-    /// Whether it is over, and well.
+    /// Whether the wait is over, and with success.
     fn look(&self) -> ControlFlow<bool> {
         let (status, count) = self.seen;
         match (status.state(), status.error()) {

@@ -1,8 +1,8 @@
-//! The inputs and outputs of every cycle on a process image, for readers in other threads and processes.
+//! Publishes the inputs and outputs of every cycle on a process image, for readers in other threads and processes.
 //!
-//! Two images take them. [`SeqlockPublisher`] posts on one that is checked by a sequence ([`process_image`]): it waits
-//! for nobody, and other processes can map it. [`LockedPublisher`] posts on one behind a lock
-//! ([`locked`]), as Yoon's: it waits for at most one reader.
+//! There are two kinds of image. [`SeqlockPublisher`] posts on one that a sequence lock checks ([`process_image`]): it
+//! waits for no reader, and other processes can map it. [`LockedPublisher`] posts on one behind a lock ([`locked`]),
+//! as Yoon's: it waits for at most one reader.
 //!
 //! [`process_image`]: crate::control::process_image
 //! [`locked`]: crate::control::locked
@@ -17,18 +17,18 @@ use super::report::{CycleReport, Observer};
 /// Bytes before the inputs: [`Heading`].
 pub const HEAD: usize = 32;
 
-/// Bytes of a post for such a segment: heading, inputs, outputs.
+/// Bytes of a post of a segment with this layout: heading, inputs, outputs.
 #[must_use]
 pub const fn post_bytes(layout: &Layout) -> usize {
     HEAD + layout.inputs + layout.outputs
 }
 
-/// What stands before the inputs of a post.
+/// The heading before the inputs of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Heading {
     /// The cycle's number.
     pub number: u64,
-    /// When the inputs were taken in, in ns of the loop's clock (`CLOCK_MONOTONIC` in real time).
+    /// The time at which the inputs were taken in, in ns of the loop's clock (`CLOCK_MONOTONIC` in real time).
     pub received_ns: u64,
     /// Whether all of them are new: no frame was lost, every SubDevice took part.
     pub whole: bool,
@@ -67,7 +67,7 @@ impl Heading {
 /// What the loop read and wrote in a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleImage<'p> {
-    /// Which cycle, and when.
+    /// The number and time of the cycle.
     pub heading: Heading,
     /// All inputs, as the controller saw them.
     pub inputs: &'p [u8],
@@ -76,7 +76,7 @@ pub struct CycleImage<'p> {
 }
 
 impl<'p> CycleImage<'p> {
-    /// Of a post's bytes; `None` where they are fewer than its heading says.
+    /// Splits a post's bytes; `None` where they are fewer than its heading says.
     #[must_use]
     pub fn of(bytes: &'p [u8]) -> Option<Self> {
         let (heading, rest) = Heading::of(bytes)?;
@@ -90,7 +90,7 @@ impl<'p> CycleImage<'p> {
     }
 }
 
-/// The bytes of a post, made before the loop.
+/// A buffer for the bytes of a post, allocated before the loop.
 #[derive(Debug)]
 struct Draft(Vec<u8>);
 
@@ -99,7 +99,7 @@ impl Draft {
         Self(vec![0; post_bytes(layout)])
     }
 
-    /// Writes a cycle; `None` where it is one of another segment.
+    /// Writes a cycle; returns `None` where it is one of another segment.
     fn write(&mut self, report: &CycleReport<'_>) -> Option<&[u8]> {
         let (inputs, outputs) = (report.inputs, report.outputs);
         if self.0.len() != HEAD + inputs.len() + outputs.len() {
@@ -121,8 +121,8 @@ impl Draft {
     }
 }
 
-/// Posts a [`Heading`], all inputs and all outputs once a cycle. Neither allocates, locks nor waits,
-/// whatever readers do. When it is dropped, the process image says that this was the last.
+/// Posts a [`Heading`], all inputs and all outputs once a cycle. Neither allocates, locks nor waits, whatever readers
+/// do. On drop, it marks the last post as final.
 #[derive(Debug)]
 pub struct SeqlockPublisher<'w> {
     poster: ProcessImageWriter<'w>,
@@ -130,8 +130,8 @@ pub struct SeqlockPublisher<'w> {
 }
 
 impl<'w> SeqlockPublisher<'w> {
-    /// Makes a process image for such a segment of words that are zero: in this process's memory, or shared with
-    /// others (`kadenz_rt::shared`). Allocates.
+    /// Makes a process image for a segment with this layout from words that are zero: in this process's memory, or
+    /// shared with others (`kadenz_rt::shared`). Allocates.
     ///
     /// # Errors
     /// [`ProcessImageError::TooSmall`] for fewer words than [`words`](Self::words).
@@ -142,7 +142,7 @@ impl<'w> SeqlockPublisher<'w> {
         })
     }
 
-    /// Words that a process image for such a segment takes.
+    /// The number of words of a process image for this layout.
     #[must_use]
     pub const fn words(layout: &Layout) -> usize {
         words_for(post_bytes(layout))
@@ -165,8 +165,8 @@ impl Drop for SeqlockPublisher<'_> {
     }
 }
 
-/// Posts the same on a process image behind a lock, as Yoon's loop: it waits for at most one reader.
-/// Allocates nothing. When it is dropped, the process image says that this was the last.
+/// Posts the same on a process image behind a lock, as Yoon's loop: it waits for at most one reader. Allocates
+/// nothing. On drop, it marks the last post as final.
 #[derive(Debug)]
 pub struct LockedPublisher<'b> {
     image: &'b Locked,
@@ -174,7 +174,7 @@ pub struct LockedPublisher<'b> {
 }
 
 impl<'b> LockedPublisher<'b> {
-    /// Posts on this process image, which should have been made for [`post_bytes`]. Allocates.
+    /// Posts on this process image, which should have been made for [`post_bytes`] bytes. Allocates.
     #[must_use]
     pub fn begin(image: &'b Locked, layout: &Layout) -> Self {
         image.end(false);

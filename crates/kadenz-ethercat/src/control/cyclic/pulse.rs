@@ -1,4 +1,4 @@
-//! When the next cycle is due, and what becomes of those that were missed. Sans-IO.
+//! Computes when the next cycle is due, and handles missed beats. Sans-IO.
 
 use std::time::Duration;
 
@@ -10,22 +10,22 @@ use super::settings::{Ended, EndedBy, LoopSettings, Overrun};
 /// A cycle that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Due {
-    /// Which beat it is.
+    /// The number of the beat.
     pub(super) beat: u64,
-    /// When.
+    /// The time of the beat.
     pub(super) intended: MonotonicTime,
-    /// The cycle before was not done by then.
+    /// Whether the previous cycle was not done by then.
     pub(super) overrun: bool,
     /// Beats left out before it.
     pub(super) skipped: u64,
 }
 
-/// The beat, moved as a phase wants it, and the policy.
+/// The beat, shifted as a phase wants it, and the overrun policy.
 #[derive(Debug)]
 pub(super) struct Pulse {
     beat: Beat,
     policy: Overrun,
-    /// When the last cycle began, where that is what the next counts from.
+    /// The beginning of the previous cycle, where the next one counts from it.
     last: Option<MonotonicTime>,
     /// Sum of all corrections.
     shift_ns: i64,
@@ -47,12 +47,12 @@ impl Pulse {
         }
     }
 
-    /// Cycles given out.
+    /// The number of cycles given out.
     pub(super) fn cycles(&self) -> u64 {
         self.cycles
     }
 
-    /// Whether so many cycles are over.
+    /// Whether that many cycles are over.
     pub(super) fn is_over(&self, cycles: u64) -> bool {
         match self.last {
             Some(last) => self.ideal(last + self.interval()) > cycles,
@@ -60,14 +60,14 @@ impl Pulse {
         }
     }
 
-    /// The beat that an ideal signal would have reached by then.
+    /// The beat that an ideal signal would have reached by `time`.
     fn ideal(&self, time: MonotonicTime) -> u64 {
         let since_start = time.since(self.beat.intended(0)).max(0).unsigned_abs();
         let interval = u64::try_from(self.interval().as_nanos()).unwrap_or(u64::MAX);
         since_start / interval.max(1)
     }
 
-    /// A cycle began.
+    /// Notes that a cycle began.
     pub(super) fn began(&mut self, at: MonotonicTime) {
         if self.policy == Overrun::Relative {
             self.last = Some(at);
@@ -78,14 +78,15 @@ impl Pulse {
         self.beat.interval().as_duration()
     }
 
-    /// The next cycle; `None` when it was missed and that ends the loop. The first is never missed.
+    /// Returns the next cycle; `None` when it was missed and that ends the loop. The first is never
+    /// missed.
     pub(super) fn next(&mut self, now: MonotonicTime) -> Option<Due> {
         let is_first = self.cycles == 0;
         let policy = match self.policy {
             Overrun::Stop if is_first => Overrun::CatchUp,
             policy => policy,
         };
-        // A cycle that counts from the one before is where it is, whatever moved the beat.
+        // A cycle that counts from the previous one keeps its place, whatever moved the beat.
         let shift_ns = self.last.map_or(self.shift_ns, |_| 0);
         let now = now.offset_by_ns(shift_ns.saturating_neg());
         let step = self.beat.step(policy, self.last, now);
@@ -105,7 +106,7 @@ impl Pulse {
         })
     }
 
-    /// Moves all beats to come.
+    /// Shifts all later beats.
     pub(super) fn shift(&mut self, later_ns: i64) {
         self.shift_ns = self.shift_ns.saturating_add(later_ns);
     }

@@ -1,4 +1,4 @@
-//! What a cycle tells of itself.
+//! The report of a cycle, for observers.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -7,9 +7,9 @@ use crate::main_device::cycle::Outcome;
 use crate::main_device::layout::Layout;
 use crate::main_device::link::LinkCounts;
 
-/// Told of every cycle, at its end, on the real-time thread: it must neither allocate, lock, log nor wait.
+/// Observes every cycle at its end, on the real-time thread: it must neither allocate, lock, log nor wait.
 pub trait Observer {
-    /// A cycle is done.
+    /// Takes the report of a cycle that is done.
     fn cycle(&mut self, report: &CycleReport<'_>);
 }
 
@@ -38,40 +38,40 @@ all_of!(A 0, B 1, C 2);
 all_of!(A 0, B 1, C 2, D 3);
 all_of!(A 0, B 1, C 2, D 3, E 4);
 
-/// A cycle. Times are by the port's clock.
+/// The report of a cycle. Times are by the port's clock.
 #[derive(Debug, Clone, Copy)]
 pub struct CycleReport<'c> {
-    /// Which cycle it is, from 1.
+    /// The number of the cycle, from 1.
     pub number: u64,
-    /// Which beat it served; more than `number` where beats were left out.
+    /// The beat that it served; more than `number` where beats were left out.
     pub beat: u64,
-    /// When it should have begun.
+    /// The time at which it should have begun.
     pub intended: MonotonicTime,
-    /// When it began.
+    /// The time at which it began.
     pub woken: MonotonicTime,
-    /// When the inputs that the controller saw had been taken in.
+    /// The time at which the inputs that the controller saw had been taken in.
     pub received: MonotonicTime,
-    /// When the controller was done.
+    /// The time at which the controller was done.
     pub controlled: MonotonicTime,
-    /// When the frames had been handed to the wire: after the controller when pipelined, before it when
-    /// synchronous.
+    /// The time at which the frames had been handed to the wire: after the controller when pipelined,
+    /// before it when synchronous.
     pub sent: MonotonicTime,
-    /// When all was done.
+    /// The time at which all was done.
     pub ended: MonotonicTime,
-    /// When the cycle before began.
+    /// The time at which the previous cycle began.
     pub before: Option<MonotonicTime>,
-    /// When answers are taken in.
+    /// The mode in which answers are taken in.
     pub mode: LoopMode,
-    /// What became of the frames that were taken in here: those of the cycle before when pipelined, of
-    /// this one when synchronous. `None` where there were none before.
+    /// The outcome of the frames that were taken in here: those of the previous cycle when pipelined, of this
+    /// one when synchronous. `None` where there were none before.
     pub outcome: Option<Outcome>,
-    /// The cycle before was not done when this one was due.
+    /// Whether the previous cycle was not done when this one was due.
     pub overrun: bool,
     /// Beats left out before this one.
     pub skipped: u64,
-    /// What the link counted, since it was made.
+    /// The link's counts, since it was made.
     pub counts: LinkCounts,
-    /// Where everybody's data lies.
+    /// The layout of all SubDevices' process data.
     pub layout: &'c Layout,
     /// All inputs: those that the controller saw.
     pub inputs: &'c [u8],
@@ -87,20 +87,20 @@ impl CycleReport<'_> {
         self.outcome.is_some_and(|it| it.is_whole())
     }
 
-    /// Wake-up latency in ns: actual less intended beginning.
+    /// Wake-up latency in ns: actual minus intended beginning.
     #[must_use]
     pub(crate) fn wake_up_ns(&self) -> i64 {
         self.woken.since(self.intended)
     }
 
-    /// Control period in ns: from the beginning of the cycle before to that of this one.
+    /// Control period in ns: from the beginning of the previous cycle to that of this one.
     #[must_use]
     pub fn period_ns(&self) -> Option<i64> {
         self.before.map(|before| self.woken.since(before))
     }
 
-    /// What the loop's thread spent on the bus, in ns. Synchronous: from the first frame on its way to
-    /// the last answer, or the end of waiting. Pipelined: taking in what had come, and sending.
+    /// The time that the loop's thread spent on the bus, in ns. Synchronous: from sending the first frame
+    /// to the last answer, or the end of waiting. Pipelined: taking in what had come, and sending.
     #[must_use]
     pub fn exchange_ns(&self) -> i64 {
         let taken = self.received.since(self.woken);
@@ -110,7 +110,7 @@ impl CycleReport<'_> {
         }
     }
 
-    /// What the controller took, in ns.
+    /// The time that the controller took, in ns.
     #[must_use]
     pub fn controller_ns(&self) -> i64 {
         self.controlled.since(self.received)

@@ -1,4 +1,4 @@
-//! How the loop runs, and how it ended.
+//! The settings of a loop, and how it ended.
 
 use std::time::Duration;
 
@@ -6,46 +6,47 @@ pub use kadenz_rt::beat::Overrun;
 use kadenz_rt::beat::{Interval, IntervalError};
 use kadenz_rt::clock::MonotonicTime;
 
-/// When the answers of a cycle are taken in.
+/// The mode in which the loop takes in the answers of a cycle.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum LoopMode {
-    /// In the next cycle, as in Yoon: nothing waits for the wire. What the controller sees is a
-    /// cycle old, what it writes goes out at once.
+    /// In the next cycle, as in Yoon: nothing waits for the wire. The controller sees inputs that are a cycle
+    /// old, and its outputs go out at once.
     #[default]
     Pipelined,
-    /// In the same cycle: the loop waits for them, and the controller sees what was just read. What it
-    /// writes goes out with the next beat, free of the jitter of its own computing.
+    /// In the same cycle: the loop waits for the answers, and the controller sees what was just read. Its
+    /// outputs go out with the next beat, free of the jitter of its own computing.
     Synchronous {
-        /// How long after the wake-up the answers are waited for.
+        /// How long after the wake-up the loop waits for the answers.
         wait: Duration,
     },
 }
 
-/// How the loop runs.
+/// The settings of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LoopSettings {
     /// Time between two beats.
     pub interval: Interval,
-    /// When answers are taken in.
+    /// The mode in which answers are taken in.
     pub mode: LoopMode,
-    /// How long before each beat a [`RealTime`](super::RealTime) stops sleeping and begins to spin; zero
-    /// for no spinning.
+    /// How long before each beat a [`RealTime`](super::RealTime) stops sleeping and begins to spin; zero for
+    /// no spinning.
     pub spin: Duration,
-    /// What is done when a cycle was not done as the next beat was due. With [`Overrun::Relative`] beats are
+    /// The policy when a cycle was not done as the next beat was due. With [`Overrun::Relative`] beats are
     /// numbered as the ideal signal has them by then, so that all cycles end when its cycles would, and a
     /// [`Phase`](super::Phase) moves nothing.
     pub overrun: Overrun,
-    /// Beat 0; the first cycle is at beat 1. `None` for when the loop begins.
+    /// The time of beat 0; the first cycle is at beat 1. `None` for the loop's beginning.
     pub start: Option<MonotonicTime>,
-    /// Ends after so many cycles; `None` for never.
+    /// The loop ends after that many cycles; `None` for never.
     pub cycles: Option<u64>,
-    /// How many cycles go on after the flag says stop, so that a controller can bring its axes to rest:
-    /// [`CycleContext::is_ending`](super::CycleContext::is_ending) tells it, and it ends them when it is done.
+    /// How many cycles go on after the flag stops the loop, so that a controller can bring its axes to rest:
+    /// [`CycleContext::is_ending`](super::CycleContext::is_ending) reports this stage, and the controller ends
+    /// it when it is done.
     pub shutdown_cycles: u64,
 }
 
 impl LoopSettings {
-    /// Pipelined, 50 us of spinning, beats that were missed are skipped.
+    /// Settings of a pipelined loop with 50 us of spinning, which skips missed beats.
     ///
     /// # Errors
     /// [`IntervalError`]: zero, or longer than a year.
@@ -62,27 +63,27 @@ impl LoopSettings {
     }
 }
 
-/// What ended the loop.
+/// The cause of the loop's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The flag.
+    /// The stop flag.
     Flag,
     /// The controller.
     Controller,
-    /// It did all cycles that it should.
+    /// The loop did all its cycles.
     Count,
-    /// A cycle was not done when the next was due, and [`Overrun::Stop`] was asked for.
+    /// A cycle was not done when the next was due, and the policy was [`Overrun::Stop`].
     Overrun,
 }
 
-/// How the loop ended.
+/// The end of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Ended {
-    /// What ended it.
+    /// The cause of its end.
     pub by: EndedBy,
     /// Cycles that were run.
     pub cycles: u64,
-    /// Cycles that began late since the one before was not done.
+    /// Cycles that began late since the previous one was not done.
     pub overruns: u64,
     /// Beats that were left out.
     pub skipped: u64,

@@ -71,7 +71,7 @@ fn synchronous(count: u64) -> LoopSettings {
     }
 }
 
-/// Virtual time in which the computer stalls: in the given cycles it wakes so much late.
+/// Virtual time in which the computer stalls: in the given cycles it wakes that much late.
 struct Stumbling {
     cycle: u64,
     late: &'static [(u64, u64)],
@@ -124,7 +124,7 @@ fn synchronous_sees_this_cycle_s_inputs_and_pipelined_those_of_the_cycle_before(
             .bus()
             .run(&settings, &mut VirtualTime, &mut (), &mut observer);
     }
-    // Pipelined: nothing is waited for, and sending comes last. Synchronous: first sent, then waited for.
+    // Pipelined: the loop does not wait, and sends last. Synchronous: it first sends, then waits.
     assert_eq!(waited[..20], [(false, true); 20]);
     assert_eq!(waited[20..], [(true, false); 20]);
 }

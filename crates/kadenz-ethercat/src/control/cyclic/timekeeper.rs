@@ -1,4 +1,4 @@
-//! What waits for the beats of a loop: a sleeper, or virtual time, which moves on at once.
+//! Timekeepers, which wait for the beats of a loop: a sleeper, or virtual time, which advances at once.
 
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ pub struct RealTime {
 }
 
 impl RealTime {
-    /// Sleeps, and spins for that long before each beat; zero for sleeping alone.
+    /// A timekeeper that sleeps, and spins for `spin` before each beat; zero for sleeping alone.
     ///
     /// # Errors
     /// [`OpenSleeperError`] where the system refuses what that needs.
@@ -35,7 +35,7 @@ impl RealTime {
         Ok(Self::by(sleep::open(kind, options)?))
     }
 
-    /// By a sleeper of the caller's choice.
+    /// A timekeeper with a sleeper of the caller's choice.
     #[must_use]
     pub fn by(sleeper: Box<dyn Sleeper>) -> Self {
         Self { sleeper }
@@ -56,7 +56,7 @@ impl std::fmt::Debug for RealTime {
     }
 }
 
-/// Lets the virtual segment's time go on; always punctual.
+/// Advances the virtual segment's time; always punctual.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct VirtualTime;
 

@@ -20,31 +20,31 @@ use crate::sim::file::{BuildError, Kind, SegmentPlan};
 use crate::sim::humanoid::humanoid;
 use crate::sim::model::stamp;
 
-/// When what a controller computes goes out.
+/// The cycle in which a controller's outputs go out.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Sends {
-    /// As soon as the loop sends.
+    /// In the same cycle, as soon as the loop sends.
     #[default]
     AtOnce,
-    /// A cycle later: Yoon's request sends what was computed after the one before.
+    /// A cycle later: Yoon's request sends what was computed after the previous one.
     NextCycle,
 }
 
-/// What is measured.
+/// The settings of a measurement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Experiment {
-    /// Devices of the humanoid; the last of them stamps.
+    /// Number of devices of the humanoid; the last one is the stamp device.
     pub devices: u16,
     /// Time between two beats.
     pub interval: Duration,
-    /// When the loop takes in answers.
+    /// The mode in which the loop takes in answers.
     pub mode: LoopMode,
-    /// When it sends what was computed.
+    /// The cycle in which the loop sends what the controller computed.
     pub sends: Sends,
-    /// What the device's microcontroller works from being woken until it acts and samples.
+    /// How long the device's microcontroller works from its wake-up until it acts and samples.
     pub work: Duration,
-    /// Whether it is woken by SYNC0, so long behind whole cycles of system time, to which the loop is
-    /// locked; `None` for by its outputs.
+    /// The shift of the SYNC0 that wakes the device, behind whole cycles of system time, to which the loop
+    /// is locked; `None` for a device that its outputs wake.
     pub sync0: Option<Duration>,
     /// Cycles that are measured.
     pub cycles: u64,
@@ -53,8 +53,8 @@ pub struct Experiment {
 }
 
 impl Experiment {
-    /// Yoon's: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample in
-    /// the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
+    /// Yoon's experiment: 59 devices, 1 ms, pipelined, commands a cycle later, devices that act and sample
+    /// in the middle of the cycle: the frame has passed the last device after 0.16 ms, the rest is work.
     #[must_use]
     pub const fn paper() -> Self {
         Self {
@@ -70,16 +70,16 @@ impl Experiment {
     }
 }
 
-/// Why there is no result.
+/// The reason why there is no result.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
     /// The segment does not exist.
     #[error(transparent)]
     Build(#[from] BuildError),
-    /// The interval is none.
+    /// The interval is not valid.
     #[error(transparent)]
     Interval(#[from] IntervalError),
-    /// Devices did not come.
+    /// Devices were not brought up.
     #[error(transparent)]
     BringUp(#[from] BringUpError),
     /// Clocks were not aligned.
@@ -91,16 +91,16 @@ pub enum ExperimentError {
     /// The segment is not in OP.
     #[error(transparent)]
     Op(#[from] NotInOp),
-    /// No device tells when events happened.
+    /// No device stamps events.
     #[error("no device of the segment stamps events; give one `model = \"stamp\"`")]
     NoStamp,
 }
 
-/// Cycles before anything is measured: the loop locks to the reference clock.
+/// Cycles before the measurement begins: the loop locks to the reference clock.
 const BEFORE: u64 = 1_000;
 
-/// Measures in virtual time: the result depends on nothing but the experiment. Allocates; a minute of the
-/// robot takes some seconds.
+/// Measures in virtual time: the result depends on the experiment alone. Allocates; a minute of the robot
+/// takes some seconds.
 ///
 /// # Errors
 /// [`ExperimentError`].
@@ -113,11 +113,11 @@ pub fn measure(experiment: &Experiment) -> Result<Latencies, ExperimentError> {
     measure_on(experiment, plan)
 }
 
-/// As [`measure`], on a segment of one's own: the first of its devices that stamps is the one that is asked.
-/// The experiment says how long that one works and when its events are, and its `devices` do not count.
+/// As [`measure`], on the caller's own segment: it asks the first device that stamps. The experiment's work
+/// and seed apply to that device, and its `devices` do not count.
 ///
 /// # Errors
-/// [`ExperimentError`], for one when no device stamps.
+/// [`ExperimentError`], for example when no device stamps.
 pub fn measure_on(
     experiment: &Experiment,
     plan: SegmentPlan,

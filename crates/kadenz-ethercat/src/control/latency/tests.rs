@@ -20,7 +20,7 @@ fn an_event_is_counted_when_it_is_seen_and_when_it_is_acted_on() {
     assert_eq!(
         latencies.sensor.values(),
         [0; 0],
-        "when that was seen, who knows"
+        "the time of that event is unknown"
     );
     latencies.cycle(11_000, told(5, 9_100, 4, 9_000));
     assert_eq!(latencies.sensor.values(), [1_900]);
@@ -68,7 +68,7 @@ fn stamps_are_read_from_as_many_bytes_as_the_device_has() {
     assert_eq!(StampOutput::read(&[0; INPUTS - 1]), None);
 }
 
-/// Least and largest of the three, in cycles.
+/// Smallest and largest value of the three, in cycles.
 fn spans(experiment: &Experiment) -> [(f64, f64); 3] {
     let measured = measure(experiment).unwrap();
     assert_eq!(measured.missed, 0);
@@ -101,7 +101,7 @@ fn the_papers_robot_has_the_papers_latencies() {
     near(reaction, paper::REACTION, 0.05);
 }
 
-/// With SYNC0 the devices' context is known: `d` behind the beat.
+/// An experiment with SYNC0, where the devices' context is known: `d` behind the beat.
 fn with_moment(d: f64) -> Experiment {
     Experiment {
         devices: 12,
@@ -132,7 +132,7 @@ fn latencies_follow_from_the_devices_moment_as_the_table_says() {
 }
 
 #[test]
-fn who_waits_for_the_answers_is_a_cycle_ahead_of_the_paper() {
+fn waiting_for_the_answers_is_a_cycle_ahead_of_the_paper() {
     let d = 0.6;
     let synchronous = Experiment {
         mode: LoopMode::Synchronous {
@@ -142,7 +142,7 @@ fn who_waits_for_the_answers_is_a_cycle_ahead_of_the_paper() {
         ..with_moment(d)
     };
     let [sensor, command, reaction] = spans(&synchronous);
-    // What the frame takes there and back.
+    // The time of the frame there and back.
     let w = 1.0 + d - command.0;
     assert!((0.02..0.3).contains(&w), "{w}");
     near(sensor, (1.0 - d + w, 2.0 - d + w), 0.05);

@@ -1,4 +1,4 @@
-//! What happens on a segment, in words for programs and for people.
+//! Events on a segment, for programs and as text for people.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::wire::{AlStatus, AlStatusCode};
 
-/// Whom a notice concerns.
+/// The SubDevice that a notice concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Who {
@@ -29,7 +29,7 @@ impl fmt::Display for Who {
     }
 }
 
-/// What happened. States are AL status words: see [`AlStatus`](crate::wire::AlStatus).
+/// An event. States are AL status words: see [`AlStatus`](crate::wire::AlStatus).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "event", rename_all = "snake_case")]
@@ -40,14 +40,14 @@ pub enum Event {
     WireBack,
     /// A device does not answer any more.
     Lost,
-    /// It answers again, at that position.
+    /// A device answers again, at that position.
     Back {
-        /// Where it is now.
+        /// Its position now.
         position: u16,
-        /// Whether it had kept its power: it knew its address.
+        /// Whether it had kept its power: it still had its address.
         powered: bool,
     },
-    /// It is in another state.
+    /// A device is in another state.
     State {
         /// AL status before.
         from: u16,
@@ -56,16 +56,16 @@ pub enum Event {
         /// AL status code.
         code: u16,
     },
-    /// It did not come to a state in time, or does not take what it is told.
+    /// A device did not reach a state in time, or refuses the settings for it.
     Stuck {
         /// The state's number.
         wanted: u8,
-        /// How often it was tried in a row.
+        /// How many tries in a row failed.
         tries: u32,
     },
-    /// What was to be done in PREOP failed.
+    /// The set-up in PREOP failed.
     Setup {
-        /// Why.
+        /// The error.
         why: String,
     },
     /// A port has no link any more.
@@ -78,7 +78,7 @@ pub enum Event {
         /// The port of the device, 0 to 3.
         port: u8,
     },
-    /// Counters of a port have risen: something is wrong with its cable or plug.
+    /// Counters of a port have risen: its cable or plug is faulty.
     PortErrors {
         /// The port of the device, 0 to 3.
         port: u8,
@@ -86,66 +86,66 @@ pub enum Event {
         invalid: u32,
         /// Physical errors.
         physical: u32,
-        /// Errors that somebody before has found.
+        /// Errors that a SubDevice before it has found.
         forwarded: u32,
         /// Lost links.
         lost_links: u32,
     },
-    /// It sent an emergency.
+    /// A device sent an emergency.
     Emergency {
-        /// What went wrong; 0 for its end.
+        /// The error code; 0 for the end of an error.
         code: u16,
-        /// Object 0x1001.
+        /// The error register, object 0x1001.
         register: u8,
-        /// The vendor's own.
+        /// The vendor's own data.
         data: [u8; 5],
     },
-    /// It is at another place than where it was configured, seen from the others.
+    /// A device is at another place than at the start, relative to the others.
     Moved {
         /// Position at the start.
         from: u16,
         /// Position now.
         to: u16,
     },
-    /// Another of the same kind stands in its place, and is used.
+    /// Another device of the same kind is in its place, and is used.
     Replaced {
-        /// Serial number of the one that was.
+        /// Serial number of the former device.
         serial: u32,
-        /// Of the one that is.
+        /// Serial number of the present device.
         now: u32,
     },
-    /// Somebody is on the wire who was not configured.
+    /// A SubDevice is on the wire that was not configured.
     Unknown {
         /// The position of the device.
         position: u16,
-        /// Vendor, product, revision and serial number; `None` where its EEPROM does not tell.
+        /// Vendor, product, revision and serial number; `None` where its EEPROM does not answer.
         identity: Option<[u32; 4]>,
     },
-    /// Somebody unknown has gone.
+    /// An unknown SubDevice has gone.
     UnknownGone {
-        /// Where it was.
+        /// Its former position.
         position: u16,
     },
     /// Frames came back with a wrong working counter.
     WorkingCounter {
-        /// How many, since the last notice of that.
+        /// Number of frames, since the last notice of this kind.
         frames: u64,
-        /// The last one.
+        /// The working counter of the last one.
         got: u32,
-        /// What it should have been.
+        /// The expected working counter.
         expected: u32,
     },
-    /// Frames did not do as they should, since the last notice of that.
+    /// Frames failed, counted since the last notice of this kind.
     Frames {
-        /// Not back in their cycle.
+        /// Frames that did not come back in their cycle.
         lost: u64,
-        /// Not taken by the wire.
+        /// Frames that the wire did not take.
         refused: u64,
-        /// Back too late, or twice.
+        /// Frames that came back too late, or twice.
         late: u64,
-        /// Somebody else's.
+        /// Frames of other programs.
         foreign: u64,
-        /// Cut short or changed.
+        /// Frames that came back cut short or changed.
         damaged: u64,
     },
 }

@@ -1,8 +1,8 @@
 //! Notices of one fault, grouped: a cut cable is one incident with the devices behind it.
 //!
 //! Assumption: notices come in their order. Guarantee: each belongs to exactly one incident, except for two
-//! kinds: counts of frames, which statistics have, and errors at ports whose incident was just told. Not for
-//! a real-time path: it allocates.
+//! kinds: counts of frames, which statistics have, and errors at ports whose incident was just reported. Not
+//! for a real-time path: it allocates.
 //!
 //! ```
 //! use kadenz_ethercat::control::notice::{Event, Incidents, Notices, Who};
@@ -36,17 +36,17 @@ use kadenz_rt::clock::MonotonicTime;
 use super::{Event, Notice, Who};
 use crate::wire::{AlStatus, AlStatusCode, State};
 
-/// Notices that follow each other so closely may be of one fault.
+/// Notices within this time of each other may belong to one fault.
 const TOGETHER_NS: u64 = 250_000_000;
-/// An incident ends so long after it began, whatever follows.
+/// An incident ends this long after it began, whatever follows.
 const MAX_NS: u64 = 2_000_000_000;
-/// Errors at the ports of a device are of the fault that it had so shortly before.
+/// Errors at the ports of a device belong to a fault of the device within this time before them.
 const AFTERMATH_NS: u64 = 3_000_000_000;
 
 /// One fault, or the return from one, with the devices that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incident {
-    /// When its first notice was seen, by the segment's port, ns.
+    /// The time of its first notice, by the segment's port, ns.
     pub at_ns: u64,
     last_ns: u64,
     kind: IncidentKind,
@@ -55,24 +55,24 @@ pub struct Incident {
     states: BTreeMap<usize, AlTransition>,
     /// Ports whose link changed with it.
     ports: Vec<(Who, u8)>,
-    /// Codes of the emergencies that those sent who came back.
+    /// Codes of the emergencies from devices that came back.
     emergencies: BTreeSet<u16>,
 }
 
-/// What the notices of an incident have in common.
+/// The common kind of an incident's notices.
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum IncidentKind {
-    /// Devices went, or links, or (`wire`) whatever comes back.
+    /// Devices went, or links, or (`wire`) all frames.
     Gone { wire: bool },
     /// They came back; `powered` where none had lost its power.
     Returned { wire: bool, powered: bool },
     /// They changed their states.
     States,
-    /// They all tell the same.
+    /// All notices report the same event.
     Same(Event),
 }
 
-/// From which AL status to which a device went, and the last code that was not 0.
+/// The AL states before and after the change of a device, and the last code that was not 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct AlTransition {
     from: u16,
@@ -81,11 +81,11 @@ struct AlTransition {
     code: u16,
 }
 
-/// Groups notices to incidents.
+/// Groups notices into incidents.
 #[derive(Debug, Default)]
 pub struct Incidents {
     open: Vec<Incident>,
-    /// Devices at which a link or they themselves went or came, and when last.
+    /// Devices that went or came, or a link of which did, with the time of the last such notice.
     touched: BTreeMap<usize, u64>,
 }
 
@@ -110,13 +110,13 @@ impl Incidents {
         incident.take(notice);
     }
 
-    /// Those to which nothing more is expected to belong, oldest first.
+    /// Takes the incidents to which no further notice is expected to belong, oldest first.
     pub fn settled(&mut self, now: MonotonicTime) -> Vec<Incident> {
         let now = now.as_ns();
         self.open.extract_if(.., |it| it.is_settled(now)).collect()
     }
 
-    /// All that there are, oldest first, as when nothing more comes.
+    /// Takes all incidents, oldest first, as when no further notice comes.
     pub fn rest(&mut self) -> Vec<Incident> {
         std::mem::take(&mut self.open)
     }
@@ -164,7 +164,7 @@ impl Incident {
         )
     }
 
-    /// Whether a notice is of the same fault.
+    /// Whether a notice belongs to the same fault.
     fn takes(&self, notice: &Notice) -> bool {
         let since = |ns: u64| notice.at_ns.saturating_sub(ns);
         let returns = matches!(self.kind, IncidentKind::Returned { .. });
@@ -239,7 +239,7 @@ impl Incident {
         old || (quiet && (!returns || self.in_op() == self.devices.len()))
     }
 
-    /// How many of those that came back are in OP again.
+    /// How many of the devices that came back are in OP again.
     fn in_op(&self) -> usize {
         let op = AlStatus::new(State::Op, false).0;
         self.states.values().filter(|it| it.to == op).count()
@@ -303,7 +303,7 @@ impl Incident {
         Ok(())
     }
 
-    /// Devices that went the same way are told together.
+    /// Devices with the same transition are listed together.
     fn in_other_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut ways: BTreeMap<AlTransition, BTreeMap<usize, Who>> = BTreeMap::new();
         for (device, passage) in &self.states {

@@ -23,7 +23,7 @@ const MS: u64 = 1_000_000;
 struct Model {
     regulator: Regulator,
     random: Random,
-    /// Faster than this computer's clock by so many ppm.
+    /// How much faster than this computer's clock it runs, in ppm.
     drift_ppm: f64,
     ahead_ns: f64,
     jitter_ns: u64,
@@ -49,7 +49,7 @@ impl Model {
         at * (1.0 + self.drift_ppm * 1e-6) + self.ahead_ns
     }
 
-    /// One cycle; the true offset of its beat.
+    /// Runs one cycle; returns the true offset of its beat.
     fn cycle(&mut self, lost: bool) -> i64 {
         let woken = self.beat + self.random.below(50_000) as i64;
         let travel = self.random.below(self.jitter_ns + 1) as f64;
@@ -67,7 +67,7 @@ impl Model {
         offset
     }
 
-    /// The largest true offset of so many cycles, in ns.
+    /// The largest true offset of that many cycles, in ns.
     fn worst(&mut self, cycles: u32) -> i64 {
         (0..cycles).map(|_| self.cycle(false).abs()).max().unwrap()
     }
@@ -94,7 +94,7 @@ fn an_oscillator_that_warms_up_is_followed() {
     model.worst(1_000);
     let mut worst = 0;
     for _ in 0..20_000 {
-        // 1 ppm a second, on and on; the clock itself does not jump.
+        // 1 ppm a second, continuously; the clock itself does not jump.
         let before = model.system(model.beat as f64);
         model.drift_ppm += 0.001;
         model.ahead_ns += before - model.system(model.beat as f64);
@@ -225,7 +225,7 @@ fn humanoid_with_clocks(drift_ppm: f64) -> (Link<WirePort>, Cycle) {
     (link, cycle)
 }
 
-/// Wakes up late by chance, as a computer does.
+/// Wakes up late by random times, as a computer does.
 struct Late(Random, u64);
 
 impl Timekeeper<WirePort> for Late {
@@ -235,8 +235,8 @@ impl Timekeeper<WirePort> for Late {
     }
 }
 
-/// Runs cycles locked; the offsets of the last thousand beats from whole cycles of the reference's time,
-/// by the segment's own view, and what the phase told last.
+/// Runs locked cycles; returns the offsets of the last thousand beats from whole cycles of the
+/// reference's time, by the segment's own view, and the phase's last step.
 fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: LoopMode) -> (Vec<i64>, Step) {
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let settings = LoopSettings {
@@ -261,7 +261,7 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: LoopMode) -> (
     let reference = segment.device(DeviceId(0)).unwrap();
     let shown = reference.system_time(port.time());
     let offsets = beats[2_000..].iter().map(|beat| {
-        // The reference's clock is never corrected: it runs as it runs.
+        // The reference's clock is never corrected: it keeps its own rate.
         let drift = last.drift_ppb as f64 * 1e-9;
         let ago = now.since(*beat) as f64 * (1.0 + drift);
         let at = shown - ago.round() as u64;

@@ -31,7 +31,7 @@ fn a_board_whose_writer_has_ended_says_so_and_shows_the_last_post() {
     writer.post(&[7; 8]).unwrap();
     assert!(!before.has_ended());
     writer.end();
-    // Also for who comes later.
+    // Also for a reader that comes later.
     for reader in [before, Reader::of(&words[..]).unwrap()] {
         assert!(reader.has_ended());
         let mut got = [0; 8];

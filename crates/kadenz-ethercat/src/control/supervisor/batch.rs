@@ -1,41 +1,42 @@
-//! Many registers in few frames: a question costs a cycle, however much it asks.
+//! A batch of register accesses in few frames: a frame costs a cycle, however many accesses it
+//! carries.
 
 use std::ops::Range;
 
 use crate::main_device::exchange::{Exchange, ExchangeResult, FrameBuffer, Target};
 use crate::wire::{DATAGRAM_OVERHEAD, Datagrams, ETHERNET_HEADER, FrameError, MAX_FRAME, Slot};
 
-/// Bytes of datagrams that the longest frame has.
+/// Bytes of datagrams in the longest frame.
 pub(super) const MAX: usize = MAX_FRAME - ETHERNET_HEADER - 2;
 
-/// What is asked of one register.
+/// An access to one register.
 #[derive(Debug)]
 struct Ask {
     whose: Target,
     register: u16,
     writes: bool,
-    /// In [`Batch::bytes`]: what is written, or room for what is read.
+    /// The range in [`Batch::bytes`]: what is written, or room for what is read.
     bytes: Range<usize>,
     working_counter: u16,
 }
 
-/// Names one question of a batch.
+/// Names one access of a batch.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct AskId(usize);
 
-/// Questions and, once they were sent, their answers.
+/// Register accesses and, once they were sent, their answers.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Bytes of datagrams in a frame, except for a group that is longer.
     frame_bytes: usize,
     asks: Vec<Ask>,
     bytes: Vec<u8>,
-    /// First questions of what belongs into one frame.
+    /// The first access of each group that must be in one frame.
     groups: Vec<usize>,
 }
 
 impl Batch {
-    /// No questions yet; they go out by frames of so many bytes of datagrams.
+    /// An empty batch; its frames carry `frame_bytes` of datagrams.
     pub(super) fn of(frame_bytes: usize) -> Self {
         Self {
             frame_bytes: frame_bytes.min(MAX),
@@ -45,7 +46,7 @@ impl Batch {
         }
     }
 
-    /// What follows, up to the next call, goes out in one frame.
+    /// Puts what follows, up to the next call, into one frame.
     pub(super) fn together(&mut self) {
         self.groups.push(self.asks.len());
     }
@@ -75,30 +76,30 @@ impl Batch {
         AskId(self.asks.len() - 1)
     }
 
-    /// How many did what a question asked.
+    /// The working counter of an access.
     pub(super) fn working_counter(&self, AskId(number): AskId) -> u16 {
         self.asks[number].working_counter
     }
 
-    /// What was read, where exactly one SubDevice answered.
+    /// The bytes read, where exactly one SubDevice answered.
     pub(super) fn answer<const N: usize>(&self, AskId(number): AskId) -> Option<[u8; N]> {
         let ask = &self.asks[number];
         let bytes = self.bytes[ask.bytes.clone()].try_into().ok()?;
         (ask.working_counter == 1).then_some(bytes)
     }
 
-    /// Whether every question of a range was answered by exactly one.
+    /// Whether exactly one SubDevice did every access of a range.
     pub(super) fn all_did(&self, from: AskId, behind: AskId) -> bool {
         let asks = &self.asks[from.0..behind.0];
         asks.iter().all(|it| it.working_counter == 1)
     }
 
-    /// The number that the next question gets.
+    /// The number of the next access.
     pub(super) fn next(&self) -> AskId {
         AskId(self.asks.len())
     }
 
-    /// Sends all and takes the answers in.
+    /// Sends all and takes in the answers.
     pub(super) fn send(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let mut frame = FrameBuffer::default();
         let mut start = 0;
@@ -112,7 +113,7 @@ impl Batch {
         Ok(())
     }
 
-    /// As many groups as fit, at least one.
+    /// The end of a frame with as many groups as fit, at least one.
     fn end_of_frame(&self, start: usize) -> usize {
         let ends = self.groups.iter().copied().filter(|it| *it > start);
         let ends = ends.chain([self.asks.len()]);

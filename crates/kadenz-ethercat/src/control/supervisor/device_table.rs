@@ -1,4 +1,4 @@
-//! The devices that were configured, and how each is: what the supervisor, the control socket and others share.
+//! The table of configured devices with their status, which the supervisor, the control socket and others share.
 
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, TryLockError};
@@ -15,10 +15,10 @@ use crate::main_device::sdo::{self, SdoError};
 use crate::wire::coe::Address;
 use crate::wire::{AlStatus, State};
 
-/// From one look to the next whether somebody else still has a device.
+/// The interval of looks whether another thread still uses a device.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How a device is, as the supervisor saw it last.
+/// The status of a device, as the supervisor saw it last.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct DeviceStatus {
@@ -26,7 +26,7 @@ pub struct DeviceStatus {
     pub device: usize,
     /// Its name.
     pub name: String,
-    /// Its long name by its memory; empty where it has none.
+    /// Its long name by its SII; empty where it has none.
     #[serde(default)]
     pub description: String,
     /// Its station address.
@@ -35,7 +35,7 @@ pub struct DeviceStatus {
     pub alias: u16,
     /// Vendor, product, revision and serial number.
     pub identity: [u32; 4],
-    /// Where it is now; `None` when it does not answer.
+    /// Its position now; `None` when it does not answer.
     pub position: Option<u16>,
     /// AL status; see [`AlStatus`](crate::wire::AlStatus). 0 as long as it is not known.
     pub status: u16,
@@ -47,20 +47,20 @@ pub struct DeviceStatus {
     pub wanted: u8,
     /// How often it was lost.
     pub losses: u32,
-    /// How often it was brought back to the state that it is to be in, after it was lost or had left it.
+    /// How often the supervisor brought it back to that state, after it was lost or had left it.
     pub recoveries: u32,
     /// Emergencies that it sent.
     pub emergencies: u32,
 }
 
 impl DeviceStatus {
-    /// Whether it is there, in the state that it is to be in, without an error.
+    /// Whether it answers, is in its wanted state, and has no error.
     #[must_use]
     pub fn is_well(&self) -> bool {
         self.position.is_some() && self.status == u16::from(self.wanted)
     }
 
-    /// Whether it is there and in OP, so that its outputs count.
+    /// Whether it answers and is in OP, so that its outputs count.
     #[must_use]
     pub fn operates(&self) -> bool {
         self.position.is_some() && AlStatus(self.status).state() == Some(State::Op)
@@ -72,9 +72,9 @@ struct Member {
     device: Mutex<SubDevice>,
     status: Mutex<DeviceStatus>,
     wanted: AtomicU8,
-    /// For who may not lock.
+    /// For threads that may not lock.
     operates: AtomicBool,
-    /// The supervisor sets it up just now, and has its mailbox.
+    /// Whether the supervisor is setting it up, and has its mailbox.
     set_up: AtomicBool,
 }
 
@@ -93,29 +93,29 @@ pub struct DeviceTable {
 pub struct NoDevice {
     /// The number.
     pub device: usize,
-    /// How many there are.
+    /// The number of devices.
     pub count: usize,
 }
 
-/// Why an object was not read or written.
+/// The reason why an object was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
     /// No such device.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
-    /// The supervisor has it.
+    /// The supervisor is setting it up.
     #[error("device {0} is being set up just now; ask again in a second")]
     SetUp(usize),
-    /// It refused, or did not answer.
+    /// The device refused, or did not answer.
     #[error(transparent)]
     Sdo(#[from] SdoError),
-    /// It does not tell what its objects are, or did not answer.
+    /// The device has no dictionary, or did not answer.
     #[error(transparent)]
     Dictionary(#[from] DictionaryError),
 }
 
 impl DeviceTable {
-    /// Devices that are to be in OP.
+    /// A table of devices that are to be in OP.
     #[must_use]
     pub fn new(devices: Vec<SubDevice>) -> Self {
         let members = devices.into_iter().enumerate().map(|(number, device)| {
@@ -149,7 +149,7 @@ impl DeviceTable {
         }
     }
 
-    /// How many there are.
+    /// The number of devices.
     #[must_use]
     pub fn len(&self) -> usize {
         self.members.len()
@@ -166,7 +166,7 @@ impl DeviceTable {
         self.members.get(device).ok_or(NoDevice { device, count })
     }
 
-    /// How a device is.
+    /// The status of a device.
     ///
     /// # Errors
     /// [`NoDevice`].
@@ -177,7 +177,7 @@ impl DeviceTable {
         Ok(status)
     }
 
-    /// How all are.
+    /// The status of all devices.
     #[must_use]
     pub fn all(&self) -> Vec<DeviceStatus> {
         (0..self.len())
@@ -185,20 +185,21 @@ impl DeviceTable {
             .collect()
     }
 
-    /// Whether a device is there and in OP, as the supervisor saw it last. Neither locks nor waits: the loop may ask.
+    /// Whether a device is there and in OP, as the supervisor saw it last. Neither locks nor waits: the loop may call
+    /// it.
     #[must_use]
     pub fn operates(&self, device: usize) -> bool {
         let member = self.members.get(device);
         member.is_some_and(|it| it.operates.load(Ordering::Relaxed))
     }
 
-    /// Whether all are there, each in the state that it is to be in.
+    /// Whether all devices are there, each in its wanted state.
     #[must_use]
     pub fn is_well(&self) -> bool {
         self.all().iter().all(DeviceStatus::is_well)
     }
 
-    /// Says which state a device is to be in: the supervisor brings it there and keeps it there.
+    /// Sets the wanted state of a device: the supervisor brings it there and keeps it there.
     ///
     /// # Errors
     /// [`NoDevice`].
@@ -208,7 +209,7 @@ impl DeviceTable {
         Ok(())
     }
 
-    /// Which state a device is to be in.
+    /// Returns the wanted state of a device.
     ///
     /// # Errors
     /// [`NoDevice`].
@@ -217,8 +218,7 @@ impl DeviceTable {
         Ok(State::from_number(number).unwrap_or(State::Init))
     }
 
-    /// Does something with what is known of a device, its mailbox among it. Waits while somebody else has
-    /// it.
+    /// Calls `work` with a device and its mailbox. Waits while another thread has the device.
     ///
     /// # Errors
     /// [`NoDevice`].
@@ -230,7 +230,7 @@ impl DeviceTable {
         Ok(work(&mut lock(&self.member(device)?.device)))
     }
 
-    /// As [`with`](Self::with), but `None` when somebody else has it now.
+    /// As [`with`](Self::with), but returns `None` when another thread has the device now.
     pub(super) fn try_with<R>(
         &self,
         device: usize,
@@ -248,9 +248,8 @@ impl DeviceTable {
         }
     }
 
-    /// As [`with`](Self::with), for its objects: refused at once while the supervisor sets the device up, also
-    /// where that begins while another has the device. The set-up's questions may be those of the very
-    /// thread that asks.
+    /// As [`with`](Self::with), for its objects: refused at once while the supervisor sets the device up, also where
+    /// that begins while another thread has the device. The set-up's own thread may be the one that asks.
     fn with_objects<R>(
         &self,
         device: usize,
@@ -324,7 +323,7 @@ impl DeviceTable {
     }
 }
 
-/// What a lock guards, where nobody else has it now.
+/// Locks a mutex where no other thread has it now.
 fn try_lock<T>(mutex: &Mutex<T>) -> Option<MutexGuard<'_, T>> {
     match mutex.try_lock() {
         Ok(held) => Some(held),

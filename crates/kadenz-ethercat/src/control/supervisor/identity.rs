@@ -1,4 +1,5 @@
-//! Who is on the wire now, position by position, and who SubDevices are, read from many EEPROMs at once.
+//! Which SubDevices are on the wire now, position by position; reads identities from many EEPROMs at
+//! once.
 
 use std::time::Duration;
 
@@ -11,18 +12,19 @@ use crate::wire::register::{
 use crate::wire::sii::Identity;
 use crate::wire::{AlStatus, AlStatusCode, Configured, DlStatus, Position};
 
-/// The first word of vendor, product, revision and serial number.
+/// The first word of vendor, product, revision and serial number in the SII.
 const WORD: u32 = 0x08;
-/// Bytes of them.
+/// Their length in bytes.
 const BYTES: usize = 16;
-/// How often an EEPROM is looked at before it is given up: with a cycle a look, more than it may take.
+/// How often the supervisor polls an EEPROM before it gives up: with a cycle a poll, longer than a read
+/// may take.
 const LOOKS: u32 = 60;
 
-/// How far the reading of one EEPROM is.
+/// The progress of reading one EEPROM.
 struct EepromReadState {
     station: Configured,
     bytes: Vec<u8>,
-    /// A read was asked for, and its end is waited for.
+    /// Whether a read was requested and has not ended.
     under_way: bool,
 }
 
@@ -31,7 +33,7 @@ impl EepromReadState {
         self.bytes.len() >= BYTES
     }
 
-    /// Takes in what control, address and data say.
+    /// Takes in the control, address and data registers.
     fn take_in(&mut self, all: [u8; 14]) {
         let status = u16::from_le_bytes([all[0], all[1]]);
         if status & BUSY != 0 {
@@ -59,7 +61,7 @@ impl EepromReadState {
 }
 
 /// Reads the identities of SubDevices by their stations, in their order; `None` for an EEPROM that does
-/// not answer. Frames carry so many bytes of datagrams. The EEPROMs are given back to their applications
+/// not answer. Frames carry `frame_bytes` of datagrams. Gives the EEPROMs back to their applications
 /// afterwards.
 pub(super) fn read(
     exchange: &mut dyn Exchange,
@@ -87,7 +89,8 @@ pub(super) fn read(
     Ok(all.iter().map(EepromReadState::identity).collect())
 }
 
-/// Says who may use the EEPROMs: 2 takes them by force, 0 gives them to us, 1 to the applications.
+/// Sets the owner of the EEPROMs: 2 takes them by force, 0 gives them to the MainDevice, 1 to the
+/// applications.
 fn own(
     exchange: &mut dyn Exchange,
     stations: &[Configured],
@@ -103,7 +106,7 @@ fn own(
     batch.send(exchange)
 }
 
-/// Begins the next read wherever none is under way.
+/// Begins the next read at every EEPROM that is idle.
 fn ask(
     exchange: &mut dyn Exchange,
     all: &mut [EepromReadState],
@@ -128,7 +131,7 @@ fn ask(
     for (place, number) in asked {
         all[place].under_way = batch.working_counter(number) == 1;
     }
-    // An EEPROM takes a while for each word.
+    // An EEPROM takes some time for each word.
     exchange.pause(Duration::from_micros(200));
     Ok(())
 }
@@ -156,7 +159,7 @@ fn look(
     Ok(())
 }
 
-/// What a SubDevice at a position says. All of it was read by one frame, so it is one SubDevice's.
+/// The status of a SubDevice at a position. One frame read all of it, so it is one SubDevice's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StationStatus {
     /// Its station address; 0 after power on.
@@ -168,8 +171,8 @@ pub(super) struct StationStatus {
     pub(super) code: AlStatusCode,
 }
 
-/// Looks at all by an empty batch. `None` when that made no sense: somebody came or went meanwhile, or a
-/// frame was damaged.
+/// Reads the status of all positions by an empty batch. `None` when the answers did not agree: a
+/// SubDevice came or went meanwhile, or a frame was damaged.
 pub(super) fn survey(
     exchange: &mut dyn Exchange,
     mut batch: Batch,
@@ -194,7 +197,7 @@ pub(super) fn survey(
             station: u16::from_le_bytes([a, b]),
             alias: u16::from_le_bytes([c, d]),
             links: DlStatus(u16::from_le_bytes(batch.answer(links)?)),
-            // Bit 5 and above say other things than the state.
+            // Bits from 5 on are not part of the state.
             status: AlStatus(u16::from_le_bytes([status[0], status[1]]) & 0x1F),
             code: AlStatusCode(u16::from_le_bytes([status[4], status[5]])),
         })

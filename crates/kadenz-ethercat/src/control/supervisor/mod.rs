@@ -1,19 +1,20 @@
-//! The supervisor: brings all devices to OP while the loop runs, and back when something happened to them.
+//! The supervisor: brings all devices to OP while the loop runs, and back after a fault.
 //!
-//! It is an ordinary thread whose questions the loop carries, at most one a cycle, so it neither stops nor
-//! delays process data. The loop's [`Health`] tells it cheaply that something is wrong; then, and every
-//! [`SupervisorSettings::look_every`] besides, it looks at every position: who stands there, in which state, with
-//! which links. What it sees it believes only when it saw it twice, since a working counter may be skewed
+//! It is an ordinary thread whose questions the loop carries, at most one a cycle, so it neither stops nor delays
+//! process data. The loop's [`Health`] shows it cheaply that something is wrong; then, and every
+//! [`SupervisorSettings::look_every`] besides, it looks at every position: which SubDevice is there, in which
+//! state, with which links. It believes a change only when it saw it twice, since a working counter may be skewed
 //! or a bit flipped.
 //!
 //! - A device that kept its power behind a cut cable still has its address and its settings: its error is
 //!   acknowledged and it goes back to its state.
-//! - One that lost power has no address. It gets one that nobody ever had, is asked who it is by that
-//!   (positions shift when somebody before it comes or goes), and then gets its own and all its settings.
-//! - One that was configured but absent at the start is the same case.
+//! - A device that lost power has no address. It gets an address that no device ever had, by which the supervisor
+//!   reads its identity (positions shift when a device before it comes or goes), and then gets its own and all
+//!   its settings.
+//! - A device that was configured but absent at the start is the same case.
 //! - An unknown device keeps its temporary address, stays in INIT and raises a notice.
 //!
-//! A device that refuses is tried again after pauses that grow, up to [`MAX_PAUSE`].
+//! The supervisor tries a device that refuses again after pauses that grow, up to [`MAX_PAUSE`].
 //!
 //! In real time a supervisor runs on a thread of its own, by a
 //! [`AcyclicClient`](crate::main_device::acyclic::AcyclicClient) of the loop's queue, with `&*health`
@@ -78,38 +79,38 @@ use batch::Batch;
 use identity::StationStatus;
 use setup_pool::SetupPool;
 
-/// The longest pause before a device that refused is tried again.
+/// The longest pause before the supervisor tries a device that refused again.
 pub const MAX_PAUSE: Duration = Duration::from_millis(500);
-/// How often the loop's word is looked at when all is well.
+/// The interval at which the supervisor reads the loop's health when all is well.
 const GLANCE: Duration = Duration::from_millis(5);
-/// How long set-ups go on before all are looked at again: where nothing else changes, and where others are on
-/// their way too.
+/// How long set-ups go on before the supervisor looks at all devices again: where nothing else changes, and where
+/// others are on their way too.
 const CREW_CALM: Duration = Duration::from_millis(40);
 const CREW_MOVING: Duration = Duration::from_millis(10);
 /// The longest pause between two looks when all is not well but nothing changes.
 const MAX_CALM: Duration = Duration::from_millis(20);
-/// What a byte takes at 100 Mbit/s, in ns.
+/// The time of a byte at 100 Mbit/s, in ns.
 const BYTE_NS: u128 = 80;
 /// Bytes of a frame besides its datagrams: headers, preamble, check sequence, gap.
 const AROUND: usize = ETHERNET_HEADER + 2 + 24;
 
-/// How the supervisor does its work.
+/// The supervisor's settings.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SupervisorSettings {
-    /// How often every device is looked at when the loop says that all is well.
+    /// The interval of looks at every device when the loop's health is good.
     pub look_every: Duration,
-    /// How often counters of errors are read.
+    /// The interval at which it reads error counters.
     pub count_every: Duration,
-    /// Whether a device of another serial number is taken in the place of one that is gone.
+    /// Whether a device of another serial number may replace one that is gone.
     pub serials: Serials,
-    /// Bytes of datagrams in a frame of its questions, of which one goes beside the process data each
-    /// cycle. A question that is longer, as a large mailbox is, goes alone.
+    /// Bytes of datagrams in a frame of its questions, of which one goes beside the process data each cycle. A
+    /// longer question, such as a large mailbox, goes alone.
     pub frame_bytes: usize,
 }
 
 impl SupervisorSettings {
-    /// For a loop of that cycle: a frame of questions takes the wire for an eighth of it at most, and leaves
-    /// the rest to the process data.
+    /// Settings for a loop of that cycle: a frame of questions takes the wire for an eighth of it at most, and
+    /// leaves the rest to the process data.
     ///
     /// ```
     /// use std::time::Duration;
@@ -139,9 +140,9 @@ impl Default for SupervisorSettings {
     }
 }
 
-/// What a user does with a device in PREOP, before its process data is set up: objects that it needs, a
-/// clock's settings. Many of them run side by side, each on a thread of its own whose questions the supervisor
-/// carries; one must end when a question has no answer.
+/// A user's set-up of a device in PREOP, before its process data is configured: objects that it needs, a clock's
+/// settings. Many set-ups run side by side, each on a thread of its own whose questions the supervisor carries; a
+/// set-up must end when a question has no answer.
 pub type Setup =
     Box<dyn Fn(&mut SubDevice, &mut Registers<'_>) -> Result<(), ConfigureError> + Send + Sync>;
 
@@ -153,41 +154,41 @@ struct Watched {
     alias: u16,
     share: Share,
     has_coe: bool,
-    /// Where it was when it was configured.
+    /// Its position when it was configured.
     first: u16,
     position: Option<u16>,
-    /// Whether its absence or presence was told.
+    /// Whether its absence or presence was reported.
     told: bool,
-    /// What was seen last, and what was seen twice.
+    /// The last status seen; `row` is the last one that was seen twice.
     seen: Option<StationStatus>,
     row: Option<StationStatus>,
-    /// AL status as told last.
+    /// AL status as reported last.
     status: u16,
     /// Whether its process data is set up, as far as is known.
     configured: bool,
-    /// From which state to which it was asked to go, and until when it may take.
+    /// The states before and after the requested change, and its deadline.
     pending: Option<(State, State, MonotonicTime)>,
     /// Whether it has mailboxes, and so firmware behind them.
     has_firmware: bool,
-    /// Its error was acknowledged just now, and stands.
+    /// Whether its error was acknowledged just now, and still stands.
     acknowledged: bool,
-    /// Until when that error may stand, as its firmware has not looked yet.
+    /// The time until which that error may stand, as its firmware has not looked yet.
     grace: Option<MonotonicTime>,
-    /// Its set-up in PREOP is done.
+    /// Whether its set-up in PREOP is done.
     set_up: bool,
     troubles: u32,
     not_before: MonotonicTime,
-    /// Since when it is as it should be.
+    /// The time since which it has been well.
     well: Option<MonotonicTime>,
-    /// The state that it reached last of those that it was to be in.
+    /// The last of its wanted states that it reached.
     reached: Option<State>,
-    /// It was lost, or left the state that it is to be in, and is not back there yet.
+    /// Whether it was lost or left its wanted state, and is not back yet.
     missed: bool,
     moved: bool,
     counters: Option<[u8; watch::COUNTERS]>,
 }
 
-/// Watches and mends a segment. See the module.
+/// Watches a segment and repairs its state. See the module.
 pub struct SegmentSupervisor {
     device_table: Arc<DeviceTable>,
     notices: Arc<Notices>,
@@ -207,10 +208,10 @@ pub struct SegmentSupervisor {
     told: watch::LastReported,
 }
 
-/// What a look came to.
+/// The result of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Looked {
-    /// It must be seen once more.
+    /// A change must be seen once more.
     Unsure,
     /// Something changed, or is being done.
     Moving,
@@ -224,9 +225,9 @@ enum Looked {
 pub struct SupervisorEnded;
 
 impl SegmentSupervisor {
-    /// A supervisor of devices whose process data is laid out so. They may be as
-    /// [`find`](crate::main_device::bring_up::find) or [`prepare`](crate::main_device::bring_up::prepare)
-    /// left them, or absent.
+    /// A supervisor of devices with process data of this layout. The devices may be as
+    /// [`find`](crate::main_device::bring_up::find) or [`prepare`](crate::main_device::bring_up::prepare) left
+    /// them, or absent.
     #[must_use]
     pub fn new(devices: Vec<SubDevice>, layout: &Layout, health: Arc<Health>) -> Self {
         let watched = devices.iter().zip(&layout.shares).enumerate();
@@ -258,32 +259,32 @@ impl SegmentSupervisor {
         Self { settings, ..self }
     }
 
-    /// The same with something to be done whenever a device is in PREOP on its way up.
+    /// The same with a set-up that runs whenever a device is in PREOP on its way up.
     #[must_use]
     pub fn with_setup(self, setup: Setup) -> Self {
         let pool = SetupPool::new(Arc::clone(&self.device_table), Some(setup));
         Self { pool, ..self }
     }
 
-    /// The devices, for others.
+    /// The devices, for other threads.
     #[must_use]
     pub fn device_table(&self) -> Arc<DeviceTable> {
         Arc::clone(&self.device_table)
     }
 
-    /// What happens, for others.
+    /// The notices, for other threads.
     #[must_use]
     pub fn notices(&self) -> Arc<Notices> {
         Arc::clone(&self.notices)
     }
 
-    /// What the loop notes.
+    /// The loop's health.
     #[must_use]
     pub fn health(&self) -> Arc<Health> {
         Arc::clone(&self.health)
     }
 
-    /// Does its work until `stop` is set or the loop ends. Waits.
+    /// Works until `stop` is set or the loop ends. Waits.
     ///
     /// # Errors
     /// [`SupervisorEnded`] when the loop carries no more questions.
@@ -301,7 +302,7 @@ impl SegmentSupervisor {
         Ok(())
     }
 
-    /// One look, and what is to be done upon it: some questions. How long to pause until the next.
+    /// Takes one look, and acts on it by some questions. Returns the pause until the next.
     ///
     /// # Errors
     /// [`SupervisorEnded`] when the loop carries no more questions.
@@ -318,9 +319,9 @@ impl SegmentSupervisor {
         match looked {
             Ok(looked) => Ok(self.pause(looked)),
             Err(ExchangeError::Ended) => Err(SupervisorEnded),
-            // A damaged answer, and nothing else: asked again.
+            // Only the answer was damaged: the supervisor asks again.
             Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
-            // Questions may be unlucky while process data still comes back.
+            // Questions may get lost while process data still comes back.
             Err(_) if self.health.vitals().silent == 0 => Ok(self.pause(Looked::Unsure)),
             Err(_) => {
                 self.lose_wire(now);
@@ -329,7 +330,7 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Lets set-ups go on for a while; how long depends on what else may be to do.
+    /// Lets set-ups go on for a while; how long depends on what else there is to do.
     fn serve_pool(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -355,7 +356,7 @@ impl SegmentSupervisor {
         self.calm
     }
 
-    /// Whether, by the loop's word, everything is as it should be and was so when it was looked at.
+    /// Whether, by the loop's health, all is well now and was so at the last look.
     fn is_well(&self) -> bool {
         let there = self.watched.len() + self.strangers.len();
         let known = self
@@ -401,7 +402,7 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Questions of a look.
+    /// A batch for the questions of a look.
     fn batch(&self) -> Batch {
         Batch::of(self.settings.frame_bytes)
     }
@@ -413,7 +414,7 @@ impl SegmentSupervisor {
 }
 
 impl Looked {
-    /// What asks for the sooner look.
+    /// The result that needs the sooner look.
     fn max(self, other: Self) -> Self {
         match (self, other) {
             (Self::Calm, other) => other,

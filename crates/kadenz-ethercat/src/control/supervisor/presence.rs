@@ -1,4 +1,4 @@
-//! Who came, who went, and who is somebody else.
+//! SubDevices that came, SubDevices that went, and unknown ones.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -10,7 +10,7 @@ use crate::wire::register::STATION_ADDRESS;
 use crate::wire::sii::Identity;
 use crate::wire::{AlStatus, Configured, Position, State};
 
-/// Addresses for who is not known yet, each given once before the first is given again.
+/// Addresses for SubDevices that are not identified yet; all are used once before the first is used again.
 pub(super) const FIRST_TEMPORARY: u16 = 0x7001;
 const LAST_TEMPORARY: u16 = 0x7FFF;
 
@@ -19,12 +19,12 @@ const LAST_TEMPORARY: u16 = 0x7FFF;
 pub(super) struct UnconfiguredDevice {
     station: u16,
     position: u16,
-    /// When it is asked again who it is: its EEPROM may be written meanwhile.
+    /// The time of the next identification: its EEPROM may be written meanwhile.
     again: MonotonicTime,
     tries: u32,
 }
 
-/// A SubDevice whose identity is being asked for.
+/// A SubDevice whose identity is being read.
 struct PendingIdentification {
     station: Configured,
     position: u16,
@@ -34,7 +34,7 @@ struct PendingIdentification {
 }
 
 impl SegmentSupervisor {
-    /// Notes who is there, and gives addresses to those that have none.
+    /// Notes which SubDevices are there, and gives addresses to those that have none.
     pub(super) fn note_presence(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -56,7 +56,7 @@ impl SegmentSupervisor {
         Ok(Looked::Moving)
     }
 
-    /// Who was there and is not, and where the others are now.
+    /// Notes devices that were there and are not, and the positions of the others.
     fn note_losses(&mut self, rows: &[StationStatus], now: MonotonicTime) {
         for device in 0..self.watched.len() {
             match position_of(rows, self.watched[device].who.station) {
@@ -89,7 +89,7 @@ impl SegmentSupervisor {
         let watched = &mut self.watched[device];
         watched.missed |= watched.reached == Some(wanted);
         let was_there = watched.position.take().is_some();
-        // Whoever was never seen may have been configured by somebody else meanwhile.
+        // Another MainDevice may meanwhile have configured a device that was never seen.
         watched.configured &= was_there || watched.told;
         watched.seen = None;
         watched.row = None;
@@ -109,7 +109,7 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Those that must say who they are. Whoever has no address of ours gets one that nobody has.
+    /// The SubDevices to be identified. One without an address of ours gets one that no device has.
     fn newcomers(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -134,7 +134,7 @@ impl SegmentSupervisor {
             };
             match returning {
                 Some(device) if self.watched[device].position.is_some() => {}
-                // At the start everybody has just been asked.
+                // At the start every device has just been identified.
                 Some(device) if !self.watched[device].told => self.take_back(device, position, now),
                 Some(_) => asked.push(one),
                 None if alone && self.is_stranger(row.station) => {
@@ -191,8 +191,9 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Takes back who has kept its address and is who had it; gives the others, with who they are. One
-    /// whose EEPROM does not answer is believed where it has kept its address.
+    /// Takes back SubDevices that kept their address and are the device of that address; returns the others,
+    /// with their identities. Where an EEPROM does not answer, a SubDevice is believed that has kept its
+    /// address.
     fn welcome(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -212,7 +213,7 @@ impl SegmentSupervisor {
                 self.take_back(device, one.position, now);
                 continue;
             }
-            // Somebody else's device, with an address that another MainDevice gave it.
+            // A foreign device, with an address that another MainDevice gave it.
             let station = self.next_temporary(&[]);
             if self.readdress(exchange, one.station, station)? {
                 let one = PendingIdentification {
@@ -238,7 +239,7 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Gives those that are known now their addresses, and tells of the others.
+    /// Gives identified devices their addresses, and reports the unknown ones.
     fn give_places(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -277,7 +278,7 @@ impl SegmentSupervisor {
         Ok(())
     }
 
-    /// Gives a device its address again. Nobody else has it: it was seen at no position.
+    /// Gives a device its address again. No other device has it: it was seen at no position.
     fn settle(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -313,7 +314,7 @@ impl SegmentSupervisor {
         Ok(())
     }
 
-    /// Gives a device another address; whether it took it.
+    /// Gives a device another address; returns whether it took it.
     fn readdress(
         &self,
         exchange: &mut dyn Exchange,
@@ -326,7 +327,7 @@ impl SegmentSupervisor {
         Ok(batch.working_counter(written) == 1)
     }
 
-    /// The next look finds this station at that position, as if it had been there before.
+    /// Makes the next look find this station at that position, as if it had been there before.
     fn note_seen(&mut self, position: u16, station: u16) {
         let seen = self.before.as_mut();
         if let Some(place) = seen.and_then(|it| it.get_mut(usize::from(position))) {
@@ -363,7 +364,7 @@ impl SegmentSupervisor {
         self.notices.publish(now, None, event);
     }
 
-    /// Who stands elsewhere than at the start, as seen from the others.
+    /// Notes devices at another place than at the start, relative to the others.
     fn note_moved(&mut self, now: MonotonicTime) {
         let positions: Vec<_> = self
             .watched
@@ -381,13 +382,13 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Notes what each says; what changes must be seen twice, unless it was waited for.
+    /// Notes the status of each device; a change must be seen twice, unless it was expected.
     pub(super) fn note_rows(&mut self, rows: &[StationStatus], now: MonotonicTime) -> Looked {
         let mut looked = Looked::Calm;
         for device in 0..self.watched.len() {
             let watched = &mut self.watched[device];
             let row = watched.position.and_then(|it| rows.get(usize::from(it)));
-            // Positions are of this look, except for who came by it.
+            // Positions are of this look, except for a device that just came.
             let Some(row) = row.filter(|it| it.station == watched.who.station) else {
                 continue;
             };
@@ -439,8 +440,8 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Notes whether it is as it is to be, and whether it was so before: whether it came back to that. Where
-    /// somebody wanted another state of it, it did not leave the first by itself.
+    /// Notes whether a device is in its wanted state, and whether it was before; returns whether it came
+    /// back to it. Where its wanted state changed, it did not leave the former by itself.
     fn note_way(&mut self, device: usize, status: AlStatus) -> bool {
         let wanted = self.wanted(device);
         let watched = &mut self.watched[device];
@@ -453,7 +454,7 @@ impl SegmentSupervisor {
     }
 }
 
-/// Where a station is, if it is there once.
+/// The position of a station, if the station is there once.
 fn position_of(rows: &[StationStatus], station: u16) -> Option<u16> {
     let mut found = rows
         .iter()

@@ -1,13 +1,13 @@
 //! Set-ups of many devices side by side.
 //!
 //! A set-up asks its device question after question, and waits for each answer. Each runs on a thread of its
-//! own that does nothing but compute: its questions are the supervisor's to send. The supervisor waits until
-//! everyone has asked, pauses or is done, sends what they ask in as few frames as hold it, whoever waits
-//! longest first, and gives the answers back. So what happens does not depend on when which thread runs, time
-//! may be virtual, and a device that does not answer holds up nobody else.
+//! own that only computes: the supervisor sends its questions. The supervisor waits until every set-up has
+//! asked, pauses or is done, sends the questions in as few frames as hold them, the longest-waiting first, and
+//! hands the answers back. So the result does not depend on the order in which threads run, time may be
+//! virtual, and a device that does not answer delays no other.
 //!
-//! A frame that got lost is sent again with the questions in it, except for those that may be asked only once:
-//! their set-ups are told, and see to it themselves.
+//! The supervisor sends a lost frame again with the questions in it, except for those that may be asked only
+//! once: their set-ups receive no answer, and handle that themselves.
 
 use std::collections::{BTreeMap, VecDeque};
 use std::io;
@@ -33,16 +33,16 @@ mod tests;
 
 /// Set-ups at once; further ones wait until one of these is done.
 const MAX: usize = 64;
-/// Bytes of a set-up's stack, of which memory that is locked takes all.
+/// Bytes of a set-up's stack. Where memory is locked, the thread occupies all of them.
 const STACK: usize = 512 * 1024;
 
-/// What became of a set-up; `None` where somebody else had the device.
+/// The result of a set-up; `None` where another thread had the device.
 type SetupOutcome = Option<Result<(), ConfigureError>>;
 
 /// A frame that a set-up asks the supervisor to send.
 struct SetupRequest {
     frame: Box<FrameBuffer>,
-    /// It must not be asked twice unnoticed: reading a mailbox empties it.
+    /// Whether it must not be sent twice unnoticed: reading a mailbox empties it.
     once: bool,
 }
 
@@ -58,34 +58,34 @@ impl SetupRequest {
         lengths.map(|it| it + DATAGRAM_OVERHEAD).sum()
     }
 
-    /// Whether it lets controllers take receive times. They cannot be read by the same frame (Beckhoff's
-    /// ESC data sheet, section II, register 0x0900), so whoever reads them must not be aboard.
+    /// Whether it lets controllers take receive times. The same frame cannot read them (Beckhoff's ESC data
+    /// sheet, section II, register 0x0900), so a question that reads them must go in another frame.
     fn takes_times(&self) -> bool {
         let mut all = self.datagrams();
         all.any(|it| it.command.writes() && it.address.register() == DC_RECEIVE_TIME)
     }
 }
 
-/// What a thread that sets a SubDevice up sends to the supervisor.
+/// A message from a set-up's thread to the supervisor.
 enum SetupMessage {
     Asks(SetupRequest),
     Pauses(Duration),
     Done(SetupOutcome),
 }
 
-/// What a set-up is told: what time it is, and the answer where it asked; none where that got lost.
+/// The reply to a set-up: the time, and the answer where it asked; none where that got lost.
 struct SetupReply {
     now: MonotonicTime,
     answer: Option<Box<FrameBuffer>>,
 }
 
-/// What a set-up is at.
+/// The stage of a set-up.
 enum SetupStage {
-    /// It computes: its next word is waited for.
+    /// It computes: the supervisor waits for its next message.
     Computes,
     /// Its question waits to be sent.
     Asks(SetupRequest),
-    /// Until that time.
+    /// It pauses until that time.
     Pauses(MonotonicTime),
     Done(SetupOutcome),
 }
@@ -97,7 +97,7 @@ struct Job {
     stage: SetupStage,
 }
 
-/// How far a device's set-up is.
+/// The progress of a device's set-up.
 #[derive(Debug)]
 pub(super) enum SetupProgress {
     Done,
@@ -110,12 +110,12 @@ pub(super) struct SetupPool {
     device_table: Arc<DeviceTable>,
     setup: Option<Arc<Setup>>,
     jobs: BTreeMap<usize, Job>,
-    /// Which questions wait, the one that waits longest first.
+    /// Set-ups with a question to be sent, the longest-waiting first.
     waiting: VecDeque<usize>,
 }
 
 impl SetupPool {
-    /// Nobody is set up yet; without a set-up every device is done at once.
+    /// A pool without set-ups; where `setup` is `None`, every device is done at once.
     pub(super) fn new(device_table: Arc<DeviceTable>, setup: Option<Setup>) -> Self {
         Self {
             device_table,
@@ -125,7 +125,7 @@ impl SetupPool {
         }
     }
 
-    /// Whether no set-up is under way, or waits to be looked at.
+    /// Whether no set-up is under way, and no result waits to be read.
     pub(super) fn is_idle(&self) -> bool {
         self.jobs.is_empty()
     }
@@ -135,7 +135,8 @@ impl SetupPool {
         !self.jobs.values().all(Job::is_done)
     }
 
-    /// How far a device is; begins its set-up where that has not begun. Told once that it is done.
+    /// Returns the progress of a device's set-up; begins it where it has not begun. Reports once that it is
+    /// done.
     pub(super) fn progress(&mut self, device: usize) -> SetupProgress {
         let Some(setup) = &self.setup else {
             return SetupProgress::Done;
@@ -152,12 +153,12 @@ impl SetupPool {
         match self.jobs.remove(&device).map(Job::end) {
             Some(Some(Ok(()))) => SetupProgress::Done,
             Some(Some(Err(error))) => SetupProgress::Failed(error),
-            // Somebody else had the device: it begins anew.
+            // Another thread had the device: the set-up begins anew.
             Some(None) | None => SetupProgress::UnderWay,
         }
     }
 
-    /// Begins a device's set-up once nobody else has the device. From now on nobody else gets it.
+    /// Begins a device's set-up once no other thread has the device. From then on no other thread gets it.
     fn begin(&mut self, device: usize, setup: Arc<Setup>) -> SetupProgress {
         self.device_table.set_up(device, true);
         if self.device_table.try_with(device, |_| ()).is_none() {
@@ -175,7 +176,7 @@ impl SetupPool {
         }
     }
 
-    /// Ends a device's set-up, where there is one: whatever it asks from now on has no answer.
+    /// Ends a device's set-up, where there is one: its further questions have no answer.
     pub(super) fn cancel(&mut self, device: usize) {
         if let Some(job) = self.jobs.remove(&device) {
             self.waiting.retain(|it| *it != device);
@@ -184,13 +185,13 @@ impl SetupPool {
         self.device_table.set_up(device, false);
     }
 
-    /// Carries questions and answers until all are done, for `most` at the longest, and no longer than
-    /// `least` where one is done already; by frames of `frame_bytes` of datagrams, except for a question that
-    /// is longer than that alone.
+    /// Carries questions and answers until all are done, for `most` at the longest, and no longer than `least`
+    /// where one is done already; by frames of `frame_bytes` of datagrams, except for a single question that
+    /// is longer.
     ///
     /// # Errors
-    /// [`ExchangeError`] when nothing was sent or what came is damaged. What was asked is asked again
-    /// then, except for what may be asked only once.
+    /// [`ExchangeError`] when nothing was sent or the answer is damaged. The questions are sent again then,
+    /// except for those that may be asked only once.
     pub(super) fn serve(
         &mut self,
         exchange: &mut dyn Exchange,
@@ -228,7 +229,7 @@ impl SetupPool {
         }
     }
 
-    /// Waits for the next word of everyone who computes.
+    /// Waits for the next message of every set-up that computes.
     fn hear(&mut self, now: MonotonicTime) {
         for (device, job) in &mut self.jobs {
             if !matches!(job.stage, SetupStage::Computes) {
@@ -266,7 +267,7 @@ impl SetupPool {
         unloaded
     }
 
-    /// Puts in what fits, at least one; whose questions these are.
+    /// Puts in the questions that fit, at least one; returns their set-ups.
     fn load(
         &self,
         writer: &mut FrameWriter<'_>,
@@ -295,7 +296,7 @@ impl SetupPool {
         Ok(aboard)
     }
 
-    /// Tells those whose question has no answer and may be asked only once. The others' waits on.
+    /// Reports the loss to set-ups whose question may be asked only once. The other questions wait on.
     fn tell_losses(&mut self, aboard: &[usize], now: MonotonicTime) {
         for device in aboard {
             let Some(job) = self.jobs.get_mut(device) else {
@@ -355,13 +356,13 @@ impl Job {
             let mut way = SetupChannel {
                 says,
                 told,
-                // The first reply tells; until then no time has passed.
+                // The first reply brings the time; until then no time has passed.
                 now: MonotonicTime::from_ns(0),
             };
             way.pause(Duration::ZERO);
             let result =
                 device_table.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut way)));
-            // Where nobody listens any more, it is not missed.
+            // Where the supervisor no longer listens, it does not miss the message.
             let _ = way.says.send(SetupMessage::Done(result));
         };
         let thread = std::thread::Builder::new()
@@ -388,15 +389,15 @@ impl Job {
     }
 
     fn reply(&mut self, now: MonotonicTime, answer: Option<Box<FrameBuffer>>) {
-        // That it is gone shows when it is heard.
+        // A thread that is gone shows when its next message is awaited.
         let _ = self.replies.send(SetupReply { now, answer });
         self.stage = SetupStage::Computes;
     }
 
-    /// Waits for its end. One that is not done gets no more answers.
+    /// Waits for its end. A set-up that is not done gets no more answers.
     fn end(self) -> SetupOutcome {
         drop((self.replies, self.words));
-        // If it panicked, that was heard.
+        // A panic was reported before.
         let _ = self.thread.join();
         match self.stage {
             SetupStage::Done(result) => result,
@@ -405,7 +406,7 @@ impl Job {
     }
 }
 
-/// The channel by which such a thread reaches the segment.
+/// The channel by which a set-up's thread reaches the segment.
 struct SetupChannel {
     says: SyncSender<SetupMessage>,
     told: Receiver<SetupReply>,
@@ -413,7 +414,7 @@ struct SetupChannel {
 }
 
 impl SetupChannel {
-    /// Says a word and waits for the reply; `None` when nobody listens any more.
+    /// Sends a message and waits for the reply; `None` when the supervisor no longer listens.
     fn say(&mut self, word: SetupMessage) -> Option<SetupReply> {
         self.says.send(word).ok()?;
         let reply = self.told.recv().ok()?;
@@ -421,7 +422,7 @@ impl SetupChannel {
         Some(reply)
     }
 
-    /// Asks; whether there is an answer.
+    /// Asks; returns whether there is an answer.
     fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> ExchangeResult<bool> {
         let question = SetupRequest {
             frame: Box::new(frame.clone()),
@@ -439,7 +440,7 @@ impl SetupChannel {
 
 impl Exchange for SetupChannel {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
-        // Whoever asks for as long as it takes hears nothing of a loss.
+        // A caller that asks until there is an answer sees no loss.
         let answered = self.ask(frame, false)?;
         answered.then_some(()).ok_or(ExchangeError::Ended)
     }
@@ -450,7 +451,7 @@ impl Exchange for SetupChannel {
 
     fn pause(&mut self, span: Duration) {
         if self.say(SetupMessage::Pauses(span)).is_none() {
-            // Who waits for a time comes to it all the same.
+            // A set-up that waits for a time reaches it nevertheless.
             self.now = self.now + span;
         }
     }

@@ -1,4 +1,4 @@
-//! Bringing each device to the state that it is to be in, all of them at once, step by step.
+//! Brings each device to its wanted state, all of them at once, step by step.
 
 use std::time::Duration;
 
@@ -17,20 +17,20 @@ use crate::wire::register::{
 };
 use crate::wire::{AlControl, Configured, Fmmu, State};
 
-/// How long a device must be as it should before its troubles are forgotten.
+/// How long a device must be well before its failures are forgotten.
 const FORGOTTEN_AFTER: Duration = Duration::from_secs(5);
-/// The pause after the second trouble; each further one doubles it.
+/// The pause after the second failure; each further one doubles it.
 const FIRST_PAUSE: Duration = Duration::from_millis(5);
-/// How long an error that was acknowledged may stand, where there is firmware that has to look first.
+/// How long an error that was acknowledged may stand, where firmware has to look first.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// What is to be done with a device now.
+/// The next task for a device.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Task {
     Nothing,
-    /// It was asked, or refused, and has its time.
+    /// To wait: the device was asked, or refused, and has its time.
     Wait,
-    /// It did not come in time.
+    /// To give up: the device did not reach the state in time.
     GiveUp(State),
     Acknowledge(State),
     Ask(State, State),
@@ -79,7 +79,7 @@ impl Watched {
         }
     }
 
-    /// Counts a trouble and says when the next try is.
+    /// Counts a failure and sets the time of the next try.
     fn trouble(&mut self, now: MonotonicTime) {
         self.troubles = self.troubles.saturating_add(1);
         self.well = None;
@@ -91,7 +91,7 @@ impl Watched {
 }
 
 impl SegmentSupervisor {
-    /// One step with each device that is not as it should be.
+    /// Takes one step with each device that is not well.
     pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<Looked> {
         let now = exchange.now();
         let mut batch = self.batch();
@@ -104,12 +104,12 @@ impl SegmentSupervisor {
             }
             match task {
                 Task::Nothing => self.forget_troubles(device, now),
-                // It has its time; looking all the while would take others' questions theirs.
+                // The device has its time; further looks would delay other questions.
                 Task::Wait => {}
                 Task::GiveUp(to) => self.give_up(device, to, now),
                 Task::Acknowledge(state) => {
                     let from = batch.next();
-                    // One without firmware shows the acknowledgement itself as an error, until it is
+                    // A device without firmware shows the acknowledgement itself as an error, until it is
                     // asked for its state without one.
                     let watched = &mut self.watched[device];
                     let again = std::mem::replace(&mut watched.acknowledged, true);
@@ -189,7 +189,7 @@ impl SegmentSupervisor {
         Target::Of(Configured(self.watched[device].who.station))
     }
 
-    /// Whether a device in PREOP has got what its user wants it to have; begins that where it has not begun.
+    /// Whether a device in PREOP has its user's set-up; begins that where it has not begun.
     fn is_set_up(&mut self, device: usize, now: MonotonicTime) -> bool {
         if !self.watched[device].set_up {
             match self.pool.progress(device) {
@@ -207,8 +207,9 @@ impl SegmentSupervisor {
         self.tell(device, now, Event::Setup { why });
     }
 
-    /// Writes all that a change of state needs, and asks for it: the number of the first question that
-    /// must be answered. `None` where it could not be prepared, or somebody else has the device just now.
+    /// Writes all settings for a change of state, and requests it; returns the number of the first access
+    /// that must be answered. `None` where it could not be prepared, or another thread has the device just
+    /// now.
     fn prepare(
         &mut self,
         batch: &mut Batch,
@@ -252,7 +253,7 @@ impl SegmentSupervisor {
     }
 }
 
-/// Forgets what somebody configured before. Not every controller has all of these.
+/// Clears an earlier configuration. Not every controller has all of these registers.
 fn clear(batch: &mut Batch, device: &SubDevice) {
     let fmmus = vec![0; usize::from(device.fmmus.min(16)) * usize::from(FMMU_SIZE)];
     let managers = usize::from(device.sync_managers.min(16)) * usize::from(SYNC_MANAGER_SIZE);

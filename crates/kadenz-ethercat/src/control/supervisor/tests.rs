@@ -1,4 +1,4 @@
-//! The supervisor in virtual time, by a rig whose ways and clocks are out of the ordinary.
+//! The supervisor in virtual time, by a rig with unusual ways and clocks.
 
 use std::sync::Mutex;
 
@@ -20,7 +20,7 @@ use crate::wire::{AlStatusCode, Command, DatagramsMut};
 const MS: Duration = Duration::from_millis(1);
 const DEVICES: usize = 10;
 
-/// Clocks that the first one leads; those of the others are set whenever they come back.
+/// Clocks that follow the first one; the others are set whenever they come back.
 fn aligned(registers: &mut Registers<'_>, devices: &[SubDevice]) -> Clocks {
     let clocks = clocks::measure(registers, devices, &clocks::ClockSettings::default()).unwrap();
     let epoch = Epoch::Now(1_000_000_000_000_000);
@@ -120,7 +120,7 @@ impl Rig {
 }
 
 #[test]
-fn who_was_brought_back_is_counted_and_who_came_first_or_was_sent_elsewhere_is_not() {
+fn only_a_device_that_was_brought_back_is_counted() {
     let mut rig = Rig::in_op();
     assert_eq!(rig.recoveries(), [0; DEVICES]);
     let last = DEVICES - 1;
@@ -140,12 +140,12 @@ fn who_was_brought_back_is_counted_and_who_came_first_or_was_sent_elsewhere_is_n
     let leave = |device| WireFault::Leave(device, State::SafeOp, AlStatusCode::WATCHDOG);
     rig.inflict(last, leave);
     rig.run(MS * 20);
-    rig.until_well("who left");
+    rig.until_well("the ones that left");
     assert_eq!(rig.recoveries(), of_last(2));
 }
 
-/// A way on which all devices tell that so many frames were invalid at port 0, and of errors of the
-/// application's interface as many as a counter holds.
+/// A way on which all devices report `invalid` frames at port 0, and as many errors of the application's
+/// interface as a counter holds.
 struct Counting<'f> {
     inline_loop: &'f mut InlineLoop<WirePort>,
     invalid: u8,
@@ -200,10 +200,10 @@ fn errors_at_ports_are_told_however_full_the_counters_beside_them_are() {
     }
 }
 
-/// When it was, and what each clock showed then.
+/// A time, and what each clock showed then.
 type Sample = (u64, Vec<u64>);
 
-/// How far a clock is from where it would be, had it gone on as from the first sample to the second, in ns.
+/// How far a clock is from its place, had it gone on as from the first sample to the second, in ns.
 fn astray(first: &Sample, second: &Sample, now: &Sample, clock: usize) -> f64 {
     let since = |a: &Sample, b: &Sample| (b.1[clock] - a.1[clock]) as f64 - (b.0 - a.0) as f64;
     let rate = since(first, second) / (second.0 - first.0) as f64;
@@ -211,14 +211,14 @@ fn astray(first: &Sample, second: &Sample, now: &Sample, clock: usize) -> f64 {
 }
 
 #[test]
-fn a_reference_that_comes_back_leads_nobody_astray() {
+fn a_reference_that_comes_back_leads_no_clock_astray() {
     let mut rig = Rig::in_op();
     let port = rig.inline_loop.link_mut().port_mut();
     let now = port.time();
     let all = port.segment_mut().positions(Side::Primary);
     let segment = port.segment();
     let time = |it: &DeviceId| segment.device(*it).unwrap().system_time(now);
-    // One without power for its clock shows whatever it likes.
+    // A device without power for its clock shows any value.
     let with_clock = all
         .iter()
         .filter(|it| time(it).abs_diff(time(&all[0])) < 1_000);

@@ -1,4 +1,4 @@
-//! What is told besides states: frames that go wrong, errors at ports, emergencies.
+//! Reports besides states: frames that fail, errors at ports, emergencies.
 
 use std::time::Duration;
 
@@ -13,11 +13,11 @@ use crate::wire::coe::Emergency;
 use crate::wire::register::{LOST_LINKS, RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use crate::wire::sync_manager::{self, SyncManagerStatus};
 
-/// What goes on and on is told once in that time, with how often it was.
+/// An event that goes on is reported once in this time, with its count.
 const TELL_EVERY: Duration = Duration::from_secs(1);
-/// How often mailboxes are looked into.
+/// The interval at which mailboxes are read.
 const MAIL_EVERY: Duration = Duration::from_millis(100);
-/// Counters stop at 255; from here on they are set back.
+/// Counters stop at 255; from this value on the supervisor resets them.
 const NEARLY_FULL: u8 = 200;
 
 /// The counts that were reported last.
@@ -29,19 +29,19 @@ pub(super) struct LastReported {
     frames_again: MonotonicTime,
 }
 
-/// Bytes from the first counter of errors to the last one's end.
+/// Bytes from the first error counter to the end of the last.
 pub(super) const COUNTERS: usize = 20;
-/// Where those of lost links are among them.
+/// The offset of the lost-link counters among them.
 const LOST_LINKS_AT: usize = 16;
 
-/// The counters that are told: three for each port, and its lost links.
+/// The counters that are reported: three for each port, and its lost links.
 fn told(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
     let (errors, links) = (&counters[..12], &counters[LOST_LINKS_AT..]);
     errors.iter().chain(links).copied()
 }
 
 impl SegmentSupervisor {
-    /// Tells what the loop noted of its frames.
+    /// Reports frames that the loop noted as failed.
     pub(super) fn tell_frames(&mut self, now: MonotonicTime) {
         let vitals = self.health.vitals();
         let told = &mut self.told;
@@ -87,7 +87,7 @@ impl SegmentSupervisor {
             .collect()
     }
 
-    /// Fetches emergencies, where nobody else is at the mailbox just now.
+    /// Fetches emergencies, where no other thread uses the mailbox just now.
     pub(super) fn fetch_mail(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let now = exchange.now();
         if now < self.mail {
@@ -113,7 +113,7 @@ impl SegmentSupervisor {
             let emergencies = self.device_table.try_with(device, |it| {
                 if full {
                     let drain = |mut mail: Mail<'_>| mail.drain(&mut Registers::by(exchange));
-                    // What fails now is tried again the next time.
+                    // A failed read is repeated the next time.
                     let _ = it.mail().and_then(drain);
                 }
                 std::mem::take(&mut it.emergencies)
@@ -140,7 +140,7 @@ impl SegmentSupervisor {
         }
     }
 
-    /// Reads counters of errors and tells what has risen.
+    /// Reads error counters and reports those that have risen.
     pub(super) fn count_errors(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let now = exchange.now();
         if now < self.count {
@@ -169,7 +169,7 @@ impl SegmentSupervisor {
             if let Some(before) = self.watched[device].counters.replace(counters) {
                 self.tell_port_errors(device, before, counters, now);
             }
-            // What else stands between them is not told, and is not set back either.
+            // Other counters between them are not reported, and are not reset either.
             if told(&counters).any(|it| it >= NEARLY_FULL) {
                 reset.together();
                 for register in [RX_ERRORS, LOST_LINKS] {

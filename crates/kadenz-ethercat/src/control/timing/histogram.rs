@@ -5,12 +5,12 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// Pieces of each octave: a value is known to a 64th of it.
 const PIECES: u64 = 64;
 const PIECE_BITS: u32 = PIECES.ilog2();
-/// Values from 2^37 ns on (137 s) count as the greatest below.
+/// Values from 2^37 ns on (137 s) count as the largest below.
 const OCTAVES: u32 = 37;
 const BUCKETS: usize = ((OCTAVES - PIECE_BITS + 1) as usize) * PIECES as usize;
 const GREATEST: u64 = (1 << OCTAVES) - 1;
 
-/// Nanoseconds, counted by buckets that are as wide as a 64th of what is in them; below 128 ns, exactly.
+/// A histogram of nanoseconds, in buckets that are as wide as a 64th of their values; below 128 ns, exact.
 ///
 /// One thread records, any number read.
 #[derive(Debug)]
@@ -35,11 +35,11 @@ impl Default for Histogram {
 fn bucket(ns: u64) -> usize {
     let ns = ns.min(GREATEST);
     let shift = (ns | PIECES).ilog2() - PIECE_BITS;
-    // Each octave begins with its leading bit, which is the one that the octave before ends below.
+    // Each octave begins with its leading bit, where the octave before ends.
     (u64::from(shift) * PIECES + (ns >> shift)) as usize
 }
 
-/// The greatest value of a bucket.
+/// The largest value of a bucket.
 fn top(bucket: usize) -> u64 {
     let bucket = bucket as u64;
     let shift = (bucket / PIECES).saturating_sub(1);
@@ -64,7 +64,7 @@ impl Histogram {
         }
     }
 
-    /// How many values there are.
+    /// The number of values.
     #[must_use]
     pub fn count(&self) -> u64 {
         let counts = self.buckets.iter().map(|it| it.load(Ordering::Relaxed));
@@ -77,21 +77,21 @@ impl Histogram {
         self.sum.load(Ordering::Relaxed)
     }
 
-    /// The least value in ns, exactly; `None` without any.
+    /// The smallest value in ns, exactly; `None` without any.
     #[must_use]
     pub fn least(&self) -> Option<u64> {
         Some(self.least.load(Ordering::Relaxed)).filter(|it| *it != u64::MAX)
     }
 
-    /// The greatest value in ns, exactly; `None` without any.
+    /// The largest value in ns, exactly; `None` without any.
     #[must_use]
     pub fn greatest(&self) -> Option<u64> {
         self.least().map(|_| self.greatest.load(Ordering::Relaxed))
     }
 
-    /// The value in ns that so many thousandths of all values do not exceed: never below the true one, nor
-    /// more than a 64th above it. `None` where no value lies beyond it, as then it would be the greatest
-    /// under another name.
+    /// The value in ns that `per_mille` thousandths of all values do not exceed: never below the true one,
+    /// nor more than a 64th above it. `None` where no value lies beyond it, as then it would be the
+    /// maximum under another name.
     #[must_use]
     pub fn percentile(&self, per_mille: u64) -> Option<u64> {
         let count = self.count();

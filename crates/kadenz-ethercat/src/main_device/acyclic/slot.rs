@@ -9,11 +9,11 @@ use std::sync::{PoisonError, TryLockError};
 
 use crate::sync::{AtomicU8, Mutex, MutexGuard, Ordering};
 
-/// Whose turn a slot is, and how far its request is.
+/// The stage of a slot's request, with the side whose turn it is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[repr(u8)]
 pub(super) enum SlotState {
-    /// Nobody's: a caller may take it.
+    /// Free: a caller may take it.
     Free,
     /// The caller's, which puts the request in.
     Filling,
@@ -27,7 +27,7 @@ pub(super) enum SlotState {
     Lost,
 }
 
-/// A slot for one request, and whose turn it is.
+/// A slot for one request, with the side whose turn it is.
 #[derive(Debug)]
 pub(super) struct RequestSlot<T> {
     state: AtomicU8,
@@ -49,7 +49,8 @@ impl<T> RequestSlot<T> {
         self.state.load(Ordering::Acquire) == state as u8
     }
 
-    /// The caller: takes a slot that is free, puts a request in and gives it to the loop; whether it was free.
+    /// For the caller: takes a free slot, puts a request in and gives it to the loop; returns whether it was
+    /// free.
     pub(super) fn fill(&self, put: impl FnOnce(&mut T)) -> bool {
         let (free, filling) = (SlotState::Free as u8, SlotState::Filling as u8);
         let taken =
@@ -64,7 +65,7 @@ impl<T> RequestSlot<T> {
         true
     }
 
-    /// The loop: the request, in a state of its own; `None` in another. Never waits.
+    /// For the loop: returns the request where its state is this one, else `None`. Never waits.
     pub(super) fn turn(&self, state: SlotState) -> Option<Turn<'_, T>> {
         if !self.is(state) {
             return None;
@@ -72,15 +73,15 @@ impl<T> RequestSlot<T> {
         let content = match self.content.try_lock() {
             Ok(content) => content,
             Err(TryLockError::Poisoned(content)) => content.into_inner(),
-            // Nobody else locks it in the loop's states.
+            // No other side locks it in the loop's states.
             Err(TryLockError::WouldBlock) => return None,
         };
         let state = &self.state;
         Some(Turn { state, content })
     }
 
-    /// The caller: takes what became of the request, and frees the slot; `None` as long as it is the loop's turn.
-    /// May wait for the loop to let go.
+    /// For the caller: takes the result of the request, and frees the slot; returns `None` as long as it is the
+    /// loop's turn. May wait until the loop lets go.
     pub(super) fn take<R>(&self, take: impl FnOnce(&mut T, SlotState) -> R) -> Option<R> {
         let end = [SlotState::Answered, SlotState::Lost]
             .into_iter()
@@ -90,8 +91,8 @@ impl<T> RequestSlot<T> {
         Some(taken)
     }
 
-    /// The caller: frees the slot, whatever became of the request. Only where no loop runs any more, or at the
-    /// end of a request.
+    /// For the caller: frees the slot, whatever the state of the request. Only where no loop runs any more, or at
+    /// the end of a request.
     pub(super) fn leave(&self) {
         self.state.store(SlotState::Free as u8, Ordering::Release);
     }
@@ -109,7 +110,7 @@ pub(super) struct Turn<'p, T> {
 }
 
 impl<T> Turn<'_, T> {
-    /// Goes on to another state. The caller may see that at once, and waits until this is dropped.
+    /// Changes to another state. The caller may see that at once, and waits until this is dropped.
     pub(super) fn to(&self, state: SlotState) {
         self.state.store(state as u8, Ordering::Release);
     }
@@ -137,22 +138,22 @@ mod loom {
 
     use super::*;
 
-    /// The loop's part of a cycle: it never finds a slot of its own locked.
+    /// The loop's part of a cycle: it never finds a slot locked in its turn.
     fn cycle(slot: &RequestSlot<u32>) {
         if slot.is(SlotState::Asked) {
-            let mut request = slot.turn(SlotState::Asked).expect("nobody holds it");
+            let mut request = slot.turn(SlotState::Asked).expect("no other side locks it");
             *request += 1;
             request.to(SlotState::Out);
         }
         if slot.is(SlotState::Out) {
-            let mut request = slot.turn(SlotState::Out).expect("nobody holds it");
+            let mut request = slot.turn(SlotState::Out).expect("no other side locks it");
             *request += 10;
             request.to(SlotState::Answered);
         }
     }
 
     #[test]
-    fn the_loop_never_finds_a_question_held_and_nobody_gets_another_s_answer() {
+    fn the_loop_never_finds_a_question_held_and_no_caller_gets_another_s_answer() {
         let mut model = Builder::new();
         // Three threads: without a bound there are too many orders.
         model.preemption_bound = Some(3);
@@ -164,7 +165,7 @@ mod loom {
                     if !slot.fill(|it| *it = number) {
                         return false;
                     }
-                    // Some tries: loom would explore endless ones.
+                    // A few tries: loom would explore endless ones.
                     for _ in 0..2 {
                         if let Some(answer) = slot.take(|it, end| (*it, end)) {
                             assert_eq!(answer, (number + 11, SlotState::Answered));

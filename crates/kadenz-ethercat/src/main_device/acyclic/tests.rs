@@ -8,14 +8,14 @@ use crate::sim::humanoid::humanoid;
 use crate::wire::register::TYPE;
 
 #[test]
-fn who_asks_again_and_again_keeps_nobody_waiting() {
+fn a_thread_that_asks_again_and_again_keeps_no_other_waiting() {
     let queue = AcyclicQueue::default();
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut frame = FrameBuffer::default();
     let ask = |seat| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), seat);
     while ask(SlotClass::Shared).is_some() {}
     let mut serve = || {
-        // An empty frame is not sent, and so lost at once.
+        // An empty frame is not sent, and counts as lost at once.
         queue.send_one(&mut link);
         let place = (0..SLOTS).find(|it| queue.take(*it, &mut frame).is_some());
         let place = place.unwrap();
@@ -23,21 +23,21 @@ fn who_asks_again_and_again_keeps_nobody_waiting() {
             OWN => SlotClass::Own,
             _ => SlotClass::Shared,
         };
-        // It asks anew at once.
+        // It asks again at once.
         assert_eq!(ask(seat), Some(place));
         place
     };
     let served: Vec<_> = (0..SHARED).map(|_| serve()).collect();
     assert_eq!(served, [0, 1, 2, 3]);
 
-    // Whoever has a slot of its own waits for one of the others at most, and they for it.
+    // A client with a slot of its own waits for one of the others at most, and they for it.
     assert_eq!(ask(SlotClass::Own), Some(OWN));
     assert_eq!(ask(SlotClass::Own), None, "it has one");
     let served: Vec<_> = (0..6).map(|_| serve()).collect();
     assert_eq!(served, [OWN, 0, OWN, 1, OWN, 2]);
 }
 
-/// Cycles of a loop that carries questions and nothing else, until all who ask are done.
+/// Runs a loop that only carries questions, until all asking threads are done.
 fn carry(queue: &AcyclicQueue, link: &mut Link<WirePort>, asking: &AtomicU32) {
     let mut answer = [0; crate::wire::MAX_FRAME];
     while asking.load(Ordering::Acquire) > 0 {
@@ -61,7 +61,7 @@ fn no_answer_is_lost_however_many_ask_at_once() {
     let queue = AcyclicQueue::default();
     let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
     let asking = AtomicU32::new(ASKING);
-    // Of the segment's time, so that a machine that is busy has no part in it.
+    // By the segment's time, so that a busy machine has no influence.
     let patience = RetryPolicy {
         answer: Duration::from_millis(5),
         tries: 1,
@@ -85,12 +85,13 @@ fn no_answer_is_lost_however_many_ask_at_once() {
 }
 
 #[test]
-fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
+fn a_search_for_a_free_slot_touches_none_in_the_loop_s_turn() {
     let queue = AcyclicQueue::default();
     let frame = FrameBuffer::default();
     let ask = || queue.ask(&frame, RetryPolicy::default(), SlotClass::Shared);
     while ask().is_some() {}
-    // The loop holds every question; who asked for one of them now would wait for this very thread.
+    // The loop holds every question; a thread that locked one of them now would wait for this very
+    // thread.
     let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(SlotState::Asked).unwrap());
     assert_eq!(ask(), None);
     let mut answer = FrameBuffer::default();
@@ -100,7 +101,7 @@ fn who_looks_for_a_free_place_touches_none_whose_turn_is_the_loop_s() {
 }
 
 #[test]
-fn when_the_loop_is_over_who_waits_is_told_so() {
+fn the_end_of_the_loop_is_an_error_for_waiting_threads() {
     let queue = AcyclicQueue::default();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {

@@ -10,7 +10,7 @@ use crate::wire::State;
 use crate::wire::coe::{Abort, Message, Request, Response};
 use crate::wire::mailbox::{self, Header, Protocol};
 
-/// A device that refuses to tell of some objects, as real ones do whose process data is fixed.
+/// A device that refuses some objects, as real ones with fixed process data do.
 struct Silent {
     device: Box<dyn Application>,
     about: std::ops::RangeInclusive<u16>,
@@ -64,7 +64,7 @@ impl Application for Silent {
     }
 }
 
-/// What a drive's process data is when it tells nothing of those objects; it comes to SAFEOP by that.
+/// The process data of a drive that refuses those objects; it reaches SAFEOP by that.
 fn process_data(about: std::ops::RangeInclusive<u16>) -> (Vec<mapping::MappedManager>, u16, u16) {
     let model = Drive::device("drive", 1, Parameters::default())
         .model()
@@ -86,7 +86,7 @@ fn process_data(about: std::ops::RangeInclusive<u16>) -> (Vec<mapping::MappedMan
 }
 
 #[test]
-fn who_does_not_tell_its_assignment_has_the_process_data_that_its_sii_says() {
+fn a_device_that_hides_its_assignment_has_the_process_data_of_its_sii() {
     let told = process_data(0..=0);
     assert!(told.1 > 0 && told.2 > 0 && told.0.len() == 2, "{told:?}");
     assert_eq!(process_data(0x1C10..=0x1C2F), told, "no list");

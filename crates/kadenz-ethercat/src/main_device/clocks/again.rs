@@ -1,4 +1,4 @@
-//! The clock of one that has come back, set while the others go on.
+//! Sets the clock of a SubDevice that has come back, while the others go on.
 
 use std::time::Duration;
 
@@ -10,17 +10,17 @@ use crate::wire::{
     AlStatus, Command, Configured, DatagramAddress, OverflowError, Position, Slot, State,
 };
 
-/// How far ahead the pulses of one that came back start: while a loop runs, each of the questions that tell
-/// it takes a cycle or more.
+/// How far ahead the pulses of a SubDevice that came back start: while a loop runs, each of the writes that
+/// set them takes a cycle or more.
 const LEAD: Duration = Duration::from_millis(50);
 /// How long the reference may take to be set, where it has come back too.
 const MAX: Duration = Duration::from_millis(500);
-/// From one look at it to the next.
+/// The interval of polls of the reference.
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// Clocks that one frame has room to ask.
+/// The number of clocks that one frame can read.
 const TOGETHER: usize = 20;
 
-/// AL status, offset and local time of a clock when the frame came whose receive times stand.
+/// AL status, offset and local time of a clock, all for the frame of its present receive times.
 #[derive(Debug, Clone, Copy)]
 struct ClockSample {
     status: AlStatus,
@@ -44,11 +44,11 @@ fn counts(status: AlStatus) -> bool {
 }
 
 impl Clocks {
-    /// Sets the clock of one that has come back, by the delay that was measured, while the others go on; one
-    /// that [pulsed](Self::pulse) does so again, with the others. Before SAFEOP, and for many at once:
-    /// whoever is not the reference waits until that is set, up to half a second. Where it is the reference
-    /// itself, time goes on by the first other 64-bit clock in SAFEOP or OP, and begins anew where there is
-    /// none. Nothing without a clock. Waits, allocates.
+    /// Sets the clock of a SubDevice that has come back, by its measured delay, while the others go on; one
+    /// that [pulsed](Self::pulse) pulses again, with the others. Before SAFEOP, and for many at once: a
+    /// SubDevice other than the reference waits until the reference is set, up to half a second. Where it is
+    /// the reference itself, time goes on by the first other 64-bit clock in SAFEOP or OP, and begins anew
+    /// where there is none. Does nothing without a clock. Waits, allocates.
     ///
     /// # Errors
     /// [`ClockError::Exchange`], [`ClockError::Sync`].
@@ -68,13 +68,13 @@ impl Clocks {
         set_one(registers, device, there, here)?;
         let mut pulses = self.pulses.iter();
         if let Some(pulse) = pulses.find(|it| it.0 == position) {
-            // Starts are whole cycles of system time, so its pulses fall in with the others'.
+            // Starts are whole cycles of system time, so its pulses coincide with the others'.
             start_sync(registers, self, &[*pulse], LEAD)?;
         }
         Ok(())
     }
 
-    /// The system time at the reference, as another clock has it, and the reference's own time then.
+    /// The system time at the reference, by another clock, and the reference's own time then.
     fn times_without(
         &self,
         registers: &mut Registers<'_>,
@@ -130,8 +130,8 @@ fn latch(registers: &mut Registers<'_>) -> ExchangeResult<u16> {
     registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])
 }
 
-/// What clocks showed, the first one's first; `None` for one that does not answer. One frame asks all of
-/// them: somebody else may take receive times anew before the next.
+/// Reads clocks, the first one's sample first; `None` for a clock that does not answer. One frame reads all
+/// of them: another thread may take receive times anew before the next.
 fn look(
     registers: &mut Registers<'_>,
     first: Configured,
@@ -163,7 +163,7 @@ fn look(
     Ok(shown.collect())
 }
 
-/// What one SubDevice answered, up to eight bytes.
+/// The value that one SubDevice answered, of up to eight bytes.
 fn number(frame: &[u8], slot: Slot) -> Option<u64> {
     let data = frame.get(slot.range())?;
     let mut word = [0; 8];
@@ -171,7 +171,7 @@ fn number(frame: &[u8], slot: Slot) -> Option<u64> {
     (slot.working_counter(frame)? == 1).then(|| u64::from_le_bytes(word))
 }
 
-/// A clock does not answer.
+/// The error of a clock that does not answer.
 const fn silent(station: Configured) -> ExchangeError {
     ExchangeError::WorkingCounter {
         command: Command::Fprd,

@@ -1,31 +1,30 @@
-//! From receive times at ports to delays.
+//! Computes delays from receive times at ports.
 //!
-//! A latch tells for each SubDevice with a clock when one frame came into each of its ports, by its own
-//! clock. What lies between the frame's leaving by a port and its coming back there is the way to the
-//! child, the child's own loop, and the way back; both ways are equal except for what the processing unit
-//! takes more than forwarding (Beckhoff's ESC data sheet, section I, 9.1.2, "propagation delay
-//! measurement"):
+//! A latch gives, for each SubDevice with a clock, the times at which one frame came into each of its ports, by its
+//! own clock. The time between the frame's leaving by a port and its coming back there is the way to the child, the
+//! child's own loop, and the way back; both ways are equal except for the time that the processing unit takes beyond
+//! forwarding (Beckhoff's ESC data sheet, section I, 9.1.2, "propagation delay measurement"):
 //!
 //! ```text
 //! down = ((t[port] - t[port before]) - (t'[last] - t'[entry]) + d) / 2
 //! ```
 //!
-//! with t of the parent, t' of the child, and d what processing takes more where the frame leaves the
-//! parent right behind its processing unit, less that where the child is the last of its branch. The delay
-//! of a SubDevice is that of its parent, plus when the frame left the parent for it, plus the way down: a
+//! with t of the parent, t' of the child, and d the time of processing beyond forwarding where the frame leaves the
+//! parent right behind its processing unit, less that where the child is the last of its branch. The delay of a
+//! SubDevice is that of its parent, plus the time until the frame left the parent for it, plus the way down: a
 //! branch waits until the frame has passed those before it.
 //!
-//! SubDevices without a clock tell no times: they are part of the cable. Behind one that branches the sum
-//! of the ways is all that is known; it is split evenly, and what comes of that is marked as estimated.
+//! SubDevices without a clock give no times: they are part of the cable. Behind one that branches only the sum of
+//! the ways is known; it is split evenly, and the results are marked as estimated.
 
 use super::topology::{Branch, Topology};
 
-/// When a frame passed the ports of a SubDevice.
+/// The times at which a frame passed the ports of a SubDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct PassageTimes {
-    /// Whether it has a clock; without, it tells nothing.
+    /// Whether it has a clock; without one it gives no times.
     pub(super) clock: bool,
-    /// When the frame came into each port, in ns since it came in first, by the reference's clock.
+    /// The times at which the frame came into each port, in ns since it came in first, by the reference's clock.
     pub(super) times: [f64; 4],
 }
 
@@ -37,14 +36,14 @@ pub(super) struct WireDelay {
     pub(super) measured: bool,
 }
 
-/// What lies behind a SubDevice without a clock, up to those that have one.
+/// The subtree behind a SubDevice without a clock, up to SubDevices with one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 struct Blind {
-    /// Ways from one to the next, each counted once.
+    /// Ways between two SubDevices, each counted once.
     hops: u32,
-    /// Loops of those with a clock, in ns.
+    /// Loops of SubDevices with a clock, in ns.
     known: f64,
-    /// Whether it is a single file that ends at one with a clock.
+    /// Whether it is a line that ends at a SubDevice with a clock.
     single: bool,
 }
 
@@ -52,7 +51,7 @@ struct Blind {
 pub(super) struct Delays<'a> {
     topology: &'a Topology,
     passages: &'a [PassageTimes],
-    /// What processing takes more than forwarding, in ns.
+    /// The time of processing beyond forwarding, in ns.
     processing: f64,
     blind: Vec<Blind>,
     /// The way into each, in ns, and whether it was measured.
@@ -82,7 +81,7 @@ impl<'a> Delays<'a> {
         delays.arrivals()
     }
 
-    /// What a frame takes through a SubDevice with a clock and all behind it.
+    /// The time of a frame through a SubDevice with a clock and all behind it.
     fn own_loop(&self, at: usize) -> f64 {
         let last = self.topology.places[at].branches.last();
         last.map_or(0.0, |it| self.passages[at].times[usize::from(it.port)])
@@ -109,10 +108,10 @@ impl<'a> Delays<'a> {
         }
     }
 
-    /// The ways that the times of one SubDevice tell.
+    /// Computes the ways that the times of one SubDevice give.
     fn measure_ways(&mut self, at: usize) {
         if !self.passages[at].clock {
-            // The way into it, by its parent's times, is the way to those behind it too.
+            // The way into it, by its parent's times, is also the way to those behind it.
             let Some(own) = self.ways[at] else { return };
             for branch in &self.topology.places[at].branches {
                 self.ways[branch.child] = Some(own);
@@ -143,7 +142,7 @@ impl<'a> Delays<'a> {
         more(first) - more(last)
     }
 
-    /// Ways that nobody with a clock looked over: as long as the others are on average.
+    /// The length of ways that no clock measured: the mean of the others.
     fn usual_way(&self) -> f64 {
         let known = self.ways.iter().flatten().map(|it| it.ns);
         let (sum, count) = known.fold((0.0, 0_u32), |(sum, count), it| (sum + it, count + 1));
@@ -153,14 +152,14 @@ impl<'a> Delays<'a> {
     fn arrivals(&self) -> Vec<WireDelay> {
         let usual = self.usual_way();
         let mut all = vec![WireDelay::default(); self.passages.len()];
-        // The first with a clock is what delays count from.
+        // Delays count from the first SubDevice with a clock.
         let reference = self.passages.iter().position(|it| it.clock);
         let mut sure = vec![false; self.passages.len()];
         for (at, place) in self.topology.places.iter().enumerate() {
             let passage = &self.passages[at];
             sure[at] |= reference == Some(at);
             all[at].measured = sure[at] && passage.clock;
-            // Since the frame came in.
+            // Time since the frame came in.
             let mut passed = 0.0;
             for branch in &place.branches {
                 if passage.clock {
@@ -230,9 +229,9 @@ mod tests {
         assert!(all.iter().all(|it| it.measured));
     }
 
-    /// A tree of so many SubDevices, each with about as many branches as it wants: their links.
+    /// A tree of so many SubDevices, each with about as many branches as wanted: their links.
     fn tree(wanted: &[usize]) -> Vec<(DlStatus, u8)> {
-        // Ways on that nobody is behind yet.
+        // Ways on without a SubDevice yet.
         let mut ways = 1;
         let count_of_all = wanted.len();
         let all = wanted.iter().enumerate().map(|(at, wanted)| {
@@ -251,7 +250,7 @@ mod tests {
     }
 
     proptest::proptest! {
-        /// Whatever times SubDevices tell of a tree that makes sense, delays are numbers, and the first has none.
+        /// Whatever times SubDevices of a valid tree report, delays are numbers, and the first has none.
         #[test]
         fn hostile_times_are_survived(
             all in proptest::collection::vec(
@@ -274,7 +273,7 @@ mod tests {
             proptest::prop_assert_eq!(arrivals[0].ns, 0.0);
         }
 
-        /// Links that make no sense are an error or a tree, with hostile times too.
+        /// Invalid links are an error or a tree, with hostile times too.
         #[test]
         fn hostile_links_are_survived(
             all in proptest::collection::vec((proptest::prelude::any::<u16>(), 0_u8..4), 1..5),

@@ -1,4 +1,4 @@
-//! Taking receive times, round by round.
+//! Takes receive times, round by round.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -10,7 +10,7 @@ use crate::main_device::exchange::{Registers, Target};
 use crate::wire::register::{DC_RECEIVE_TIME, DL_CONTROL, DL_STATUS};
 use crate::wire::{DlControl, DlStatus, LoopControl, PortStatus};
 
-/// From the receive time of port 0 up to and with that of the processing unit.
+/// Bytes from the receive time of port 0 up to and including that of the processing unit.
 const BYTES: usize = 0x20;
 
 /// Receive times of one SubDevice in one round.
@@ -32,13 +32,13 @@ impl Times {
         }
     }
 
-    /// How much later than by another port the frame came in; times come round, so it is less than 2 s.
+    /// How much later than by `entry` the frame came in by `port`; times wrap, so it is less than 2 s.
     fn after(&self, port: u8, entry: u8) -> i32 {
         let later = self.ports[usize::from(port)];
         later.wrapping_sub(self.ports[usize::from(entry)]) as i32
     }
 
-    /// The open port by which it came in first.
+    /// The open port by which the frame came in first.
     fn first(&self, links: DlStatus) -> Option<u8> {
         let mut open = topology::open_ports(links);
         let first = open.next()?;
@@ -71,7 +71,7 @@ pub(super) fn measure(
         let taken = take_rounds(registers, devices, &mut told, settings)?;
         return Ok(compute(devices, &topology, &told, taken, settings)?);
     };
-    // A ring is a line for as long as its end is closed: what is measured must come back.
+    // A ring is a line for as long as its end is closed: the measured frames must come back.
     let whose = devices[at].whose();
     let before = DlControl(registers.get_u32(whose, DL_CONTROL)?);
     let closed = before.with_port(port, LoopControl::AlwaysClosed);
@@ -82,7 +82,7 @@ pub(super) fn measure(
     Ok(compute(devices, &topology, &told, taken?, settings)?)
 }
 
-/// Their links, and by which port frames come in.
+/// Reads the links of all, and the ports by which frames come in.
 fn look(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
@@ -109,7 +109,7 @@ fn look(
     Ok(all)
 }
 
-/// When the last round began, is the answer.
+/// Takes the rounds; returns the time at which the last one began.
 fn take_rounds(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
@@ -131,7 +131,7 @@ fn take_rounds(
     Ok(taken)
 }
 
-/// How many ns of its own a clock counts for each of the reference's.
+/// How many ns of its own a clock counts for each ns of the reference's.
 fn speed(reference: &LatchedTimes, told: &LatchedTimes) -> f64 {
     // The lower halves suffice: a measurement takes less than 4 s.
     let span = |told: &LatchedTimes| match (told.rounds.first(), told.rounds.last()) {
@@ -144,7 +144,7 @@ fn speed(reference: &LatchedTimes, told: &LatchedTimes) -> f64 {
     }
 }
 
-/// Means of what one told, by the reference's clock.
+/// The mean times of one SubDevice, by the reference's clock.
 fn passage(position: u16, told: &LatchedTimes, speed: f64) -> Result<PassageTimes, TopologyError> {
     let mut times = [0.0; 4];
     for port in topology::open_ports(told.links) {

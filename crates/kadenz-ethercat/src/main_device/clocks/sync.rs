@@ -1,4 +1,4 @@
-//! The sync unit: pulses at equal times everywhere.
+//! The sync unit: simultaneous pulses at SubDevices.
 
 use std::time::Duration;
 
@@ -19,18 +19,18 @@ const SYNC1: u8 = 1 << 2;
 /// How often a start that turns out to be past is tried again, each time twice as far ahead.
 const TRIES: u32 = 4;
 
-/// What a SubDevice is to pulse.
+/// The pulses of a SubDevice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Sync {
-    /// From one SYNC0 to the next, in ns.
+    /// Time between two SYNC0, in ns.
     pub cycle0_ns: u32,
     /// How much later than a whole cycle of system time SYNC0 comes, in ns; below zero: earlier.
     pub shift0_ns: i32,
-    /// What goes to register 0x09A4 where SYNC1 is wanted: how much later than a SYNC0 it comes, in ns,
-    /// where that is less than the cycle; what is more lets it come with every so manieth SYNC0 only.
+    /// The value of register 0x09A4 where SYNC1 is wanted: how much later than a SYNC0 it comes, in ns,
+    /// where that is less than the cycle; a larger value lets it come only with every n-th SYNC0.
     pub sync1_ns: Option<u32>,
-    /// What goes to register 0x0980: which of the device's units for pulses and for latches its application
-    /// governs, and not the MainDevice.
+    /// The value of register 0x0980: which of the device's pulse and latch units its application controls
+    /// instead of the MainDevice.
     pub control: u8,
 }
 
@@ -46,8 +46,8 @@ impl Sync {
         }
     }
 
-    /// What a SubDevice's SII asks for by one of its operation modes, at a MainDevice's cycle; `None` for
-    /// a mode without pulses. Factors are those of ETG.2000, `CycleTimeSync0` and `CycleTimeSync1`: SYNC0
+    /// The pulses of one of the operation modes in a SubDevice's SII, at a MainDevice's cycle; `None` for a
+    /// mode without pulses. Factors are those of ETG.2000, `CycleTimeSync0` and `CycleTimeSync1`: SYNC0
     /// counts from the MainDevice's cycle, a multiple of it or, below zero, a part; SYNC1 from SYNC0, or,
     /// below zero, so many of the MainDevice's cycles, however many SYNC0 fall into them.
     #[must_use]
@@ -77,7 +77,7 @@ impl Sync {
         })
     }
 
-    /// After how long all repeats.
+    /// The period after which all repeats.
     fn period(&self) -> u64 {
         let cycle = u64::from(self.cycle0_ns.max(1));
         match self.sync1_ns {
@@ -91,16 +91,16 @@ impl Sync {
     }
 }
 
-/// Why there are no pulses.
+/// The reason why there are no pulses.
 #[derive(Debug, thiserror::Error)]
 pub enum SyncError {
     /// The segment did not answer.
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
-    /// It has no clock.
+    /// The SubDevice has no clock.
     #[error("SubDevice {position} has no distributed clock, and cannot pulse; leave it out", position = .0.0)]
     NoClock(Position),
-    /// There is no SubDevice of that position.
+    /// There is no SubDevice at that position.
     #[error(
         "there is no SubDevice {position}; positions are those of `kadenz ethercat scan`",
         position = .0.0
@@ -108,11 +108,11 @@ pub enum SyncError {
     Nobody(Position),
     /// The wire is too slow.
     #[error(
-        "the pulses were to start {lead:?} ahead, and the time was past before all were told; give them \
+        "the pulses were to start {lead:?} ahead, and the time was past before all were set up; give them \
          longer, or find out what makes the wire so slow"
     )]
     TooLate {
-        /// How far ahead the last try was.
+        /// How far ahead the start of the last try was.
         lead: Duration,
     },
 }
@@ -122,7 +122,7 @@ fn lcm(a: u64, b: u64) -> u64 {
     while less > 0 {
         (more, less) = (less, more % less);
     }
-    // Of cycles that have nothing in common: the longer one, rather than next year.
+    // For cycles without a common multiple nearby: the longer one, rather than next year.
     let common = (a / more.max(1)).saturating_mul(b);
     match common {
         ..=10_000_000_000 => common,
@@ -130,8 +130,9 @@ fn lcm(a: u64, b: u64) -> u64 {
     }
 }
 
-/// What SubDevices ask for by their SIIs at a MainDevice's cycle: of each that has a clock and an operation
-/// mode with pulses, its first such mode, `shift_ns` later than that mode says. Those without are left out.
+/// The pulses of SubDevices by their SIIs at a MainDevice's cycle: for each that has a clock and an
+/// operation mode with pulses, its first such mode, `shift_ns` later than that mode says. SubDevices
+/// without such a mode are left out.
 #[must_use]
 pub fn pulses_by_sii(
     devices: &[SubDevice],
@@ -165,9 +166,9 @@ pub(super) fn stop(
     Ok(registers.write(Target::Of(device.station), DC_ACTIVATION, &[0])?)
 }
 
-/// Lets SubDevices pulse from a time on that is a whole cycle of all, at least `lead` ahead; the system
-/// time of that start, without anybody's shift, is the answer. To be called when clocks are
-/// [aligned](Clocks::align), before SAFEOP. Who pulses already is stopped first. Waits.
+/// Starts pulses of SubDevices at a time that is a whole cycle of all, at least `lead` ahead; returns the
+/// system time of that start, without the SubDevices' shifts. To be called when clocks are
+/// [aligned](Clocks::align), before SAFEOP. A SubDevice that already pulses is stopped first. Waits.
 ///
 /// # Errors
 /// [`SyncError`].

@@ -21,7 +21,7 @@ use crate::sim::{Cable, DeviceId, End, Model, Passive, Segment};
 use crate::wire::Position;
 use crate::wire::sii::Identity;
 
-/// One device of a tree: who is before it and by which port, what its cable takes, its oscillator.
+/// One device of a tree: the device before it and that one's port, its cable's delay, its oscillator.
 #[derive(Debug, Clone, Copy)]
 struct Node {
     parent: Option<(usize, u8)>,
@@ -127,7 +127,7 @@ impl Bench {
         self.link.port_mut().segment_mut()
     }
 
-    /// What a frame truly takes from the first device with a clock to each.
+    /// The true time of a frame from the first device with a clock to each.
     fn truth(&mut self) -> Vec<(DeviceId, i64)> {
         let all = self.segment().delays(Side::Primary);
         let segment = self.link.port_mut().segment();
@@ -138,8 +138,8 @@ impl Bench {
             .collect()
     }
 
-    /// Largest error of the delays that are said to be measured, in ns; they are told by the reference's
-    /// clock, which runs wrongly by that much.
+    /// Largest error of the delays that are marked as measured, in ns; the delays are by the reference's
+    /// clock, which drifts by that much.
     fn worst_delay(&mut self, clocks: &Clocks, drift_ppm: f64) -> f64 {
         let truth = self.truth();
         let all = clocks.devices().iter().zip(truth);
@@ -151,7 +151,7 @@ impl Bench {
         errors.fold(0.0, f64::max)
     }
 
-    /// How far the clocks are apart at this context, in ns, by the segment's own view.
+    /// How far the clocks are apart now, in ns, by the segment's own view.
     fn apart(&mut self) -> u64 {
         let now = self.link.port_mut().time();
         let order = self.segment().positions(Side::Primary);
@@ -177,8 +177,8 @@ impl Bench {
         (clocks, aligned)
     }
 
-    /// A second of cycles of a millisecond, each with the reference's time; the worst that clocks were
-    /// apart meanwhile.
+    /// Runs a second of cycles of a millisecond, each with the reference's time; returns the largest
+    /// difference of clocks meanwhile.
     fn cycle(&mut self, clocks: &Clocks) -> u64 {
         let reference = clocks.reference().unwrap();
         let mut worst = 0;
@@ -354,7 +354,7 @@ fn system_time_is_what_was_asked_for() {
 }
 
 #[test]
-fn who_lost_power_is_set_again_while_the_others_go_on() {
+fn a_device_that_lost_power_is_set_again_while_the_others_go_on() {
     let mut nodes = line(&[500; 4]);
     nodes[2].drift_ppm = 50.0;
     let mut bench = Bench::new(segment(&nodes));
@@ -398,11 +398,10 @@ fn trees(clocks_of_all: bool) -> impl Strategy<Value = Vec<Node>> {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 40, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Receive times are whole nanoseconds, and what is cut off adds up over forty devices; so does what a
-    /// speed is measured wrongly by, over a tree of 200 us: one case in a thousand is beyond 10 ns,
-    /// one in a hundred thousand beyond 20.
-    /// The computed delay of whoever is said to be measured is the true one, whatever the tree, the
-    /// cables and the oscillators.
+    /// Receive times are whole nanoseconds, and the cut-off parts add up over forty devices; so do the
+    /// errors of measured speeds, over a tree of 200 us: one case in a thousand is beyond 10 ns, one in a
+    /// hundred thousand beyond 20. The computed delay of a device that is marked as measured is the true
+    /// one, whatever the tree, the cables and the oscillators.
     #[test]
     fn delays_of_any_tree_are_true(nodes in trees(true)) {
         let mut bench = Bench::new(segment(&nodes));
@@ -413,7 +412,7 @@ proptest! {
         prop_assert!(worst <= 40.0, "{worst} ns");
     }
 
-    /// Also where some have no clock: what cannot be measured is said to be estimated.
+    /// Also where some have no clock: delays that cannot be measured are marked as estimated.
     #[test]
     fn what_is_called_measured_is_true_also_among_those_without_a_clock(nodes in trees(false)) {
         let mut bench = Bench::new(segment(&nodes));

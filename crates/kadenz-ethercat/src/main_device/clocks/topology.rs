@@ -1,43 +1,44 @@
-//! What is plugged into what, as far as links tell.
+//! The topology of a segment, as far as links show it.
 //!
 //! A frame goes through a SubDevice by its ports 0, 3, 1, 2 and back to 0 (ETG.1000.4, 0x0110; Beckhoff's
-//! ESC data sheet, section I, "frame processing order"), and comes to whatever is plugged in there on its
-//! way. Positions are the order in which frames are processed, so positions and open ports make a tree.
+//! ESC data sheet, section I, "frame processing order"), and on its way passes the SubDevices at those
+//! ports. Positions are the order in which frames are processed, so positions and open ports define a
+//! tree.
 
 use crate::wire::{DlStatus, PortStatus};
 
 /// The port behind each in the order of a frame.
 const NEXT: [u8; 4] = [3, 2, 0, 1];
 
-/// Why positions and links make no tree.
+/// The reason why positions and links form no tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TopologyError {
-    /// Nothing leads there.
+    /// No open port leads to a SubDevice.
     #[error(
         "SubDevice {position} answers, but no open port before it leads there; was something plugged in \
          just now? Look for SubDevices again"
     )]
     Unreachable {
-        /// Where it is.
+        /// Its position.
         position: u16,
     },
-    /// Ports are open and nobody is behind them.
+    /// A port is open, and no SubDevice answers behind it.
     #[error(
-        "port {port} of SubDevice {position} is open and nobody answers behind it; is somebody without \
+        "port {port} of SubDevice {position} is open and no SubDevice answers behind it; is one without \
          power there?"
     )]
     Loose {
-        /// Where it is.
+        /// Its position.
         position: u16,
         /// The port.
         port: u8,
     },
-    /// It has no open port at all, which cannot be: it answered.
+    /// A SubDevice reports no open port at all, which cannot be: it answered.
     #[error(
         "SubDevice {position} answers, and says that no port of it is open; read its links again"
     )]
     Closed {
-        /// Where it is.
+        /// Its position.
         position: u16,
     },
     /// Frames come in by another port than 0, and port 0 leads on.
@@ -46,7 +47,7 @@ pub enum TopologyError {
          processed on their way back; put the cable that comes from the MainDevice into port 0"
     )]
     Backwards {
-        /// Where it is.
+        /// Its position.
         position: u16,
         /// The port by which frames come in.
         port: u8,
@@ -60,7 +61,7 @@ pub(super) struct Branch {
     pub(super) port: u8,
     /// The port by which a frame has come in just before it leaves by `port`.
     pub(super) before: u8,
-    /// Who is there.
+    /// The SubDevice there.
     pub(super) child: usize,
 }
 
@@ -69,9 +70,9 @@ pub(super) struct Branch {
 pub(super) struct TopologyNode {
     /// The port by which frames come in first.
     pub(super) entry: u8,
-    /// Who is before it, and by which port.
+    /// The SubDevice before it, and that one's port.
     pub(super) parent: Option<(usize, u8)>,
-    /// In the order of frames.
+    /// The ways on, in the order of frames.
     pub(super) branches: Vec<Branch>,
 }
 
@@ -79,12 +80,12 @@ pub(super) struct TopologyNode {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Topology {
     pub(super) places: Vec<TopologyNode>,
-    /// The open port that nobody is behind: where a ring goes back to the MainDevice.
+    /// The open port without a SubDevice behind it: where a ring goes back to the MainDevice.
     pub(super) back: Option<(usize, u8)>,
 }
 
-/// The port by which frames come in, without looking at times: 0 where it is open, else the only one that
-/// is. `None` where several may be.
+/// The port by which frames come in, without looking at times: 0 where it is open, else the only open
+/// one. `None` where several may be.
 pub(super) fn entry_by_links(links: DlStatus) -> Option<u8> {
     if links.port(0) == PortStatus::Open {
         return Some(0);
@@ -115,7 +116,7 @@ fn ways(links: DlStatus, entry: u8) -> Vec<PortPair> {
     ways
 }
 
-/// Whether a frame leaves for somebody before it is processed.
+/// Whether a frame leaves for another SubDevice before this one processes it.
 fn is_backwards(links: DlStatus, entry: u8) -> bool {
     let mut port = entry;
     while port != 0 {
@@ -132,7 +133,7 @@ impl Topology {
     /// come in.
     pub(super) fn of(all: &[(DlStatus, u8)]) -> Result<Self, TopologyError> {
         let mut places: Vec<TopologyNode> = Vec::with_capacity(all.len());
-        // Ways on that nobody has been found behind yet; the next one to be passed is last.
+        // Ways on without a SubDevice yet; the next one to be passed is last.
         let mut open: Vec<(usize, PortPair)> = Vec::new();
         for (at, (links, entry)) in all.iter().enumerate() {
             let position = at as u16;
@@ -228,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ring_has_one_port_that_nobody_is_behind() {
+    fn a_ring_has_one_port_without_a_sub_device_behind() {
         let all = [(links(&[0, 1]), 0), (links(&[0, 1]), 0)];
         assert_eq!(Topology::of(&all).unwrap().back, Some((1, 1)));
         let all = [(links(&[0, 1, 3]), 0), (links(&[0, 1]), 0)];
@@ -255,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn who_comes_in_by_port_1_and_goes_on_by_3_is_processed_at_once() {
+    fn a_frame_from_port_1_to_port_3_is_processed_at_once() {
         assert_eq!(entry_by_links(links(&[1])), Some(1));
         assert_eq!(entry_by_links(links(&[1, 3])), None);
         let all = [(links(&[0, 1]), 0), (links(&[1, 3]), 1), (links(&[0]), 0)];

@@ -1,10 +1,11 @@
-//! The reference clock's datagram: its time for all others, as long as it has the right one.
+//! The reference clock's datagram: it distributes the reference's time to all others, as long as that is
+//! right.
 //!
-//! FRMW lets all write what stands in the datagram, also where nobody put a time in: a reference that has no
-//! address, as it lost its power, would leave what was sent. One that is back, but not set yet, would spread
-//! the time since then. So where the last answer did not show its time, the datagram asks for its state
-//! instead, which nobody writes, and one that was away leads again from SAFEOP on: before that it was set
-//! ([`Clocks::set_again`](crate::main_device::clocks::Clocks::set_again)).
+//! With FRMW, all SubDevices write the value in the datagram, also where no reference put its time in: a
+//! reference without an address, as it lost its power, would leave the sent value. One that is back, but not
+//! set yet, would spread the time since then. So where the last answer did not show its time, the datagram
+//! reads its state instead, which no SubDevice writes, and a reference that was away leads again from SAFEOP
+//! on: before that it was set ([`Clocks::set_again`](crate::main_device::clocks::Clocks::set_again)).
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -14,14 +15,14 @@ use crate::wire::{
     State,
 };
 
-/// Whether others are told the reference's time.
+/// Whether the datagram distributes the reference's time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Trust {
-    /// They are.
+    /// The datagram distributes the time.
     Leads,
-    /// Not before it was seen: its last answer did not come.
+    /// The datagram does not distribute it before the reference answers: its last answer did not come.
     Unseen,
-    /// Not before it was seen in SAFEOP or OP: it was away.
+    /// The datagram does not distribute it before the reference answers in SAFEOP or OP: it was away.
     Away,
 }
 
@@ -31,9 +32,9 @@ pub(super) struct Reference {
     station: Configured,
     slot: Slot,
     trust: Trust,
-    /// What went out last, and when.
+    /// The value that went out last, and when.
     sent: (u64, MonotonicTime),
-    /// What it showed last, and when that was sent.
+    /// The time that it showed last, and when that frame was sent.
     showed: Option<(u64, MonotonicTime)>,
 }
 
@@ -52,7 +53,7 @@ impl Reference {
         })
     }
 
-    /// Writes what is asked now into its frame.
+    /// Writes the present request into its frame.
     pub(super) fn ask(&mut self, frame: &mut [u8], now: MonotonicTime) {
         let (command, register, time) = match self.trust {
             Trust::Leads => (Command::Frmw, DC_SYSTEM_TIME, self.about(now)),
@@ -69,14 +70,14 @@ impl Reference {
         frame[self.slot.range()].copy_from_slice(&time.to_le_bytes());
     }
 
-    /// About what it shows now: what all write if it went since the last answer. Never quite what one would
-    /// tell whose clock runs as ours, so that it is known whether one did.
+    /// About the reference's present time: the value that all write if the reference went since the last
+    /// answer. Never quite the time of a clock that runs as ours, so that it shows whether one wrote it.
     fn about(&self, now: MonotonicTime) -> u64 {
         self.showed
             .map_or(0, |(time, at)| time.wrapping_add_signed(now.since(at)) ^ 1)
     }
 
-    /// Takes in what came back: its time, where it leads.
+    /// Takes in the answer; returns the reference's time, where it leads.
     pub(super) fn hear(&mut self, frame: &[u8]) -> Option<u64> {
         let told = frame.get(self.slot.range())?.try_into().ok()?;
         let told = u64::from_le_bytes(told);
@@ -93,7 +94,7 @@ impl Reference {
         Some(told)
     }
 
-    /// What its state, or that none came, makes of it.
+    /// The trust that follows from its state, or from a missing one.
     fn seen(&self, counted: bool, status: AlStatus) -> Trust {
         let is_set = matches!(status.state(), Some(State::SafeOp | State::Op));
         match self.trust {
@@ -103,7 +104,7 @@ impl Reference {
         }
     }
 
-    /// Nothing came back.
+    /// Notes that nothing came back.
     pub(super) fn miss(&mut self) {
         if self.trust == Trust::Leads {
             self.trust = Trust::Unseen;
@@ -139,7 +140,7 @@ mod tests {
             }
         }
 
-        /// What goes out a millisecond later.
+        /// The request a millisecond later.
         fn ask(&mut self) -> (Command, u16, u64) {
             self.now = self.now + std::time::Duration::from_millis(1);
             self.reference.ask(&mut self.frame, self.now);
@@ -148,7 +149,7 @@ mod tests {
             (it.command, it.address.register(), data)
         }
 
-        /// Who put what in.
+        /// The answer: how many SubDevices wrote, and which value.
         fn answer(&mut self, counted: u16, data: u64) -> Option<u64> {
             let mut answer = self.frame.clone();
             for mut datagram in DatagramsMut::of(&mut answer).unwrap().flatten() {
@@ -168,15 +169,15 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_that_goes_is_told_to_nobody_and_leads_again_from_safeop_on() {
+    fn a_reference_that_goes_leads_no_clock_and_leads_again_from_safeop_on() {
         let mut rig = Rig::new();
         assert_eq!(rig.ask(), (Command::Frmw, DC_SYSTEM_TIME, 0));
         assert_eq!(rig.answer(8, 4_000_000), Some(4_000_000));
-        // Whoever stands behind one that is gone hears about what it would have shown.
+        // A SubDevice behind a reference that is gone receives about the time that it would have shown.
         let (command, _, time) = rig.ask();
         assert_eq!(command, Command::Frmw);
         assert!(time.abs_diff(5_000_000) <= 1 && time != 5_000_000, "{time}");
-        // The others wrote it, and nobody put another in.
+        // The others wrote it, and no SubDevice put another time in.
         assert_eq!(rig.answer(7, time), None);
         for _ in 0..3 {
             assert_eq!(rig.ask(), (Command::Fprd, AL_STATUS, 0));

@@ -1,4 +1,4 @@
-//! What a file says of one device.
+//! A device's description by its ESI file.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,7 +15,7 @@ use crate::wire::sii::{
 };
 use crate::wire::sync_manager::SyncManagerControl;
 
-/// What a controller has registers for (ETG.1000.4, table 58).
+/// The number of SyncManagers for which a controller has registers (ETG.1000.4, table 58).
 const MAX_SYNC_MANAGERS: usize = 16;
 /// Most PDOs of a SyncManager: their number is a byte.
 const MAX_PDOS: usize = 255;
@@ -35,33 +35,33 @@ pub struct Described {
     carried: Vec<SyncManagerPdos>,
 }
 
-/// What a SyncManager of process data carries.
+/// The PDOs of a SyncManager of process data.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct SyncManagerPdos {
     pub(super) number: u8,
     pub(super) direction: Direction,
-    /// Places of its PDOs among all.
+    /// Indices of its PDOs among all.
     pub(super) pdos: Vec<usize>,
 }
 
-/// Why PDOs cannot be carried together.
+/// The reason why PDOs cannot be carried together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
-    /// There is none of that index.
+    /// There is no PDO of that index.
     #[error("the device has no PDO 0x{0:04X}")]
     NoPdo(u16),
-    /// One that cannot be left out is missing.
+    /// A mandatory PDO is missing.
     #[error("PDO 0x{0:04X} cannot be left out; name it too")]
     Mandatory(u16),
-    /// Only one of both can be carried.
+    /// The two PDOs exclude each other.
     #[error("PDOs 0x{0:04X} and 0x{1:04X} exclude each other; take one of them")]
     Excluded(u16, u16),
-    /// Nothing carries it.
+    /// No SyncManager carries the PDO.
     #[error("no SyncManager of the device carries PDO 0x{0:04X}")]
     NoSyncManager(u16),
 }
 
-/// Bit 0 of a PDO's flags: it cannot be left out.
+/// Whether a PDO is mandatory: bit 0 of its flags.
 const fn is_mandatory(pdo: &Pdo) -> bool {
     pdo.flags & 1 != 0
 }
@@ -98,20 +98,20 @@ impl Described {
         &self.name
     }
 
-    /// Values that are to be written in a change of state, in the file's order.
+    /// The values to write in a change of state, in the file's order.
     pub fn commands(&self, transition: Transition) -> impl Iterator<Item = &InitCommand> {
         let all = self.start_up.commands.iter();
         all.filter(move |it| it.transitions.contains(&transition))
     }
 
-    /// The PDOs that are carried, in the order of their SyncManagers.
+    /// The selected PDOs, in the order of their SyncManagers.
     pub fn pdos(&self) -> impl Iterator<Item = &Pdo> {
         let places = self.carried.iter().flat_map(|it| &it.pdos);
         places.map(|place| &self.pdos[*place])
     }
 
-    /// The same with these PDOs in place of those that the file carries by default, as its rules allow:
-    /// which cannot be left out, and which exclude each other.
+    /// The same with these PDOs in place of the file's default ones, by the file's rules: mandatory PDOs,
+    /// and PDOs that exclude each other.
     ///
     /// # Errors
     /// [`SelectionError`].
@@ -139,8 +139,8 @@ impl Described {
         Ok(self)
     }
 
-    /// PDOs that a SyncManager carries by default, and those that cannot be left out; of two that exclude
-    /// each other the one that cannot be left out, else the first.
+    /// The PDOs that a SyncManager carries by default, and the mandatory ones; of two that exclude each
+    /// other the mandatory one, else the first.
     fn by_default(&self) -> Vec<usize> {
         let rivals = self.rivals();
         let (mut taken, mut indexes) = (Vec::new(), HashSet::new());
@@ -161,7 +161,7 @@ impl Described {
         taken
     }
 
-    /// Of each PDO those that cannot be carried with it, whichever of both says so.
+    /// For each PDO, those that cannot be carried with it, whichever of both says so.
     fn rivals(&self) -> HashMap<u16, HashSet<u16>> {
         let mut rivals: HashMap<u16, HashSet<u16>> = HashMap::new();
         for (one, other) in &self.start_up.excludes {
@@ -171,7 +171,7 @@ impl Described {
         rivals
     }
 
-    /// Which SyncManager carries which of these PDOs: its own, or else the first of its direction.
+    /// The SyncManagers that carry these PDOs: each PDO's own, or else the first of its direction.
     fn carrying(&self, places: &[usize]) -> Vec<SyncManagerPdos> {
         let mut carried: Vec<SyncManagerPdos> = self.process_managers().collect();
         for place in places {
@@ -213,14 +213,14 @@ impl Described {
         self.coe & coe_details::PDO_ASSIGN != 0
     }
 
-    /// Whether what is in a PDO can be changed.
+    /// Whether the mapping of a PDO can be changed.
     pub(super) fn maps(&self, pdo: &Pdo) -> bool {
         let is_virtual = self.start_up.virtual_pdos.contains(&pdo.index);
         self.coe & coe_details::PDO_CONFIG != 0 && !pdo.is_fixed() && !is_virtual
     }
 
-    /// Lets a device have the mailboxes that the file says. Where it does not tell where they are, they are
-    /// where the SII has them.
+    /// Gives a device the mailboxes of the file. Where the file has no addresses for them, they stay as in
+    /// the SII.
     pub(super) fn prepare(&self, device: &mut SubDevice) {
         let areas = self.mailboxes;
         let is_told = |it: Area| it.size > 0 && it.start > 0;
@@ -230,7 +230,8 @@ impl Described {
         }
     }
 
-    /// Puts SyncManagers where the file wants them; all is the file's where the device told nothing.
+    /// Puts SyncManagers where the file wants them; where the device gave no process data, all of it comes
+    /// from the file.
     pub(super) fn correct(&self, data: &mut ProcessData) {
         if data.demand() == Demand::default() {
             *data = self.process_data();
@@ -249,7 +250,7 @@ impl Described {
         }
     }
 
-    /// The process data as the file has it, as far as it tells where it is.
+    /// The process data by the file, as far as the file has addresses for it.
     #[must_use]
     pub fn process_data(&self) -> ProcessData {
         let mut data = ProcessData::default();
@@ -276,22 +277,22 @@ impl Described {
         data
     }
 
-    /// What the device is to pulse at a MainDevice's cycle, by the first of its operation modes that does;
-    /// `None` for one without.
+    /// The device's pulses at a MainDevice's cycle, by the first of its operation modes with pulses; `None`
+    /// for a device without one.
     #[must_use]
     pub fn pulse(&self, cycle_ns: u32) -> Option<Sync> {
         let mut modes = self.clocks.iter();
         modes.find_map(|it| Sync::of_mode(&it.mode, cycle_ns))
     }
 
-    /// What a mode asks for and nobody does; `None` where all is done.
+    /// The settings of a mode that are not supported; `None` where all are.
     #[must_use]
     pub(crate) fn unheeded(&self, mode: &str) -> Option<&Unheeded> {
         let mut all = self.start_up.unheeded.iter();
         all.find(|it| it.mode == mode)
     }
 
-    /// The name of the first operation mode with pulses, whose they are by default.
+    /// The name of the first operation mode with pulses, which is the default.
     #[must_use]
     pub(crate) fn mode_by_default(&self) -> Option<&str> {
         let mut modes = self.clocks.iter();
@@ -299,7 +300,7 @@ impl Described {
         Some(&first.name)
     }
 
-    /// What of the file is not as a device of that revision is, or is not done.
+    /// Parts of the file that differ from a device of that revision, or that are not supported.
     pub(super) fn deviations(&self, revision: u32) -> impl Iterator<Item = String> {
         let told = self.identity.revision;
         let other = (revision != told).then(|| {
@@ -328,15 +329,15 @@ impl Described {
         self.clocks.iter().map(|it| it.name.as_str())
     }
 
-    /// The same with its operation mode of that name alone; `None` where there is none.
+    /// The same with only the operation mode of that name; `None` where there is none.
     #[must_use]
     pub(crate) fn with_mode(mut self, mode: &str) -> Option<Self> {
         self.clocks.retain(|it| it.name == mode);
         (!self.clocks.is_empty()).then_some(self)
     }
 
-    /// Gives PDOs and entries the names and types of the file. Where nothing is known of what is mapped,
-    /// as of a device that tells neither by CoE nor by its SII, that is what the file says.
+    /// Gives PDOs and entries the names and types of the file. Where the mapping is unknown, as of a device
+    /// that gives it neither by CoE nor by its SII, takes the file's.
     pub fn name_entries(&self, managers: &mut Vec<MappedManager>) {
         if managers.is_empty() {
             *managers = self.mapped();

@@ -1,4 +1,4 @@
-//! ESI files, read and looked up in.
+//! ESI files: reading them, and finding devices in them.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -17,31 +17,31 @@ const MAX_FILES: usize = 4096;
 const MAX_FOLDER: u64 = 256 << 20;
 const MAX_DEVICES: usize = 65_536;
 
-/// Why files describe nothing.
+/// The reason why files describe no devices.
 #[derive(Debug, thiserror::Error)]
 pub enum DescriptionsError {
-    /// It cannot be read.
+    /// A file or folder cannot be read.
     #[error("{}: {source}; name an ESI file, or a folder of them", path.display())]
     File {
-        /// Which file or folder.
+        /// The file or folder.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,
     },
-    /// Its bytes are no text.
+    /// A file is not text.
     #[error("{}: {source}", path.display())]
     Encoding {
         /// The file that was read.
         path: PathBuf,
-        /// What is wrong with the encoding.
+        /// The error of the encoding.
         source: EncodingError,
     },
-    /// It is no ESI.
+    /// A file is not an ESI.
     #[error("{}: {source}", path.display())]
     Esi {
         /// The file that was read.
         path: PathBuf,
-        /// What is wrong with the description.
+        /// The error of the description.
         source: EsiError,
     },
     /// A device of it cannot be read; the others can.
@@ -51,10 +51,10 @@ pub enum DescriptionsError {
         path: PathBuf,
         /// The device's short name.
         device: String,
-        /// What is wrong with the description.
+        /// The error of the description.
         source: EsiError,
     },
-    /// More than anybody has.
+    /// There are more files or devices than the limits allow.
     #[error(
         "{} holds more than {MAX_FILES} files, {} MiB of them or {MAX_DEVICES} devices; name a folder with \
          those of this segment",
@@ -64,14 +64,14 @@ pub enum DescriptionsError {
     TooMany(PathBuf),
 }
 
-/// Devices that files describe. Of two of the same identity the later one counts.
+/// The devices of ESI files. Of two of the same identity the later one counts.
 #[derive(Debug, Default)]
 pub struct Descriptions {
     devices: Vec<DescribedDevice>,
     passed_over: Vec<Arc<DescriptionsError>>,
 }
 
-/// A device of a file, or why it cannot be read.
+/// A device of a file, or the reason why it cannot be read.
 #[derive(Debug)]
 struct DescribedDevice {
     identity: Identity,
@@ -79,9 +79,9 @@ struct DescribedDevice {
 }
 
 impl Descriptions {
-    /// Reads a file, or all files of a folder whose names end with `.xml`, in the order of their names.
-    /// What in a folder is no ESI, and devices of any file that cannot be read, are
-    /// [passed over](Self::passed_over). Waits for the disk, allocates.
+    /// Reads a file, or all files of a folder whose names end with `.xml`, in the order of their names. Files
+    /// of a folder that are not ESI, and devices of any file that cannot be read, are [passed
+    /// over](Self::passed_over). Waits for the disk, allocates.
     ///
     /// # Errors
     /// [`DescriptionsError`].
@@ -89,7 +89,7 @@ impl Descriptions {
         Self::read_within(path, MAX_FOLDER)
     }
 
-    /// Reads at most so many bytes of a folder.
+    /// Reads at most `longest` bytes of a folder.
     pub(super) fn read_within(path: &Path, longest: u64) -> Result<Self, DescriptionsError> {
         let unreadable = |source| DescriptionsError::File {
             path: path.to_owned(),
@@ -154,26 +154,26 @@ impl Descriptions {
         }
     }
 
-    /// How many devices are described.
+    /// The number of described devices.
     #[must_use]
     pub fn len(&self) -> usize {
         let all = self.devices.iter();
         all.filter(|it| it.described.is_ok()).count()
     }
 
-    /// Whether none is.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Files of a folder that are no ESI, and devices that cannot be read, each with the reason.
+    /// Files of a folder that are not ESI, and devices that cannot be read, each with the reason.
     #[must_use]
     pub fn passed_over(&self) -> &[Arc<DescriptionsError>] {
         &self.passed_over
     }
 
-    /// Which of these devices are described, and how.
+    /// The descriptions of these devices, where there are any.
     #[must_use]
     pub fn matching<'d>(&self, devices: impl IntoIterator<Item = &'d SubDevice>) -> Matched {
         let mut matched = Matched::default();
@@ -187,9 +187,9 @@ impl Descriptions {
         matched
     }
 
-    /// What is said of a device: of its revision, or else of the last one before it, since a device of a
-    /// later revision takes the place of an earlier one. `None` where only later ones are described, or where
-    /// that one cannot be read.
+    /// The description of a device: of its revision, or else of the last one before it, since a device of a
+    /// later revision can replace an earlier one. `None` where only later ones are described, or where that
+    /// description cannot be read.
     #[must_use]
     pub fn find(&self, identity: &Identity) -> Option<Arc<Described>> {
         let known = self.known(identity)?;

@@ -1,8 +1,8 @@
-//! Devices configured as their vendors' ESI files say: mailboxes, which PDOs are carried and what is in
-//! them, objects that are written on the way up, pulses, and names.
+//! Configures devices by their vendors' ESI files: mailboxes, PDOs and their mapping, objects to write on the way
+//! up, pulses, and names.
 //!
-//! Without a file the device's own word counts, its SII and its objects, which is enough for most. A file
-//! is for those whose start-up takes objects that only the vendor knows, and whose SII tells no names.
+//! Without a file the device's own SII and objects count, which is enough for most devices. A file is for devices
+//! whose start-up needs objects that only the vendor knows, or whose SII has no names.
 //!
 //! ```
 //! use kadenz_ethercat::esi::Esi;
@@ -47,19 +47,18 @@ pub use described::{Described, SelectionError};
 pub use files::{Descriptions, DescriptionsError};
 pub use set_up::SetUpError;
 
-/// Devices of a segment that are described, each by its station address; behind them those whose description
-/// cannot be read.
+/// The described devices of a segment, each by its station address; then those whose description cannot be read.
 #[derive(Debug, Clone, Default)]
 pub struct Matched(
     Vec<(Configured, Arc<Described>)>,
     Vec<(Configured, Arc<DescriptionsError>)>,
 );
 
-/// Finds all SubDevices, brings them to PREOP, sets up those that are described, and learns what process
-/// data each has: [`bring_up::find`](super::bring_up::find) with ESI files. Waits, allocates.
+/// Finds all SubDevices, brings them to PREOP, sets up those that are described, and reads the process data of
+/// each: [`bring_up::find`](super::bring_up::find) with ESI files. Waits, allocates.
 ///
 /// # Errors
-/// [`BringUpError`]: the first SubDevice that did not come, or did not take what its file says, ends it.
+/// [`BringUpError`]: the first SubDevice that fails, or refuses a value of its file, ends it.
 pub fn find(
     registers: &mut Registers<'_>,
     descriptions: &Descriptions,
@@ -68,10 +67,10 @@ pub fn find(
 }
 
 /// As [`find`]; before any of them is configured, `choose` may [choose](Matched::choose) otherwise than their
-/// files have it. Waits, allocates.
+/// files. Waits, allocates.
 ///
 /// # Errors
-/// [`BringUpError`] as of [`find`], and whatever `choose` says.
+/// [`BringUpError`] as of [`find`], and the error of `choose`.
 pub fn find_chosen<E: From<BringUpError>>(
     registers: &mut Registers<'_>,
     descriptions: &Descriptions,
@@ -85,7 +84,7 @@ pub fn find_chosen<E: From<BringUpError>>(
 /// As [`find_chosen`], with devices that are found already and in INIT. Waits, allocates.
 ///
 /// # Errors
-/// As of [`find_chosen`].
+/// As [`find_chosen`].
 pub fn configure_chosen<E: From<BringUpError>>(
     registers: &mut Registers<'_>,
     devices: &mut [SubDevice],
@@ -120,13 +119,13 @@ fn one(
     Ok(())
 }
 
-/// What a file says of a device cannot be read.
+/// A file's description of a device cannot be read.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}; mend that file, or leave it out: then the device goes by its own word")]
 struct Unreadable(Arc<DescriptionsError>);
 
 impl Matched {
-    /// What a device's file says of it, if it has one.
+    /// The description of a device, if its file has one.
     #[must_use]
     pub fn of(&self, device: &SubDevice) -> Option<&Described> {
         let mut all = self.0.iter();
@@ -134,7 +133,7 @@ impl Matched {
         Some(&*found.1)
     }
 
-    /// Why what its file says of a device cannot be read, where that is so.
+    /// The reason why a device's description cannot be read, where that is so.
     #[must_use]
     pub fn fault_of(&self, device: &SubDevice) -> Option<&Arc<DescriptionsError>> {
         let mut all = self.1.iter();
@@ -142,20 +141,20 @@ impl Matched {
         Some(&found.1)
     }
 
-    /// How many devices have one.
+    /// The number of described devices.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether none has.
+    /// Whether there is none.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// What a person wants to know of devices and their files: how many are described, and what of a file is not as
-    /// its device is, or is not done. Allocates.
+    /// Notes for people about devices and their files: how many are described, and which parts of a file differ
+    /// from the device or are not supported. Allocates.
     #[must_use]
     pub fn notes<'d>(&self, devices: impl ExactSizeIterator<Item = &'d SubDevice>) -> Vec<String> {
         let (described, all) = (self.len(), devices.len());
@@ -171,27 +170,27 @@ impl Matched {
         notes
     }
 
-    /// Lets a device have the mailboxes that its file says, before it is brought to PREOP.
+    /// Gives a device the mailboxes of its file, before it is brought to PREOP.
     pub fn prepare(&self, device: &mut SubDevice) {
         if let Some(described) = self.of(device) {
             described.prepare(device);
         }
     }
 
-    /// Puts right what was [learnt](configure::learn_process_data) of a device's process data: SyncManagers
-    /// are where its file says, and where the device told nothing, its process data is what its file says.
+    /// Corrects a device's process data after [`learn_process_data`](configure::learn_process_data): SyncManagers
+    /// are where its file puts them, and where the device gave no process data, it is that of the file.
     pub fn correct(&self, device: &mut SubDevice) {
         if let Some(described) = self.of(device) {
             described.correct(&mut device.process_data);
         }
     }
 
-    /// Sets up a device in PREOP as its file says, if it has one: also what the supervisor is to do first with
-    /// a device that comes back, before it is told what else it was commissioned with. Waits, allocates.
+    /// Sets up a device in PREOP by its file, if it has one. The supervisor does this first, too, with a device
+    /// that comes back, before its other set-up. Waits, allocates.
     ///
     /// # Errors
-    /// [`ConfigureError`], for one when it no longer takes what it took. A device whose description
-    /// [cannot be read](Self::fault_of) is not set up by its own word instead: that is an error, too.
+    /// [`ConfigureError`], for example when the device no longer takes a value that it took. A device whose
+    /// description [cannot be read](Self::fault_of) is not set up by its own data instead: that is an error, too.
     pub fn set_up(
         &self,
         registers: &mut Registers<'_>,
@@ -207,9 +206,9 @@ impl Matched {
         }
     }
 
-    /// What devices that have a clock are to pulse at a MainDevice's cycle: each its first operation mode
-    /// with pulses, `shift_ns` later than that says. The mode is that of its file, or else that of its SII;
-    /// those without such a mode are left out.
+    /// The pulses of devices with a clock at a MainDevice's cycle: for each its first operation mode with pulses,
+    /// `shift_ns` later than that says. The mode is that of its file, or else that of its SII; devices without such
+    /// a mode are left out.
     #[must_use]
     pub fn pulses(
         &self,
@@ -235,9 +234,9 @@ impl Matched {
     }
 }
 
-// What a user wants of a described device otherwise than its file has it by default.
+// A user's choices that differ from the defaults of a device's file.
 
-/// What is chosen among what a file offers.
+/// A choice among the options of a file.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Choice {
     /// The PDOs that are carried, in place of those that the file carries by default.
@@ -246,10 +245,10 @@ pub struct Choice {
     pub mode: Option<String>,
 }
 
-/// Why that cannot be chosen.
+/// The reason why a choice is not possible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChoiceError {
-    /// Nothing is offered.
+    /// The device has no file.
     #[error(
         "no ESI file that was read describes it; name that of its vendor, or leave the choice out"
     )]
@@ -260,15 +259,15 @@ pub enum ChoiceError {
     /// There is no such mode.
     #[error("its ESI file has no operation mode `{mode}`; it has {there}")]
     Mode {
-        /// What was asked for.
+        /// The chosen mode.
         mode: String,
-        /// Those that there are.
+        /// The modes of the device.
         there: String,
     },
 }
 
 impl Matched {
-    /// Lets a device be configured as is chosen, before [`prepare`](Self::prepare) and all else.
+    /// Configures a device by a choice; to be called before [`prepare`](Self::prepare) and all else.
     ///
     /// # Errors
     /// [`ChoiceError`]; all stays as it was.

@@ -1,4 +1,4 @@
-//! What a file wants a device to be told in PREOP.
+//! Writes a file's values to a device in PREOP.
 
 use super::super::assignment::{self, AssignedEntry};
 use super::super::configure::ConfigureError;
@@ -12,21 +12,21 @@ use crate::description::Pdo;
 use crate::esi::{InitCommand, Transition};
 use crate::wire::coe::{Address, object};
 
-/// A device did not take what its file says.
+/// A device did not take a value of its file.
 #[derive(Debug, thiserror::Error)]
 #[error(
     "its ESI file wants {what} to be written, and it was not: {source}; is the file of this device's \
      revision?"
 )]
 pub struct SetUpError {
-    /// The object, and what it is for.
+    /// The object, and its purpose.
     pub what: String,
-    /// How the transfer failed.
+    /// The error of the transfer.
     pub source: SdoError,
 }
 
 impl SetUpError {
-    /// As those who bring devices up take it: that a loop has ended is to be seen as such.
+    /// Converts it for callers that bring devices up: a loop that has ended must show as such.
     fn plainly(self) -> ConfigureError {
         match self.source {
             SdoError::Mail(MailError::Exchange(error)) => error.into(),
@@ -99,7 +99,7 @@ impl Writer<'_, '_, '_> {
         })
     }
 
-    /// Lets a SyncManager carry its PDOs, where it does not, and these hold what they should.
+    /// Makes a SyncManager carry its PDOs, where it does not, and the PDOs hold their entries.
     fn carry(
         &mut self,
         described: &Described,
@@ -114,7 +114,7 @@ impl Writer<'_, '_, '_> {
         for pdo in pdos().filter(|it| described.maps(it)) {
             let mapped = assignment::entries(self.registers, &mut self.mail, pdo.index);
             let mapped = sdo::optional(mapped).map_err(because(pdo.index))?;
-            // One that cannot even be read is none to write.
+            // A PDO that cannot even be read is not written.
             if mapped.is_some_and(|it| it != mapping(pdo)) {
                 others.push(pdo);
             }
@@ -157,7 +157,7 @@ impl Writer<'_, '_, '_> {
     }
 }
 
-/// What a PDO is to map.
+/// The mapping of a PDO.
 fn mapping(pdo: &Pdo) -> Vec<AssignedEntry> {
     let entries = pdo.entries.iter().map(|it| AssignedEntry {
         address: Address::new(it.index, it.sub),

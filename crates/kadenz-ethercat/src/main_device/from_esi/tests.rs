@@ -5,7 +5,7 @@ use proptest::prelude::*;
 
 const GRIPPER: &str = include_str!("../../../../../conformance/ethercat/esi/gripper.xml");
 
-/// A device of that file.
+/// The identity of the file's device.
 const WHO: Identity = Identity {
     vendor: 0x6A,
     product: 18,
@@ -43,7 +43,7 @@ fn what_is_carried_is_what_the_file_carries_unless_it_is_told_otherwise() {
         "PDOs 0x1601 and 0x1602 exclude each other; take one of them"
     );
 
-    // What cannot be left out is carried, though no SyncManager is named; what it excludes is not.
+    // A mandatory PDO is carried, though no SyncManager is named; a PDO that it excludes is not.
     let text = GRIPPER.replace(
         r##"<RxPdo Fixed="1"><Index>#x1602"##,
         r##"<RxPdo Mandatory="true"><Index>#x1602"##,
@@ -212,7 +212,7 @@ fn a_device_that_cannot_be_read_is_said_and_harms_no_other() {
     );
     assert_eq!((other.len(), other.passed_over().len()), (1, 1));
 
-    // What is said of this one is not to be read, so nobody takes what is said of one before it.
+    // The description of this one cannot be read, and the one before it does not take its place.
     let later = read(with(another(18, 4)));
     let is_later = Identity { revision: 4, ..WHO };
     assert!(later.find(&WHO).is_some() && later.find(&is_later).is_none());

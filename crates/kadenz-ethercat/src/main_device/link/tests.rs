@@ -9,7 +9,7 @@ use crate::main_device::exchange::{
 };
 use crate::wire::{Command, DatagramAddress, FrameWriter, mark_as_returned};
 
-/// What became of frames, by hand: the test is the wire.
+/// A wire that the test controls.
 #[derive(Debug, Default, Clone)]
 struct Hand(Rc<RefCell<Wire>>);
 
@@ -19,7 +19,7 @@ struct Wire {
     down: bool,
     sent: VecDeque<Vec<u8>>,
     coming: VecDeque<Vec<u8>>,
-    /// Whether frames come back at once, each datagram done by so many.
+    /// Whether frames come back at once, each datagram with this working counter.
     answers: Option<u16>,
     /// How many are lost first.
     lose: u32,
@@ -126,7 +126,7 @@ fn answers_find_their_questions_in_any_order() {
 }
 
 #[test]
-fn a_flood_of_others_frames_holds_nobody_up() {
+fn a_flood_of_foreign_frames_blocks_no_caller() {
     let (mut link, hand) = link();
     let out = link.send(&mut frame()).unwrap();
     let answer = hand.take_sent();
@@ -194,7 +194,7 @@ fn with_every_index_out_nothing_more_is_sent() {
     assert_eq!(
         link.counts().lost,
         257,
-        "what nobody waits for any more is free again"
+        "frames that were given up free their indices"
     );
 }
 

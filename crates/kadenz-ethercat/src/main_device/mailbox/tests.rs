@@ -1,4 +1,4 @@
-//! Transfers while every one of their frames is lost, late or doubled in turn.
+//! Transfers while each of their frames in turn is lost, late or doubled.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -25,20 +25,20 @@ use crate::wire::coe::{Abort, Access, Address, DataType, ListType};
 use crate::wire::sii::Identity;
 use crate::wire::{Command, Datagrams, DatagramsMut, State};
 
-/// Objects by how long they are: one that goes expedited, one in a message, one in several.
+/// Objects by their length: one for expedited transfer, one in a message, one in several.
 const OBJECTS: [(u16, usize); 3] = [(0x2000, 4), (0x2001, 20), (0x2002, 300)];
 /// Bytes of the mailboxes: a list of all objects takes several messages.
 const MAILBOX: u16 = 40;
 const LOSE: FrameFault = FrameFault::Lose { after: None };
 
-/// What may become of a frame on its way there or back.
+/// The faults of a frame on its way there or back.
 const FAULTS: [FrameFault; 6] = [
     LOSE,
     FrameFault::Lose { after: Some(0) },
     FrameFault::Corrupt { after: None },
     FrameFault::Truncate { length: 40 },
     FrameFault::Duplicate { ns: 30_000 },
-    // Longer than an answer is waited for.
+    // Longer than the MainDevice waits for an answer.
     FrameFault::Delay { ns: 30_000_000 },
 ];
 
@@ -108,8 +108,8 @@ impl Rig {
         self.link.port_mut().segment().counts().frames
     }
 
-    /// Does a work again and again, while the first frame of it is spoiled, then the second, and so on up to
-    /// its last: how often that was.
+    /// Repeats a work with a fault in its first frame, then the second, and so on up to its last; returns the
+    /// number of frames.
     fn for_each_frame(
         &mut self,
         fault: FrameFault,
@@ -260,7 +260,7 @@ const STRANGE: [(&str, [u8; 16]); 5] = [
     ),
 ];
 
-/// A device that says something strange before each answer, or in its place.
+/// A device that sends a strange message before each answer, or in its place.
 struct Talkative {
     device: Box<dyn Application>,
     says: Vec<u8>,
@@ -297,7 +297,7 @@ impl Application for Talkative {
 }
 
 #[test]
-fn what_cannot_be_read_answers_nobody_and_is_told_where_no_answer_comes() {
+fn an_unreadable_message_is_no_answer_and_is_reported_without_one() {
     for (what, says) in STRANGE {
         let stored = Arc::new(AtomicU32::new(0));
         let answers = Arc::new(AtomicBool::new(true));
@@ -333,7 +333,7 @@ fn what_cannot_be_read_answers_nobody_and_is_told_where_no_answer_comes() {
 }
 
 #[test]
-fn who_meets_a_device_that_others_have_asked_before_is_not_taken_for_them() {
+fn a_new_main_device_is_not_taken_for_an_earlier_one() {
     let mut rig = Rig::new();
     for number in 0..20 {
         // Another program, which knows no number, asks once or twice.

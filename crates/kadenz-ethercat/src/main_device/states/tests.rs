@@ -1,4 +1,4 @@
-//! Firmware that takes its time to look at what it is asked.
+//! Firmware that takes its time to look at AL control.
 
 use super::*;
 use crate::main_device::bring_up::{find, prepare};
@@ -22,7 +22,7 @@ const REACTIONS: [u64; 4] = [0, MS, 20 * MS, 75 * MS];
 struct Bench(Link<WirePort>);
 
 impl Bench {
-    /// A segment whose applications take so long.
+    /// A segment whose applications take this long.
     fn slow(ns: u64) -> Self {
         let mut port = WirePort::new(humanoid(DEVICES).build().unwrap());
         for device in port.segment_mut().positions(Side::Primary) {
@@ -65,7 +65,7 @@ fn slow_firmware_comes_up_from_whatever_it_was_left_in() {
             bench.ask(|it| prepare(it, &mut devices, None).unwrap());
             let all = bench.status(Target::All(DEVICES as u16));
             assert_eq!(all, AlStatus::new(State::SafeOp, false), "{ns}");
-            // The next time, some have left that state, and somebody has asked something just now.
+            // The next time, some have left that state, and a request was made just now.
             for device in bench.0.port_mut().segment_mut().positions(Side::Primary) {
                 let code = AlStatusCode::WATCHDOG;
                 bench.inflict(WireFault::Leave(device, State::PreOp, code));
@@ -84,7 +84,7 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
         let devices = bench.found();
         for device in &devices {
             let whose = device.whose();
-            // Twice: the second time the old error stands when it is asked.
+            // Twice: the second time the old error stands at the request.
             for _ in 0..2 {
                 let refused = bench.ask(|it| reach(it, whose, State::Op));
                 match refused {
@@ -92,7 +92,7 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
                         assert_eq!(code, AlStatusCode::INVALID_CHANGE, "{}", device.name);
                         assert!(bench.status(whose).error());
                     }
-                    // Without firmware nobody refuses.
+                    // A SubDevice without firmware refuses nothing.
                     Ok(()) if !device.has_mailbox() => {}
                     other => panic!("{ns}, {}: {other:?}", device.name),
                 }
@@ -105,7 +105,7 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
 }
 
 #[test]
-fn an_error_that_nobody_takes_back_is_a_refusal_at_last() {
+fn an_error_that_stays_is_a_refusal_at_last() {
     let mut bench = Bench::slow(0);
     let devices = bench.found();
     let whose = devices[DEVICES - 1].whose();
@@ -119,7 +119,7 @@ fn an_error_that_nobody_takes_back_is_a_refusal_at_last() {
 }
 
 #[test]
-fn loops_that_somebody_left_closed_are_opened() {
+fn loops_that_were_left_closed_are_opened() {
     let mut bench = Bench::slow(0);
     let devices = bench.ask(|it| discover(it).unwrap());
     // The IMU hides the waist, which in turn hides the chest.

@@ -1,4 +1,4 @@
-//! How axes are, and what stops them and lets them go on.
+//! The state of the axes, and the requests that stop them and reset a stop.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -7,19 +7,20 @@ use super::question::Answer;
 use super::server::ServerContext;
 use crate::motion::{MotionHandle, StageName, Status};
 
-/// How long the loop may take to hear: it looks once a cycle, and a cycle takes at most a second.
+/// The longest time until the loop hears an order: it looks once a cycle, and a cycle takes at most a
+/// second.
 const RETRY_POLICY: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// How all axes are, by what is known: who asks waits for no drive.
+/// Answers with the last known state of all axes; waits for no drive.
 pub(super) fn tell(context: &ServerContext<'_>) -> Result<Answer, String> {
     status(of(context)?).map(|it| Answer::Axes(Box::new(it)))
 }
 
-/// What was asked of the loop, which hears it in its next cycle.
+/// An order to the loop, which hears it in its next cycle.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Order {
-    /// How often all axes were stopped before a reset; `None` for a stop.
+    /// The count of stops of all axes before a reset; `None` for a stop.
     reset_after: Option<u64>,
     until: Instant,
 }
@@ -27,7 +28,7 @@ pub(super) struct Order {
 /// Asks the loop to stop all axes.
 pub(super) fn stop(context: &ServerContext<'_>, by: Option<&str>) -> Result<Order, String> {
     let handle = of(context)?;
-    // Before anything is looked at: it stands, whatever can be seen of it.
+    // Before the status is read: the stop stands, whatever the status is.
     handle.stop_by(by.unwrap_or("a client of the server"));
     Ok(Order::after(None))
 }
@@ -55,12 +56,13 @@ impl Order {
     fn is_heard(self, status: &Status) -> bool {
         match self.reset_after {
             None => matches!(status.stage, StageName::Stopped | StageName::Ending),
-            // One that fails again at once was heard all the same.
+            // The loop has heard the reset also where an axis failed again at once.
             Some(stops) => status.stage != StageName::Stopped || status.stops > stops,
         }
     }
 
-    /// How all axes are once the loop has heard, or why that is not known; `None` while it may still hear.
+    /// Returns the state of all axes once the loop has heard the order, or why that is not known; `None`
+    /// while the loop may still hear it.
     pub(super) fn outcome(
         self,
         context: &ServerContext<'_>,
@@ -82,7 +84,7 @@ impl Order {
         )))
     }
 
-    /// Waits until the loop has heard.
+    /// Waits until the loop has heard the order.
     pub(super) fn wait(
         self,
         context: &ServerContext<'_>,
@@ -103,7 +105,7 @@ fn of<'c>(context: &ServerContext<'c>) -> Result<&'c MotionHandle, String> {
 }
 
 fn status(handle: &MotionHandle) -> Result<Status, String> {
-    // Whether it has begun is looked at before: it only ever begins.
+    // Whether the loop has begun is read first: a loop that has begun stays so.
     let has_begun = handle.has_begun();
     handle.status().ok_or_else(|| match has_begun {
         false => "the axes have not been heard of yet, as the loop has run no cycle; ask again"

@@ -1,4 +1,4 @@
-//! Who asks a control socket.
+//! The client of a control socket.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::net::UnixStream;
@@ -10,41 +10,41 @@ use super::place::{self, PlaceError};
 use super::question::{Answer, Question, Reply};
 use crate::control::notice::Notice;
 
-/// The longest answer: that of a control socket that runs wild is not kept.
+/// The longest answer: the client keeps no more of a control socket that sends without end.
 const MAX_ANSWER: usize = 16 << 20;
-/// How long an answer may take: a change of state takes up to ten seconds.
+/// The longest time for an answer: a change of state takes up to ten seconds.
 const RETRY_POLICY: Duration = Duration::from_secs(30);
 
-/// Why there is no answer.
+/// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
-    /// The name is none.
+    /// The name is not valid.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// Nobody is there.
+    /// No loop listens there.
     #[error("no loop listens at {}; is one of that name running, by this user?", .0.display())]
     Nobody(PathBuf),
     /// The socket failed.
     #[error("the loop's control socket does not answer: {0}")]
     Io(#[from] io::Error),
-    /// It went.
+    /// The loop has ended.
     #[error("the loop has ended")]
     Ended,
-    /// It answered that it cannot.
+    /// The loop answered that it cannot do so.
     #[error("{0}")]
     Refused(String),
-    /// It answered what makes no sense.
+    /// The answer is not valid.
     #[error("the answer makes no sense: {0}; is the loop of another version of Kadenz?")]
     Nonsense(String),
-    /// It does not answer.
+    /// The loop does not answer.
     #[error("the loop's control socket did not answer within {0:?}")]
     Silent(Duration),
 }
 
 /// A connection to a control socket. Every method waits.
 ///
-/// Where the control socket gave its seat to somebody else meanwhile, it connects again by itself: a question is heard
-/// once, or not at all.
+/// Where the control socket closed an idle connection to make room for another client, the client connects again by
+/// itself: the loop hears a question once, or not at all.
 #[derive(Debug)]
 pub struct Client {
     socket: PathBuf,
@@ -55,12 +55,12 @@ impl Client {
     /// Connects to the loop of that name, run by this user.
     ///
     /// # Errors
-    /// [`ClientError`], for one when there is none.
+    /// [`ClientError`], for example when there is no such loop.
     pub fn connect(name: &str) -> Result<Self, ClientError> {
         Self::at(&place::find(name)?)
     }
 
-    /// Connects to a control socket by its socket.
+    /// Connects to a control socket by its path.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -78,7 +78,7 @@ impl Client {
         })
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends a question, and waits for the answer.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -90,10 +90,10 @@ impl Client {
         self.ask_here(question)?.ok_or(ClientError::Ended)
     }
 
-    /// Asks over the connection that there is; `None` where the control socket had ended it before it heard.
+    /// Asks over the present connection; `None` where the control socket had closed it before it heard the question.
     fn ask_here(&mut self, question: &Question) -> Result<Option<Answer>, ClientError> {
         match self.lines.send(question) {
-            // Why it hung up is still to be read.
+            // The reason for which the server closed the connection is still to be read.
             Err(error) if has_hung_up(&error) => {}
             sent => sent?,
         }
@@ -140,26 +140,26 @@ fn has_hung_up(error: &io::Error) -> bool {
     )
 }
 
-/// What a client that listens receives.
+/// A message to a client that listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ReceivedNotice {
     /// A notice.
     Notice(Notice),
-    /// So many were lost up to now, since they were not read in time.
+    /// So many notices were lost up to now, since the client did not read them in time.
     Lost(u64),
 }
 
-/// Notices, as they come.
+/// The stream of notices.
 #[derive(Debug)]
 pub struct Hearing {
     client: Client,
 }
 
 impl Hearing {
-    /// The next notice; waits for it, at most about so long.
+    /// Returns the next notice; waits for it about `span` at most.
     ///
     /// # Errors
-    /// [`ClientError`], for one when the loop has ended.
+    /// [`ClientError`], for example when the loop has ended.
     pub fn next_within(&mut self, span: Duration) -> Result<Option<ReceivedNotice>, ClientError> {
         match self.client.hear(span)? {
             None => Ok(None),

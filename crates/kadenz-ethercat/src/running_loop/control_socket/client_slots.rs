@@ -1,22 +1,22 @@
-//! Which clients a control socket has room for, and for how long.
+//! The slots that a control socket has for clients, and how long a client keeps one.
 //!
 //! Assumption: one thread gives slots away, any thread gives its own back. A client that asks to stop axes needs none.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
-/// Clients at one time that have a thread of their own; who comes then is told that it is too many, unless it is about
-/// the axes.
+/// The most clients at one time that have a thread of their own; the control socket refuses further clients, unless
+/// their question is about the axes.
 pub const MAX_CLIENTS: usize = 16;
 
-/// How long clients are kept that ask nothing, and what a client's thread takes.
+/// How long a client that asks nothing is kept, and the stack size of a client's thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ClientLimits {
-    /// One that asked before; of those with a seat, where others want it.
+    /// For a client that asked before; a client with a slot goes after this time only where others want a slot.
     pub(super) idle: Duration,
-    /// One that never asked.
+    /// For a client that never asked.
     pub(super) silent: Duration,
-    /// Bytes of a thread's stack, of which memory that is locked takes all.
+    /// Bytes of a thread's stack. Where memory is locked, the thread occupies all of them.
     pub(super) stack: usize,
 }
 
@@ -31,7 +31,7 @@ impl Default for ClientLimits {
 }
 
 impl ClientLimits {
-    /// How long a client may ask nothing that has, or has not, asked before.
+    /// The longest time without a question, for a client that has or has not asked before.
     pub(super) const fn of(&self, has_asked: bool) -> Duration {
         if has_asked { self.idle } else { self.silent }
     }
@@ -42,7 +42,7 @@ impl ClientLimits {
 pub(super) struct ClientSlots {
     limits: ClientLimits,
     taken: AtomicUsize,
-    /// Somebody was refused for want of one.
+    /// Whether a client was refused for want of a slot.
     wanted: AtomicBool,
 }
 
@@ -61,7 +61,7 @@ impl ClientSlots {
         }
     }
 
-    /// A seat, or why there is none. For one thread.
+    /// Takes a slot, or returns why there is none. For one thread.
     pub(super) fn take(&self) -> Result<ClientSlot<'_>, String> {
         if self.taken.load(Ordering::Relaxed) >= MAX_CLIENTS {
             self.wanted.store(true, Ordering::Relaxed);
@@ -75,8 +75,8 @@ impl ClientSlots {
 }
 
 impl ClientSlot<'_> {
-    /// Why the client has to go, which has asked nothing for so long; `None` where it may stay. One goes for each that
-    /// was refused.
+    /// Returns why the client must go, which has asked nothing for `idle`; `None` where it may stay. One client goes
+    /// for each that was refused.
     pub(super) fn is_over(&self, idle: Duration) -> Option<String> {
         let is_long = idle >= self.seats.limits.idle;
         let goes = is_long && self.seats.wanted.swap(false, Ordering::Relaxed);
@@ -99,7 +99,7 @@ mod tests {
         let seats = ClientSlots::new(ClientLimits::default());
         let all: Vec<_> = (0..MAX_CLIENTS).map(|_| seats.take().unwrap()).collect();
         let (short, long) = (Duration::from_millis(900), Duration::from_secs(3600));
-        // Nobody was refused: whoever watches for hours may.
+        // No client was refused: a client that only watches may stay for hours.
         assert_eq!(all[0].is_over(long), None);
         assert!(seats.take().unwrap_err().contains("16 clients"));
         assert_eq!(all[0].is_over(short), None, "it was busy just now");

@@ -1,4 +1,4 @@
-//! A running loop's device, its registers and its objects, asked as if it were on a wire of one's own.
+//! Registers and objects of a running loop's device, accessed as if the caller had a wire of its own.
 
 use std::time::Duration;
 
@@ -12,11 +12,12 @@ use crate::main_device::objects::{AccessError, Objects};
 use crate::wire::coe::Address;
 use crate::wire::{Command, Configured, DatagramAddress, DatagramMut, DatagramsMut};
 
-/// A device's registers by a loop's control socket: what asks by [`Registers`] works through a loop too.
+/// The registers of a device through a loop's control socket: code that uses [`Registers`] works through a
+/// loop too.
 ///
-/// Assumption: only reads and writes of this device by its station address (FPRD, FPWR) are asked. Others
-/// take part in nothing: their working counter stays 0. Not for mailboxes, which the loop's supervisor reads.
-/// Waits, allocates.
+/// Assumption: the caller sends only reads and writes of this device by its station address (FPRD, FPWR).
+/// Other datagrams are not sent: their working counter stays 0. Not for mailboxes, which the loop's
+/// supervisor reads. Waits, allocates.
 ///
 /// [`Registers`]: crate::main_device::exchange::Registers
 #[derive(Debug)]
@@ -27,7 +28,7 @@ pub struct LoopExchange<'c> {
 }
 
 impl<'c> LoopExchange<'c> {
-    /// To the device of that number, which has that station address.
+    /// For the device of that number, which has that station address.
     pub fn new(client: &'c mut Client, device: usize, station: Configured) -> Self {
         Self {
             client,
@@ -36,13 +37,13 @@ impl<'c> LoopExchange<'c> {
         }
     }
 
-    /// How the device is asked.
+    /// The address of the device.
     #[must_use]
     pub const fn whose(&self) -> Target {
         Target::Of(self.station)
     }
 
-    /// Asks a datagram; how many took part.
+    /// Sends a datagram; returns its working counter.
     fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> ExchangeResult<u16> {
         let address = datagram.address();
         let register = address.register();
@@ -92,7 +93,7 @@ impl Exchange for LoopExchange<'_> {
     }
 }
 
-/// Objects of a device that a running loop has, by its control socket.
+/// The objects of a running loop's device, through its control socket.
 #[derive(Debug)]
 pub struct LoopObjects<'c> {
     client: &'c mut Client,
@@ -100,7 +101,7 @@ pub struct LoopObjects<'c> {
 }
 
 impl<'c> LoopObjects<'c> {
-    /// Of the device of that number.
+    /// For the device of that number.
     pub fn new(client: &'c mut Client, device: usize) -> Self {
         Self { client, device }
     }

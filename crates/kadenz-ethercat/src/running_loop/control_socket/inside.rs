@@ -1,4 +1,5 @@
-//! What is inside a device: its dictionary and objects, its memory, and its controller's registers.
+//! The inside of a device: its dictionary and objects, its SII memory, and its controller's
+//! registers.
 
 use super::question::{Answer, Question};
 use super::server::ServerContext;
@@ -11,10 +12,10 @@ use crate::wire::Configured;
 use crate::wire::coe::{Address, ListType};
 use crate::wire::register::{Writing, writing};
 
-/// Most bytes of registers at once: they go beside the loop's own frames, in one of their own.
+/// The most bytes of registers at once: they go in a frame of their own beside the loop's frames.
 const MAX: usize = 1024;
 
-/// Answers what is asked of it.
+/// Answers a question about a device.
 pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result<Answer, String> {
     Ok(match question {
         Question::SdoInfo { device, index, sub } => {
@@ -86,7 +87,7 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
     })
 }
 
-/// Asks a device by its mailbox.
+/// Queries a device by its mailbox.
 fn ask<R, E>(
     context: &ServerContext<'_>,
     device: usize,
@@ -140,8 +141,8 @@ fn write(
     let written = Registers::by(&mut way).count_writing(whose, address, value);
     match written.map_err(|it| it.to_string())? {
         0 => Err(format!(
-            "it does not take what is written to 0x{address:04X}: it is gone, has no such register, or lets nobody \
-             write it"
+            "it does not take what is written to 0x{address:04X}: it is gone, has no such register, or refuses \
+             writes"
         )),
         _ => Ok(Answer::Done),
     }
@@ -156,7 +157,7 @@ fn check(length: usize) -> Result<(), String> {
     }
 }
 
-/// How the device is asked, without waiting for whoever has its mailbox.
+/// Returns the device's address, without waiting for the thread that uses its mailbox.
 fn whose(context: &ServerContext<'_>, device: usize) -> Result<Target, String> {
     let status = context
         .device_table

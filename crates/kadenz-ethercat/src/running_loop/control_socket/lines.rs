@@ -1,4 +1,4 @@
-//! Lines over a socket, none longer than it may be.
+//! Lines over a socket, each of a maximum length.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -6,22 +6,22 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-/// How long a peer may take to take what it is sent.
+/// The longest time that a peer may take to accept data sent to it.
 const RETRY_POLICY: Duration = Duration::from_secs(5);
 
-/// What came of waiting for a line.
+/// The result of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum LineEvent {
     Whole(Vec<u8>),
-    /// Not yet.
+    /// No whole line yet.
     Nothing,
-    /// It is longer than it may be; what follows makes no sense.
+    /// The line is longer than allowed; what follows cannot be parsed.
     TooLong,
-    /// The peer is gone.
+    /// The peer closed the connection.
     Ended,
 }
 
-/// What one read of the socket gave.
+/// The result of one read of the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum SocketRead {
     Some,
@@ -29,18 +29,18 @@ enum SocketRead {
     Ended,
 }
 
-/// A socket that lines are read from and sent to.
+/// A socket from which lines are read, and to which they are sent.
 #[derive(Debug)]
 pub(super) struct LineStream {
     stream: UnixStream,
     most: usize,
     kept: Vec<u8>,
-    /// Bytes of `kept` in which there is no end of a line.
+    /// The bytes of `kept` that are known to contain no end of a line.
     looked: usize,
 }
 
 impl LineStream {
-    /// Lines of at most so many bytes.
+    /// A stream with lines of at most `most` bytes.
     pub(super) fn of(stream: UnixStream, most: usize) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
         stream.set_write_timeout(Some(RETRY_POLICY))?;
@@ -52,33 +52,34 @@ impl LineStream {
         })
     }
 
-    /// The same socket once more.
+    /// Returns another handle of the same socket.
     pub(super) fn another(&self) -> io::Result<UnixStream> {
         self.stream.try_clone()
     }
 
-    /// Lets nothing that is done with them wait, or lets it wait again.
+    /// Sets whether reads and writes block.
     pub(super) fn set_waiting(&self, waits: bool) -> io::Result<()> {
         self.stream.set_nonblocking(!waits)
     }
 
-    /// Whether a line has begun that is longer than so many bytes.
+    /// Whether a line longer than `bytes` bytes has begun.
     pub(super) fn is_longer_than(&self, bytes: usize) -> bool {
         self.kept.len() > bytes
     }
 
-    /// The next line; waits for its next piece, at most so long.
+    /// Returns the next line; waits for its next piece, at most `span`.
     pub(super) fn next_within(&mut self, span: Duration) -> io::Result<LineEvent> {
         if let Some(line) = self.take() {
             return Ok(line);
         }
-        // A time of zero would mean for ever.
+        // A timeout of zero would mean for ever.
         let span = span.max(Duration::from_millis(1));
         self.stream.set_read_timeout(Some(span))?;
         self.read()
     }
 
-    /// The next line, or a piece of it, if it has come. For lines that [do not wait](Self::set_waiting).
+    /// Returns the next line, or a piece of it, if it has come. For streams that [do not
+    /// wait](Self::set_waiting).
     pub(super) fn next_now(&mut self) -> io::Result<LineEvent> {
         match self.take() {
             Some(line) => Ok(line),
@@ -86,10 +87,10 @@ impl LineStream {
         }
     }
 
-    /// Whether a line is there whole, of what has come. For lines that [do not wait](Self::set_waiting).
+    /// Whether a whole line has come. For streams that [do not wait](Self::set_waiting).
     ///
     /// # Errors
-    /// Where the peer is gone.
+    /// Where the peer closed the connection.
     pub(super) fn has_line(&mut self) -> io::Result<bool> {
         if !self.kept.contains(&b'\n') && self.read_piece()? == SocketRead::Ended {
             return Err(ErrorKind::UnexpectedEof.into());
@@ -123,7 +124,7 @@ impl LineStream {
         }
     }
 
-    /// A line that is whole, or too long.
+    /// Takes a line that is whole, or too long.
     fn take(&mut self) -> Option<LineEvent> {
         let end = self.kept[self.looked..].iter().position(|it| *it == b'\n');
         let end = end.map(|it| self.looked + it);
@@ -176,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_gone_is_told() {
+    fn the_end_of_the_peer_is_reported() {
         let (far, near) = UnixStream::pair().unwrap();
         let mut lines = LineStream::of(near, 8).unwrap();
         drop(far);

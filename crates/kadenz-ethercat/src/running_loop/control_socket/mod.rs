@@ -1,25 +1,27 @@
-//! Where other processes of this user reach a running loop: a socket that answers one line of JSON with
-//! another.
+//! The control socket of a running loop, by which other processes of this user reach it: it answers one line of JSON
+//! with another.
 //!
-//! One thread of a [`ControlServer`] accepts whoever comes and reads first words without waiting for any. It answers `hello`,
-//! `axes`, `stop` and `reset` itself, so idle connections cannot delay a stop. Of up to 128 such clients the one that was
-//! silent for longest is closed when more come, and each that asks nothing for 5 s. Other questions are answered by a
-//! thread of the client's own, at most [`MAX_CLIENTS`] of them. Such a client that asked nothing for a minute is closed
-//! when another was refused for want of its thread (who listens to notices stays). A client that is closed gets a
-//! [`Reply::Bye`], and connects again. None of the threads touches the loop but by what it shares anyway: its [`Health`](crate::control::health::Health), its
-//! [`Timing`](crate::control::timing::Timing), the supervisor's [`DeviceTable`](crate::control::supervisor::DeviceTable) and the
-//! [`AcyclicQueue`](crate::main_device::acyclic::AcyclicQueue). Lines are bounded, so is how long a client may take
-//! to read its answer, and whoever sends what is no question gets an answer that says so.
+//! One thread of a [`ControlServer`] accepts clients and reads their first questions without waiting for any. It
+//! answers `hello`, `axes`, `stop` and `reset` itself, so idle connections cannot delay a stop. It keeps up to 128 such
+//! clients: when more come, it closes the one that was silent for longest, and it closes each that asks nothing for 5
+//! s. Each other question gives the client a thread of its own, of which there are at most [`MAX_CLIENTS`]. Such a
+//! client is closed after a minute without a question when another client was refused for want of a thread (a client
+//! that listens to notices stays). A client that is closed gets a [`Reply::Bye`], and connects again. The threads touch
+//! the loop only by what it shares anyway: its [`Health`](crate::control::health::Health), its
+//! [`Timing`](crate::control::timing::Timing), the supervisor's
+//! [`DeviceTable`](crate::control::supervisor::DeviceTable) and the
+//! [`AcyclicQueue`](crate::main_device::acyclic::AcyclicQueue). Lines are bounded, and so is the time that a client may
+//! take to read its answer. A line that is not a valid question gets an answer that says so.
 //!
-//! While the segment is brought up, before there is a loop, [`ControlServer::serve_bring_up`] answers in its place: `axes` says so,
-//! `stop` ends it.
+//! While the segment is brought up, before there is a loop, [`ControlServer::serve_bring_up`] answers in its place:
+//! `axes` reports the bring-up, `stop` ends it.
 //!
-//! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`,
-//! `/run/kadenz` for root, else `/tmp/kadenz-UID`). The folder is made with mode 0700, and refused where others may write
-//! into it; the socket has mode 0600, and peers of other users than this one and root are refused by the credentials
-//! that the kernel notes (`SO_PEERCRED`). Beside the socket lies a lock:
-//! a second loop of the same name is refused, and what a killed one left behind is replaced, or removed by the next
-//! loop where it had no name of its own.
+//! The socket is `ethercat-NAME.sock` in the user's own folder (`$XDG_RUNTIME_DIR/kadenz`, `/run/kadenz` for root, else
+//! `/tmp/kadenz-UID`). The folder is made with mode 0700, and refused where others may write into it; the socket has
+//! mode 0600, and peers of other users than this one and root are refused by the credentials that the kernel notes
+//! (`SO_PEERCRED`). Beside the socket lies a lock file: a second loop of the same name is refused. A loop replaces the
+//! socket that a killed loop of its name left behind, and removes those that killed loops without a name of their own
+//! left.
 //!
 //! ```text
 //! {"ask":"state","device":3}
@@ -32,8 +34,8 @@
 //! {"ok":{"bytes":[8,0]}}
 //! ```
 //!
-//! What the loop read and wrote last is better read from its process image than asked for: `layout` tells in which
-//! shared memory that is and what lies where, and reading it costs the loop nothing ([`process_image`]).
+//! The process image gives a program what the loop read and wrote last, at less cost than questions: `layout` tells
+//! which shared memory holds it and what lies where, and reading it costs the loop nothing ([`process_image`]).
 //!
 //! [`process_image`]: crate::control::process_image
 

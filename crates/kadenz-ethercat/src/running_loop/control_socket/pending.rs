@@ -1,8 +1,8 @@
-//! Clients that are heard without a thread of their own: who has not asked yet, and who asks for what stops axes.
+//! Clients without a thread of their own: those that have not asked yet, and those that ask about stops of the axes.
 //!
-//! One thread reads what has come of each and waits for none, so a stop is heard at once however many hold a
-//! connection. Their number is bounded: when there are too many, who has said nothing for longest goes, by what lies in
-//! its socket.
+//! One thread reads what each client has sent and waits for none, so a stop is heard at once however many clients are
+//! connected. Their number is bounded: when there are too many, the client that has been silent for longest goes,
+//! judged by what lies in its socket.
 
 use std::io;
 use std::os::unix::net::UnixStream;
@@ -14,47 +14,47 @@ use super::lines::{LineEvent, LineStream};
 use super::question::{Answer, Question, Reply};
 use super::server::MAX_QUESTION;
 
-/// Clients that are heard so at one time.
+/// The most clients that are served so at one time.
 pub(super) const MAX_PENDING: usize = 128;
-/// Bytes of a question that are waited for here. One that is longer has nothing to do with axes.
+/// The most bytes of a question that are read here. A longer question has nothing to do with axes.
 const MAX_BYTES: usize = 4_096;
 
 /// A client that has no thread of its own.
 #[derive(Debug)]
 struct PendingClient {
     lines: LineStream,
-    /// When it came, or asked last.
+    /// When the client connected, or asked last.
     since: Instant,
     has_asked: bool,
-    /// What it asked of the loop, and is not answered yet.
+    /// Its order to the loop that is not answered yet.
     order: Option<Order>,
 }
 
-/// What a client sent.
+/// A client's message.
 #[derive(Debug)]
 pub(super) enum ClientMessage {
     /// A question.
     Asked(Question),
-    /// A line that is no question.
+    /// A line that is not a valid question.
     Nonsense(String),
     /// The beginning of a long line.
     Long,
 }
 
-/// What becomes of a client that was heard.
+/// What the server does next with a client.
 pub(super) enum Next {
-    /// It is answered, and heard again.
+    /// It answers the client, and goes on reading.
     Answer(Reply),
-    /// It is answered when the loop has heard this.
+    /// It answers the client when the loop has heard this order.
     Order(Order),
-    /// A thread hears it.
+    /// It gives the client to a thread.
     Leave,
 }
 
-/// What became of an order; `None` while the loop may still hear it.
+/// The result of an order; `None` while the loop may still hear it.
 pub(super) type OrderOutcome = Option<Result<Answer, String>>;
 
-/// All of them.
+/// All clients without a thread.
 #[derive(Debug)]
 pub(super) struct Pending {
     limits: ClientLimits,
@@ -69,13 +69,13 @@ impl Pending {
         }
     }
 
-    /// Whether there is room for one more client, if need be in the place of another one. There is none while all have
-    /// asked something that is not [heard](Self::hear) yet.
+    /// Whether there is room for one more client, if need be in the place of another one. There is none while every
+    /// client has sent a question that is not [read](Self::hear) yet.
     pub(super) fn has_room(&mut self) -> bool {
         self.clients.len() < MAX_PENDING || self.idlest().is_some()
     }
 
-    /// Hears a client from now on. Where there are too many, another one goes.
+    /// Serves a client from now on. Where there are too many, another one goes.
     pub(super) fn add(&mut self, stream: UnixStream) -> io::Result<()> {
         let lines = LineStream::of(stream, MAX_QUESTION)?;
         lines.set_waiting(false)?;
@@ -91,7 +91,7 @@ impl Pending {
         Ok(())
     }
 
-    /// Lets the client go that has said nothing for longest, if there is one.
+    /// Closes the client that has been silent for longest, if there is one.
     pub(super) fn evict(&mut self) {
         if let Some(place) = self.idlest() {
             let client = self.clients.swap_remove(place);
@@ -101,8 +101,8 @@ impl Pending {
         }
     }
 
-    /// Who has said nothing for longest; who asked comes after all that never did. Nobody whose question lies in the
-    /// socket: it is read before.
+    /// The client that has been silent for longest; clients that asked come after all that never did. A client whose
+    /// question lies in the socket is none: its question is read first.
     fn idlest(&mut self) -> Option<usize> {
         let mut idle: Vec<usize> = (0..self.clients.len()).collect();
         idle.retain(|place| self.clients[*place].order.is_none());
@@ -116,7 +116,7 @@ impl Pending {
         })
     }
 
-    /// Lets all go, who are to connect again.
+    /// Closes all connections; the clients are to connect again.
     pub(super) fn dismiss(&mut self, why: &str) {
         self.clients.drain(..).for_each(|it| it.leave(why));
     }
@@ -126,8 +126,9 @@ impl Pending {
         self.clients.iter().any(|it| it.order.is_some())
     }
 
-    /// Reads what has come of each, answers it by `answer`, or by `outcome` once what was ordered was heard, and lets go
-    /// who is gone or silent for too long. Gives those that are to leave to `leave`, with the question that they asked.
+    /// Reads what each client has sent, answers it by `answer`, or by `outcome` once the loop has heard its order, and
+    /// closes clients that are gone or silent for too long. Gives clients that need a thread to `leave`, with their
+    /// question.
     pub(super) fn hear(
         &mut self,
         outcome: impl Fn(Order) -> OrderOutcome,
@@ -205,7 +206,7 @@ impl PendingClient {
         }
     }
 
-    /// Sends a reply. Who does not take it at once, though it is short, is gone.
+    /// Sends a reply. A client that does not take this short reply at once counts as gone.
     fn answer(&mut self, reply: &Reply) -> ClientState {
         (self.since, self.has_asked) = (Instant::now(), true);
         match self.lines.send(reply) {
@@ -215,7 +216,7 @@ impl PendingClient {
     }
 
     fn leave(mut self, why: &str) {
-        // It is gone either way.
+        // The client goes, whether or not it gets the reply.
         let _ = self
             .lines
             .send(&Reply::Bye(format!("{why}; connect again")));
@@ -228,14 +229,14 @@ mod tests {
 
     use super::*;
 
-    /// A client, and the other end of its socket.
+    /// Adds a client; returns the other end of its socket.
     fn come(pending: &mut Pending) -> UnixStream {
         let (far, near) = UnixStream::pair().unwrap();
         pending.add(near).unwrap();
         far
     }
 
-    /// As many as there may be.
+    /// As many clients as there may be.
     fn full() -> (Pending, Vec<UnixStream>) {
         let mut pending = Pending::new(ClientLimits::default());
         let far = (0..MAX_PENDING).map(|_| come(&mut pending)).collect();
@@ -243,7 +244,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_asked_is_not_evicted_before_that_was_read() {
+    fn a_client_that_asked_is_not_evicted_before_that_was_read() {
         let (mut pending, mut far) = full();
         far[0].write_all(b"{\"ask\":\"stop\"}\n").unwrap();
         far[1].write_all(b"{\"ask\":").unwrap();
@@ -264,7 +265,7 @@ mod tests {
         }
         assert!(!pending.has_room());
         far.truncate(MAX_PENDING - 1);
-        // Who asked and is gone is heard first all the same.
+        // A client that asked and closed its end is heard first too.
         assert!(!pending.has_room());
         for client in &mut pending.clients {
             client.lines.next_now().unwrap();

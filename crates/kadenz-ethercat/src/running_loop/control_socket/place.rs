@@ -1,4 +1,4 @@
-//! Where control sockets are, by name.
+//! The paths of control sockets, by the names of their loops.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, ErrorKind, Read as _, Write as _};
@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 
 use kadenz_rt::own_file::{self, Access, Locked, OwnFileError, Trusted};
 
-/// Begins the name of every loop's shared memory.
+/// The prefix of every loop's shared memory.
 pub const MEMORY: &str = "kadenz-ethercat-";
 
-/// Why there is no such place.
+/// The reason why there is no such path.
 #[derive(Debug, thiserror::Error)]
 pub enum PlaceError {
     /// The name is no file name.
@@ -21,7 +21,7 @@ pub enum PlaceError {
     InUse {
         /// The name.
         name: String,
-        /// The process, as it wrote it.
+        /// The process, as it wrote itself into the lock file.
         pid: String,
     },
     /// The folder or a file in it is not this user's alone.
@@ -30,7 +30,7 @@ pub enum PlaceError {
     /// The operating system refused.
     #[error("cannot use {}: {source}", path.display())]
     Refused {
-        /// What.
+        /// The path.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,
@@ -53,19 +53,19 @@ fn folder() -> PathBuf {
     }
 }
 
-/// Makes the folder, where nobody but this user may enter.
+/// Makes the folder, which only this user may enter.
 pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
     let folder = folder();
     own_file::folder(&folder)?;
     Ok(folder)
 }
 
-/// Sets who may do what with a file or folder of ours.
+/// Sets the permissions of a file or folder of this user.
 pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), PlaceError> {
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(refused(path))
 }
 
-/// Checks a name and gives the socket's path.
+/// Checks a name and returns the socket's path.
 pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, PlaceError> {
     check_name(name)?;
     Ok(folder.join(format!("ethercat-{name}.sock")))
@@ -80,7 +80,7 @@ fn check_name(name: &str) -> Result<(), PlaceError> {
     Ok(())
 }
 
-/// Where a control socket of that name is, for who asks it.
+/// Returns the path of the control socket of that name, for a client.
 pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
     let folder = folder();
     let socket = socket(&folder, name)?;
@@ -90,17 +90,17 @@ pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
     Ok(socket)
 }
 
-/// What the shared memory is called in which this user's loop of that name posts its process data: every
-/// user's is one of its own, since all share the folder.
+/// The name of the shared memory in which this user's loop of that name posts its process data. The name contains the
+/// user, since all users share one folder.
 ///
 /// # Errors
-/// [`PlaceError`] for a name that is none.
+/// [`PlaceError`] for a name that is not valid.
 pub fn memory_name(name: &str) -> Result<String, PlaceError> {
     check_name(name)?;
     Ok(format!("{MEMORY}{}-{name}", own_file::user()))
 }
 
-/// Names of all loops of this user that run now. Whether one does is asked by its lock.
+/// The names of all loops of this user that run now; a loop runs while its lock is held.
 ///
 /// # Errors
 /// [`PlaceError`] when the folder cannot be read; where there is none, no loop runs.
@@ -122,11 +122,11 @@ pub fn running() -> Result<Vec<String>, PlaceError> {
     Ok(names)
 }
 
-/// Begins the name of a loop that was given none; its process's number follows.
+/// The prefix of the name of a loop without a given name; its process's number follows.
 pub const UNNAMED: &str = "run-";
 
-/// Removes the sockets and locks that killed loops without a name of their own left in a folder: those whose lock nobody
-/// holds. What a loop with a name left is replaced by the next of that name.
+/// Removes the sockets and locks that killed loops without a name of their own left in a folder: those whose lock no
+/// process holds. The next loop of the same name replaces what a loop with a name left.
 pub(super) fn sweep(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
@@ -138,7 +138,8 @@ pub(super) fn sweep(folder: &Path) {
             of_lock.filter(|name| is_unnamed(name))
         });
         let is_file = entry.file_type().is_ok_and(|it| it.is_file());
-        // Whoever holds the lock has the socket. As its file goes with it, nobody takes the name meanwhile.
+        // The process that holds the lock owns the socket. As its file goes with it, no other loop takes the name
+        // meanwhile.
         if let Some(name) = name.filter(|_| is_file)
             && let Ok(claim) = Claim::take(folder, name)
         {
@@ -162,7 +163,7 @@ fn is_held(lock: &Path) -> bool {
     file.is_ok_and(|it| it.is_some_and(|it| it.try_lock_shared().is_err()))
 }
 
-/// A name that is ours as long as this lives; the operating system gives it free when the process dies.
+/// A claim on a name, held as long as this lives; the operating system frees the name when the process dies.
 #[derive(Debug)]
 pub(super) struct Claim {
     lock: File,
@@ -181,7 +182,7 @@ impl Claim {
                 return Err(PlaceError::InUse { name, pid });
             }
         };
-        // Who it is, is for people alone: without it the lock holds as well.
+        // The process number is for people alone: without it the lock holds as well.
         let _ = lock.set_len(0);
         let _ = writeln!(lock, "{}", std::process::id());
         Ok(Self { lock, path })
@@ -190,7 +191,7 @@ impl Claim {
 
 impl Drop for Claim {
     fn drop(&mut self) {
-        // While it is locked nobody else has the name; a file that stays takes the name from nobody.
+        // While the lock is held no other loop has the name; a file that stays takes the name from no loop.
         if own_file::is_at(&self.lock, &self.path) {
             let _ = fs::remove_file(&self.path);
         }

@@ -1,4 +1,4 @@
-//! What may be asked, and what is answered: one line of JSON each.
+//! The questions and answers of the control socket, one line of JSON each.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,17 +14,17 @@ use crate::motion::Status;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(tag = "ask", rename_all = "snake_case", deny_unknown_fields)]
 pub enum Question {
-    /// Who is there.
+    /// The identity of the loop.
     Hello {},
     /// The loop's statistics; see [`Snapshot`](crate::control::timing::Snapshot).
     Stats {},
-    /// The same for people.
+    /// The same as text for people.
     StatsText {},
     /// What the loop notes of each cycle.
     Health {},
-    /// What lies where in the process data, and in which memory the loop posts it.
+    /// The layout of the process data, and the memory in which the loop posts it.
     Layout {},
-    /// What the loop read and wrote last, for who cannot map that memory.
+    /// What the loop read and wrote last, for clients that cannot map that memory.
     Post {},
     /// Sets an output that no axis has, in the loop's next cycle; it stays so.
     Output {
@@ -40,21 +40,21 @@ pub enum Question {
     },
     /// Stops all axes.
     Stop {
-        /// Who asks, for whoever wants to know later.
+        /// The asking program or user, for later readers.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         by: Option<String>,
     },
-    /// Lets them go on after a stop; faults are reset.
+    /// Lets the axes go on after a stop; faults are reset.
     Reset {},
-    /// How all axes are.
+    /// The states of all axes.
     Axes {},
-    /// How all devices are.
+    /// The states of all devices.
     Devices {},
     /// The last notices.
     Recent {},
-    /// All notices from now on, a line each, until the client goes.
+    /// All notices from now on, a line each, until the client disconnects.
     Notices {},
-    /// How a device is; with a state, brings it there first and keeps it there.
+    /// The state of a device; with `state`, brings the device there first and keeps it there.
     State {
         /// The position of the device.
         device: usize,
@@ -62,7 +62,7 @@ pub enum Question {
         #[serde(default, skip_serializing_if = "Option::is_none")]
         state: Option<String>,
     },
-    /// What an entry of an object is, as the device's dictionary tells.
+    /// The description of an object's entry, by the device's dictionary.
     SdoInfo {
         /// Target.
         device: usize,
@@ -72,7 +72,7 @@ pub enum Question {
         #[serde(default)]
         sub: u8,
     },
-    /// The unit of an entry, as the device's dictionary tells.
+    /// The unit of an entry, by the device's dictionary.
     Unit {
         /// Target.
         device: usize,
@@ -104,25 +104,25 @@ pub enum Question {
         /// Its bytes, the lowest first.
         value: Vec<u8>,
     },
-    /// The indices of all objects, as the device's dictionary tells.
+    /// The indices of all objects, by the device's dictionary.
     SdoList {
         /// Target.
         device: usize,
     },
-    /// What an object is, as the device's dictionary tells.
+    /// The description of an object, by the device's dictionary.
     SdoObject {
         /// Target.
         device: usize,
         /// Index.
         index: u16,
     },
-    /// A device's memory, its SII, as it was read when the loop began.
+    /// A device's memory, its SII, as the MainDevice read it when the loop began.
     Sii {
         /// Target.
         device: usize,
     },
-    /// Registers of a device's controller, and its memory. Also where a mailbox lies: the message in it is taken
-    /// away so, and who asks looks for one first.
+    /// Reads registers and memory of a device's controller, also where a mailbox lies: this read removes the
+    /// message in it, so the client looks for one first.
     RegisterRead {
         /// Target.
         device: usize,
@@ -139,48 +139,48 @@ pub enum Question {
         address: u16,
         /// The bytes, 1 to 1024, the lowest first.
         value: Vec<u8>,
-        /// Also where that disturbs a device that runs; see
+        /// Writes also where that disturbs a device that runs; see [`writing`](crate::wire::register::writing).
         /// [`writing`](crate::wire::register::writing).
         #[serde(default)]
         force: bool,
     },
 }
 
-/// What lies where in the process data.
+/// The layout of the process data.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessImageLayout {
-    /// The shared memory on which it is posted; `None` where it is behind a lock, or there is none.
+    /// The shared memory in which the loop posts it; `None` where the image is behind a lock, or there is none.
     pub memory: Option<String>,
     /// Time between two posts.
     pub interval_ns: u64,
-    /// Where every entry lies in a post.
+    /// The place of every entry in a post.
     #[serde(flatten)]
     pub catalogue: Catalogue,
 }
 
-/// What is answered.
+/// An answer.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Answer {
-    /// Who it is.
+    /// The identity of the loop.
     Hello {
         /// The loop's name.
         name: String,
-        /// Its process.
+        /// Its process number.
         pid: u32,
         /// Kadenz's version.
         version: String,
-        /// The shared memory on which the loop posts process data; see [`ProcessImageLayout`].
+        /// The shared memory in which the loop posts process data; see [`ProcessImageLayout`].
         #[serde(default)]
         memory: Option<String>,
     },
-    /// What lies where.
+    /// The layout of the process data.
     Layout(ProcessImageLayout),
     /// What the loop read and wrote last.
     Post {
-        /// Which post it is, from 1.
+        /// The number of the post, from 1.
         number: u64,
         /// Its bytes: heading, inputs, outputs.
         bytes: Vec<u8>,
@@ -190,26 +190,26 @@ pub enum Answer {
     },
     /// An output is set.
     Set {
-        /// In which of the loop's cycles.
+        /// The first cycle of the loop that sends it.
         cycle: u64,
     },
     /// Statistics.
     Stats(Box<Snapshot>),
-    /// For people.
+    /// Text for people.
     Text(String),
-    /// What the loop notes.
+    /// What the loop notes of each cycle.
     Health(Vitals),
     /// All axes.
     Axes(Box<Status>),
     /// All devices.
     Devices(Vec<DeviceStatus>),
-    /// One device.
+    /// The status of one device.
     Device(DeviceStatus),
     /// Notices, oldest first.
     Notices(Vec<Notice>),
     /// Notices follow.
     Listening,
-    /// What an entry is.
+    /// The description of an entry.
     Entry {
         /// Its name.
         name: String,
@@ -218,13 +218,13 @@ pub enum Answer {
         /// Its bits.
         #[serde(default)]
         bits: u16,
-        /// Who may do what with it, when; see [`Access`](crate::wire::coe::Access).
+        /// The access rights; see [`Access`](crate::wire::coe::Access).
         #[serde(default)]
         access: u16,
     },
     /// Indices of objects, in the device's order.
     Indices(Vec<u16>),
-    /// What an object is.
+    /// The description of an object.
     Object {
         /// Its name.
         name: String,
@@ -235,11 +235,11 @@ pub enum Answer {
         /// Its highest sub-index.
         highest_sub: u8,
     },
-    /// A unit, as people write it; `None` where the device tells none.
+    /// A unit, as people write it; `None` where the device has none.
     Unit(Option<String>),
-    /// An object's value, a memory, or registers; none of these where the device does not answer there.
+    /// An object's value, a memory, or registers; empty where the device does not answer there.
     Bytes(Vec<u8>),
-    /// It is done.
+    /// The request is done.
     Done,
 }
 
@@ -250,11 +250,12 @@ pub enum Answer {
 pub enum Reply {
     /// The answer.
     Ok(Answer),
-    /// Why there is none.
+    /// The reason why there is no answer.
     Error(String),
-    /// Why the control socket ends the connection, which has heard all questions that were answered, and no other.
+    /// The reason why the control socket ends the connection. It has heard all questions that it answered, and no
+    /// other.
     Bye(String),
-    /// A notice, for who asked for them.
+    /// A notice, for clients that listen.
     Notice(Notice),
     /// So many notices were lost up to now, since the client did not read them in time.
     Lost(u64),

@@ -1,4 +1,4 @@
-//! What a client requests, each with the type of its answer.
+//! A client's requests, each with the type of its answer.
 
 use super::client::{Client, ClientError};
 use super::question::{Answer, ProcessImageLayout, Question};
@@ -10,7 +10,7 @@ use crate::motion::Status;
 use crate::wire::State;
 use crate::wire::coe::{Access, Address, DataType, ObjectCode};
 
-/// Sends a question, and takes what its answer carries.
+/// Sends a question, and returns the content of its answer.
 macro_rules! request {
     ($client:expr, $question:expr, $answer:pat => $value:expr) => {
         match $client.ask(&$question)? {
@@ -22,7 +22,7 @@ macro_rules! request {
     };
 }
 
-/// The process image as it was last.
+/// The latest post of the process image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Posted {
     /// Its bytes: heading, inputs, outputs.
@@ -31,7 +31,8 @@ pub struct Posted {
     pub ended: bool,
 }
 
-/// One question each. Devices are named by their numbers, from 0, in the order in which they were configured.
+/// The requests, one question each. Devices are named by their numbers, from 0, in the order in which they were
+/// configured.
 ///
 /// ```no_run
 /// use kadenz_ethercat::running_loop::control_socket::Client;
@@ -67,7 +68,7 @@ impl Client {
         request!(self, Question::Health {}, Answer::Health(it) => it)
     }
 
-    /// Where each entry of the process data lies, and the memory on which the loop posts it.
+    /// The place of each entry of the process data, and the memory in which the loop posts it.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -152,7 +153,7 @@ impl Client {
         request!(self, Question::SdoList { device }, Answer::Indices(it) => it)
     }
 
-    /// What an object is, by the dictionary of its device.
+    /// The description of an object, by the dictionary of its device.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -164,7 +165,7 @@ impl Client {
         request!(self, Question::SdoObject { device, index }, Answer::Object { name, code, data_type, highest_sub } => DictionaryObject { index, data_type: DataType(data_type), highest_sub, code: ObjectCode::from_number(code), name })
     }
 
-    /// What an entry of an object is, by the dictionary of its device.
+    /// The description of an object's entry, by the dictionary of its device.
     ///
     /// # Errors
     /// [`ClientError`].
@@ -176,7 +177,7 @@ impl Client {
         request!(self, Question::SdoInfo { device, index: address.index, sub: address.sub }, Answer::Entry { name, data_type, bits, access } => DictionaryEntry { address, data_type: DataType(data_type), bits, access: Access(access), name })
     }
 
-    /// The unit of an entry, as people write it; `None` where the device tells none.
+    /// The unit of an entry, as people write it; `None` where the device has none.
     ///
     /// # Errors
     /// [`ClientError`].

@@ -1,4 +1,4 @@
-//! The control socket itself: who comes, and what is answered.
+//! The server of the control socket: it accepts clients and answers their questions.
 
 use std::io::{self, ErrorKind};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -28,67 +28,67 @@ use crate::motion::MotionHandle;
 use crate::wire::coe::Address;
 use crate::wire::{AlStatusCode, State};
 
-/// The longest question: what it takes to write an object of 64 KiB.
+/// The longest question: one that writes an object of 64 KiB.
 pub(super) const MAX_QUESTION: usize = 512 * 1024;
-/// How soon a control socket hears that it is to end.
+/// The interval at which a control socket looks whether it is to end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// How often is looked at who comes and what clients ask; while the loop is to hear an order more often, as its answer
-/// is waited for.
+/// The interval at which the server looks for new clients and their questions. It is shorter while the loop is to hear
+/// an order, since a client waits for the answer.
 const ROUND: Duration = Duration::from_millis(5);
 const QUICK_ROUND: Duration = Duration::from_millis(1);
-/// Clients that are accepted before is looked again at what those ask that are there.
+/// The most clients that the server accepts before it reads questions of those connected.
 const MAX_ACCEPTED: usize = 64;
-/// Notices that wait for a client that does not read.
+/// The most notices that are kept for a client that does not read.
 const KEPT: usize = 4_096;
 
-/// Why there is no control socket.
+/// The reason why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlServerError {
-    /// Its place.
+    /// The path is not valid.
     #[error(transparent)]
     Place(#[from] PlaceError),
-    /// Its socket.
+    /// The socket failed.
     #[error(
         "cannot listen at {}: {source}; the path may have at most 107 bytes, on a local file system with room: set \
          XDG_RUNTIME_DIR to another folder, or take a shorter name",
         path.display()
     )]
     Listen {
-        /// Where.
+        /// The path.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,
     },
 }
 
-/// What a control socket answers from.
+/// The sources of a control socket's answers.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerContext<'c> {
     /// The devices.
     pub device_table: &'c DeviceTable,
-    /// What happens.
+    /// The notices.
     pub notices: &'c Notices,
-    /// What the loop notes.
+    /// The loop's health.
     pub health: &'c Health,
-    /// The loop's statistics, where somebody keeps them.
+    /// The loop's statistics, where the program keeps them.
     pub timing: Option<&'c Timing>,
-    /// What carries questions to devices.
+    /// The queue that carries questions to devices.
     pub queue: &'c AcyclicQueue,
-    /// What the loop posts, where it does.
+    /// The loop's process image, where the loop posts one.
     pub shown: Option<Shown<'c>>,
-    /// What carries outputs to the loop, where others may set them.
+    /// The queue that carries outputs to the loop, where clients may set them.
     pub actuators: Option<&'c Actuators>,
-    /// What stops axes, where there are any.
+    /// The handle that stops axes, where there are any.
     pub handle: Option<&'c MotionHandle>,
 }
 
-/// A socket that other processes ask. Its name is given free when it is dropped.
+/// The server of a control socket. Its name is freed when it is dropped.
 #[derive(Debug)]
 pub struct ControlServer {
     name: String,
     listener: UnixListener,
     path: PathBuf,
-    /// The user whose process this is.
+    /// The user of this process.
     user: u32,
     pub(super) limits: ClientLimits,
     _claim: Claim,
@@ -98,7 +98,7 @@ impl ControlServer {
     /// Opens a control socket of that name in the user's own folder.
     ///
     /// # Errors
-    /// [`ControlServerError`]: the name is none, is in use, or the folder is somebody else's.
+    /// [`ControlServerError`]: the name is not valid or is in use, or the folder belongs to another user.
     pub fn open(name: &str) -> Result<Self, ControlServerError> {
         let folder = place::own_folder()?;
         place::sweep(&folder);
@@ -116,13 +116,14 @@ impl ControlServer {
             path: path.clone(),
             source,
         };
-        // The name is ours, so whoever made it is dead.
+        // The name is ours, so the process that made the socket is dead.
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
         }
         let listener = UnixListener::bind(&path).map_err(failed)?;
-        // By the process's mask others could connect. Who did in between is refused by its credentials.
+        // By the process's mask others could connect. The server refuses those that did in between by their
+        // credentials.
         place::set_mode(&path, 0o600)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let user = kadenz_rt::own_file::user();
@@ -142,14 +143,14 @@ impl ControlServer {
         &self.name
     }
 
-    /// Where it is.
+    /// The path of its socket.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// Answers whoever comes until `stop` is set. Waits; starts a thread for each client that asks for more than for
-    /// what stops axes.
+    /// Answers clients until `stop` is set. Waits; starts a thread for each client that asks for more than stops of
+    /// axes.
     pub fn serve(&self, context: &ServerContext<'_>, stop: &AtomicBool) {
         let seats = &ClientSlots::new(self.limits);
         let mut pending = Pending::new(self.limits);
@@ -163,13 +164,13 @@ impl ControlServer {
                 );
                 pause(accepted, &pending);
             }
-            // Who waits for an order to be heard is told that the loop ends.
+            // Clients that wait until the loop hears an order read that the loop ends.
             let none = |_: &ClientMessage| Next::Leave;
             pending.hear(|order| order.outcome(context, stop), none, |_, _| ());
         });
     }
 
-    /// Accepts clients that wait at the socket; how many.
+    /// Accepts clients that wait at the socket; returns how many.
     pub(super) fn accept(&self, pending: &mut Pending) -> usize {
         for count in 0..MAX_ACCEPTED {
             if !pending.has_room() {
@@ -182,14 +183,14 @@ impl ControlServer {
                     return count;
                 }
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return count,
-                // That client is gone already.
+                // The client is gone already.
                 Err(_) => {}
             }
         }
         MAX_ACCEPTED
     }
 
-    /// Hears a client from now on, if it is of this user or of root.
+    /// Serves a client from now on, if its user is this one or root.
     fn admit(&self, stream: UnixStream, pending: &mut Pending) {
         let peer = kadenz_rt::net::listener::user_of_peer(&stream);
         let refusal = match peer {
@@ -207,7 +208,7 @@ impl ControlServer {
         };
     }
 
-    /// What is answered without waiting for anything.
+    /// Answers what needs no waiting.
     fn answer_at_once(&self, heard: &ClientMessage, context: &ServerContext<'_>) -> Next {
         let reply =
             |it: Result<Answer, String>| Next::Answer(it.map_or_else(Reply::Error, Reply::Ok));
@@ -236,7 +237,7 @@ impl ControlServer {
         }
     }
 
-    /// Lets a thread of its own hear a client, where there is a seat and the system gives a thread.
+    /// Lets a thread of its own serve a client, where there is a slot and the system provides a thread.
     fn seat<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
@@ -245,7 +246,7 @@ impl ControlServer {
         context: &'s ServerContext<'_>,
         stop: &'s AtomicBool,
     ) {
-        // What the thread was to have is gone when there is none.
+        // The closure of a thread that did not start is dropped, with its stream.
         let Ok(spare) = lines.another() else { return };
         let refusal = match seats.take() {
             Ok(seat) => {
@@ -268,7 +269,7 @@ impl ControlServer {
         let _ = refuse(spare, refusal);
     }
 
-    /// One client, until it goes or has to.
+    /// Serves one client, until it disconnects or must go.
     fn attend(
         &self,
         mut lines: LineStream,
@@ -361,7 +362,7 @@ impl ControlServer {
     }
 }
 
-/// Until it is looked again at who comes and what clients ask.
+/// Pauses until the server looks again for new clients and questions.
 pub(super) fn pause(accepted: usize, pending: &Pending) {
     match (accepted < MAX_ACCEPTED, pending.is_awaiting()) {
         (false, _) => {}
@@ -370,12 +371,12 @@ pub(super) fn pause(accepted: usize, pending: &Pending) {
     }
 }
 
-/// Where the loop posts.
+/// The name of the memory in which the loop posts.
 fn memory(context: &ServerContext<'_>) -> Option<String> {
     context.shown.and_then(|it| it.image.memory())
 }
 
-/// Says why a client is not heard, without waiting for it.
+/// Reports to a client why the server refuses it, without waiting for it.
 fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
     let mut lines = LineStream::of(stream, MAX_QUESTION)?;
     lines.set_waiting(false)?;
@@ -385,7 +386,7 @@ fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
 
 impl Drop for ControlServer {
     fn drop(&mut self) {
-        // Where it is gone already, there is nothing left to do.
+        // Where the file is gone already, there is nothing left to do.
         let _ = std::fs::remove_file(&self.path);
     }
 }
@@ -395,7 +396,7 @@ fn timing<'c>(context: &ServerContext<'c>) -> Result<&'c Timing, String> {
     context.timing.ok_or_else(missing)
 }
 
-/// Sends notices until the client goes.
+/// Sends notices until the client disconnects.
 fn listen(
     lines: &mut LineStream,
     context: &ServerContext<'_>,
@@ -408,7 +409,7 @@ fn listen(
         if let Some(notice) = subscription.next_within(POLL_INTERVAL) {
             lines.send(&Reply::Notice(notice))?;
         } else if lines.next_within(Duration::ZERO)? != LineEvent::Nothing {
-            // It is gone, or speaks out of turn.
+            // The client is gone, or sends while it should only listen.
             break;
         }
         if subscription.lost() > lost {
@@ -419,7 +420,7 @@ fn listen(
     Ok(())
 }
 
-/// Brings a device to a state, if one is given, and tells how it is.
+/// Brings a device to a state, if one is given, and returns its status.
 fn bring(
     device_table: &DeviceTable,
     device: usize,

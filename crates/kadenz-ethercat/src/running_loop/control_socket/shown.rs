@@ -1,4 +1,4 @@
-//! What the loop posts, and outputs that others set.
+//! The process image that the loop posts, and outputs that clients set.
 
 use std::time::Duration;
 
@@ -11,17 +11,17 @@ use crate::control::process_image::{ProcessImageError, Reader};
 use crate::sync::AtomicU64;
 use crate::wire::coe::Address;
 
-/// How long the loop may take to take a request: it takes one a cycle, and a cycle at most a second.
+/// The longest time until the loop takes a request: it takes one a cycle, and a cycle lasts at most a second.
 const RETRY_POLICY: Duration = Duration::from_secs(3);
 
-/// Where a loop posts what it read and wrote.
+/// The place at which a loop posts what it read and wrote.
 #[derive(Debug, Clone, Copy)]
 pub enum ProcessImage<'c> {
-    /// In memory that other processes map by its name; see [`SeqlockPublisher`](crate::control::cyclic::SeqlockPublisher).
+    /// Memory that other processes map by its name; see [`SeqlockPublisher`](crate::control::cyclic::SeqlockPublisher).
     Shared {
         /// Its name.
         name: &'c str,
-        /// It.
+        /// The memory.
         words: &'c [AtomicU64],
     },
     /// Behind a lock; see [`LockedPublisher`](crate::control::cyclic::LockedPublisher).
@@ -29,7 +29,7 @@ pub enum ProcessImage<'c> {
 }
 
 impl ProcessImage<'_> {
-    /// The name of its memory, where others can map that.
+    /// The name of its memory, where other processes can map that.
     pub(super) fn memory(&self) -> Option<String> {
         match self {
             Self::Shared { name, .. } => Some((*name).to_owned()),
@@ -37,10 +37,10 @@ impl ProcessImage<'_> {
         }
     }
 
-    /// The last post: its number, its bytes, and whether there will be no more.
+    /// Returns the last post: its number, its bytes, and whether it is the final one.
     fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>, bool), ProcessImageError> {
         let mut post = vec![0; bytes];
-        // Whether it has ended is looked at before, so that no post is missed.
+        // Whether the loop has ended is read first, so that no post is missed.
         let (ended, number) = match self {
             Self::Shared { words, .. } => {
                 let reader = Reader::of(*words)?;
@@ -55,12 +55,12 @@ impl ProcessImage<'_> {
     }
 }
 
-/// What a loop shows.
+/// A loop's process image with its layout.
 #[derive(Debug, Clone, Copy)]
 pub struct Shown<'c> {
-    /// Where it posts.
+    /// The place at which the loop posts.
     pub image: ProcessImage<'c>,
-    /// What lies where in a post.
+    /// The layout of a post.
     pub catalogue: &'c Catalogue,
     /// Time between two posts.
     pub interval: Duration,
@@ -86,7 +86,7 @@ impl Shown<'_> {
     }
 }
 
-/// What is shown, or that nothing is.
+/// Returns the process image of the loop, or an error where it posts none.
 pub(super) fn of<'c>(context: &ServerContext<'c>) -> Result<Shown<'c>, String> {
     let missing = || "this loop posts no process data".to_owned();
     context.shown.ok_or_else(missing)
@@ -101,7 +101,7 @@ pub(super) fn set(
 ) -> Result<Answer, String> {
     let actuators = context
         .actuators
-        .ok_or("this loop lets nobody set outputs")?;
+        .ok_or("this loop lets no client set outputs")?;
     let catalogue = of(context)?.catalogue;
     let found = catalogue.output(device, entry.index, entry.sub);
     let item = found.map_err(|it| it.to_string())?;
@@ -110,7 +110,7 @@ pub(super) fn set(
     Ok(Answer::Set { cycle })
 }
 
-/// Which bits of the outputs become what.
+/// Returns the change of the outputs' bits that sets `item` to `value`.
 fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, String> {
     let (name, bits) = (&item.name, item.bits);
     if bits > 64 {
@@ -146,7 +146,7 @@ fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, St
     }
 }
 
-/// The same without the lowest bit, which stays as it is.
+/// Returns the same change without the lowest bit, which stays as it is.
 fn beside_the_brake(change: Change, name: &str) -> Result<Change, String> {
     if change.value & 1 != 0 || change.bits < 2 {
         return Err(format!(

@@ -1,4 +1,4 @@
-//! What a control socket answers before there is a loop: while devices are found and configured, which may take long.
+//! The answers of a control socket before there is a loop: while devices are found and configured, which may take long.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
@@ -9,10 +9,10 @@ use super::server::{ControlServer, pause};
 use crate::motion::{StageName, Status};
 
 impl ControlServer {
-    /// Answers whoever comes until `done` is set, while a segment is brought up: who it is, that it is
-    /// [bringing up](StageName::BringingUp), and a stop, which is given to `end` with who asked for it. `end` is to end
-    /// the bring-up, and must not wait. All else is refused, with the reason. Who is connected at the end is told to
-    /// connect again. Waits.
+    /// Answers clients until `done` is set, while a segment is brought up: with the loop's identity, and with the stage
+    /// [bringing up](StageName::BringingUp). It passes a stop to `end` with the name of the asking client. `end` is to
+    /// end the bring-up, and must not wait. All other questions are refused, with the reason. Clients that are
+    /// connected at the end are to connect again. Waits.
     pub fn serve_bring_up(&self, end: &dyn Fn(&str), done: &AtomicBool) {
         let mut pending = Pending::new(self.limits);
         let mut begun = BringUp {
@@ -22,7 +22,7 @@ impl ControlServer {
             end,
         };
         loop {
-            // What was asked before the end is heard: a stop must not get lost between bring-up and loop.
+            // Questions from before the end are heard: a stop must not get lost between bring-up and loop.
             let is_over = done.load(Ordering::Relaxed);
             let accepted = self.accept(&mut pending);
             pending.hear(

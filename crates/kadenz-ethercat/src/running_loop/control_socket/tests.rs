@@ -24,12 +24,13 @@ mod shown;
 
 const LONG: Duration = Duration::from_secs(10);
 
-/// A control socket without devices, and what is done at it.
+/// Runs `work` at a control socket without devices.
 fn at_a_control_socket(work: impl FnOnce(&Path, &Notices)) {
     at_a_desk_with(None, None, None, work);
 }
 
-/// One that shows what a loop posts, passes outputs on to it, and stops its axes.
+/// Runs `work` at a control socket that shows what a loop posts, passes outputs on to it, and stops
+/// its axes.
 fn at_a_desk_with(
     shown: Option<Shown<'_>>,
     actuators: Option<&Actuators>,
@@ -39,7 +40,7 @@ fn at_a_desk_with(
     open_a_desk(|_| (), shown, actuators, handle, work);
 }
 
-/// One with other limits.
+/// Runs `work` at a control socket with other limits.
 fn at_a_control_socket_of(limits: client_slots::ClientLimits, work: impl FnOnce(&Path)) {
     let set = |server: &mut ControlServer| server.limits = limits;
     open_a_desk(set, None, None, None, |path, _| work(path));
@@ -183,7 +184,7 @@ fn hostile_lines_are_refused_and_others_go_on_being_served() {
         let mut bytes = UnixStream::connect(path).unwrap();
         bytes.write_all(&[0xFF, 0xC0, 0, b'\n']).unwrap();
         let mut endless = UnixStream::connect(path).unwrap();
-        // It ends by being hung up upon, or by a line that says why.
+        // The connection is closed, or the last line says why it ends.
         let piece = [b'x'; 65_536];
         while endless.write_all(&piece).is_ok() {}
         hello(&mut good);
@@ -201,11 +202,11 @@ fn full_house(path: &Path) -> Vec<Client> {
 }
 
 #[test]
-fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
+fn one_client_too_many_is_refused_and_one_that_goes_makes_room() {
     at_a_control_socket(|path, _| {
         let mut all = full_house(path);
         let mut late = Client::at(path).unwrap();
-        // Whoever wants to stop the axes is heard all the same, however often.
+        // A client that wants to stop the axes is heard nevertheless, however often.
         for _ in 0..5 {
             hello(&mut late);
             let heard = late.ask(&Question::Stop { by: None }).unwrap_err();
@@ -225,11 +226,11 @@ fn one_client_too_many_is_told_so_and_who_goes_makes_room() {
 }
 
 #[test]
-fn who_watches_or_says_nothing_keeps_nobody_from_stopping() {
+fn idle_and_watching_clients_prevent_no_stop() {
     let handle = MotionHandle::default();
     at_a_desk_with(None, None, Some(&handle), |path, _| {
         let _all = full_house(path);
-        // As many again as there are other seats: some say nothing, some ask for ever.
+        // As many again as there are other slots: some say nothing, some ask without end.
         let silent: Vec<_> = (0..8).map(|_| UnixStream::connect(path).unwrap()).collect();
         let done = AtomicBool::new(false);
         std::thread::scope(|scope| {
@@ -254,7 +255,7 @@ fn who_watches_or_says_nothing_keeps_nobody_from_stopping() {
 }
 
 #[test]
-fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
+fn an_idle_client_makes_room_and_is_heard_again() {
     let limits = client_slots::ClientLimits {
         idle: Duration::from_millis(100),
         ..client_slots::ClientLimits::default()
@@ -268,7 +269,7 @@ fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
             assert!(std::time::Instant::now() < end, "no room was made");
             std::thread::sleep(Duration::from_millis(10));
         }
-        // Each of them, the one that had to go among them.
+        // Each of them, including the one that had to go.
         drop(late);
         for client in &mut all {
             hello(client);
@@ -277,14 +278,14 @@ fn who_asks_nothing_for_long_makes_room_and_is_heard_again_all_the_same() {
 }
 
 #[test]
-fn a_client_for_whom_there_is_no_thread_is_told_so_and_the_desk_lives() {
+fn a_client_without_a_thread_is_refused_and_the_server_lives() {
     let limits = client_slots::ClientLimits {
         // More than any address space has room for.
         stack: usize::MAX >> 4,
         ..client_slots::ClientLimits::default()
     };
     at_a_control_socket_of(limits, |path| {
-        // More often than there are seats, of which none is lost.
+        // More often than there are slots, of which none is lost.
         for _ in 0..30 {
             let mut client = Client::at(path).unwrap();
             let refused = client.ask(&Question::Devices {}).unwrap_err().to_string();
@@ -337,7 +338,7 @@ fn a_name_has_one_desk_and_what_a_killed_one_left_is_replaced() {
     drop(first);
     let left = std::fs::read_dir(folder.path()).unwrap().count();
     assert_eq!(left, 0, "neither sockets nor locks pile up");
-    // As after `kill -9`: a socket and a lock that nobody holds.
+    // As after `kill -9`: a socket and a lock that no process holds.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
     assert!(matches!(Client::at(&path), Err(ClientError::Nobody(_))));

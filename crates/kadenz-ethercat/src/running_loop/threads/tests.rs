@@ -30,17 +30,17 @@ fn prepared() -> Prepared<WirePort> {
     Prepared { link, cycle }
 }
 
-/// States of all devices, by OR.
+/// The states of all devices, ORed.
 fn states(prepared: &mut Prepared<WirePort>) -> u16 {
     let mut way = BlockingExchange::over(&mut prepared.link);
-    // The devices take some time to get there.
+    // The devices take some time to get to their states.
     way.pause(Duration::from_secs(1));
     Registers::by(&mut way)
         .get_u16(Target::All(3), AL_STATUS)
         .unwrap()
 }
 
-/// As the last question of a thread beside a loop that has ended.
+/// Asks as the last question of a thread beside a loop that has ended.
 fn ask(threads: &LoopThreads) -> ExchangeResult<bool> {
     let mut way = AcyclicClient::of(&threads.queue, RetryPolicy::default());
     way.exchange_once(&mut FrameBuffer::default())
@@ -93,7 +93,8 @@ fn a_fault_monitor_that_panics_ends_the_loop() {
     threads.halt.store(false, Ordering::Relaxed);
     let health = Arc::clone(&threads.health);
     let devices = SegmentSupervisor::new(Vec::new(), prepared.cycle.layout(), health);
-    let monitor = || threads.monitor_faults(&devices.device_table(), |_| panic!("nobody hears"));
+    let monitor =
+        || threads.monitor_faults(&devices.device_table(), |_| panic!("the callback fails"));
     assert!(catch_unwind(AssertUnwindSafe(monitor)).is_err());
     assert!(threads.halt.load(Ordering::Relaxed));
 }
@@ -109,7 +110,7 @@ fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
     };
     std::thread::scope(|scope| {
         let at_work = AtWork::begin(&threads.at_work);
-        // The loop, whose axes take their time.
+        // The loop, whose axes take some time to stop.
         let (until_over, at_rest) = (&until_over, &at_rest);
         scope.spawn(move || {
             until_over();
@@ -124,7 +125,7 @@ fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
                 panic!("what tells how it goes fails");
             });
         };
-        // Without the guard this waits for ever.
+        // Without the guard this would wait for ever.
         assert!(catch_unwind(AssertUnwindSafe(together)).is_err());
         assert!(
             at_rest.load(Ordering::Relaxed),

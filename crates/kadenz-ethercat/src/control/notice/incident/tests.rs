@@ -107,7 +107,7 @@ fn a_dead_wire_is_one_incident_with_all_devices() {
 }
 
 #[test]
-fn a_return_waits_for_op_and_says_who_is_not_there() {
+fn a_return_waits_for_op_and_counts_the_devices_there() {
     let mut notices: Vec<_> = (3..5).map(|it| (0, Some(it), back(false))).collect();
     notices.push((900, Some(3), state(1, 2, 0)));
     notices.push((1_700, Some(3), state(2, OP, 0)));
@@ -128,7 +128,7 @@ fn what_comes_much_later_is_another_incident() {
         grouped(&[lost(0, 3), lost(10, 5), lost(600, 7)]),
         ["lost: 3 (joint 3), 5 (joint 5)", "lost: 7 (joint 7)"]
     );
-    // What goes on and on ends all the same.
+    // Notices without a pause end their incident nevertheless.
     let on_and_on: Vec<_> = (0..30).map(|it| lost(it * 100, 3)).collect();
     assert_eq!(grouped(&on_and_on).len(), 2);
 }

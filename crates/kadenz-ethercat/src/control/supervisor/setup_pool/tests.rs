@@ -22,7 +22,7 @@ use crate::wire::sync_manager;
 const MS: Duration = Duration::from_millis(1);
 const EMERGENCY: u16 = 0x4310;
 
-/// So many devices of the humanoid in PREOP.
+/// That many devices of the humanoid in PREOP.
 fn found(devices: usize) -> (Link<WirePort>, Vec<SubDevice>) {
     let mut link = Link::new(WirePort::new(humanoid(devices).build().unwrap()), 1);
     let found = find(&mut Registers::by(&mut waiting(&mut link))).unwrap();
@@ -38,7 +38,7 @@ fn drives(devices: &[SubDevice]) -> Vec<usize> {
     (0..devices.len()).filter(is_drive).collect()
 }
 
-/// Asks a drive for its name, and then for whatever else it has to say.
+/// Asks a drive for its name, and then for the rest of its messages.
 fn ask_for_its_name(
     device: &mut SubDevice,
     registers: &mut Registers<'_>,
@@ -50,7 +50,7 @@ fn ask_for_its_name(
     Ok(())
 }
 
-/// Sets devices up, all of them side by side.
+/// Sets up all devices side by side.
 fn set_up(
     pool: &mut SetupPool,
     exchange: &mut dyn Exchange,
@@ -156,14 +156,14 @@ fn an_answer_that_got_lost_is_asked_for_again_though_an_emergency_lies_behind_it
     assert_eq!(codes, [EMERGENCY]);
 }
 
-/// The datagrams of a frame: what was asked, of which register, and how many bytes each has.
+/// The datagrams of a frame: command, register, and number of bytes of each.
 type Sent = Vec<(Command, u16, usize)>;
 
 fn length(frame: &Sent) -> usize {
     frame.iter().map(|it| it.2).sum()
 }
 
-/// A way that remembers what went out.
+/// A way that remembers the frames sent.
 struct Watching<'l> {
     inner: BlockingExchange<'l, WirePort>,
     frames: Vec<Sent>,
@@ -214,7 +214,7 @@ fn receive_times_are_taken_by_a_frame_that_carries_nothing_else() {
     let all = drives(&devices);
     assert!(all.len() >= 4);
     let set_again: Setup = Box::new(move |device, registers| {
-        // No two of them are at the same question.
+        // No two devices are at the same question.
         for _ in 0..device.position.0 {
             states::read(registers, device.whose())?;
         }
@@ -253,7 +253,7 @@ fn a_frame_is_as_long_as_it_may_be_but_for_a_question_that_is_longer_alone() {
     }
 }
 
-/// A way on which nobody is asked.
+/// A way on which no SubDevice is asked.
 struct Nobody;
 
 impl Exchange for Nobody {
@@ -274,7 +274,7 @@ fn is_refused(device_table: &DeviceTable) -> bool {
 }
 
 #[test]
-fn a_set_up_begins_when_nobody_has_the_device_and_then_nobody_gets_it() {
+fn a_set_up_begins_when_the_device_is_free_and_then_reserves_it() {
     let (mut link, devices) = found(1);
     let device_table = Arc::new(DeviceTable::new(devices));
     let mut pool = SetupPool::new(Arc::clone(&device_table), Some(Box::new(|_, _| Ok(()))));
@@ -300,7 +300,7 @@ fn a_set_up_begins_when_nobody_has_the_device_and_then_nobody_gets_it() {
 }
 
 #[test]
-fn who_waits_for_a_device_is_refused_when_its_set_up_begins() {
+fn a_waiting_caller_is_refused_when_the_set_up_begins() {
     let (_, devices) = found(1);
     let device_table = Arc::new(DeviceTable::new(devices));
     let (tell, told) = sync_channel(1);
@@ -308,7 +308,7 @@ fn who_waits_for_a_device_is_refused_when_its_set_up_begins() {
     device_table
         .with(0, |_| {
             std::thread::spawn(move || tell.send(is_refused(&asking)));
-            // Time to begin to wait; whoever comes later is refused as well.
+            // Time for the other to begin to wait; one that comes later is refused as well.
             std::thread::sleep(MS * 50);
             device_table.set_up(0, true);
             let told = told.recv_timeout(Duration::from_secs(10));

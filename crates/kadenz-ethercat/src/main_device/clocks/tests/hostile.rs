@@ -1,4 +1,4 @@
-//! Clocks of SubDevices that lie about one register of theirs.
+//! Clocks of SubDevices that answer one register wrongly.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::wire::register::{
 };
 use crate::wire::{Configured, DatagramsMut, Position};
 
-/// Registers that clocks are known by.
+/// The registers of clocks.
 const REGISTERS: [u16; 6] = [
     DC_RECEIVE_TIME,
     DC_RECEIVE_TIME_UNIT,
@@ -26,12 +26,12 @@ const REGISTERS: [u16; 6] = [
     DC_SPEED_START,
 ];
 
-/// A way on which one SubDevice's answers of one register are others.
+/// A way on which one SubDevice's answers of one register are replaced.
 struct Liar<'l> {
     inner: BlockingExchange<'l, WirePort>,
     station: Configured,
     register: u16,
-    /// What it answers, again and again.
+    /// The answers, repeated without end.
     lies: &'l [u8],
     told: usize,
 }
@@ -73,7 +73,7 @@ fn nodes() -> [Node; 5] {
     ]
 }
 
-/// All that is done with clocks, as far as it comes: how far that was.
+/// Runs all work with clocks, as far as it gets; returns how far that was.
 fn all_of_it(registers: &mut Registers<'_>, bench: &[super::SubDevice]) -> Result<u32, ClockError> {
     let few = ClockSettings {
         rounds: 3,
@@ -108,7 +108,7 @@ fn all_of_it(registers: &mut Registers<'_>, bench: &[super::SubDevice]) -> Resul
 proptest! {
     #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
 
-    /// Nothing panics; the links are right, so that the tree is, and only times can be refused.
+    /// Nothing panics; the links are right, and so is the tree, so that only times can be refused.
     #[test]
     fn one_that_lies_of_its_clock_is_an_error_or_is_believed(
         liar in 0_usize..5,
@@ -140,7 +140,8 @@ proptest! {
             }
             Err(ClockError::Exchange(error)) => prop_assert!(false, "{error}"),
         }
-        // The system time is asked of the reference alone, and the unit's time first after that was set.
+        // Only the reference is asked for the system time, and the unit's time is asked first after that
+        // was set.
         let is_asked = register != DC_SYSTEM_TIME && register != DC_RECEIVE_TIME_UNIT || liar == 0;
         let is_asked = is_asked && (register != DC_OFFSET || liar == 0);
         prop_assert!(told > 0 || !is_asked, "0x{register:04X} of {liar} was not asked");

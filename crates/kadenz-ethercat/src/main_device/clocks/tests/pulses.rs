@@ -10,7 +10,7 @@ use crate::sim::{Cable, DeviceId, End, Model, Segment, Time};
 use crate::wire::Position;
 use crate::wire::register::DC_CYCLIC_CONTROL;
 
-/// Notes when it pulses: SYNC0, and how often SYNC1.
+/// Notes the times of its pulses: SYNC0, and the count of SYNC1.
 #[derive(Default)]
 struct Pulses(Vec<(Time, u64)>, usize);
 
@@ -39,7 +39,7 @@ fn pulsing() -> Model {
     }
 }
 
-/// What a device noted.
+/// The pulses that a device noted.
 fn noted(bench: &mut Bench, id: u16) -> &Pulses {
     let device = bench.segment().device_mut(DeviceId(id)).unwrap();
     let any: &mut dyn std::any::Any = device.application_mut();
@@ -92,7 +92,7 @@ fn a_start_that_would_be_past_is_put_further_ahead() {
     let wanted: Vec<_> = (0..21)
         .map(|it| (Position(it), Sync::sync0(1_000, 0)))
         .collect();
-    // To tell 21 of them takes longer.
+    // Writing the settings of 21 devices takes longer.
     let lead = Duration::from_micros(2_000);
     let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
     let now = bench.link.port_mut().time();
@@ -140,7 +140,7 @@ fn a_device_that_samples_more_often_gets_sync1_once_a_cycle() {
         .unwrap();
     let mut bench = Bench::new(segment);
     let (clocks, _) = bench.aligned();
-    // Four samples a cycle, and latches that are the application's.
+    // Four samples a cycle, and latches that the application controls.
     let mode = crate::wire::sii::ClockMode {
         factor0: -4,
         factor1: -1,

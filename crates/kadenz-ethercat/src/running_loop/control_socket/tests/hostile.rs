@@ -1,4 +1,4 @@
-//! Clients that hold connections, say nothing, or are somebody else.
+//! Clients that hold connections, are silent, or belong to another user.
 
 use std::io::{BufRead as _, BufReader};
 use std::os::unix::fs::PermissionsExt as _;
@@ -8,7 +8,7 @@ use std::process::Command;
 use super::*;
 use crate::running_loop::control_socket::pending::MAX_PENDING;
 
-/// What a control socket says to whom it closes.
+/// The replies of a control socket to a client that it closes.
 fn said(stream: UnixStream) -> Vec<Reply> {
     stream.set_read_timeout(Some(LONG)).unwrap();
     let lines = BufReader::new(stream).lines();
@@ -24,7 +24,7 @@ fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
             .map(|_| UnixStream::connect(path).unwrap())
             .collect();
         let mut client = Client::at(path).unwrap();
-        // It would end in `Silent` if it waited for those to go.
+        // The request would end in `Silent` if the server waited for those clients to go.
         let why = client.ask(&Question::Stop { by: None }).unwrap_err();
         assert!(
             why.to_string().contains("obeyed in its next cycle"),
@@ -40,7 +40,7 @@ fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
 fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
     let handle = MotionHandle::default();
     at_a_desk_with(None, None, Some(&handle), |path, _| {
-        // More than there are threads, and none reads what it is answered.
+        // More clients than there are threads, and none reads its answers.
         let all: Vec<_> = (0..40)
             .map(|_| {
                 let mut stream = UnixStream::connect(path).unwrap();
@@ -50,7 +50,7 @@ fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
             .collect();
         let end = std::time::Instant::now() + LONG;
         while handle.take_stop().is_none() {
-            assert!(std::time::Instant::now() < end, "nobody was heard");
+            assert!(std::time::Instant::now() < end, "no client was heard");
         }
         for stream in all {
             let mut reply = String::new();
@@ -62,7 +62,7 @@ fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
 }
 
 #[test]
-fn who_says_nothing_is_closed_and_told_so() {
+fn a_silent_client_is_closed_with_the_reason() {
     let limits = client_slots::ClientLimits {
         silent: Duration::from_millis(50),
         ..client_slots::ClientLimits::default()
@@ -76,7 +76,7 @@ fn who_says_nothing_is_closed_and_told_so() {
                 other => panic!("{other:?}"),
             }
         }
-        // Whoever asks now and then stays.
+        // A client that asks now and then stays.
         let mut asking = Client::at(path).unwrap();
         hello(&mut asking);
         std::thread::sleep(Duration::from_millis(200));
@@ -85,7 +85,7 @@ fn who_says_nothing_is_closed_and_told_so() {
 }
 
 #[test]
-fn of_too_many_who_never_asked_goes_first() {
+fn of_too_many_clients_one_that_never_asked_goes_first() {
     at_a_control_socket(|path, _| {
         let mut asked = Client::at(path).unwrap();
         hello(&mut asked);
@@ -96,7 +96,7 @@ fn of_too_many_who_never_asked_goes_first() {
             [Reply::Bye(why)] => assert!(why.contains("others are connected"), "{why}"),
             other => panic!("{other:?}"),
         }
-        // Over the connection that it had: one that was closed would be read as such.
+        // Over the connection that it had: a closed one would end this request with an error.
         let stop = asked.ask(&Question::Axes {}).unwrap_err();
         assert!(matches!(stop, ClientError::Refused(_)), "{stop}");
     });
@@ -115,7 +115,7 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
     let nobody = 65_534;
     let handle = MotionHandle::default();
     at_a_desk_with(None, None, Some(&handle), |path, _| {
-        // Rights that let everybody in.
+        // Permissions that let every user in.
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(path.parent().unwrap(), open.clone()).unwrap();
         std::fs::set_permissions(path, open).unwrap();
@@ -141,7 +141,10 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
         let told = String::from_utf8_lossy(&output.stdout).into_owned();
         let words = "is run by user 0, and obeys that user and root, not user 65534";
         assert!(output.status.success() && told.contains(words), "{told}");
-        assert!(handle.take_stop().is_none(), "a stranger stopped the axes");
+        assert!(
+            handle.take_stop().is_none(),
+            "another user stopped the axes"
+        );
     });
 }
 

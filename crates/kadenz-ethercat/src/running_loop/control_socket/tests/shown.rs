@@ -1,4 +1,4 @@
-//! What a loop posts and what it lets others set, as clients see it.
+//! What a loop posts and which outputs clients may set, as clients see it.
 
 use super::*;
 
@@ -33,13 +33,13 @@ fn catalogue() -> Catalogue {
             entry(Direction::Outputs, 0x7000, 3, 85),
             entry(Direction::Outputs, 0x607A, 16, 96),
             entry(Direction::Outputs, 0x60FE, 5, 89),
-            // No segment has so few bytes, but it is never read or written.
+            // No segment has so few bytes, but the test never reads or writes it.
             entry(Direction::Outputs, 0x7001, 128, 80),
         ],
     }
 }
 
-/// What a loop shows that posts to these words, every 2 ms.
+/// The process image of a loop that posts to these words every 2 ms.
 fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> Shown<'a> {
     Shown {
         image: ProcessImage::Shared {
@@ -103,11 +103,11 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         let mut client = Client::at(path).unwrap();
         let ended = AtomicBool::new(false);
         let mut outputs = [0_u8; 4];
-        // The brake is set by somebody else: the loop.
+        // The loop sets the brake.
         outputs[1] = 0b10;
         let answers = std::thread::scope(|scope| {
             scope.spawn(|| {
-                // The loop: here without a wire.
+                // The loop, here without a wire.
                 let mut cycle = 40;
                 while !ended.load(Ordering::Relaxed) {
                     cycle += u64::from(actuators.obey(&mut outputs, cycle + 1));
@@ -152,7 +152,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
             assert!(refused.contains("moves no axes"), "{refused}");
         }
     });
-    // A stop stands all the same.
+    // The stop stands nevertheless.
     asked.pop();
     let handle = MotionHandle::default();
     at_a_desk_with(None, None, Some(&handle), |path, _| {
