@@ -4,8 +4,8 @@
 //! 1000 ms, ignore timeouts, compare the channel's name to know the type, make the type from the raw
 //! bytes, read `position` and `velocity`. Enner would rather name the type at the subscription.
 //!
-//! Here both: [`by_channel`] is the loop as it stands there, [`by_type`] the one that Enner wishes
-//! for, where a message of another type is an error that names the channel and both types.
+//! Here [`by_channel`] is the loop as in the post, and [`by_type`] the loop that Enner prefers: a message of
+//! another type is an error that names the channel and both types.
 //!
 //! `cargo run --example lcm_aggregator [URL]`.
 #![allow(clippy::print_stdout, reason = "an example speaks")]

@@ -1,15 +1,16 @@
-//! A message as it arrives: its bytes, who sent it, and when it passed where.
+//! A message as it arrives: its bytes, its sender, and the times at which it passed the kernel and this
+//! program.
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
-/// A message as it arrives, before anybody has copied it.
+/// A message as it arrives, before it is copied.
 #[derive(Debug)]
 pub struct Arrival<'a> {
     /// The channel it was published to.
     pub channel: &'a str,
     /// Its bytes.
     pub payload: Payload<'a>,
-    /// Who sent it, as far as the provider tells senders apart.
+    /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
@@ -17,7 +18,7 @@ pub struct Arrival<'a> {
     pub stamps: Stamps,
 }
 
-/// Where a message's bytes are.
+/// The place of a message's bytes.
 #[derive(Debug)]
 pub enum Payload<'a> {
     /// In memory that the provider uses again.
@@ -53,8 +54,8 @@ impl Payload<'_> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SenderId(pub u128);
 
-/// A number that no other sender has, as far as chance goes: the standard library's hasher is keyed
-/// by the system's randomness.
+/// Returns a number that no other sender has, up to chance: the standard library's hasher is keyed by the
+/// system's randomness.
 pub(crate) fn random_number() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     let now = kadenz_rt::clock::now().as_ns();
@@ -66,16 +67,16 @@ pub(crate) fn random_number() -> u64 {
 pub struct Sequence {
     /// The number; goes up by one with each message and wraps.
     pub number: u32,
-    /// What is counted together.
+    /// The messages that the number counts.
     pub scope: Scope,
 }
 
-/// What one counter counts.
+/// The messages that one counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All that the sender publishes, to whatever channel.
     Sender,
-    /// What the sender publishes to this channel.
+    /// All that the sender publishes to this channel.
     Channel,
 }
 
@@ -91,7 +92,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Of a message that is taken now, and of which no more is known.
+    /// Times of a message that is taken now and has no earlier time.
     pub(crate) fn now() -> Self {
         Self {
             taken: clock::now(),

@@ -32,7 +32,7 @@ pub enum ChannelError {
         /// The name.
         name: String,
     },
-    /// It ends the name on the wire.
+    /// A NUL ends the name on the wire.
     #[error("the channel {name:?} holds a NUL byte, which ends a name on the wire")]
     Nul {
         /// The name.
@@ -41,10 +41,10 @@ pub enum ChannelError {
 }
 
 impl Channel {
-    /// A channel of that name. Allocates only for the error.
+    /// Returns a channel of that name. Allocates only for the error.
     ///
     /// # Errors
-    /// Where the name is empty, longer than 63 bytes or holds a NUL.
+    /// If the name is empty, longer than 63 bytes or holds a NUL.
     ///
     /// ```
     /// use kadenz_msg::channel::Channel;
@@ -94,7 +94,7 @@ impl Borrow<str> for Channel {
     }
 }
 
-/// No name: what a slot holds before a message comes.
+/// No name: the value of a slot before a message arrives.
 impl Default for Channel {
     fn default() -> Self {
         let bytes = [0; MAX_CHANNEL];
@@ -128,8 +128,8 @@ impl FromStr for Channel {
     }
 }
 
-/// Which channels a subscription wants: as in LCM, a regular expression that must match the whole
-/// name, so that a plain name matches itself alone; `.` matches a newline as well.
+/// The channels that a subscription wants: as in LCM, a regular expression that must match the whole name, so
+/// that a plain name matches itself alone; `.` matches a newline as well.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -141,9 +141,9 @@ pub struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the channel pattern {pattern:?} is not a regular expression: {reason}")]
 pub struct PatternError {
-    /// What was given.
+    /// The expression as the caller gave it.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error of the expression's parser.
     pub reason: String,
 }
 
@@ -151,10 +151,10 @@ pub struct PatternError {
 const LARGEST_EXPRESSION: usize = 1 << 20;
 
 impl Pattern {
-    /// A pattern from a regular expression, or from a plain name.
+    /// Returns a pattern from a regular expression, or from a plain name.
     ///
     /// # Errors
-    /// Where it cannot be compiled, or would take more than 1 MiB.
+    /// If the expression cannot be compiled, or would take more than 1 MiB.
     ///
     /// ```
     /// use kadenz_msg::channel::Pattern;
@@ -188,7 +188,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it wants the channel. Allocates nothing for a plain name.
+    /// Returns whether the pattern matches the channel. Allocates nothing for a plain name.
     #[must_use]
     pub fn matches(&self, channel: &str) -> bool {
         match &self.expression {
@@ -197,7 +197,7 @@ impl Pattern {
         }
     }
 
-    /// What it was made from.
+    /// Returns the expression from which the pattern was made.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

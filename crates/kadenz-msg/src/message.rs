@@ -1,4 +1,4 @@
-//! What every message type can do, and raw bytes as a message.
+//! The trait of every message type, and raw bytes as a message.
 
 pub use crate::codec::Fingerprint;
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
@@ -22,24 +22,24 @@ pub trait Message: Sized {
     /// The fingerprint of its description.
     const FINGERPRINT: Fingerprint;
 
-    /// The text of its description and of all that it refers to, as `.lcm`; may be empty where it is
-    /// not known.
+    /// The text of its description and of all types that it refers to, as `.lcm`; may be empty if it is not
+    /// known.
     const DESCRIPTION: &'static str;
 
-    /// How many bytes the members take when they are encoded, without the fingerprint.
+    /// Returns the number of bytes of the encoded members, without the fingerprint.
     fn body_length(&self) -> usize;
 
     /// Writes the members, without the fingerprint.
     ///
     /// # Errors
-    /// Where the buffer is too short, or a variable array has another length than its member says.
+    /// If the buffer is too short, or a variable array has another length than its member states.
     fn encode_body(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError>;
 
-    /// Reads the members, without the fingerprint, over the value that is there, whose memory is
-    /// used again.
+    /// Reads the members, without the fingerprint, into the existing value, whose memory is reused.
     ///
     /// # Errors
-    /// Where the bytes end too early or say what cannot be. The value then holds a mixture.
+    /// If the bytes end too early or hold an invalid value. The value then holds a mixture of old and new
+    /// members.
     fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError>;
 
     /// How many bytes the whole message takes.
@@ -58,7 +58,7 @@ pub trait Message: Sized {
         Ok(writer.written())
     }
 
-    /// Encodes the message into memory of its own. Allocates.
+    /// Encodes the message into new memory. Allocates.
     ///
     /// # Errors
     /// As [`Message::encode_body`].
@@ -69,10 +69,10 @@ pub trait Message: Sized {
         Ok(bytes)
     }
 
-    /// Decodes a whole message over the value that is there, whose memory is used again.
+    /// Decodes a whole message into the existing value, whose memory is reused.
     ///
     /// # Errors
-    /// Where the fingerprint is another one, the bytes end too early, or some are left.
+    /// If the fingerprint is another one, the bytes end too early, or some are left.
     fn decode_from(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.fingerprint(Self::FINGERPRINT, Self::NAME)?;

@@ -54,7 +54,7 @@ impl<T> Lock<T> {
         Self { inner }
     }
 
-    /// Does something with the value, alone. What `body` does must be short.
+    /// Runs `body` with the value under the lock. `body` must be short.
     pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         match &self.inner {
             #[cfg(not(loom))]
