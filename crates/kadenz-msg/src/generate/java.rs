@@ -195,7 +195,7 @@ fn one(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     }
 }
 
-/// What makes an array of some sizes.
+/// Returns an expression that makes an array of some sizes.
 fn array(of: &str, sizes: &[String]) -> String {
     let sizes: String = sizes.iter().map(|it| format!("[{it}]")).collect();
     format!("new {of}{sizes}")
@@ -239,7 +239,7 @@ fn rows(field: &Field<'_>, of: &str, inner: impl Fn(&str) -> String) -> String {
     nested(field, of, |_, _| String::new(), inner)
 }
 
-/// The same, with what is done to each array first.
+/// Loops over the rows of an array, with a statement for each array first.
 fn nested(
     field: &Field<'_>,
     of: &str,

@@ -83,7 +83,7 @@ fn start(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     format!("function m = {short}()\n{said}%\n{HEAD}m = struct();\n{lines}end\n")
 }
 
-/// What a member begins with.
+/// Returns the initial value of a member.
 fn value(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let mut sizes = field.sizes(|_| "0".to_owned());
     if sizes.len() == 1 {
@@ -289,7 +289,7 @@ fn scalars(run: &[Field<'_>]) -> String {
 fn member(plan: &Plan<'_>, record: &StructPlan<'_>, field: &Field<'_>) -> String {
     let (name, key, least) = (&field.name, field.key, field.least);
     let sizes = field.sizes(|it| format!("double(m.{it})")).join(", ");
-    // Within those that hold each other it is counted how deep they do.
+    // Among types that hold each other the code counts the depth of nesting.
     let depth = |index: usize| match plan.records[index].group == record.group {
         true => "depth + 1",
         false => "1",

@@ -34,9 +34,9 @@ pub enum Language {
 /// A file of generated code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedFile {
-    /// Where, within the folder for the code.
+    /// The path within the folder for the code.
     pub path: PathBuf,
-    /// What.
+    /// The content.
     pub text: String,
 }
 
@@ -54,7 +54,7 @@ pub struct Renamed {
 /// The code for all types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generated {
-    /// A file or more for each type, and what they share.
+    /// One or more files for each type, and the common ones.
     pub files: Vec<GeneratedFile>,
     /// The names that differ from those of the `.lcm` files.
     pub renamed: Vec<Renamed>,
@@ -76,15 +76,15 @@ pub enum GenerateError {
     /// The path of the crate is none.
     #[error("'{path}' is not a valid path of a crate; write kadenz_msg or kadenz::msg")]
     CratePath {
-        /// What was given.
+        /// The path that the caller gave.
         path: String,
     },
 }
 
-/// The code for all types in a language.
+/// Generates the code for all types in a language.
 ///
 /// # Errors
-/// Where two types, or two members of a type, would have the same name.
+/// If two types, or two members of a type, would have the same name.
 pub fn generate(types: &Types, language: Language) -> Result<Generated, GenerateError> {
     let (words, write): (_, fn(&Plan<'_>) -> Vec<GeneratedFile>) = match language {
         Language::Python => (&python::WORDS, python::write),

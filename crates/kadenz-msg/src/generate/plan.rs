@@ -1,5 +1,5 @@
-//! What all languages need to know of types: members with the names that a language gives them, an enum
-//! as a struct of one number, and an order in which each type stands behind those it holds by value.
+//! The common model of types for all languages: members with the names that a language gives them, an enum as
+//! a struct of one number, and an order in which each type follows those that it holds by value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use crate::types::{
     Struct, TypeName, Types,
 };
 
-/// What a language demands of names.
+/// The rules of a language for names.
 pub(super) struct NamingRules {
-    /// What no name may be, lists of words with spaces between; such a name gets a `_` at its end.
+    /// Words that no name may be, lists with spaces between; such a name gets a `_` at its end.
     pub(super) keywords: &'static [&'static str],
-    /// What no member may be besides, with spaces between.
+    /// Further words that no member may be, with spaces between.
     pub(super) members: &'static str,
-    /// What is added to a type's name for further names in its package, with spaces between.
+    /// Suffixes of a type's name that make further names in its package, with spaces between.
     pub(super) derived: &'static str,
     /// Between a package and what is in it.
     pub(super) separator: &'static str,
-    /// What stands before a name that begins with `_`.
+    /// The prefix of a name that begins with `_`.
     pub(super) before_underscore: &'static str,
     /// The package of types without one.
     pub(super) default_package: &'static str,
@@ -39,7 +39,7 @@ impl NamingRules {
     }
 }
 
-/// What a member, or each element of it, is.
+/// The type of a member, or of each element of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     /// Of a fixed width; an enum is an `int32_t`.
@@ -53,7 +53,7 @@ pub(super) enum Of {
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum ArrayLength {
     Fixed(usize),
-    /// The name of the member that says it.
+    /// The name of the member that states it.
     Stated(String),
 }
 
@@ -66,10 +66,10 @@ pub(super) struct Field<'a> {
     /// The record of its type, also of an enum.
     pub(super) named: Option<usize>,
     pub(super) sizes: Vec<ArrayLength>,
-    /// As it is written in the `.lcm` file.
+    /// The name as written in the `.lcm` file.
     pub(super) written: String,
     pub(super) doc: &'a str,
-    /// What a number begins with: an enum with its first value.
+    /// The initial value of a number: an enum's first value.
     pub(super) start: i32,
     /// How many bytes an element takes at least.
     pub(super) least: usize,
@@ -119,7 +119,7 @@ impl Fixed<'_> {
 
 /// A struct, or an enum as a struct with the member `value`.
 pub(super) struct StructPlan<'a> {
-    /// As in the `.lcm` file.
+    /// The full name, as in the `.lcm` file.
     pub(super) full: String,
     pub(super) package: Vec<String>,
     pub(super) short: String,
@@ -179,8 +179,8 @@ impl<'a> Plan<'a> {
         Ok(Self { records, renamed })
     }
 
-    /// A header a record, for the languages that have such. `text` makes it of those that hold each other, of which the
-    /// first has it, and of what they include.
+    /// Returns a header for each record, for the languages that have headers. `text` makes it of the records
+    /// that hold each other, of which the first has it, and of the headers that they include.
     pub(super) fn headers(
         &self,
         separator: &str,
@@ -396,7 +396,7 @@ impl<'a> Planning<'a> {
     }
 }
 
-/// That no two types or packages have the same name.
+/// Checks that no two types or packages have the same name.
 fn apart(records: &[StructPlan<'_>], words: &NamingRules) -> Result<(), GenerateError> {
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for record in records {

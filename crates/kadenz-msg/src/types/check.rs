@@ -1,12 +1,12 @@
-//! That types which refer to each other make sense together.
+//! Checks that types which refer to each other are consistent.
 
 use std::collections::BTreeMap;
 
 use super::model::{Definition, Dimension, Member, MemberType, PrimitiveType, TypeName};
 use super::problem::Problem;
 
-/// How deep structs may always hold structs. Messages that are deeper by their variable arrays are
-/// bounded where they are decoded.
+/// The maximum depth of structs within structs. The decoder bounds messages that are deeper by their variable
+/// arrays.
 pub(super) const MAX_DEPTH: usize = 100;
 
 /// How many bytes a value of a type takes.

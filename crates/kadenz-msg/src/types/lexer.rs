@@ -14,7 +14,7 @@ pub(super) struct Token {
 #[derive(Debug, Clone)]
 pub(super) struct Comment {
     pub(super) lines: Vec<String>,
-    /// Where it begins.
+    /// The line on which it begins.
     pub(super) line: usize,
 }
 
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// That lcm-gen, too, begins a new word here.
+    /// Checks that lcm-gen, too, begins a new token here.
     fn stands_free(&self, what: &'static str) -> Result<(), (Position, Problem)> {
         match self.before {
             Some(before) if !separates(before) && before != '/' => {
@@ -171,8 +171,8 @@ fn without_stars(line: &str) -> String {
     printable(bare.strip_prefix(' ').unwrap_or(bare))
 }
 
-/// Without what a terminal or an editor would act upon: tabs become blanks, other control characters
-/// and those that turn the direction of writing go.
+/// Replaces tabs by blanks, and removes other control characters and those that change the direction of
+/// writing: a terminal or an editor would act upon them.
 fn printable(line: &str) -> String {
     let acts = |it: &char| {
         let turns = matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

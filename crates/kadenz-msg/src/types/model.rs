@@ -1,4 +1,4 @@
-//! What a `.lcm` file describes, without where it stood.
+//! The model of a `.lcm` file, without positions in the text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -137,10 +137,10 @@ impl fmt::Display for PrimitiveType {
     }
 }
 
-/// What a member, or each element of it, is.
+/// The type of a member, or of each element of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberType {
-    /// One of the language's own types.
+    /// A primitive type of the language.
     Primitive(PrimitiveType),
     /// A struct or an enum.
     Named(TypeName),
@@ -160,13 +160,13 @@ impl fmt::Display for MemberType {
 pub enum Dimension {
     /// Always the same.
     Fixed {
-        /// The number as it was written, for the fingerprint tells `3` from `0x3`; a constant's name
-        /// has been replaced by its text.
+        /// The number as written, because the fingerprint distinguishes `3` from `0x3`; a constant's name has
+        /// been replaced by its text.
         text: String,
         /// The number: 1 or more.
         size: usize,
     },
-    /// What an earlier member of the same message says.
+    /// The value of an earlier member of the same message.
     Variable {
         /// The member's name.
         member: String,
@@ -174,7 +174,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// What stands between the brackets.
+    /// Returns the text between the brackets.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -214,7 +214,7 @@ impl Dimension {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// What it, or each element of it, is.
+    /// The type of the member, or of each element of it.
     pub of: MemberType,
     /// How long it is in each direction; empty where it is no array.
     pub dimensions: Vec<Dimension>,
@@ -280,7 +280,7 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Where a member stands.
+    /// Returns the index of a member.
     #[must_use]
     pub fn index(&self, member: &str) -> Option<usize> {
         self.members.iter().position(|it| it.name == member)
@@ -312,7 +312,7 @@ pub struct Enum {
 pub struct EnumValue {
     /// Its name.
     pub name: String,
-    /// What is sent.
+    /// The number that is sent.
     pub number: i32,
     /// The comment at it, line by line.
     pub doc: String,

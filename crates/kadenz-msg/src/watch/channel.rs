@@ -11,12 +11,12 @@ use crate::channel::Channel;
 use crate::loss::Tally;
 use crate::message::Fingerprint;
 
-/// Senders of one channel that are told apart.
+/// The number of senders of one channel that are counted apart.
 const MAX_SENDERS: usize = 32;
 /// Seconds of which the number of messages is remembered.
 const SECONDS: usize = 60;
 
-/// What one channel does.
+/// The statistics of one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelFigures {
     /// The channel.
@@ -25,7 +25,7 @@ pub struct ChannelFigures {
     pub messages: u64,
     /// Their payloads together.
     pub bytes: u64,
-    /// How fast they come; `None` until two have come.
+    /// The rate of the messages; `None` until two have arrived.
     pub pace: Option<Pace>,
     /// When the last one came.
     pub last_at: MonotonicTime,
@@ -33,27 +33,27 @@ pub struct ChannelFigures {
     pub last_bytes: usize,
     /// The hash of its type; `None` where it had fewer than eight bytes.
     pub fingerprint: Option<Fingerprint>,
-    /// How often the hash was another one than that of the message before: who publishes another
+    /// The number of messages whose hash differs from that of the message before: a program publishes another
     /// type here.
     pub type_changes: u64,
     /// Messages that could not be decoded.
     pub undecodable: u64,
-    /// Who publishes, the first 32 of them.
+    /// The senders, the first 32 of them.
     pub senders: Vec<SenderFigures>,
-    /// What was lost, doubled and out of order here: of senders whose numbers count this channel
-    /// alone. `None` where nothing is known.
+    /// The messages that were lost, doubled and out of order here: of senders whose numbers count this
+    /// channel alone. `None` if no such sender is known.
     pub loss: Option<Tally>,
 }
 
-/// What one sender does on one channel.
+/// The statistics of one sender on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderFigures {
     /// The sender.
     pub sender: SenderId,
     /// Its messages on this channel.
     pub messages: u64,
-    /// What was lost, doubled and out of order of them; `None` where nothing is known, or its
-    /// numbers count other channels as well.
+    /// The lost, doubled and out-of-order messages of the sender; `None` if it has no numbers, or its numbers
+    /// count other channels as well.
     pub loss: Option<Tally>,
 }
 

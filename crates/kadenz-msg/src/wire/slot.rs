@@ -1,4 +1,4 @@
-//! One long message as it grows.
+//! The state of one long message while its fragments arrive.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -6,7 +6,7 @@ use super::fragments::Fragment;
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 
-/// Where a fragment lies; of one that has not come, `length` is [`Piece::ABSENT`].
+/// The place of a fragment; if it has not arrived, `length` is [`Piece::ABSENT`].
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     offset: u32,
@@ -20,10 +20,10 @@ impl Piece {
     };
 }
 
-/// A fragment may lie so far behind those that came before it, in bytes: networks exchange a few.
+/// The maximum distance of a fragment behind those that arrived before it, in bytes: networks exchange a few.
 const MAX_JUMP: usize = 1 << 20;
 
-/// A message of which parts have come. Its memory is used again for the next one.
+/// A message of which parts have arrived. Its memory is reused for the next one.
 #[derive(Debug, Default)]
 pub(super) struct ReassemblySlot {
     pub(super) sender: SenderId,
@@ -39,7 +39,7 @@ pub(super) struct ReassemblySlot {
     present: u16,
 }
 
-/// What a fragment was to a slot.
+/// The outcome of feeding a fragment to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fed {
     More,
@@ -67,7 +67,7 @@ impl ReassemblySlot {
         self.pieces.clear();
     }
 
-    /// Holds no memory any more; of a message of which nothing has come yet.
+    /// Releases the memory; for a message of which no part has arrived yet.
     pub(super) fn give_memory_back(&mut self) {
         self.payload = Vec::new();
         self.pieces = Vec::new();
@@ -77,7 +77,7 @@ impl ReassemblySlot {
         self.sequence == sequence && self.sender == sender
     }
 
-    /// Whether taking the fragment would cost memory for many that did not come.
+    /// Returns whether taking the fragment would cost memory for many fragments that did not arrive.
     pub(super) fn is_far_behind(&self, fragment: &Fragment<'_>) -> bool {
         fragment.offset > self.payload.len() + MAX_JUMP
     }
@@ -94,7 +94,7 @@ impl ReassemblySlot {
         payload + pieces * size_of::<Piece>()
     }
 
-    /// Memory grows with what comes, by doubling, and never beyond the message.
+    /// Returns the memory to hold: it grows with the fragments, by doubling, and never beyond the message.
     fn payload_room(&self, fragment: &Fragment<'_>) -> usize {
         let end = fragment.offset + fragment.payload.len();
         let capacity = self.payload.capacity();
@@ -171,7 +171,7 @@ impl ReassemblySlot {
         self.payload[begin..end].copy_from_slice(fragment.payload);
     }
 
-    /// Whether every fragment has come.
+    /// Returns whether every fragment has arrived.
     pub(super) fn is_full(&self) -> bool {
         self.present == self.count
     }

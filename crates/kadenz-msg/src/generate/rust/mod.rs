@@ -1,8 +1,8 @@
-//! Rust: a module a package, a struct a type.
+//! Rust: a module for each package, a struct for each type.
 //!
-//! What is written implements [`Message`](crate::message::Message): it encodes without allocation into
-//! the caller's buffer, decodes over a value whose memory is used again, and has a view without copies
-//! where a message holds primitive arrays.
+//! The generated code implements [`Message`](crate::message::Message): it encodes without allocation into the
+//! caller's buffer, decodes into an existing value, whose memory it reuses, and has a view without copies if
+//! a message holds primitive arrays.
 
 mod body;
 mod names;
@@ -32,10 +32,10 @@ impl Default for RustOptions {
     }
 }
 
-/// The code for all types: `mod.rs`, and a file for each package.
+/// Generates the code for all types: `mod.rs`, and a file for each package.
 ///
 /// # Errors
-/// Where two types would have the same name in Rust, or the crate's path is none.
+/// If two types would have the same name in Rust, or the crate's path is invalid.
 pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFile>, GenerateError> {
     let mut parts = options.crate_path.trim_start_matches("::").split("::");
     let good = |it: &str| {
@@ -81,7 +81,7 @@ fn path(package: &[String]) -> PathBuf {
     folders.chain(["mod.rs"]).collect()
 }
 
-/// What all code of a package needs to know.
+/// The common state of the code of a package.
 struct Generator<'a> {
     types: &'a Types,
     names: &'a RustNames,
@@ -132,7 +132,7 @@ impl Generator<'_> {
 const HEAD: &str =
     "// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.\n";
 
-/// Allows lints about words, which are not ours, and about code that nobody calls.
+/// Allows lints about names, which the `.lcm` files choose, and about unused code.
 const TOP: &str = r#"//! Messages, a module a package.
 
 #![allow(
@@ -176,7 +176,7 @@ impl Code {
         }
     }
 
-    /// Documentation: the comment of the `.lcm` file where there is one, else what is said instead.
+    /// Writes documentation: the comment of the `.lcm` file if there is one, else `instead`.
     fn doc(&mut self, comment: &str, instead: &str) {
         let filled = comment.lines().any(|it| !it.trim().is_empty());
         let text = if filled { comment } else { instead };

@@ -47,7 +47,7 @@ pub(super) fn camel(name: &str) -> String {
     }
 }
 
-/// What each type is called.
+/// The Rust name of each type.
 pub(super) struct RustNames {
     called: BTreeMap<TypeName, (Vec<String>, String)>,
 }

@@ -77,7 +77,7 @@ impl Generator<'_> {
         code.line("}");
     }
 
-    /// What every message says of itself.
+    /// Writes the constants of the trait `Message`.
     pub(super) fn begin_message(
         &self,
         code: &mut Code,
@@ -99,7 +99,7 @@ impl Generator<'_> {
     }
 }
 
-/// What is said of a member without a comment.
+/// Returns the documentation of a member without a comment.
 pub(super) fn described(member: &Member) -> String {
     format!("`{} {}`", member.type_text(), member.name)
 }
@@ -109,7 +109,7 @@ fn needs_default(member: &Member) -> bool {
     outside.any(|size| size > MAX_DEFAULT)
 }
 
-// An enum: 32 bits, for its sender may know more values.
+// An enum: 32 bits, because its sender may have more values.
 
 impl Generator<'_> {
     pub(super) fn enumeration(&self, code: &mut Code, it: &Enum) {
@@ -205,7 +205,7 @@ impl Generator<'_> {
             })
     }
 
-    /// What a member, behind some of its dimensions, begins with.
+    /// Returns the initial value of a member, behind some of its dimensions.
     pub(super) fn start(&self, of: &MemberType, dimensions: &[Dimension]) -> String {
         match dimensions.split_first() {
             None => match of {

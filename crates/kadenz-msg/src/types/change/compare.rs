@@ -5,15 +5,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::super::{Definition, Dimension, Enum, Member, MemberType, Struct, TypeName, Types};
 use super::{Change, TypeChange};
 
-/// What became of every type, by name; types without any change are left out.
+/// Returns the changes of every type, by name; types without any change are left out.
 #[must_use]
 pub fn changes(old: &Types, new: &Types) -> Vec<TypeChange> {
     let names = old.iter().chain(new.iter()).map(Definition::name);
     between(old, new, &names.collect())
 }
 
-/// What became of one type and of those it is made of, or was; the type itself first. Empty where
-/// neither has it, or nothing changed.
+/// Returns the changes of one type and of the types that it contains, or did; the type itself first. Empty if
+/// neither version has it, or nothing changed.
 ///
 /// For two peers that disagree on a message: the closures that each of them states, and the name.
 #[must_use]
@@ -107,7 +107,7 @@ fn renamed<'a>(peers: &Peers<'_>, from: &'a Struct, to: &'a Struct) -> BTreeMap<
         .collect()
 }
 
-/// Whether a fingerprint does not tell the types of two members apart.
+/// Returns whether a fingerprint does not distinguish the types of two members.
 fn same_type(peers: &Peers<'_>, was: &Member, is: &Member) -> bool {
     match (&was.of, &is.of) {
         (MemberType::Named(was), MemberType::Named(is)) => {

@@ -1,8 +1,8 @@
-//! What two versions of a type have to say to each other.
+//! The compatibility of two versions of a type.
 //!
-//! LCM has no versions: a message is understood by who has the same fingerprint, and by no one else.
-//! What is in a fingerprint (names, types, order and dimensions of members, of nested types too) breaks
-//! both ways; what is not (comments, constants, names of types) does not, but may mislead.
+//! LCM has no versions: only a program with the same fingerprint decodes a message. A change of the parts of
+//! a fingerprint (names, types, order and dimensions of members, of nested types too) breaks both directions;
+//! a change of other parts (comments, constants, names of types) does not, but may mislead.
 
 mod compare;
 
@@ -13,7 +13,7 @@ use crate::message::Fingerprint;
 
 pub use compare::{changes, changes_of};
 
-/// What became of a type.
+/// The change of a type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeChange {
     /// Its name.
@@ -22,7 +22,7 @@ pub struct TypeChange {
     pub old: Option<Fingerprint>,
     /// Its fingerprint now, if it is there.
     pub new: Option<Fingerprint>,
-    /// What changed in it itself, member by member.
+    /// The changes of the type itself, member by member.
     pub changes: Vec<Change>,
     /// The types it is made of whose own changes change its fingerprint.
     pub through: Vec<TypeName>,
@@ -86,7 +86,7 @@ pub enum Change {
         from: String,
         /// Its type now.
         to: String,
-        /// Whether they differ in how a number is written alone: 3 and 0x3 have other fingerprints.
+        /// Whether only the notation of a number differs: 3 and 0x3 have different fingerprints.
         same_size: bool,
     },
     /// The members that are in both stand in another order.
@@ -119,23 +119,23 @@ pub enum Change {
     ValueAdded {
         /// Its name.
         name: String,
-        /// What is sent.
+        /// The number that is sent.
         number: i32,
     },
     /// A value of an enum is gone.
     ValueRemoved {
         /// Its name.
         name: String,
-        /// What was sent.
+        /// The number that was sent.
         number: i32,
     },
     /// A value of an enum is sent as another number.
     ValueChanged {
         /// Its name.
         name: String,
-        /// What was sent.
+        /// The number that was sent.
         from: i32,
-        /// What is sent.
+        /// The number that is sent.
         to: i32,
     },
     /// A comment changed.
@@ -170,7 +170,7 @@ impl Change {
         )
     }
 
-    /// What kind of change it is, for scripts.
+    /// Returns the kind of change, for scripts.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {

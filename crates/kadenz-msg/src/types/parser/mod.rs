@@ -10,16 +10,16 @@ use super::problem::{Position, Problem};
 use crate::types::model::{Constant, ConstantValue, Enum, EnumValue};
 use member::free_name;
 
-/// What a text describes.
+/// The content of a text.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     /// The types, and where their names stand.
     pub(super) definitions: Vec<(Definition, Position)>,
-    /// The types that are named, by whom, and where.
+    /// The types that members refer to, with the position of each reference.
     pub(super) references: Vec<(TypeName, Position)>,
 }
 
-/// What was parsed, or where the text is wrong and why.
+/// The parsed item, or the position and kind of an error.
 pub(super) type ParseResult<T> = std::result::Result<T, (Position, Problem)>;
 
 /// Parses a whole text. A text begins without a package.
@@ -132,7 +132,7 @@ impl Parser {
         self.tokens.get(before).map_or(0, |it| it.at.line)
     }
 
-    /// The comments on the line of what was taken last: they are about that, not about what follows.
+    /// Returns the comments on the line of the last token: they describe its item, not the next one.
     fn trailing(&mut self, line: usize) -> String {
         let last = self.tokens.len() - 1;
         let next = &mut self.tokens[self.next.min(last)];
@@ -151,7 +151,7 @@ fn expected(expected: &'static str, token: &Token) -> (Position, Problem) {
     (token.at, Problem::Expected { expected, found })
 }
 
-/// That a word is a name; with points where it may have a package.
+/// Checks that a token is a name; with points if it may have a package.
 fn check_name(token: &Token, points: bool) -> ParseResult<()> {
     let name = token.text.clone();
     if name.is_empty() {

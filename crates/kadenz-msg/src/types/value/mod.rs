@@ -52,7 +52,7 @@ pub enum Value {
 pub struct EnumNumber {
     /// The enum.
     pub of: Arc<Enum>,
-    /// What is sent.
+    /// The number that is sent.
     pub number: i32,
 }
 
@@ -76,7 +76,7 @@ impl Record {
         self.members.get(self.of.index(name)?)
     }
 
-    /// A member, to change. What no longer fits its type is refused by [`Types::encode`].
+    /// Returns a member, to change. [`Types::encode`] refuses a value that no longer fits its type.
     ///
     /// [`Types::encode`]: super::Types::encode
     pub fn member_mut(&mut self, name: &str) -> Option<&mut Value> {
@@ -177,7 +177,7 @@ impl Elements {
         })
     }
 
-    /// One of them.
+    /// Returns one element.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value> {
         Some(match self {
@@ -198,7 +198,7 @@ impl Elements {
         })
     }
 
-    /// One of them as a number, where it is one; a boolean is 0 or 1.
+    /// Returns one element as a number, if it is one; a boolean is 0 or 1.
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
         match self {
@@ -208,7 +208,7 @@ impl Elements {
     }
 }
 
-/// What is made of bytes or of a value.
+/// The result of decoding or encoding.
 pub(super) type ValueResult<T = ()> = Result<T, ValueError>;
 
 /// Why bytes and a value do not go together.
@@ -225,7 +225,7 @@ pub enum ValueError {
         "no description has the fingerprint {found} that the message carries; give the .lcm files of its sender"
     )]
     UnknownFingerprint {
-        /// What the message carries.
+        /// The fingerprint that the message carries.
         found: Fingerprint,
     },
     /// The message is of another type.
@@ -233,9 +233,9 @@ pub enum ValueError {
         "the message carries the fingerprint {found}, but {name} has {expected}: its sender uses another type, or another version of it"
     )]
     OtherType {
-        /// What the message carries.
+        /// The fingerprint that the message carries.
         found: Fingerprint,
-        /// What was expected.
+        /// The expected fingerprint.
         expected: Fingerprint,
         /// The type that was expected.
         name: TypeName,
@@ -245,7 +245,7 @@ pub enum ValueError {
     Decode {
         /// The member.
         path: String,
-        /// What is wrong there.
+        /// The error there.
         cause: DecodeError,
     },
     /// Bytes are left after the last member.
@@ -295,9 +295,9 @@ pub enum ValueError {
     WrongKind {
         /// The member.
         path: String,
-        /// What its description says.
+        /// The description of the member.
         expected: String,
-        /// What it holds.
+        /// The kind of value that it holds.
         found: String,
     },
     /// An array of another length than stated.
@@ -311,7 +311,7 @@ pub enum ValueError {
         length: usize,
         /// The member or the description.
         stated_by: String,
-        /// What it says.
+        /// The value of that member.
         stated: i64,
     },
     /// A value cannot be written.
@@ -319,7 +319,7 @@ pub enum ValueError {
     Encode {
         /// The member.
         path: String,
-        /// What is wrong there.
+        /// The error there.
         cause: EncodeError,
     },
 }

@@ -25,20 +25,20 @@ pub enum Step {
 /// Why a path leads nowhere.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It is no path.
+    /// The text is no path.
     #[error("'{text}' is not a valid path; write one as pose.position[2]")]
     Malformed {
-        /// What was given.
+        /// The text.
         text: String,
     },
     /// There is no such member.
     #[error("{path} has no member {member}; it has {members}")]
     NoMember {
-        /// What it was sought in.
+        /// The path of the searched value.
         path: String,
-        /// What was sought.
+        /// The name of the missing member.
         member: String,
-        /// What there is.
+        /// The members of that value.
         members: String,
     },
     /// There are fewer elements.
@@ -46,7 +46,7 @@ pub enum PathError {
     NoElement {
         /// The array.
         path: String,
-        /// What was sought.
+        /// The index.
         index: usize,
         /// How many there are.
         length: usize,
@@ -54,7 +54,7 @@ pub enum PathError {
     /// Something without elements was given an index.
     #[error("{path} is not an array, so it has no element {index}")]
     NoArray {
-        /// What was given an index.
+        /// The path of the value to which the index was applied.
         path: String,
         /// The index.
         index: usize,
@@ -111,18 +111,18 @@ impl FromStr for Path {
 }
 
 impl Value {
-    /// What a path leads to, as a value of its own: an array where it leads to a row of one.
+    /// Returns the value at a path, as a value of its own: an array if the path leads to a row of one.
     ///
     /// # Errors
-    /// Where it leads nowhere.
+    /// If there is no value at the path.
     pub fn get(&self, path: &str) -> Result<Self, PathError> {
         self.at(&path.parse()?)
     }
 
-    /// The same by a path that has been parsed. Copies what it leads to, and nothing else.
+    /// As [`Value::get`] by a path that has been parsed. Copies that value, and nothing else.
     ///
     /// # Errors
-    /// Where it leads nowhere.
+    /// If there is no value at the path.
     pub fn at(&self, path: &Path) -> Result<Self, PathError> {
         let mut here = Here::Value(self);
         let mut walked = String::new();
@@ -135,10 +135,10 @@ impl Value {
     }
 }
 
-/// Where a walk along a path has come to.
+/// The present place of a walk along a path.
 enum Here<'a> {
     Value(&'a Value),
-    /// What is left of an array behind its first indices.
+    /// The rest of an array behind its first indices.
     Part {
         array: &'a Array,
         /// The first element.

@@ -125,7 +125,7 @@ fn array(it: &Array) -> Json {
     nested(flat, &it.shape)
 }
 
-/// Rows of rows. Where an inner length is 0 there is nothing to tell of the outer ones: `[]`.
+/// Returns rows of rows. If an inner length is 0, the outer rows are left out: `[]`.
 fn nested(flat: Vec<Json>, shape: &[usize]) -> Json {
     if flat.is_empty() {
         return Json::Array(flat);
@@ -156,7 +156,8 @@ fn double(value: f64) -> Json {
     }
 }
 
-/// As few digits as tell it from every other `float`: 0.1 and not 0.10000000149011612.
+/// Returns the fewest digits that distinguish the value from every other `float`: 0.1 and not
+/// 0.10000000149011612.
 fn float(value: f32) -> Json {
     let short: Option<f64> = value.to_string().parse().ok();
     match short {

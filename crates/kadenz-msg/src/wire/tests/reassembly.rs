@@ -71,7 +71,7 @@ fn a_duplicate_fragment_is_never_counted_as_the_missing_one() {
     }
     assert_eq!(reassembly.counters().duplicates, 3);
     assert_eq!(add(&mut reassembly, SENDER, &sent[2], at(0)), Some(payload));
-    // Late ones begin no second message, which would be told as incomplete.
+    // Late fragments begin no second message, which would be counted as incomplete.
     assert_eq!(add(&mut reassembly, SENDER, &sent[1], at(1)), None);
     reassembly.expire(at(10_000));
     assert_eq!(reassembly.counters().incomplete, 0);
@@ -178,7 +178,7 @@ fn what_waits_longest_is_given_up_for_want_of_room_and_counted() {
         .collect();
     assert_eq!(two, [vec![2; 1000]]);
     assert!(reassembly.held() <= 2500);
-    // What is longer than all the room is not begun.
+    // A message longer than all the room is not begun.
     let huge = datagrams(9, "A", &[0; 3000], 500);
     add(&mut reassembly, SENDER, &huge[0], at(8));
     assert_eq!(reassembly.counters().too_long, 1);
@@ -226,7 +226,7 @@ fn a_vector_longer_than_all_that_may_be_held_costs_no_message() {
                 panic!("no fragment");
             };
             if let Added::Complete(it) = reassembly.add(SENDER, &fragment, at(0), None) {
-                // As a queue does that was made with room for larger messages.
+                // As a queue that was made with room for larger messages.
                 *it.payload = Vec::with_capacity(2000);
             }
         }
@@ -249,7 +249,7 @@ fn a_steady_stream_of_messages_of_1_mb_allocates_nothing_after_the_first() {
                 panic!()
             };
             if let Added::Complete(complete) = reassembly.add(SENDER, &fragment, at(0), None) {
-                // As a subscription does that takes large messages by a swap.
+                // As a subscription that takes large messages by a swap.
                 std::mem::swap(complete.payload, &mut mine);
             }
         }
