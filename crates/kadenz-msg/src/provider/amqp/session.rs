@@ -1,4 +1,4 @@
-//! What both sides of the provider say until the exchange is there. Sans-IO.
+//! The handshake of both sides of the provider until the exchange is declared. Sans-IO.
 
 use std::sync::Arc;
 
@@ -11,7 +11,7 @@ use crate::sync::Lock;
 /// Frames are no longer than this, as RabbitMQ offers by itself.
 const LARGEST_FRAME: u32 = 1 << 17;
 
-/// Who connects to what.
+/// The address, the user and the exchange of a connection.
 #[derive(Debug, Clone)]
 pub(in crate::provider) struct Account {
     pub(in crate::provider) user: String,
@@ -20,10 +20,10 @@ pub(in crate::provider) struct Account {
     pub(in crate::provider) exchange: String,
 }
 
-/// How far a connection is, for those that wait for it.
+/// The progress of a connection, for those that wait for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::provider) enum Status {
-    /// Nobody has answered yet.
+    /// The broker has not answered yet.
     #[default]
     Waiting,
     /// Messages can go.
@@ -32,7 +32,7 @@ pub(in crate::provider) enum Status {
     Refused(String),
 }
 
-/// What the broker sent.
+/// A frame or method that the broker sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum BrokerMessage<'a> {
     /// Something that was answered or needs no answer.
@@ -111,7 +111,7 @@ impl Session {
     fn start(&self, words: &mut Vec<u8>) {
         let Account { user, password, .. } = &*self.account;
         let response = format!("\0{user}\0{password}");
-        // No properties of ours.
+        // No client properties.
         let writer = AmqpFrameWriter::method(words, Method::START_OK)
             .u32(0)
             .short(b"PLAIN");
@@ -132,7 +132,7 @@ impl Session {
             return Err(ProtocolError);
         }
         self.frame = frame as usize - super::wire::AROUND;
-        // One channel, and no heartbeats, for nobody could answer them while nothing is received.
+        // One channel, and no heartbeats, because a program that does not receive could not answer them.
         AmqpFrameWriter::method(words, Method::TUNE_OK)
             .u16(1)
             .u32(frame)
@@ -185,7 +185,7 @@ impl PeerSetProtocol for PublisherSession {
         Ok(frame.length)
     }
 
-    /// It was asked for, and is no stranger.
+    /// The inlet opened this connection itself, so the broker is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }

@@ -1,9 +1,9 @@
-//! AMQP 0-9-1, as RabbitMQ speaks it: frames, methods and their fields. Sans-IO.
+//! AMQP 0-9-1 in RabbitMQ's form: frames, methods and their fields. Sans-IO.
 
 use crate::provider::stream::ProtocolError;
 use crate::provider::stream::note::NOTE;
 
-/// What a client says first.
+/// The first bytes of a client.
 pub(super) const PROTOCOL: &[u8; 8] = b"AMQP\0\0\x09\x01";
 
 /// The kinds of frames.
@@ -11,13 +11,13 @@ pub(super) const METHOD: u8 = 1;
 pub(super) const HEADER: u8 = 2;
 pub(super) const BODY: u8 = 3;
 
-/// What stands at the end of a frame.
+/// The last byte of a frame.
 pub(super) const END: u8 = 0xce;
 
-/// What stands around a frame's payload, in bytes.
+/// The bytes around a frame's payload.
 pub(super) const AROUND: usize = 8;
 
-/// The one channel of AMQP that a connection of ours uses.
+/// The one AMQP channel that each connection uses.
 const CHANNEL: u16 = 1;
 
 /// The name of the message header that holds our note.
@@ -66,7 +66,7 @@ pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>
         return Ok(None);
     };
     let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]) as usize;
-    // A server that does not speak this version says which it speaks, and no frame.
+    // A server without this version sends its own version instead of a frame.
     if !matches!(head[0], 1..=3 | 8) || size > longest {
         return Err(ProtocolError);
     }
@@ -84,7 +84,7 @@ pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>
     }))
 }
 
-/// Writes what comes before a frame's payload.
+/// Returns the bytes before a frame's payload.
 pub(super) fn frame_head(kind: u8, channel: u16, size: usize) -> [u8; 7] {
     let [c0, c1] = channel.to_be_bytes();
     let [s0, s1, s2, s3] = (size as u32).to_be_bytes();
@@ -178,7 +178,7 @@ pub(super) fn publish(
     writer.u8(b'S').long(note).end();
 }
 
-/// What stands before a frame of a body.
+/// Returns the bytes before the payload of a body's frame.
 pub(super) fn body_head(size: usize) -> [u8; 7] {
     frame_head(BODY, CHANNEL, size)
 }

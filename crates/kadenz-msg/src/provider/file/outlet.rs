@@ -26,7 +26,7 @@ struct OutletLogState {
     flush_at: MonotonicTime,
 }
 
-/// As lcm-logger's `--flush-interval`.
+/// The default of lcm-logger's `--flush-interval`.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// The most channels that are remembered.

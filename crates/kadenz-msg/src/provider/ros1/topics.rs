@@ -1,4 +1,4 @@
-//! What is published here: topics, and the last message of each where they are latched.
+//! The topics that this node publishes, and the last message of each if they are latched.
 
 use std::collections::BTreeMap;
 

@@ -1,4 +1,4 @@
-//! XML-RPC, as far as a ROS master and its nodes speak it. Sans-IO.
+//! The part of XML-RPC that a ROS master and its nodes use. Sans-IO.
 
 use std::fmt::Write as _;
 
@@ -11,7 +11,7 @@ pub(in crate::provider) enum XmlRpcValue {
     Int(i32),
     Text(String),
     List(Vec<XmlRpcValue>),
-    /// A type that nothing here asks for.
+    /// A type that this node never uses.
     Other,
 }
 
@@ -96,7 +96,7 @@ impl Call {
     }
 }
 
-/// What a method answers.
+/// Returns the response of a method.
 pub(in crate::provider) fn answer_to_xml(value: &XmlRpcValue) -> String {
     let mut out = String::from("<?xml version=\"1.0\"?><methodResponse><params><param>");
     value.write(&mut out);
@@ -120,14 +120,14 @@ impl<'a> XmlReader<'a> {
         self.until(tag).map(|_| ())
     }
 
-    /// What stands before a tag, which is left behind.
+    /// Returns the text before a tag, and moves behind the tag.
     fn until(&mut self, tag: &str) -> Option<&'a str> {
         let (before, after) = self.0.split_once(tag)?;
         self.0 = after;
         Some(before)
     }
 
-    /// Goes behind a tag that comes next, where it does.
+    /// Moves behind a tag that comes next; returns whether it does.
     fn take(&mut self, tag: &str) -> bool {
         let Some(rest) = self.0.trim_start().strip_prefix(tag) else {
             return false;

@@ -23,10 +23,10 @@ use crate::provider::{
 /// No call of `receive` hands over more messages.
 const LARGEST_BATCH: usize = 64;
 
-/// Senders whose numbers are followed, so that a gap is known; living and gone.
+/// The number of senders whose numbers are followed, so that a gap is known; living and gone.
 const MAX_SENDERS: usize = 1024;
 
-/// One look at the clock in so many turns of a spinning wait.
+/// The number of turns of a spinning wait for each reading of the clock.
 const TURNS: u32 = 16;
 
 pub(super) struct ShmInlet {
@@ -77,7 +77,7 @@ impl ShmInlet {
         })
     }
 
-    /// Hands over what is there, and says how much that was.
+    /// Hands over the present messages, and returns their number.
     fn take_all(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         while count < LARGEST_BATCH {
@@ -131,7 +131,7 @@ impl ShmInlet {
         }
     }
 
-    /// Sleeps until something is told, or so long.
+    /// Sleeps until an event arrives, or that time.
     fn sleep(&self, end: Option<MonotonicTime>) -> Result<(), ReceiveError> {
         let Some(listener) = &self.listener else {
             std::hint::spin_loop();
@@ -141,14 +141,14 @@ impl ShmInlet {
             None => listener.blocking_wait(|_| {}),
             Some(end) => listener.timed_wait(|_| {}, end.remaining(clock::now())),
         };
-        // A signal ends the wait as well; whoever called looks again.
+        // A signal ends the wait as well; the caller looks again.
         told.map(|_| ()).or_else(|error| match error {
             iceoryx2::port::listener::ListenerWaitError::InterruptSignal => Ok(()),
             _ => Err(self.lost()),
         })
     }
 
-    /// Lets what was told already not end the next wait.
+    /// Discards earlier events, so that they do not end the next wait.
     fn forget_what_was_told(&self) {
         if let Some(listener) = &self.listener {
             let _ = listener.try_wait(|_| {});
@@ -238,7 +238,7 @@ impl Wake for ShmWaker {
     fn wake(&self) {
         self.woken.store(true, Ordering::Release);
         if let Some((notifier, key)) = &self.notifier {
-            // One that cannot be told is awake already, or gone.
+            // A listener that cannot be notified is awake already, or gone.
             let _ = notifier.notify_single_listener_with_custom_event_id(key, EventId::new(WAKE));
         }
     }

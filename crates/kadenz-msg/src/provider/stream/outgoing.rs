@@ -1,4 +1,4 @@
-//! What waits to be sent on a connection, bounded.
+//! The bytes that wait to be sent on a connection, bounded.
 
 use std::io::{self, ErrorKind, IoSlice};
 
@@ -8,8 +8,8 @@ use super::socket::Socket;
 /// Most parts of a message.
 pub(in crate::provider) const PARTS: usize = 3;
 
-/// A protocol's own words may wait for that many bytes beyond the limit; a peer that makes us say more
-/// without reading it is given up.
+/// The bytes of a protocol's own answers that may wait beyond the limit; a peer that causes more without
+/// reading them is given up.
 const MAX_WORDS: usize = 1 << 20;
 /// A buffer that had no more in it is kept.
 const SMALL: usize = 64 << 10;
@@ -56,7 +56,7 @@ impl Outgoing {
         self.memory.as_ref().map_or(0, Share::amount)
     }
 
-    /// Gives back what was needed once, where nothing waits any more.
+    /// Releases memory that is no longer needed, if no bytes wait any more.
     pub(in crate::provider) fn trim(&mut self) {
         if self.is_empty() && self.held() > SMALL {
             self.waiting = Vec::with_capacity(self.limit);
@@ -65,10 +65,10 @@ impl Outgoing {
         }
     }
 
-    /// Sends a message, or keeps what there is no room for; `false` where it had to be dropped.
+    /// Sends a message, or keeps the part for which there is no room; `false` if it had to be dropped.
     ///
     /// # Errors
-    /// Where the connection has failed, or there is no memory for the rest of a message that has begun.
+    /// If the connection has failed, or there is no memory for the rest of a message that has begun.
     pub(in crate::provider) fn send(
         &mut self,
         socket: &mut Socket,

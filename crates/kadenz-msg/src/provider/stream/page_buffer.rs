@@ -9,7 +9,7 @@ use std::ops::{Deref, DerefMut};
 
 const PAGE: usize = 4096;
 
-/// Bytes whose first one stands at a place of a page that was asked for.
+/// Bytes whose first one is at a requested offset in a page.
 #[derive(Debug)]
 pub(in crate::provider) struct PageBuffer {
     bytes: Vec<u8>,

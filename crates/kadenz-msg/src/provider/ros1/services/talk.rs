@@ -1,4 +1,4 @@
-//! What the two sides of a service say to each other, sans-IO: a header each, then requests and answers in turn, all
+//! The protocol of the two sides of a service, sans-IO: a header each, then requests and answers in turn, all
 //! lengths little-endian.
 
 use std::sync::Arc;
@@ -20,7 +20,7 @@ pub(in crate::provider) struct Offer {
     pub(in crate::provider) longest: usize,
 }
 
-/// What stands at the front of what a client has sent.
+/// The item at the front of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum ClientInput<'a> {
     /// Not all of it yet.
@@ -29,7 +29,7 @@ pub(in crate::provider) enum ClientInput<'a> {
     Header(usize),
     /// A request, of that many bytes.
     Request(usize, &'a [u8]),
-    /// The last that is heard: it was answered with a refusal, or wanted no more than the header.
+    /// The last item: the answer was a refusal, or the client wanted no more than the header.
     Last,
 }
 
@@ -59,7 +59,7 @@ impl ClientSession {
         self.is_persistent
     }
 
-    /// Reads the front of what came. What is to be answered at once goes to `reply`.
+    /// Reads the front of the received bytes. Immediate answers go to `reply`.
     pub(in crate::provider) fn hear<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_told_the_type_and_asked_for_nothing_more() {
+    fn a_probe_gets_the_type_and_needs_no_request() {
         let (mut talk, mut reply) = (talk(), Vec::new());
         let words = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
         assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));
