@@ -1,4 +1,4 @@
-//! One client of a server, as the server holds it.
+//! The server's state of one client.
 
 use std::collections::HashMap;
 use std::io;
@@ -27,7 +27,7 @@ use crate::wire::tcpq::{
 const MAX_NAMES: usize = 1000;
 /// Expressions of one client.
 const MAX_EXPRESSIONS: usize = 16;
-/// What a name in a pattern costs beside its text: its places in the maps of client and routes.
+/// The memory of a name in a pattern beside its text: its places in the maps of client and routes.
 const AROUND_NAME: usize = 384;
 /// Bytes that are read in one turn.
 const READ_LIMIT: usize = 64 << 10;
@@ -45,20 +45,20 @@ pub(super) struct TcpqClient {
     pub(super) forwarding: ForwardingMode,
     names: usize,
     expressions: usize,
-    /// What its patterns take.
+    /// The memory of its patterns.
     patterns: usize,
     /// For its decoder, its patterns and its queue, without the messages there.
     memory: Share,
     pub(super) standing: Standing,
     pub(super) progress: Progress,
     pub(super) waits: Waits,
-    /// Something came, as far as is known.
+    /// The socket may have bytes to read.
     pub(super) readable: bool,
-    /// There is room to send, as far as is known.
+    /// The socket may have room to send.
     pub(super) writable: bool,
     /// The peer sends no more: reading goes on to its end.
     pub(super) ended: bool,
-    /// A turn ended before all that was read was heard.
+    /// A turn ended before all received bytes were processed.
     pub(super) unheard: bool,
     pub(super) counters: Arc<AtomicClientCounters>,
 }
@@ -105,8 +105,8 @@ impl TcpqClient {
         self.unheard || self.readable || (self.writable && !self.queue.is_empty())
     }
 
-    /// How much it keeps from others: its memory, and messages that wait for it, also where they wait
-    /// for others as well.
+    /// Returns the memory that it takes from others: its own, and messages that wait for it, also if they
+    /// wait for others as well.
     pub(super) fn held(&self) -> usize {
         self.memory.amount() + self.queue.bytes()
     }
@@ -163,13 +163,13 @@ impl TcpqClient {
         true
     }
 
-    /// Whether it wants the pattern already; if so, once more from now on.
+    /// Returns whether it has the pattern already; if so, counts it once more.
     pub(super) fn wants_again(&mut self, pattern: &str) -> bool {
         let wanted = self.wanted.get_mut(pattern);
         wanted.map(|it| it.times += 1).is_some()
     }
 
-    /// Notes a pattern that it did not want before; whether it may have so many.
+    /// Adds a new pattern; returns whether it may have so many.
     pub(super) fn note(
         &mut self,
         pattern: &str,
@@ -189,7 +189,7 @@ impl TcpqClient {
         self.names <= MAX_NAMES && self.expressions <= MAX_EXPRESSIONS
     }
 
-    /// Notes that it wants a pattern once less; whether it wants it no more.
+    /// Counts a pattern once less; returns whether none is left.
     pub(super) fn forget(&mut self, pattern: &str) -> bool {
         let Some(wanted) = self.wanted.get_mut(pattern) else {
             return false;
@@ -213,7 +213,7 @@ impl TcpqClient {
         self.change(seat, routes, ForwardingMode::Skipped);
     }
 
-    /// It is served again.
+    /// Serves the client again.
     pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
         self.change(seat, routes, ForwardingMode::Served);
     }
@@ -228,7 +228,7 @@ impl TcpqClient {
         }
     }
 
-    /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
+    /// Counts the messages that are dropped for it from now on, while it is skipped, by its present patterns.
     pub(super) fn count_skipped(&mut self, routes: &mut ClientRoutes) {
         self.counters.resume();
         if self.forwarding == ForwardingMode::Skipped {
@@ -253,14 +253,14 @@ fn cost(pattern: &str, kind: PatternKind) -> usize {
     }
 }
 
-// What a client says and hears on its connection.
+// The client's protocol on its connection.
 
 /// One connection to a server.
 #[derive(Debug)]
 pub(super) struct Listening {
     longest: usize,
     greeted: bool,
-    /// What the server was told to send.
+    /// The patterns that the server has received.
     told: Vec<String>,
 }
 
@@ -279,8 +279,8 @@ impl Listening {
 impl PeerProtocol for Listening {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         let is_wanted = |told: &String| wanted.iter().any(|it| it.as_str() == told);
-        // New ones first, so that what both the old and the new want has no gap. A pattern that the
-        // wire cannot say is wanted in vain.
+        // New patterns first, so that the channels of both old and new patterns have no gap. A pattern that
+        // the wire cannot carry has no effect.
         for pattern in wanted {
             let text = pattern.as_str();
             let is_new = !self.told.iter().any(|told| told == text);
@@ -301,7 +301,7 @@ impl PeerProtocol for Listening {
         words: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if !self.greeted {
-            // After the connection was lost the server must be told again.
+            // After the connection was lost the server needs the patterns again.
             self.want(wanted, words);
             let Some(length) = read_greeting(bytes, Peer::Server).map_err(|_| ProtocolError)?
             else {
@@ -325,7 +325,7 @@ impl PeerProtocol for Listening {
         }
     }
 
-    /// It was asked for, and is no stranger.
+    /// The client opened this connection itself, so the server is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }

@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// Who sends a message slower than this falls behind.
+/// A client that sends a message slower than this falls behind.
 const MIN_BYTES_PER_SECOND: u64 = 64 << 10;
 
-/// What a client has sent and taken.
+/// The bytes that a client has sent and taken, over time.
 #[derive(Debug)]
 pub(super) struct Progress {
     sent: MonotonicTime,
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 #[derive(Debug, Clone, Copy)]
 struct PartialMessage {
     bytes: usize,
-    /// When the last byte would have come at the least speed; never later than it came.
+    /// The time at which the last byte would have arrived at the minimum speed; never later than it arrived.
     due: MonotonicTime,
 }
 
@@ -42,7 +42,8 @@ impl Progress {
         self.taken = now;
     }
 
-    /// So many bytes of a message have come. `is_new` where others were completed since the last part.
+    /// Notes that so many bytes of a message have arrived. `is_new` if others were completed since the last
+    /// part.
     pub(super) fn part(&mut self, bytes: usize, is_new: bool, now: MonotonicTime) {
         let before = self.part.filter(|_| !is_new);
         let due = before.map_or(now, |before| {
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_of_what_waits_stalls_and_who_waits_for_nothing_does_not() {
+    fn a_client_that_takes_no_waiting_message_stalls_and_one_without_does_not() {
         let mut progress = Progress::new(at(0));
         progress.taken(at(5));
         assert!(!progress.is_stalled(IDLE, true, at(15)));

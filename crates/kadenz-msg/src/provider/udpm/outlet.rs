@@ -90,7 +90,7 @@ impl Publish for UdpmOutlet {
         if wire::fits_short(channel, payload.len()) {
             let header = wire::short_header(self.sequence, channel);
             let sent = self.send(&header, payload);
-            // What was not sent is not numbered: nobody is to miss it.
+            // An unsent message takes no number: no receiver is to count it as lost.
             sent.map_err(|error| refused(channel, error))?;
             self.sequence = self.sequence.wrapping_add(1);
             return Ok(());

@@ -24,7 +24,7 @@ struct SampleQueue {
     notifier: Arc<Notifier>,
 }
 
-/// What the lock of a sample queue guards.
+/// The state under the lock of a sample queue.
 #[derive(Default)]
 struct SampleQueueState {
     samples: VecDeque<Sample>,
@@ -33,7 +33,7 @@ struct SampleQueueState {
 }
 
 impl SampleQueue {
-    /// Adds one; the oldest goes where there is no place.
+    /// Adds one; if there is no place, the oldest is dropped.
     fn push(&self, sample: Sample, places: usize) {
         let mut state = lock(&self.state);
         if state.samples.len() >= places {
@@ -115,7 +115,7 @@ impl Inlet for ZenohInlet {
         };
         let mut keys: Vec<String> = patterns.iter().map(key).collect();
         let all = format!("{prefix}/**");
-        // Who gets everything must not get some of it twice.
+        // An inlet that gets everything must not get some of it twice.
         if keys.contains(&all) {
             keys = vec![all];
         }

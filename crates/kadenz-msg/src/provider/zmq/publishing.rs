@@ -11,7 +11,7 @@ use crate::provider::stream::peer_set::PeerSetProtocol;
 /// A subscription is no longer, and one peer has no more different ones.
 const MAX_TOPIC: usize = 4096;
 const MAX_TOPICS: usize = 4096;
-/// What a topic costs beside its text, in bytes.
+/// The memory of a topic beside its text, in bytes.
 const AROUND_TOPIC: usize = 64;
 
 /// A subscriber, as its publisher sees it.
@@ -20,7 +20,7 @@ pub(in crate::provider) struct ZmtpSubscriber {
     stage: Stage,
     /// With how often it subscribed to each, less the times that it cancelled.
     topics: BTreeMap<Box<[u8]>, u64>,
-    /// What they take, in bytes.
+    /// The memory of the topics, in bytes.
     topic_bytes: usize,
     /// Whether it understands our third frame.
     pub(in crate::provider) is_ours: bool,
@@ -122,7 +122,7 @@ impl PeerSetProtocol for ZmtpSubscriber {
             (true, _) => self.obey(frame.body, reply)?,
             (false, Some((1, topic))) => self.subscribe(topic)?,
             (false, Some((0, topic))) => self.cancel(topic),
-            // What an XSUB socket sends upstream is for nobody here.
+            // Messages that an XSUB socket sends upstream have no receiver here.
             (false, _) => {}
         }
         Ok(frame.length)
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_subscriber_is_refused() {
+    fn a_peer_that_is_no_subscriber_is_refused() {
         let mut words = Vec::new();
         let mut subscriber = ZmtpSubscriber::greet(&mut words);
         subscriber.hear(&GREETING, &mut Vec::new()).unwrap();

@@ -3,7 +3,7 @@
 use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
 
-/// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
+/// The greeting of each side: signature, version 3.0, the mechanism NULL, no server, filler.
 pub(in crate::provider) const GREETING: [u8; 64] = {
     let mut greeting = [0; 64];
     greeting[0] = 0xff;
@@ -28,7 +28,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// How well a peer is known that does, or does not do, what it came for.
+    /// Returns the standing of a peer that has, or has not, subscribed or published.
     pub(super) fn standing(self, is_active: bool) -> Standing {
         match self {
             Self::Greeting | Self::Handshake => Standing::Stranger,
@@ -45,8 +45,8 @@ const COMMAND: u8 = 4;
 /// The longest header of a frame, in bytes.
 pub(in crate::provider) const MAX_HEADER: usize = 9;
 
-/// The property by which our own programs know each other, and then number their messages in a frame
-/// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
+/// The property by which Kadenz programs recognise each other, and then number their messages in a frame that
+/// others do not get. Names that begin with `X-` are free for every program (RFC 23).
 pub(in crate::provider) const OURS: &str = "X-Kadenz";
 
 /// A frame as it stands in what came.
@@ -130,7 +130,7 @@ fn command(words: &mut Vec<u8>, body: &[u8]) {
     words[at] |= COMMAND;
 }
 
-/// Adds the command that ends the handshake: which socket this is, and that it is ours.
+/// Adds the command that ends the handshake: the type of this socket, and the property of a Kadenz program.
 pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
     let mut body = b"\x05READY".to_vec();
     for (name, value) in [("Socket-Type", socket), (OURS, "1")] {
@@ -142,16 +142,16 @@ pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
     command(words, &body);
 }
 
-/// What a command says.
+/// A command of the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum Command<'a> {
-    /// The peer's socket, and whether the peer is ours.
+    /// The peer's socket, and whether the peer is a Kadenz program.
     Ready { socket: &'a [u8], is_ours: bool },
-    /// It subscribes, as version 3.1 says it.
+    /// The peer subscribes, in the form of version 3.1.
     Subscribe(&'a [u8]),
-    /// It cancels a subscription.
+    /// The peer cancels a subscription.
     Cancel(&'a [u8]),
-    /// It wants this back.
+    /// The peer requests these bytes back.
     Ping(&'a [u8]),
     /// Something that needs no answer.
     Other,

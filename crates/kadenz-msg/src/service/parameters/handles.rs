@@ -1,4 +1,4 @@
-//! What the program itself reads its parameters by.
+//! The handles by which a program reads its own parameters.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -76,7 +76,7 @@ impl TextParameter {
     }
 }
 
-/// Where a value is kept, and what it may be.
+/// The storage of a value, and its allowed range.
 #[derive(Debug)]
 pub(super) enum ParameterCell {
     Bool(Arc<AtomicBool>),
@@ -153,7 +153,7 @@ impl ParameterCell {
         })
     }
 
-    /// Sets it, or says why not.
+    /// Sets the value, or returns the reason for a refusal.
     pub(super) fn set(&self, value: &Setting) -> Result<(), String> {
         let kind = self.kind();
         let Some(value) = value.as_kind(kind) else {
@@ -175,7 +175,7 @@ impl ParameterCell {
                 if length > *most {
                     return Err(format!("it may have {most} bytes, not {length}"));
                 }
-                // LCM reads it and cannot send it: nobody could be told the value.
+                // LCM reads it and cannot send it: no client could read the value.
                 if value.contains('\0') {
                     return Err("a text has no NUL".to_owned());
                 }

@@ -42,7 +42,7 @@ pub use book::{ParameterError, Parameters, Served};
 pub use client::{ParameterClient, ParameterInfo};
 pub use handles::{BoolParameter, IntegerParameter, NumberParameter, TextParameter};
 
-/// What precedes the program's name in the service's.
+/// The prefix of the service's name, before the program's.
 const SERVICE: &str = "KADENZ/PARAMETERS/";
 
 /// How many parameters a program may have.
@@ -57,7 +57,7 @@ pub const MAX_TEXT: usize = 1000;
 /// The longest description, in bytes.
 pub const MAX_DESCRIPTION: usize = 300;
 
-/// How many parameters one answer tells at most: some 100 KiB.
+/// The maximum number of parameters in one answer: some 100 KiB.
 const PAGE: usize = 64;
 
 /// A parameter's value.
@@ -126,7 +126,7 @@ impl Setting {
         }
     }
 
-    /// What a user types, as a value of a kind; `None` where it is none.
+    /// Parses a user's text as a value of a kind; `None` if it is none.
     ///
     /// ```
     /// use kadenz_msg::service::parameters::{ParameterType, Setting};
@@ -183,7 +183,7 @@ impl Setting {
         }
     }
 
-    /// `None` where the wire says that there is none, or something unheard of.
+    /// `None` if the wire states that there is none, or an unknown kind.
     fn from_wire(wire: &ParameterValue) -> Option<Self> {
         Some(match wire.kind {
             ParameterValue::TRUTH => Self::Bool(wire.truth),
