@@ -20,7 +20,7 @@ pub struct Channel {
 /// Why a text is no name of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
-    /// There is none.
+    /// The name is empty.
     #[error("a channel needs a name")]
     Empty,
     /// LCM's receivers would refuse it.
@@ -81,7 +81,7 @@ impl Channel {
     }
 }
 
-/// As its name hashes, so that a map of channels is asked by name.
+/// Hashes as its name, so that a map of channels can be searched by name.
 impl Hash for Channel {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);

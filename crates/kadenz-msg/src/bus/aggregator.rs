@@ -36,7 +36,7 @@ pub struct Raw<'a> {
     pub channel: Channel,
     /// The whole encoded message.
     pub payload: &'a [u8],
-    /// Who sent it, and when it passed where.
+    /// Its sender and its times.
     pub delivery: Delivery,
 }
 

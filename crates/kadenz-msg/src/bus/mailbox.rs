@@ -20,9 +20,9 @@ pub enum WhenFull {
     DropOldest,
     /// The message itself is dropped, as LCM does: what was queued stays in sequence.
     DropNewest,
-    /// Whoever receives for the bus waits that long for room, and drops the message then. All
-    /// subscriptions of the bus wait with it, so that a slow one slows the sender down where the
-    /// provider has back pressure.
+    /// The receiving thread of the bus waits that long for room, and drops the message then. All
+    /// subscriptions of the bus wait with it, so that a slow one slows the sender down if the provider has
+    /// back pressure.
     Block(Duration),
 }
 

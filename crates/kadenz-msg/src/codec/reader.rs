@@ -377,7 +377,7 @@ impl<'a, T: Primitive> View<'a, T> {
         self.bytes.len() / T::SIZE
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()

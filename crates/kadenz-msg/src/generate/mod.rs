@@ -73,7 +73,7 @@ pub enum GenerateError {
         /// The name in the code.
         called: String,
     },
-    /// The path of the crate is none.
+    /// The path of the crate is invalid.
     #[error("'{path}' is not a valid path of a crate; write kadenz_msg or kadenz::msg")]
     CratePath {
         /// The path that the caller gave.

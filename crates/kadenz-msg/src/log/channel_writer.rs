@@ -25,7 +25,7 @@ impl ChannelWriter {
         })
     }
 
-    /// Writes a message that came at a time.
+    /// Writes a message that arrived at a time.
     ///
     /// # Errors
     /// As [`LogWriter::write`], and [`LogError::Finished`].
@@ -43,11 +43,11 @@ impl ChannelWriter {
         Ok(())
     }
 
-    /// Brings the file to its end.
+    /// Finishes the file.
     ///
     /// # Errors
-    /// As [`LogWriter::finish`], [`LogError::GaveUp`] where messages made room for the index, and [`LogError::Finished`] the
-    /// second time.
+    /// As [`LogWriter::finish`], [`LogError::GaveUp`] if messages were given up to make room for the index,
+    /// and [`LogError::Finished`] the second time.
     pub fn finish(&mut self) -> Result<(), LogError> {
         let writer = self.writer.take().ok_or(LogError::Finished)?;
         match writer.finish()? {

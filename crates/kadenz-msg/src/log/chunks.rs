@@ -9,10 +9,10 @@ use super::{
     Damage, Entry, Format, Limits, LogError, LoggedChannel, MAX_CHUNK_BYTES, READ_AHEAD, Source,
 };
 
-/// Opens a file that begins with these bytes; with its length.
+/// Opens a file that begins with these bytes; returns it with its length.
 ///
 /// # Errors
-/// Where it cannot be read, or `what` it does.
+/// If it cannot be read, or begins otherwise than `what`.
 pub(crate) fn open<S: Source>(
     source: S,
     magic: &[u8],
@@ -35,7 +35,7 @@ pub(crate) fn open<S: Source>(
     Ok((source, length))
 }
 
-/// Where a chunk lies, and the times of its first and last message.
+/// The place of a chunk, and the times of its first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkExtent {
     pub(crate) offset: u64,
@@ -50,9 +50,9 @@ pub(crate) struct Lying {
     pub(crate) log_time: i64,
     pub(crate) publish_time: i64,
     pub(crate) sequence: u32,
-    /// What the format calls its channel; [`Chunked::channel`] knows it.
+    /// The format's identifier of its channel; [`Chunked::channel`] returns the channel.
     pub(crate) channel: u32,
-    /// Where it lies in the chunk, which is shorter than [`MAX_CHUNK_BYTES`].
+    /// Its offset in the chunk, which is shorter than [`MAX_CHUNK_BYTES`].
     pub(crate) from: u32,
     pub(crate) length: u32,
 }
@@ -107,10 +107,10 @@ pub(crate) trait Chunked: Send {
     fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>>;
 }
 
-/// Gives the messages of chunks in the order of their times.
+/// Returns the messages of chunks in the order of their times.
 ///
-/// Where more chunks overlap than are held at once, the order is that of the chunks: memory is bounded
-/// before order is kept.
+/// If more chunks overlap than are held at once, the order is that of the chunks: bounded memory has
+/// precedence over order.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     places: Vec<ChunkExtent>,
@@ -118,7 +118,7 @@ pub(crate) struct Shelf {
     open: Vec<Loaded>,
     spare: Vec<Loaded>,
     from: i64,
-    /// What was damaged before any chunk was read.
+    /// The damage before any chunk was read.
     beforehand: Damage,
     pub(crate) damage: Damage,
     /// How long the log is, how many bytes its chunks were unpacked to, and how many may be.

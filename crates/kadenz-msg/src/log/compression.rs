@@ -64,8 +64,8 @@ impl Compression {
         Ok(())
     }
 
-    /// Decompresses bytes over what a vector holds. Takes as much memory as was said, which the caller
-    /// bounds; `None` where the bytes are damaged or there is not as much as was said.
+    /// Decompresses bytes into an existing vector. Takes as much memory as `length` states, which the caller
+    /// bounds; `None` if the bytes are damaged or decompress to fewer.
     pub(crate) fn decompress(self, bytes: &[u8], length: u64, into: &mut Vec<u8>) -> Option<()> {
         into.clear();
         // A vector that grows by doubling takes twice as much.
@@ -87,8 +87,8 @@ impl Compression {
     }
 }
 
-/// The smallest blocks that hold all of it, up to 1 MiB: whoever reads takes memory for a block at once,
-/// however little is in it.
+/// Returns the smallest block size that holds all bytes, up to 1 MiB: a reader takes memory for a block at
+/// once, however few bytes are in it.
 fn frame(length: usize) -> lz4_flex::frame::FrameInfo {
     use lz4_flex::frame::BlockSize;
     lz4_flex::frame::FrameInfo::new().block_size(match length >> 10 {

@@ -9,22 +9,22 @@ use crate::sync::lock;
 
 /// A file that grows at its end and can be cut.
 pub trait LogFile: Write + Send {
-    /// Throws away all after that many bytes; the next write goes there.
+    /// Cuts the file to that many bytes; the next write goes there.
     ///
     /// # Errors
-    /// Where the file system refuses.
+    /// If the file system refuses.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 
-    /// Reads what was written, at an offset; the next write goes to the end of the file all the same.
+    /// Reads written bytes, at an offset; the next write still goes to the end of the file.
     ///
     /// # Errors
-    /// Where the file system refuses, the file was opened for writing alone, or is shorter.
+    /// If the file system refuses, the file was opened only for writing, or is shorter.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Brings what was written through the kernel's cache to the disk. Waits for the disk.
+    /// Writes the file from the kernel's cache to the disk. Waits for the disk.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// If the disk refuses.
     fn to_disk(&mut self) -> io::Result<()>;
 }
 
@@ -67,7 +67,7 @@ impl SmallDisk {
         self.room.store(bytes, Ordering::Relaxed);
     }
 
-    /// What is in the file.
+    /// Returns the content of the file.
     #[must_use]
     pub fn contents(&self) -> Vec<u8> {
         lock(&self.bytes).clone()
@@ -152,7 +152,7 @@ impl Appender {
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.waiting) {
             self.torn = true;
-            // A disk that fails here too is asked again before the next piece.
+            // If the disk fails here too, the next piece tries again.
             let _ = self.mend();
             return Err(error);
         }
@@ -186,8 +186,8 @@ impl Appender {
     }
 }
 
-/// Locks a file for as long as it is open; who else locks it is refused. Where the file system has no
-/// locks it stays without.
+/// Locks a file for as long as it is open; another program that locks it gets an error. If the file system
+/// has no locks, the file stays without.
 pub(super) fn alone(file: File) -> io::Result<File> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::Error::new(

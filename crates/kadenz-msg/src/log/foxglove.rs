@@ -10,7 +10,7 @@ use kadenz_rt::clock::WallTime;
 
 use super::{LoggedChannel, Schema};
 
-/// What MCAP files call protobuf's encoding and its descriptions.
+/// The name of protobuf's encoding and of its descriptions in MCAP files.
 const PROTOBUF: &str = "protobuf";
 
 /// How a picture is coded.
@@ -198,7 +198,7 @@ impl PutProtobuf for Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The fields of a message: numbers of those that are varints, bytes of the others.
+    /// Returns the fields of a message: numbers of those that are varints, bytes of the others.
     fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
         fn varint(bytes: &mut &[u8]) -> u64 {
             let length = bytes.iter().position(|it| it & 0x80 == 0).unwrap() + 1;

@@ -289,7 +289,7 @@ pub enum PublishError {
     Full {
         /// The channel.
         channel: Channel,
-        /// Whose buffer.
+        /// The full buffer.
         reason: &'static str,
     },
     /// The network or the peer refused.
@@ -311,7 +311,7 @@ pub enum ReceiveError {
     /// The peer has gone; the inlet connects again.
     #[error("the connection to {peer} is lost: {reason}")]
     Disconnected {
-        /// Who.
+        /// The peer's address.
         peer: String,
         /// The system's error.
         reason: std::io::ErrorKind,

@@ -148,7 +148,7 @@ impl Address {
         Ok(SocketAddr::new(ip, port.unwrap_or(port_by_default)))
     }
 
-    /// The path of `host:port/path`, with its slash; empty where there is none.
+    /// Returns the path of `host:port/path`, with its slash; empty if there is none.
     #[must_use]
     pub fn path(&self) -> &str {
         let at = self.location.find('/').unwrap_or(self.location.len());

@@ -21,7 +21,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// So many values of at most so many members; of further ones nothing is kept.
+    /// Returns traces of at most that many values of at most that many members; further members are not kept.
     #[must_use]
     pub fn new(values: usize, most: usize) -> Self {
         Self {

@@ -199,7 +199,7 @@ pub struct Fragment<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why a datagram is none of LCM's. Making one allocates nothing.
+/// The reason for which a datagram is not LCM's. Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The datagram ends within its header.

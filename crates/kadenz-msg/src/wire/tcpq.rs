@@ -87,7 +87,7 @@ pub enum TcpqError {
         /// How long it may be.
         longest: usize,
     },
-    /// A name that is none.
+    /// An invalid name.
     #[error("a channel or pattern that is empty or no UTF-8")]
     Name,
 }
@@ -306,7 +306,7 @@ impl Decoder {
         self.greeted
     }
 
-    /// So many bytes of [`Decoder::space`] came.
+    /// Notes that this many bytes of [`Decoder::space`] were filled.
     pub fn filled(&mut self, bytes: usize) {
         self.end = (self.end + bytes).min(self.buffer.len());
     }

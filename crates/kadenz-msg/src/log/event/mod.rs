@@ -15,16 +15,16 @@ use crate::log::file::{self, Appender};
 use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, survey};
 
-/// What every event begins with.
+/// The first bytes of every event.
 const SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
 
-/// What stands before the name: sync word, number, time and two lengths.
+/// The number of bytes before the name: sync word, number, time and two lengths.
 const HEADER_BYTES: usize = 28;
 
 /// liblcm's reader takes a longer name for damage.
 const MAX_NAME: usize = 999;
 
-/// What stands before an event's name.
+/// The fields before an event's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventHeader {
     number: i64,
@@ -160,10 +160,10 @@ fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
     }
 }
 
-/// Goes on behind the end of an event log that is there. Reads it through once, to count its events.
+/// Opens an existing event log to continue behind its end. Reads it through once, to count its events.
 ///
 /// # Errors
-/// Where it is a log of another format, another recorder writes it, or the file system fails.
+/// If it is a log of another format, another recorder writes it, or the file system fails.
 pub fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
     let mut reader = super::open(path)?;
     let info = survey(reader.as_mut())?;

@@ -10,8 +10,8 @@ use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
 };
 
-/// Reads LCM's event log. Over damage it goes byte by byte to the next event, and counts what it
-/// passed over; an event that is followed by neither another one nor the end is damage, as in liblcm.
+/// Reads LCM's event log. Over damage it goes byte by byte to the next event, and counts the skipped bytes;
+/// an event that is followed by neither another one nor the end is damage, as in liblcm.
 pub struct EventReader<S> {
     source: BufReader<S>,
     at: u64,
@@ -26,10 +26,10 @@ pub struct EventReader<S> {
 const NEAR: u64 = 1 << 16;
 
 impl<S: Source> EventReader<S> {
-    /// Reads from the begin of a source.
+    /// Reads from the beginning of a source.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the source cannot be read.
     pub fn open(mut source: S) -> Result<Self, LogError> {
         let length = source.seek(SeekFrom::End(0))?;
         source.seek(SeekFrom::Start(0))?;
@@ -46,7 +46,7 @@ impl<S: Source> EventReader<S> {
     /// Reads a log that does not begin with an event, if there is one within its first MiB.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the source cannot be read.
     pub(crate) fn open_damaged(source: S) -> Result<Option<Self>, LogError> {
         const FAR: u64 = 1 << 20;
         let mut reader = Self::open(source)?;
@@ -97,7 +97,7 @@ impl<S: Source> EventReader<S> {
         if let Some(four) = buffered.and_then(|it| it.first_chunk()) {
             return Ok(*four == SYNC);
         }
-        // What is read ahead stays: a hostile log asks for this every few bytes.
+        // The read-ahead buffer stays: a hostile log causes this every few bytes.
         let source = self.source.get_mut();
         let stands = source.stream_position()?;
         source.seek(SeekFrom::Start(place))?;
@@ -138,7 +138,7 @@ impl<S: Source> EventReader<S> {
         Ok(None)
     }
 
-    /// Where the next sync word is.
+    /// Returns the offset of the next sync word.
     fn next_sync(&mut self, from: u64, limit: u64) -> Result<Option<u64>, LogError> {
         self.go_to(from)?;
         let mut window = [0_u8; 4096];
@@ -197,7 +197,7 @@ impl<S: Source> EventReader<S> {
     }
 }
 
-/// Reads so many bytes over what is there; memory is taken as they come, not as they are promised.
+/// Reads that many bytes into an existing vector; memory is taken as they are read, not by the stated length.
 fn read_into(source: &mut impl Read, bytes: u64, into: &mut Vec<u8>) -> Result<(), LogError> {
     into.clear();
     let read = source.take(bytes).read_to_end(into)?;

@@ -24,7 +24,7 @@ pub use reader::{Attachment, McapReader};
 use records::Fields;
 pub use writer::{McapOptions, McapWriter};
 
-/// What a file begins and ends with.
+/// The first and last bytes of a file.
 const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 
 /// The numbers of records (MCAP specification, "Records").
@@ -44,8 +44,8 @@ mod op {
     pub(super) const METADATA_INDEX: u8 = 0x0d;
     pub(super) const SUMMARY_OFFSET: u8 = 0x0e;
     pub(super) const DATA_END: u8 = 0x0f;
-    /// A part of the index, within the data: numbers from 0x80 on are for such, and passed over by
-    /// whoever does not know them.
+    /// A part of the index, within the data: opcodes from 0x80 on are private, and readers skip those that
+    /// they do not know.
     pub(super) const KADENZ_INDEX: u8 = 0xb1;
 }
 
@@ -62,7 +62,7 @@ struct ChannelRegistry {
     budget: DescriptionBudget,
 }
 
-/// What a map or an `Arc` takes beside the text, in bytes.
+/// The memory of a map or an `Arc` beside the text, in bytes.
 const ENTRY_BYTES: usize = 256;
 
 /// How many times as long a channel's metadata are in memory, where all of them are empty or short.

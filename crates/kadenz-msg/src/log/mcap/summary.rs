@@ -1,5 +1,5 @@
-//! What stands behind the last chunk: the end of the data, the summary, and the footer. It goes into
-//! the file piece by piece: a long log's index is longer than what should lie in memory.
+//! The part behind the last chunk: the end of the data, the summary, and the footer. It is written piece by
+//! piece: a long log's index would take too much memory.
 
 use std::io;
 

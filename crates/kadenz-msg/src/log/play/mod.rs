@@ -1,8 +1,8 @@
 //! Playing: a log's messages again, at the times of a beat of their own.
 //!
-//! A [`Player`] only computes: it says which message is due when, and is tested in virtual time.
-//! [`play`] sleeps and hands over. Due times are absolute, so that no delay adds up: a message that
-//! was late makes none of the next ones late.
+//! A [`Player`] only computes: it returns which message is due when, and is tested in virtual time. [`play`]
+//! sleeps and hands over. Due times are absolute, so that no delay adds up: a message that was late makes
+//! none of the next ones late.
 
 use std::time::Duration;
 
@@ -51,10 +51,10 @@ pub struct Player {
 }
 
 impl Player {
-    /// Plays from the begin that the options name.
+    /// Plays from the start that the options name.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn new(mut reader: Box<dyn LogReader>, options: PlayOptions) -> Result<Self, LogError> {
         if let Some(from) = options.from {
             reader.seek(from)?;
@@ -73,10 +73,11 @@ impl Player {
         })
     }
 
-    /// When the next message is due; `None` at the end. The first one asked for is due at `now`.
+    /// Returns the due time of the next message; `None` at the end. The first call sets its message due at
+    /// `now`.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn next_due(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>, LogError> {
         while !self.has_head {
             if !self.reader.read(&mut self.head)? || self.is_behind_the_end() {
@@ -93,7 +94,7 @@ impl Player {
         Ok(Some(self.due))
     }
 
-    /// The message that is due next; to be asked for after [`Player::next_due`] has named its time.
+    /// Returns the message that is due next; call it after [`Player::next_due`] has returned its time.
     pub fn take(&mut self) -> Option<&mut Entry> {
         let had = std::mem::take(&mut self.has_head);
         self.given += u64::from(had);
@@ -175,11 +176,11 @@ pub struct Played<'a> {
     pub lateness_ns: i64,
 }
 
-/// Plays to the end, or until `stop` says so, which is asked at least every 50 ms. Returns how many
-/// messages were handed over.
+/// Plays to the end, or until `stop` returns `true`; it is called at least every 50 ms. Returns the number of
+/// messages that were handed over.
 ///
 /// # Errors
-/// Where the log cannot be read.
+/// If the log cannot be read.
 pub fn play(
     player: &mut Player,
     time: &mut dyn Timing,
@@ -219,9 +220,9 @@ pub struct PlayOptions {
     pub from: Option<WallTime>,
     /// Before which time of the log it ends.
     pub until: Option<WallTime>,
-    /// Which channels; all where there is none.
+    /// The channels; empty for all.
     pub channels: Vec<Pattern>,
-    /// Whether those channels are the ones to leave out.
+    /// Whether those channels are left out.
     pub inverted: bool,
     /// Whether it begins again at its end.
     pub looped: bool,
@@ -279,11 +280,11 @@ impl Random {
     }
 }
 
-// What a player sleeps on: the sleep clock, or a clock of its own in tests.
+// The clock by which a player sleeps: the sleep clock, or a clock of its own in tests.
 
 /// A clock, and a way to sleep on it.
 pub trait Timing {
-    /// What the clock shows.
+    /// Returns the present time.
     fn now(&self) -> MonotonicTime;
 
     /// Returns once the clock shows that time; at once where it has passed.
@@ -294,10 +295,10 @@ pub trait Timing {
 pub struct SleepClock(Box<dyn Sleeper>);
 
 impl SleepClock {
-    /// By the sleeper that is recommended for this system.
+    /// Opens the sleeper that is recommended for this system.
     ///
     /// # Errors
-    /// Where the kernel refuses one.
+    /// If the kernel refuses one.
     pub fn open() -> Result<Self, OpenSleeperError> {
         let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
         Ok(Self(sleeper))
@@ -314,7 +315,7 @@ impl Timing for SleepClock {
     }
 }
 
-/// A clock that moves when somebody sleeps on it, and only then.
+/// A clock that advances only when a thread sleeps by it.
 #[derive(Debug, Clone, Default)]
 pub struct VirtualTime(MonotonicTime);
 

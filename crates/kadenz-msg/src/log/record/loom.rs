@@ -3,7 +3,7 @@
 use super::ring::{Consumer, MessageHeader, Producer, ring};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// The bytes of a ring of eight words: one message and a half of those that are pushed here.
+/// The bytes of a ring of eight words: one and a half of the messages that are pushed here.
 const NARROW: usize = 64;
 
 fn model(run: impl Fn() + Sync + Send + 'static) {
@@ -74,7 +74,7 @@ fn room_that_was_given_back_is_not_read_any_more() {
     });
 }
 
-/// As `Writing::run` ends: who sees the end beforehand sees all that was recorded before it.
+/// As `Writing::run` ends: after it has seen the end, it takes everything that was recorded before the end.
 #[test]
 fn what_was_recorded_before_the_end_is_taken_before_the_end() {
     model(|| {

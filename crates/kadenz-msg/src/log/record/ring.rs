@@ -8,7 +8,7 @@
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// What stands before a message's bytes.
+/// The fields before a message's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageHeader {
     pub(super) length: u32,

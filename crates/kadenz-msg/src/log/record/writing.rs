@@ -36,7 +36,7 @@ pub(super) struct Writing {
     open: Option<Opened>,
     opened_at: MonotonicTime,
     channels: HashMap<(Channel, Option<Fingerprint>), Arc<LoggedChannel>>,
-    /// Those that had no description yet: they are asked for again, once a flush.
+    /// Channels without a description so far: the writer requests it again, once a flush.
     undescribed: HashSet<(Channel, Option<Fingerprint>)>,
     entry: Entry,
     flush_at: MonotonicTime,
@@ -140,7 +140,7 @@ impl Writing {
     }
 
     fn refuse(&mut self, error: &LogError, now: MonotonicTime) {
-        // A message that no log can hold says nothing about the next one.
+        // A message that no log can hold does not affect the next one.
         if !matches!(error, LogError::Unfit { .. }) {
             self.refused_until = Some(now + AGAIN);
         }
@@ -234,7 +234,7 @@ impl Writing {
             return;
         }
         self.flush_at = now + self.options.flush_interval;
-        // Whoever publishes may have answered late.
+        // A publisher may have described its type since.
         let undescribed = self.channels.iter().filter(|(_, it)| it.schema.is_none());
         self.undescribed.extend(undescribed.map(|(key, _)| *key));
         let refused = self.refused_until.is_some_and(|until| now < until);

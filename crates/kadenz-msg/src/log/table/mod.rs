@@ -26,8 +26,8 @@ use crate::types::TypeName;
 /// The formats of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Comma-separated values (RFC 4180, with `\n`): numbers so that they are read back exactly, nothing
-    /// for what is missing.
+    /// Comma-separated values (RFC 4180, with `\n`): numbers with the digits that restore them exactly, and
+    /// empty cells for missing values.
     Csv,
     /// Apache Parquet, by snappy.
     #[cfg(feature = "parquet")]
@@ -303,7 +303,7 @@ impl Csv {
     }
 }
 
-/// A text as a cell; an empty one is quoted, to be told from none.
+/// Writes a text as a cell; an empty one is quoted, to distinguish it from a missing one.
 fn quote(text: &str, into: &mut String) {
     if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
         into.push_str(text);

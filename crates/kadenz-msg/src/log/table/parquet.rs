@@ -77,7 +77,7 @@ impl Parquet {
     }
 }
 
-/// What the file system said, or else what Parquet did.
+/// Returns the file system's error, or else Parquet's.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -184,7 +184,7 @@ impl PendingCells {
         macro_rules! write {
             ($writer:ident, $values:ident) => {{
                 $writer.write_batch($values, definitions, repetitions)?;
-                // One long list is no reason to keep its memory.
+                // The memory of one long list is released.
                 *$values = Vec::new();
             }};
         }

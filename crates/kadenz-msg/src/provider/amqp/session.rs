@@ -92,7 +92,7 @@ impl Session {
                 let writer = writer
                     .short(self.account.exchange.as_bytes())
                     .short(b"topic");
-                // Neither passive, durable, deleted nor internal; its arguments are none.
+                // Neither passive, durable, deleted nor internal, and without arguments.
                 writer.u8(0).u32(0).end();
             }
             Method::EXCHANGE_DECLARE_OK => return Ok(BrokerMessage::Ready),

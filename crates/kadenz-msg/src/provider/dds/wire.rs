@@ -48,7 +48,7 @@ fn payload_at(name: usize) -> usize {
     (LENGTH + name + 1).next_multiple_of(LENGTH) + LENGTH
 }
 
-/// Reads a message; `None` for what is none. Allocates nothing.
+/// Reads a message; `None` if the bytes are none. Allocates nothing.
 pub(in crate::provider) fn read(bytes: &[u8], order: ByteOrder) -> Option<DdsMessage<'_>> {
     let named = length_at(bytes, 0, order)?;
     if !(2..=MAX_CHANNEL + 1).contains(&named) {

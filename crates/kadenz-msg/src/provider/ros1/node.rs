@@ -73,7 +73,7 @@ struct RosNodeState {
     is_forgotten: bool,
     /// Publishers that it has forgotten, the longest not asked first.
     unlisted: VecDeque<Unlisted>,
-    /// Who waits for changes of the places.
+    /// The threads that wait for changes of the addresses.
     listener: Option<Waker>,
 }
 

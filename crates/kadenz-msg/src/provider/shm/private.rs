@@ -29,7 +29,7 @@ pub(super) fn folder() -> PathBuf {
     Path::new(MEMORY).join(format!("kadenz-msg-{}", own_file::user()))
 }
 
-/// Makes the folder where it is not there, and has iceoryx2 keep to it.
+/// Makes the folder if it does not exist, and sets iceoryx2 to use it alone.
 pub(super) fn config(folder: &Path) -> Result<Config, OwnFileError> {
     own_file::folder(folder)?;
     let mut config = Config::default();

@@ -120,7 +120,7 @@ impl ConnectionSlots {
         }
     }
 
-    /// Whom to send away first where there is no room.
+    /// Returns the first peer to disconnect if there is no room.
     pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.least_needed(now, None)
     }

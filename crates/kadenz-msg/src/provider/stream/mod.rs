@@ -55,7 +55,7 @@ pub(super) enum ReadOutcome<'a> {
     Short,
     /// Nothing for a user, of that many bytes.
     Other(usize),
-    /// Something that should be a message and is none, of that many bytes.
+    /// Bytes in place of a message that are not a valid one, and their number.
     Malformed(usize),
     /// A message, of that many bytes.
     Message(usize, StreamMessage<'a>),

@@ -26,7 +26,7 @@ pub(in crate::provider) fn note(sender: u64, number: u32) -> [u8; NOTE] {
     note
 }
 
-/// Reads a note; `None` for what is none.
+/// Reads a note; `None` if the bytes are none.
 pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence)> {
     let bytes: &[u8; NOTE] = bytes.try_into().ok()?;
     let (sender, rest) = bytes.split_first_chunk()?;

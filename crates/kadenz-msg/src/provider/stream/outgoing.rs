@@ -25,7 +25,7 @@ pub(in crate::provider) struct Outgoing {
 }
 
 impl Outgoing {
-    /// For up to so many bytes, and one message of any length if there are none.
+    /// Returns a queue for that many bytes, and for one message of any length if it is empty.
     pub(in crate::provider) fn new(limit: usize, memory: Option<Share>) -> Self {
         Self {
             waiting: Vec::new(),

@@ -187,7 +187,8 @@ impl<P: PeerSetProtocol> PeerSet<P> {
                     }
                 }
             }
-            // Not even the first message could be kept: the greediest makes room for the next one.
+            // Not even the first message could be kept: the peer that holds the most gives up its memory for
+            // the next.
             if let Some(held) = lacks {
                 tell |= give_up_the_greediest(connections, held);
             }

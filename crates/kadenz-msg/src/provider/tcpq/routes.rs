@@ -31,7 +31,7 @@ pub(super) enum Refusal {
 /// The kind of a pattern by which its client is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternKind {
-    /// So many names and prefixes.
+    /// That many names and prefixes.
     Names(usize),
     Expression,
 }
@@ -311,7 +311,7 @@ impl Expression {
     }
 }
 
-/// Which expressions match a channel, as far as that was asked.
+/// The expressions that match a channel, as far as they were evaluated.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownMatches {
     asked: u64,

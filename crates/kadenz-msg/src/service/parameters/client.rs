@@ -19,9 +19,9 @@ pub struct ParameterClient {
 pub struct ParameterInfo {
     /// Its name.
     pub name: String,
-    /// What it is for, and its unit.
+    /// Its purpose and its unit.
     pub description: String,
-    /// Its value; `None` where the program says something unheard of.
+    /// Its value; `None` if the program states an unknown kind.
     pub value: Option<Setting>,
     /// The least it may be; of a text, an integer of bytes.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]

@@ -11,10 +11,10 @@
 //!
 //! let bus = Bus::open("memq://")?;
 //! let _publisher = bus.publisher::<Heartbeat>("BEAT")?; // its type is known to the bus now
-//! let _teller = bus.tell_types(Tuning::default())?; // and told to whoever asks
+//! let _teller = bus.tell_types(Tuning::default())?; // and described to other programs
 //!
 //! let mut finder = TypeFinder::new(&bus)?;
-//! let found = finder.find(Heartbeat::FINGERPRINT, Duration::from_secs(5))?.expect("it is told");
+//! let found = finder.find(Heartbeat::FINGERPRINT, Duration::from_secs(5))?.expect("the bus describes it");
 //! assert_eq!(found.name, "kadenz.heartbeat");
 //! let payload = Heartbeat { number: 7, ..Heartbeat::default() }.encode()?;
 //! assert_eq!(found.types.decode(&payload)?.to_json()["number"], 7);

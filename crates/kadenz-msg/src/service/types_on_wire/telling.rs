@@ -208,7 +208,7 @@ pub(super) struct Teller {
 enum Turn {
     /// The answer is due then.
     Due(MonotonicTime),
-    /// Told, by whomever; to rest until then.
+    /// Answered, by any program; pauses until then.
     Rests(MonotonicTime),
 }
 

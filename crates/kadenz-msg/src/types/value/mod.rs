@@ -153,7 +153,7 @@ impl Elements {
         each_kind!(self, values => values.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0

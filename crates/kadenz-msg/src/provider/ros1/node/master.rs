@@ -14,7 +14,7 @@ const GLANCE: Duration = Duration::from_secs(1);
 
 /// A publisher that the master has forgotten is given up when it was silent so many times in a row.
 const MAX_SILENT: u8 = 3;
-/// So many of them are asked in a row.
+/// The maximum number of queries in a row.
 const MAX_ASKED: usize = 8;
 
 /// A publisher that an earlier master named, and this one does not: it may still send, for nodes of ROS do not register

@@ -1,4 +1,4 @@
-//! Who publishes what this node has subscribed to, and where it sends from.
+//! The publishers of the topics to which this node has subscribed, and the addresses from which they send.
 
 use std::collections::BTreeSet;
 

@@ -105,7 +105,7 @@ fn publishers_that_a_new_master_does_not_name_stay_until_they_are_silent() {
         let first = node.state.with(|state| state.unlisted[0].clone());
         node.state.with(|state| state.note(&first, answers));
     };
-    // Both are asked in turn: the first one is silent twice, answers, and is silent again.
+    // Both are queried in turn: the first one is silent twice, answers, and is silent again.
     for answers in [false, true, false, true, true, true, false, false] {
         ask(answers);
     }

@@ -12,7 +12,7 @@ use super::super::xmlrpc::{Call, XmlRpcValue};
 use super::talk::{ANSWER_HEAD, header_length, read_answer_head};
 use super::{ServiceError, ServiceType};
 
-/// So many bytes are read at a time: memory grows with what came, not with what was announced.
+/// The number of bytes of one read: memory grows with the received bytes, not with the stated length.
 const PART: usize = 64 << 10;
 
 /// Calls one service, from one thread at a time. Made by [`Ros1::service_client`](super::super::Ros1::service_client).

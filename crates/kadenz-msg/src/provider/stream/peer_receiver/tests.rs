@@ -116,7 +116,7 @@ fn unread_answers_stay_within_the_memory_of_all() {
     use std::os::unix::net::UnixStream;
 
     const LIMIT: usize = 4 << 20;
-    // Whose sockets hold little.
+    // Unix sockets, whose buffers are small.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("receiver");
     let mut receiver = ear_at(SocketAddress::Unix(path.clone()).listen().unwrap());
