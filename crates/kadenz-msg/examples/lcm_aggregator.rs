@@ -43,7 +43,7 @@ pub(crate) fn by_channel(
     until: i64,
 ) -> Result<Feedback, Box<dyn Error>> {
     loop {
-        // None is a timeout.
+        // `None` after a timeout.
         let Some(message) = aggregator.next_message(TIMEOUT)? else {
             continue;
         };
@@ -64,7 +64,7 @@ pub(crate) fn by_type(
     loop {
         match subscription.recv(TIMEOUT)? {
             Some(feedback) if feedback.message.number >= until => return Ok(feedback.message),
-            // A timeout, or one before.
+            // A timeout, or an earlier message.
             _ => {}
         }
     }

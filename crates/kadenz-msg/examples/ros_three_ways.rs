@@ -48,7 +48,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
         said.push(format!("received {}", scan.message.number));
     }
 
-    // A timeout below 0.1 s is one like any other.
+    // A timeout below 0.1 s works as any other.
     let in_time = laser.recv(Duration::from_millis(5))?.is_some();
     said.push(format!("within 5 ms: {in_time}"));
 
@@ -65,7 +65,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
         }
     }
 
-    // (3) A callback, on a thread of the priority that one likes.
+    // (3) A callback, on a thread of any priority.
     let (tell, told) = sync_channel(1);
     let options = SubscriptionOptions::default();
     let callback =

@@ -14,14 +14,14 @@ pub struct Arrival<'a> {
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
-    /// When it passed where.
+    /// The times at which it passed the kernel and this program.
     pub stamps: Stamps,
 }
 
 /// The place of a message's bytes.
 #[derive(Debug)]
 pub enum Payload<'a> {
-    /// In memory that the provider uses again.
+    /// In memory that the provider reuses.
     Lent(&'a [u8]),
     /// In a vector that may be swapped for another one instead of being copied.
     Owned(&'a mut Vec<u8>),
@@ -37,8 +37,8 @@ impl Payload<'_> {
         }
     }
 
-    /// Puts the bytes into a vector, by a swap where that is possible and saves something. Allocates
-    /// only where the vector is too short for a copy.
+    /// Puts the bytes into a vector, by a swap if that is possible and saves time. Allocates only if the
+    /// vector is too short for a copy.
     pub fn put_into(self, vector: &mut Vec<u8>) {
         match self {
             Self::Owned(bytes) => std::mem::swap(bytes, vector),
@@ -50,7 +50,7 @@ impl Payload<'_> {
     }
 }
 
-/// Tells one sender from another; the same for as long as the sender lives.
+/// Identifies a sender; the same for as long as the sender lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SenderId(pub u128);
 
@@ -65,7 +65,7 @@ pub(crate) fn random_number() -> u64 {
 /// A sender's number of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequence {
-    /// The number; goes up by one with each message and wraps.
+    /// The number; it increases by one with each message and wraps.
     pub number: u32,
     /// The messages that the number counts.
     pub scope: Scope,
@@ -80,10 +80,10 @@ pub enum Scope {
     Channel,
 }
 
-/// When a message passed where.
+/// The times at which a message passed the publisher, the kernel and the inlet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamps {
-    /// When it was published, where the provider carries that (a log does).
+    /// When it was published, if the provider carries that (a log does).
     pub published: Option<WallTime>,
     /// When the kernel had received the first byte of it.
     pub kernel: Option<MonotonicTime>,

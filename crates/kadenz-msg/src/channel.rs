@@ -17,7 +17,7 @@ pub struct Channel {
     length: u8,
 }
 
-/// Why a text is no name of a channel.
+/// The reason for which a text is no name of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
     /// The name is empty.
@@ -203,15 +203,15 @@ impl Pattern {
         &self.text
     }
 
-    /// The one channel that it can match, where it is a plain name.
+    /// Returns the one channel that it can match, if it is a plain name.
     #[must_use]
     pub fn exactly(&self) -> Option<&str> {
         self.expression.is_none().then_some(self.text.as_str())
     }
 }
 
-/// Whether a pattern is a plain name, which matches itself alone: names as programs use them, in which
-/// `-` and `/` and the like mean nothing outside of brackets, and whatever else needs no escape.
+/// Returns whether a pattern is a plain name, which matches itself alone: a usual name, in which `-` and `/`
+/// and the like have no meaning outside of brackets, and any other that needs no escape.
 pub(crate) fn is_literal(pattern: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(&byte);
     pattern.bytes().all(plain) || regex::escape(pattern) == pattern

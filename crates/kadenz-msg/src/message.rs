@@ -3,13 +3,13 @@
 pub use crate::codec::Fingerprint;
 use crate::codec::{DecodeError, EncodeError, Reader, Writer};
 
-/// A message: something with a fingerprint that is encoded after it.
+/// A type of message: it has a fingerprint, and is encoded behind it.
 ///
 /// `kadenz msg gen --lang rust` writes implementations of it.
 ///
 /// # Real-time safety
-/// Encoding allocates nothing; [`Message::decode_from`] allocates only where a string or a variable
-/// array is longer than it was in the value that is overwritten.
+/// Encoding allocates nothing; [`Message::decode_from`] allocates only if a string or a variable array is
+/// longer than in the overwritten value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message",
     note = "derive it with `#[derive(kadenz::Message)]`, or write it from its .lcm file with `kadenz msg gen`",
@@ -47,7 +47,7 @@ pub trait Message: Sized {
         8 + self.body_length()
     }
 
-    /// Encodes the message into the front of a buffer and returns how much of it is used.
+    /// Encodes the message into the front of a buffer and returns the number of used bytes.
     ///
     /// # Errors
     /// As [`Message::encode_body`].

@@ -91,7 +91,7 @@ impl Raw<'_> {
         Some(Fingerprint(u64::from_be_bytes(*first)))
     }
 
-    /// When it passed where.
+    /// Returns the times at which the message passed the kernel and this program.
     #[must_use]
     pub fn stamps(&self) -> Stamps {
         self.delivery.stamps

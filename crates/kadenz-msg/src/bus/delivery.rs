@@ -19,8 +19,7 @@ pub struct Delivery {
     pub sequence: Option<Sequence>,
     /// When the kernel had it and when the inlet held it whole.
     pub stamps: Stamps,
-    /// When the user's thread took it out of the queue; as it was taken from the inlet, where it never
-    /// waited in one.
+    /// When the user's thread took it out of the queue; the time of the inlet if it never waited in one.
     pub dequeued: MonotonicTime,
     /// When it was decoded.
     pub decoded: MonotonicTime,
@@ -39,7 +38,7 @@ pub struct Hops {
 }
 
 impl Delivery {
-    /// Of a message that has just been decoded.
+    /// Returns the delivery of a message that has just been decoded.
     pub(super) fn decoded_now(envelope: &Envelope, dequeued: MonotonicTime) -> Self {
         Self {
             channel: envelope.channel,
@@ -75,7 +74,7 @@ pub struct Incoming<M> {
 /// The reason for which a receive gave no message. The subscription stays usable: the next call goes on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecvError {
-    /// A message came that is not of the type that was subscribed; it is counted and gone.
+    /// A message of another type than the subscribed one arrived; it is counted and skipped.
     #[error("on the channel {channel}: {source}")]
     Decode {
         /// The channel.

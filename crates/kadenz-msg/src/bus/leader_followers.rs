@@ -112,7 +112,7 @@ impl LeaderFollowers {
         Some(Leadership::of(self, receiving))
     }
 
-    /// The calling thread waits no longer. If the lead had been meant for it, the next one gets it.
+    /// Ends the wait of the calling thread. If the thread was to get the lead, the next one gets it.
     pub(crate) fn leave(&self) {
         let next = self.state.with(|state| {
             let me = thread::current().id();
@@ -300,7 +300,7 @@ impl Drop for Leadership<'_> {
     }
 }
 
-/// A change waits for the leader in steps, as its waker may have been used up by another one.
+/// A change waits for the leader in steps, as another one may have used up its waker.
 #[cfg(not(loom))]
 fn park_a_while() {
     thread::park_timeout(Duration::from_millis(10));

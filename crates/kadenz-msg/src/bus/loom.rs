@@ -1,5 +1,5 @@
-//! Leading, following and parking under every interleaving that loom finds. Nothing here has a
-//! timeout, so that a wake-up that is lost is a deadlock, which loom reports.
+//! Leading, following and parking under every interleaving that loom finds. No wait has a timeout, so that a
+//! lost wake-up is a deadlock, which loom reports.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;

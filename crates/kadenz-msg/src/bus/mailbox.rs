@@ -84,7 +84,7 @@ enum Posted {
 }
 
 impl Mailbox {
-    /// A queue of that many letters with that much room each. Allocates it all.
+    /// Returns a queue of that many letters with that much room each. Allocates it all.
     pub(crate) fn new(length: usize, room: usize, when_full: WhenFull) -> Self {
         let letter = || Letter {
             payload: Vec::with_capacity(room),
@@ -233,7 +233,7 @@ impl MailboxState {
 /// lost before they reached this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Messages that came for it.
+    /// Messages that arrived for the subscription.
     pub arrived: u64,
     /// Messages that were handed to the user, decoded.
     pub received: u64,

@@ -81,7 +81,7 @@ struct Outlets {
     shared: Option<Box<dyn Outlet>>,
 }
 
-/// Why nothing is subscribed.
+/// The reason for which a subscription failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscribeError {
     /// The pattern is invalid.
@@ -90,12 +90,12 @@ pub enum SubscribeError {
     /// The provider cannot receive.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// No thread is to be had.
+    /// No thread could be started.
     #[error("no thread could be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// Why there is no publisher.
+/// The reason for which there is no publisher.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvertiseError {
     /// The channel is invalid.
@@ -145,7 +145,7 @@ impl Bus {
         }
     }
 
-    /// The URL it was opened with.
+    /// Returns the URL by which the bus was opened.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.shared.url

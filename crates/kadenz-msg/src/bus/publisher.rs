@@ -12,9 +12,8 @@ use crate::sync::Lock;
 /// [`Guarantees::real_time`]: crate::provider::Guarantees::real_time
 ///
 /// # Real-time safety
-/// [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing where the provider
-/// is real-time safe ([`Guarantees::real_time`]); the message is encoded right where it is sent
-/// from.
+/// [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing if the provider is real-time
+/// safe ([`Guarantees::real_time`]); the message is encoded in the memory from which it is sent.
 #[derive(Debug)]
 pub struct Publisher<M> {
     channel: Channel,
@@ -22,7 +21,7 @@ pub struct Publisher<M> {
     of: PhantomData<fn(&M)>,
 }
 
-/// Why a message was not published.
+/// The reason for which a message was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
     /// The message cannot be encoded.
@@ -39,7 +38,7 @@ pub enum SendError {
     /// The channel is invalid.
     #[error(transparent)]
     Channel(#[from] crate::channel::ChannelError),
-    /// There is no way to send.
+    /// The provider gave no outlet.
     #[error("no way to send: {0}")]
     NoOutlet(String),
 }
@@ -91,7 +90,7 @@ impl<M: Message> Publisher<M> {
     }
 }
 
-/// Encodes a message where it is sent from, and sends it.
+/// Encodes a message in the memory from which it is sent, and sends it.
 pub(crate) fn publish<M: Message>(
     outlet: &mut dyn Outlet,
     channel: &Channel,
@@ -114,7 +113,7 @@ pub(crate) fn publish<M: Message>(
 
 // The types that a bus publishes, from which others can learn their descriptions.
 
-/// Types that are kept; a program has tens.
+/// The maximum number of types; a program has tens.
 const MAX: usize = 1000;
 
 /// The description of a published type.

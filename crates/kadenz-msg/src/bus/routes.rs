@@ -14,7 +14,7 @@ use crate::sync::Arc;
 /// peer that invents names costs time and no memory.
 const MAX_REMEMBERED: usize = 4096;
 
-/// Tells one subscription from another.
+/// Identifies a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RouteId(pub(crate) u64);
 
@@ -26,19 +26,19 @@ pub(crate) struct Route {
     pub(crate) patterns: Vec<Pattern>,
 }
 
-/// Sees a message in place.
+/// Receives a message in place.
 pub(crate) type Visit<'a> = dyn FnMut(&Envelope, &[u8]) + 'a;
 
 /// Receives the first message for one mailbox in place, while that mailbox is empty.
 pub(crate) struct Visitor<'a> {
     pub(crate) of: RouteId,
     pub(crate) visit: &'a mut Visit<'a>,
-    /// Whether it has seen one; it sees no more then.
+    /// Whether it has received one; it receives no more then.
     pub(crate) visited: &'a Cell<bool>,
 }
 
 impl Visitor<'_> {
-    /// Shows it a message for these, if it is one of them and has seen none.
+    /// Shows it the message for one of these routes, unless it has received one.
     fn show<'r>(
         &mut self,
         mut wanting: impl Iterator<Item = &'r Route>,
@@ -171,7 +171,7 @@ impl Route {
         self.patterns.iter().any(|it| it.matches(channel))
     }
 
-    /// Posts a message, unless this one has seen it in place.
+    /// Posts a message, unless the visitor has received it in place.
     fn post(
         &self,
         envelope: &Envelope,

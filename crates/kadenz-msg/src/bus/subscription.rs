@@ -11,15 +11,15 @@ use crate::codec::DecodeError;
 use crate::message::Message;
 use crate::sync::Arc;
 
-/// How a subscription queues, and what it expects.
+/// The queue and the contract of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionOptions {
     /// How many messages may wait; 30 as in LCM.
     pub queue: usize,
     /// The policy for a message for which there is no place.
     pub when_full: WhenFull,
-    /// Room that is made for each message at the beginning, in bytes: messages up to this length are
-    /// received without any allocation from the first one on.
+    /// The room of each message at the beginning, in bytes: messages up to this length are received without
+    /// any allocation from the first one on.
     pub room: usize,
     /// The limits that the messages must keep.
     pub contract: Contract,
@@ -78,7 +78,7 @@ pub struct Latest<'a, M> {
     pub message: &'a M,
     /// Its sender and its times.
     pub delivery: Delivery,
-    /// Whether it came since the last look.
+    /// Whether it arrived since the last look.
     pub is_new: bool,
 }
 
@@ -241,7 +241,7 @@ impl<M: Message + Default> Subscription<M> {
         CounterWatcher(Arc::clone(&self.core.mailbox))
     }
 
-    /// How long ago the last message came; `None` before the first.
+    /// Returns the time since the last message; `None` before the first.
     #[must_use]
     pub fn silence(&self) -> Option<Duration> {
         self.core.silence()
@@ -313,7 +313,7 @@ pub struct Contract {
 pub(super) struct Judgement {
     /// When the message was taken.
     pub(super) taken: MonotonicTime,
-    /// Whether it came longer after the last one than allowed.
+    /// Whether it arrived later after the last one than allowed.
     pub(super) is_missed: bool,
     /// Whether it is too old to be handed over.
     pub(super) is_too_old: bool,

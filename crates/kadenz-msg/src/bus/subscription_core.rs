@@ -32,7 +32,7 @@ pub(crate) struct SubscriptionCore {
 /// Reads a message, and gets the time at which it was taken out of the queue.
 pub(crate) type ReadCallback<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
 
-/// How many batches for others one look passes on.
+/// The maximum number of batches for others that one look passes on.
 const MAX_BATCHES: u32 = 1000;
 
 /// The outcome of a wait for a letter.
@@ -40,7 +40,7 @@ const MAX_BATCHES: u32 = 1000;
 pub(crate) enum Waited {
     /// A message is in the letter.
     Letter,
-    /// The visitor saw it in place.
+    /// The visitor received it in place.
     Visited,
     /// The time is over.
     Nothing,
@@ -74,7 +74,7 @@ impl SubscriptionCore {
         Ok(core)
     }
 
-    /// Hears another pattern too.
+    /// Adds a pattern.
     pub(crate) fn add(&mut self, pattern: Pattern) -> Result<(), ProviderError> {
         self.patterns.push(pattern);
         let told = self.tell();
@@ -155,7 +155,7 @@ impl SubscriptionCore {
         }
     }
 
-    /// Takes what was collected, if it keeps the contract.
+    /// Takes the collected letter, if it keeps the contract.
     fn takes_incoming(&mut self) -> bool {
         let stamps = &self.incoming.envelope.stamps;
         let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
@@ -261,7 +261,7 @@ impl SubscriptionCore {
         !judgement.is_too_old
     }
 
-    /// How long ago the last message came; `None` before the first.
+    /// Returns the time since the last message; `None` before the first.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let last = self.last_taken?;
         Some(clock::now().remaining(last))
@@ -276,7 +276,7 @@ impl Drop for SubscriptionCore {
     }
 }
 
-/// When a wait ends.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deadline {
     Now,

@@ -15,11 +15,11 @@ use crate::message::Message;
 use crate::provider::{Received, Wait};
 use crate::sync::Arc;
 
-/// How often a thread looks whether it is to end.
+/// The interval at which a thread checks whether it must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that is tuned as far as the machine allows. Dropping it tells the thread to stop, unparks it, and waits for
-/// its end.
+/// A thread that is tuned as far as the machine allows. Dropping it requests the thread's end, unparks it,
+/// and waits for its end.
 #[derive(Debug)]
 pub(crate) struct TunedThread {
     stop: std::sync::Arc<AtomicBool>,
@@ -110,8 +110,8 @@ fn receive_for_a_while(leader_followers: &LeaderFollowers) {
     }
 }
 
-/// A thread that hands each message of a subscription to a function. Dropping it ends the thread and
-/// the subscription, after the message in hand.
+/// A thread that hands each message of a subscription to a function. Dropping it ends the thread and the
+/// subscription, after the present message.
 #[derive(Debug)]
 pub struct Callback {
     thread: TunedThread,

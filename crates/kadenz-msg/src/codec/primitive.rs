@@ -3,7 +3,7 @@
 /// A primitive of the `.lcm` language: `int8_t`, `int16_t`, `int32_t`, `int64_t`, `byte`, `float`,
 /// `double` or `boolean`.
 pub trait Primitive: Copy + Default + PartialEq + sealed::Sealed + 'static {
-    /// How many bytes one takes.
+    /// The number of bytes of one value.
     const SIZE: usize;
 
     /// Its name in the `.lcm` language.
@@ -12,7 +12,7 @@ pub trait Primitive: Copy + Default + PartialEq + sealed::Sealed + 'static {
     /// Returns the value of the first bytes; zero if there are too few, which the callers exclude.
     fn from_be(bytes: &[u8]) -> Self;
 
-    /// Puts one into the first bytes.
+    /// Puts the value into the first bytes.
     fn put_be(self, bytes: &mut [u8]);
 }
 

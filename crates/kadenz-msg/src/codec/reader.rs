@@ -14,13 +14,13 @@ pub struct Reader<'a> {
     free: usize,
 }
 
-/// How deep recursive structs may hold each other in a message that is decoded.
+/// The maximum depth of recursive structs in a decoded message.
 const MAX_DEPTH: usize = 128;
 
-/// How many elements and rows of arrays may take no bytes, besides one for each byte there is.
+/// The maximum number of elements and rows of arrays without bytes, besides one for each byte of the message.
 const FREE_ELEMENTS: usize = 1024;
 
-/// Why bytes are not the message that was expected.
+/// The reason for which bytes are not the expected message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
     /// The message is of another type, or of another version of this one.
@@ -78,7 +78,7 @@ pub enum DecodeError {
     TooDeep {
         /// The struct.
         name: &'static str,
-        /// How deep is followed.
+        /// The maximum depth.
         most: usize,
     },
 }
@@ -306,7 +306,7 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Comes out of a struct that may hold itself.
+    /// Leaves a struct that may hold itself.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
@@ -391,7 +391,7 @@ impl<'a, T: Primitive> View<'a, T> {
         Some(T::from_be(bytes))
     }
 
-    /// All elements, one after the other.
+    /// Returns all elements, one after the other.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + 'a {
         self.bytes.chunks_exact(T::SIZE).map(T::from_be)
     }

@@ -10,7 +10,7 @@ pub struct Writer<'a> {
     written: usize,
 }
 
-/// Why a message cannot be encoded.
+/// The reason for which a message cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The buffer ends before the message does.

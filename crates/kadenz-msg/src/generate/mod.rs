@@ -1,7 +1,7 @@
 //! Code for `.lcm` files in other languages.
 //!
-//! Each language has a file here that writes what differs from type to type, and a file in `support`
-//! that is written beside it as it is: reading and writing numbers, strings and arrays.
+//! Each language has a file here that writes the code of each type, and a file in `support` that is copied
+//! beside it unchanged: reading and writing numbers, strings and arrays.
 
 mod c;
 mod cpp;
@@ -45,7 +45,7 @@ pub struct GeneratedFile {
 pub struct Renamed {
     /// The name in the `.lcm` file.
     pub name: String,
-    /// The type that it is of, or in.
+    /// The type, or the type of the member.
     pub of: String,
     /// The name in the code.
     pub called: String,
@@ -60,10 +60,10 @@ pub struct Generated {
     pub renamed: Vec<Renamed>,
 }
 
-/// Why no code can be written.
+/// The reason for which no code can be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
-    /// Two types or members would be called the same.
+    /// Two types or members would have the same name.
     #[error("{first} and {second} would both be called {called}; rename one")]
     Collision {
         /// The earlier.

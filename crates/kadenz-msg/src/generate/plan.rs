@@ -17,7 +17,7 @@ pub(super) struct NamingRules {
     pub(super) members: &'static str,
     /// Suffixes of a type's name that make further names in its package, with spaces between.
     pub(super) derived: &'static str,
-    /// Between a package and what is in it.
+    /// The text between a package and its types.
     pub(super) separator: &'static str,
     /// The prefix of a name that begins with `_`.
     pub(super) before_underscore: &'static str,
@@ -49,7 +49,7 @@ pub(super) enum Of {
     Record(usize),
 }
 
-/// How long an array is in one direction.
+/// The length of an array in one direction.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum ArrayLength {
     Fixed(usize),
@@ -81,7 +81,7 @@ impl Field<'_> {
         sizes.any(|it| matches!(it, ArrayLength::Stated(_)))
     }
 
-    /// The sizes as expressions; what states one is written by `stated`.
+    /// Returns the sizes as expressions; `stated` writes one that a member states.
     pub(super) fn sizes(&self, stated: impl Fn(&str) -> String) -> Vec<String> {
         let size = |it: &ArrayLength| match it {
             ArrayLength::Fixed(size) => size.to_string(),
@@ -107,7 +107,7 @@ pub(super) struct Fixed<'a> {
 }
 
 impl Fixed<'_> {
-    /// Its value as all languages write it, without suffixes.
+    /// Returns its value in the notation of all languages, without suffixes.
     pub(super) fn number(&self) -> String {
         number(self.of, self.value)
     }
@@ -204,7 +204,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A constant's value as all languages write it, without suffixes.
+/// Returns a constant's value in the notation of all languages, without suffixes.
 pub(super) fn number(of: PrimitiveType, value: ConstantValue) -> String {
     match value {
         ConstantValue::Integer(value) => value.to_string(),
@@ -213,7 +213,7 @@ pub(super) fn number(of: PrimitiveType, value: ConstantValue) -> String {
     }
 }
 
-/// A type behind what it holds by value, which is no ring.
+/// Adds a type behind those that it holds by value, which form no ring.
 fn push<'a>(types: &'a Types, definition: &'a Definition, order: &mut Vec<&'a Definition>) {
     if order.iter().any(|it| it.name() == definition.name()) {
         return;
@@ -278,7 +278,7 @@ impl<'a> Planning<'a> {
         Ok(record)
     }
 
-    /// A name in the language; noted where it is another one.
+    /// Returns a name in the language; notes it if it is another one.
     fn called(&mut self, of: &str, name: &str, taken: &str) -> String {
         let called = self.words.word(name, taken);
         let renamed = Renamed {
@@ -407,7 +407,7 @@ fn apart(records: &[StructPlan<'_>], words: &NamingRules) -> Result<(), Generate
         }
     }
     if words.separator == "_" {
-        // There a package is only the beginning of names.
+        // There a package is only a prefix of names.
         taken.clear();
     }
     for record in records {
@@ -457,7 +457,7 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-/// Comment lines, each behind a mark.
+/// Returns comment lines, each behind a mark.
 pub(super) fn marked(mark: &str, lines: &[String]) -> String {
     let line = |it: &String| format!("{}\n", format!("{mark} {it}").trim_end());
     lines.iter().map(line).collect()

@@ -13,10 +13,11 @@ pub struct ChannelWriter {
 }
 
 impl ChannelWriter {
-    /// Creates a log, over one that is there: MCAP where its name ends with `.mcap`, else LCM's event log.
+    /// Creates a log, and overwrites an existing one: MCAP if its name ends with `.mcap`, else LCM's event
+    /// log.
     ///
     /// # Errors
-    /// [`LogError`] where the file cannot be made.
+    /// [`LogError`] if the file cannot be made.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, LogError> {
         let path = path.as_ref();
         Ok(Self {
@@ -56,7 +57,7 @@ impl ChannelWriter {
         }
     }
 
-    /// Whether it was finished.
+    /// Returns whether it was finished.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.writer.is_none()

@@ -1,10 +1,10 @@
-//! How pieces of logs are compressed.
+//! The compression of parts of logs.
 
 use std::fmt;
 use std::io::{Read, Write as _};
 use std::str::FromStr;
 
-/// How the chunks of a log are compressed.
+/// The compression of the chunks of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
     /// Not at all.
@@ -19,10 +19,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Those that are written.
+    /// The compressions that Kadenz writes.
     pub const WRITTEN: [Self; 3] = [Self::None, Self::Lz4, Self::Zstd];
 
-    /// Its name as MCAP writes it; empty for none.
+    /// Returns its name in MCAP; empty for none.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Compression {
         }
     }
 
-    /// From its name in a file.
+    /// Returns the compression by its name in a file.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
         Some(match name {
@@ -45,7 +45,7 @@ impl Compression {
         })
     }
 
-    /// Compresses bytes behind what a vector holds.
+    /// Compresses bytes and appends them to a vector.
     pub(crate) fn compress(self, bytes: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
             Self::None => into.extend_from_slice(bytes),

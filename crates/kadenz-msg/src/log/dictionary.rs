@@ -36,7 +36,7 @@ pub struct Dictionary {
     types: Arc<Types>,
     /// The types that logs contain, if they can be parsed.
     embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
-    /// Channels with what was found out about them.
+    /// Channels with their descriptions, once searched.
     described: HashMap<(ByAddress<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
     as_json: HashMap<(ByAddress<LoggedChannel>, TypeName), Arc<LoggedChannel>>,
 }

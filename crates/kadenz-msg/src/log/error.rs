@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::Format;
 
-/// Why a log cannot be read or written.
+/// The reason for which a log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file system refused.
@@ -14,7 +14,7 @@ pub enum LogError {
         /// The system's error.
         source: io::Error,
     },
-    /// Reading or writing failed on the way.
+    /// Reading or writing failed in the middle.
     #[error("the log cannot be read or written any further: {0}")]
     Io(#[from] io::Error),
     /// The file has none of the formats.
@@ -93,7 +93,7 @@ pub enum LogError {
         format: Format,
         /// The channel.
         channel: String,
-        /// Why not.
+        /// The reason.
         what: &'static str,
     },
     /// The disk is full. Everything written before stays readable; the message was not taken, and a later

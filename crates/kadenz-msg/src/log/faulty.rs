@@ -9,11 +9,11 @@ use super::LogFile;
 /// A call to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileCall {
-    /// To write so many bytes.
+    /// Write that many bytes.
     Write(usize),
-    /// To become so many bytes short.
+    /// Cut the file to that many bytes.
     Cut(u64),
-    /// To read so many bytes.
+    /// Read that many bytes.
     Read(usize),
 }
 
@@ -62,14 +62,13 @@ pub struct FaultyFile {
 }
 
 impl FaultyFile {
-    /// Before a file, which gets what the faults leave.
+    /// Wraps a file, which gets the calls without a fault.
     #[must_use]
     pub fn new(file: Box<dyn LogFile>, faults: Faults) -> Self {
         Self { file, faults }
     }
 
-    /// Asks what happens, and waits where that is to wait. How many bytes are written, and what fails
-    /// afterwards.
+    /// Returns the number of bytes to write, and the error afterwards; a stall waits within.
     fn ask(&mut self, asked: FileCall) -> (usize, io::Result<()>) {
         match (self.faults)(asked) {
             Fault::None => (usize::MAX, Ok(())),

@@ -46,7 +46,7 @@ impl LogFile for File {
     }
 }
 
-/// A file in memory on a disk with little room, for tests of what happens then. Clones share it.
+/// A file in memory on a disk with little room, for tests of a full disk. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct SmallDisk {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -113,8 +113,8 @@ impl LogFile for SmallDisk {
     }
 }
 
-/// Writes whole pieces at the end of a file: a piece is in it altogether or not at all, and what has
-/// no room is kept and tried again.
+/// Writes whole pieces at the end of a file: a piece is in it completely or not at all, and pieces without
+/// room are kept and tried again.
 pub(crate) struct Appender {
     file: Box<dyn LogFile>,
     length: u64,
@@ -161,7 +161,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Throws away the part of a piece that did not become whole.
+    /// Cuts off the part of a piece that was not written completely.
     fn mend(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.cut(self.length)?;
@@ -170,7 +170,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Throws away what waits and all of the file after so many bytes.
+    /// Discards the waiting pieces and all of the file after so many bytes.
     pub(crate) fn cut(&mut self, length: u64) -> io::Result<()> {
         self.waiting.clear();
         self.length = length;

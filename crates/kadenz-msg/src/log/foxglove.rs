@@ -13,7 +13,7 @@ use super::{LoggedChannel, Schema};
 /// The name of protobuf's encoding and of its descriptions in MCAP files.
 const PROTOBUF: &str = "protobuf";
 
-/// How a picture is coded.
+/// The coding of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureCoding {
     /// An H.264 access unit as a byte stream (ITU-T H.264, annex B), parameter sets before each IDR; no B-frames.
@@ -79,7 +79,7 @@ impl PictureCoding {
         }
     }
 
-    /// Encodes the message of a picture that was taken at a time, over what `into` holds.
+    /// Encodes the message of a picture that was taken at a time, into `into`, whose content is replaced.
     pub fn encode(self, taken: WallTime, frame_id: &str, picture: &[u8], into: &mut Vec<u8>) {
         let fields = self.description();
         into.clear();
@@ -110,7 +110,7 @@ const BYTES: u64 = 12;
 const TIMESTAMP_FILE: &str = "google/protobuf/timestamp.proto";
 
 impl Description {
-    /// The message and all that it refers to, as protobuf describes itself (descriptor.proto).
+    /// Returns the message and all that it refers to, as protobuf describes itself (descriptor.proto).
     fn file_descriptor_set(&self) -> Vec<u8> {
         let time = [("seconds", 1, INT64), ("nanos", 2, INT32)];
         let mut fields = [

@@ -30,7 +30,7 @@ pub struct Info {
     pub complete: Option<bool>,
     /// The writer's name, if the format records it.
     pub library: String,
-    /// Compressed pieces, where the format has them: by what, and how many.
+    /// Compressed chunks, if the format has them: the compression, and the number of chunks.
     pub chunks: Vec<(String, u64)>,
 }
 

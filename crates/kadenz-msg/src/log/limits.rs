@@ -6,8 +6,8 @@
 
 use super::LogError;
 
-/// The longest message, in bytes: a log that claims a longer one is damaged there, and no longer one
-/// is written.
+/// The maximum length of a message, in bytes: a log that claims a longer one is damaged there, and no longer
+/// one is written.
 pub const MAX_MESSAGE_BYTES: usize = 88 << 20;
 
 /// The error text of a longer one.

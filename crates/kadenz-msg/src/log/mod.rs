@@ -1,8 +1,7 @@
 //! Logs of messages: LCM's event logs, MCAP, and ROS bags; recording and playing.
 //!
-//! [`open`] reads whatever a file is; [`create`] writes MCAP or LCM's event log. Both hand over
-//! [`Entry`]s, whatever the format. Nothing here is for a real-time path but
-//! [`record::Recorder::record`].
+//! [`open`] reads any of these formats; [`create`] writes MCAP or LCM's event log. Both hand over [`Entry`]s,
+//! whatever the format. Only [`record::Recorder::record`] is for a real-time path.
 //!
 //! ```
 //! use kadenz_msg::log::{self, Entry, LogWriter as _, Format};
@@ -141,7 +140,7 @@ pub trait LogWriter: Send {
     ) -> Result<u64, LogError>;
 }
 
-/// Some messages.
+/// An amount of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// How many.
@@ -157,7 +156,7 @@ impl std::ops::AddAssign for Amount {
     }
 }
 
-/// Surveys a log from its begin, where the reader is afterwards.
+/// Surveys a log from its beginning, where the reader is again afterwards.
 fn survey_all<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
     reader.seek(WallTime::from_unix_ns(i64::MIN))?;
     let info = survey(reader)?;
@@ -307,8 +306,7 @@ impl<T> Hash for ByAddress<T> {
     }
 }
 
-/// Notes something about something shared, and forgets all before where a hostile log has named very
-/// many of them.
+/// Remembers a value for a shared key, and forgets all before if a hostile log has named very many of them.
 pub(crate) fn remember<K: Hash + Eq, V: Clone>(known: &mut HashMap<K, V>, key: K, value: V) -> V {
     const MAX_KNOWN: usize = 1 << 14;
     if known.len() >= MAX_KNOWN {
@@ -320,7 +318,7 @@ pub(crate) fn remember<K: Hash + Eq, V: Clone>(known: &mut HashMap<K, V>, key: K
 
 // The content of every log, whatever its format.
 
-/// How messages of a channel are laid out, in the words of some language.
+/// The layout of a channel's messages, in some schema language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Schema {
     /// The full name of the type, as `package.type`.
@@ -336,9 +334,9 @@ pub struct Schema {
 pub struct LoggedChannel {
     /// Its name; ROS calls it topic. It may be longer than LCM allows.
     pub name: String,
-    /// How payloads are encoded: `lcm`, `json`, `ros1`, `cdr`, ...
+    /// The encoding of payloads: `lcm`, `json`, `ros1`, `cdr`, ...
     pub encoding: String,
-    /// The description of its type, where the log has one.
+    /// The description of its type, if the log has one.
     pub schema: Option<Arc<Schema>>,
     /// Further metadata of the log about it.
     pub metadata: Vec<(String, String)>,
@@ -378,7 +376,7 @@ pub const LCM_ENCODING: &str = "lcm";
 pub struct Entry {
     /// The channel it was published to.
     pub channel: Arc<LoggedChannel>,
-    /// When it was written down or received.
+    /// When it was recorded or received.
     pub log_time: WallTime,
     /// The time of its publication; the log time if the format does not record it.
     pub publish_time: WallTime,

@@ -32,7 +32,7 @@ use window::Window;
 pub enum SequenceStatus {
     /// The first of this sender.
     First,
-    /// The one that was due.
+    /// The message that was due.
     Next,
     /// Earlier messages have not arrived.
     Gap {
@@ -50,13 +50,13 @@ pub enum SequenceStatus {
 /// The counts of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Messages that came, without duplicates.
+    /// Messages that arrived, without duplicates.
     pub received: u64,
     /// Messages that have not arrived; one that arrives late is subtracted again.
     pub lost: u64,
-    /// Messages that came once more.
+    /// Messages that arrived once more.
     pub duplicated: u64,
-    /// Messages that came after later ones.
+    /// Messages that arrived after later ones.
     pub reordered: u64,
     /// How often senders began to count anew.
     pub restarted: u64,
@@ -97,14 +97,14 @@ pub struct SenderTally {
 /// Counts loss, duplicates and reordering of many senders.
 ///
 /// # Real-time safety
-/// Real-time safe after it was made: memory for all senders is taken then, and looking for one of them
-/// takes a time that grows with their number.
+/// Real-time safe once it is made: memory for all senders is taken then, and finding one of them takes a time
+/// that grows with their number.
 #[derive(Debug)]
 pub struct LossMeter {
     senders: Vec<SenderState>,
     most: usize,
     clock: u64,
-    /// Of senders that were given up.
+    /// The counts of forgotten senders.
     past: Tally,
     forgotten: u64,
 }
@@ -135,7 +135,7 @@ impl LossMeter {
         }
     }
 
-    /// Notes a message. Messages of every channel must be noted where a sender counts them together.
+    /// Counts a message. The caller must pass messages of every channel if a sender numbers them together.
     pub fn note(&mut self, sender: SenderId, sequence: Sequence, channel: &str) -> SequenceStatus {
         self.clock += 1;
         let by_channel = sequence.scope == Scope::Channel;
@@ -205,7 +205,7 @@ impl LossMeter {
         self.senders.iter().map(|entry| &entry.counted)
     }
 
-    /// Senders that were given up because there were too many.
+    /// Returns the number of senders that were forgotten because there were too many.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.forgotten

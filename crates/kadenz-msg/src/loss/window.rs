@@ -10,7 +10,7 @@ const MAX_LOST: u32 = 1 << 24;
 /// The count of consecutive numbers close to 0, all of which had arrived before, that shows a counter that
 /// was started anew while the old one was still within the window.
 const RESTARTS_AFTER: u32 = 16;
-/// Close to 0: a receiver may miss the first few of a counter that was started anew.
+/// The limit of a number close to 0: a receiver may miss the first few of a counter that was started anew.
 const CLOSE_TO_START: u32 = 4 * RESTARTS_AFTER;
 
 const WORDS: usize = WINDOW as usize / 64;

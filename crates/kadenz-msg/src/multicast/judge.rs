@@ -8,7 +8,7 @@ use kadenz_rt::net::multicast::{LinkState, Situation};
 
 use crate::provider::udpm::{NetworkSettings, SelfTest};
 
-/// Below this an image of a camera does not fit.
+/// The minimum receive buffer: an image of a camera does not fit into less.
 const SMALL_BUFFER: u64 = 2_000_000;
 
 /// Returns one finding for each part of the way.

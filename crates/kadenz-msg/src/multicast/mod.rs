@@ -1,4 +1,5 @@
-//! Why LCM's multicast fails on this host, and what mends it, in place of a failed self-test.
+//! The causes for which LCM's multicast fails on this host, with their remedies, in place of a failed
+//! self-test.
 //!
 //! ```
 //! use kadenz_msg::multicast::examine;

@@ -1,4 +1,4 @@
-//! Which provider a URL names.
+//! Chooses the provider that a URL names.
 
 use std::sync::Arc;
 
@@ -15,7 +15,7 @@ use super::{Provider, ProviderError};
 /// The default URL of LCM's programs.
 pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
-/// Schemes that this program was built with.
+/// The schemes of this program's build.
 pub const SCHEMES: &[&str] = &[
     "udpm",
     "memq",

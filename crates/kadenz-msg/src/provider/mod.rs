@@ -67,7 +67,7 @@ pub trait Provider: Send + Sync + fmt::Debug {
 /// Publishes.
 ///
 /// # Real-time safety
-/// Real-time safety is the provider's, and stands in its [`Guarantees`].
+/// Real-time safety is the provider's; see its [`Guarantees`].
 pub trait Outlet: Send + fmt::Debug {
     /// Hands one message to the subscribers. Never waits longer than the provider documents.
     ///
@@ -88,7 +88,7 @@ pub trait Outlet: Send + fmt::Debug {
     ) -> Result<bool, PublishError>;
 }
 
-/// Receives what was published to the channels that are wanted.
+/// Receives messages of the wanted channels.
 pub trait Inlet: Send + fmt::Debug {
     /// Sets the wanted channels from now on, all of them. A provider may still deliver others.
     ///
@@ -139,7 +139,7 @@ pub trait Wake: Send + Sync + fmt::Debug {
 pub enum Received {
     /// That many messages were handed over, at least one.
     Messages(usize),
-    /// Nothing came until the deadline, or what came is no whole message yet.
+    /// No message arrived until the deadline, or only incomplete ones.
     Nothing,
     /// The waker or a signal ended the wait.
     Woken,
@@ -152,7 +152,7 @@ pub enum Received {
 pub enum More {
     /// Go on.
     GoOn,
-    /// Keep what is left for the next call.
+    /// Keep the rest for the next call.
     Enough,
 }
 
@@ -161,20 +161,20 @@ pub enum More {
 pub struct InletCounters {
     /// Datagrams or messages that the kernel or the transport discarded because no inlet took them.
     pub overrun: u64,
-    /// Messages of which parts came and others never did, or came too late.
+    /// Messages of which parts arrived and others never did, or arrived too late.
     pub incomplete: u64,
     /// Received data that was no message at all.
     pub malformed: u64,
     /// Messages that senders numbered and that never arrived, on whatever channel; `overrun` and `incomplete`
     /// may give the cause of some.
     pub lost: u64,
-    /// Messages that came once more, and were handed over again.
+    /// Messages that arrived once more, and were handed over again.
     pub duplicated: u64,
-    /// Messages that came after later ones of their sender.
+    /// Messages that arrived after later ones of their sender.
     pub reordered: u64,
     /// How often senders began to number anew.
     pub restarted: u64,
-    /// How often the network or the peer was gone and was found again.
+    /// The number of times that the network or the peer was gone and was found again.
     pub rejoined: u64,
 }
 
@@ -182,7 +182,7 @@ pub struct InletCounters {
 /// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guarantees {
-    /// In which order one sender's messages arrive.
+    /// The order in which one sender's messages arrive.
     pub order: DeliveryOrder,
     /// The messages that may be lost.
     pub loss: Loss,
@@ -190,7 +190,7 @@ pub struct Guarantees {
     pub back_pressure: BackPressure,
     /// The earlier messages that a late subscriber gets.
     pub history: History,
-    /// How programs find each other.
+    /// The way in which programs find each other.
     pub discovery: Discovery,
     /// The longest payload, in bytes.
     pub longest_payload: usize,
@@ -200,7 +200,7 @@ pub struct Guarantees {
     pub zero_copy: bool,
 }
 
-/// In which order one sender's messages arrive.
+/// The order in which one sender's messages arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOrder {
     /// The order of publishing.
@@ -225,7 +225,7 @@ pub enum Loss {
 /// The behaviour of publishing if a subscriber is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackPressure {
-    /// Nothing: the subscriber loses.
+    /// None: the subscriber loses messages.
     None,
     /// Publishing waits, at most that many milliseconds, and then gives up the message.
     Bounded(u32),
@@ -242,10 +242,10 @@ pub enum History {
     Everything,
 }
 
-/// How programs find each other.
+/// The way in which programs find each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discovery {
-    /// They are one process.
+    /// By being one process.
     Process,
     /// By a multicast group.
     Multicast,
@@ -259,7 +259,7 @@ pub enum Discovery {
     File,
 }
 
-/// Why a provider gave no outlet or inlet.
+/// The reason for which a provider gave no outlet or inlet.
 #[derive(Debug, thiserror::Error)]
 #[error("{url}: {reason}; {remedy}")]
 pub struct ProviderError {
@@ -271,7 +271,7 @@ pub struct ProviderError {
     pub remedy: String,
 }
 
-/// Why a message was not handed over.
+/// The reason for which a message was not handed over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// The wire cannot carry it.
@@ -281,7 +281,7 @@ pub enum PublishError {
         channel: Channel,
         /// How long the message is, in bytes.
         length: usize,
-        /// How long one may be.
+        /// The maximum length.
         longest: usize,
     },
     /// A buffer is full and the provider waits no longer.
@@ -302,7 +302,7 @@ pub enum PublishError {
     },
 }
 
-/// Why nothing can be received now.
+/// The reason for which nothing can be received now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiveError {
     /// The network interface is gone or down; the inlet joins again when it is back.

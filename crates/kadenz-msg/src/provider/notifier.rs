@@ -25,14 +25,14 @@ struct Signals {
 }
 
 impl Notifier {
-    /// Something may be there.
+    /// Notifies: a message may be there.
     #[cfg(any(test, feature = "dds", feature = "zenoh"))]
     pub(super) fn notify(&self) {
         lock(&self.told).notified = true;
         self.changed.notify_one();
     }
 
-    /// Waits until it is notified; how the wait ended where it ended otherwise.
+    /// Waits until it is notified; returns the end of the wait if it ended otherwise.
     pub(super) fn wait(&self, wait: Wait) -> Option<Received> {
         let mut told = lock(&self.told);
         loop {

@@ -164,7 +164,7 @@ impl Address {
         }
     }
 
-    /// An error about this URL, or of a provider that was opened by it.
+    /// Returns an error about this URL, or of a provider that was opened by it.
     #[must_use]
     pub fn wrong(&self, reason: impl Into<String>, remedy: impl Into<String>) -> ProviderError {
         ProviderError {
@@ -184,7 +184,7 @@ pub struct UrlParameters<'a> {
 }
 
 impl<'a> UrlParameters<'a> {
-    /// The text of a parameter; `None` where it is not given.
+    /// Returns the text of a parameter; `None` if it is not given.
     pub fn text(&mut self, name: &'static str) -> Option<&'a str> {
         self.known.push(name);
         let mut given = self.address.given.iter();

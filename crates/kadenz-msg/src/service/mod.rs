@@ -24,8 +24,8 @@ pub mod types_on_wire;
 
 use crate::channel::{Channel, Pattern};
 
-/// The messages of Kadenz's own services, as `lcm/kadenz.lcm` describes them; `kadenz msg gen` writes
-/// them, and a test holds them against what it writes.
+/// The messages of Kadenz's own services, as in `lcm/kadenz.lcm`; `kadenz msg gen` writes them, and a test
+/// compares them to its output.
 pub mod messages {
     pub use super::generated::kadenz::{
         CameraFrame, ClockQuery, ClockStamps, Heartbeat, Parameter, ParameterAnswer,
@@ -43,7 +43,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> &str {
     &text[..end]
 }
 
-/// The pattern that matches one channel alone, whatever its name is made of.
+/// Returns the pattern that matches one channel alone, whatever signs its name contains.
 pub(crate) fn pattern_of(channel: &Channel) -> String {
     let name = channel.as_str();
     match Pattern::new(name) {

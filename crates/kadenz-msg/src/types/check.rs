@@ -9,12 +9,12 @@ use super::problem::Problem;
 /// arrays.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// How many bytes a value of a type takes.
+/// The encoded size of a value of a type.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EncodedSize {
-    /// At least.
+    /// The minimum number of bytes.
     pub(super) least: usize,
-    /// Whether it never takes more.
+    /// Whether it always takes the minimum.
     pub(super) fixed: bool,
 }
 
@@ -42,9 +42,9 @@ pub(super) fn sizes(
 #[derive(Clone, Copy, Default)]
 struct Least {
     bytes: usize,
-    /// How many structs it holds within each other.
+    /// The depth of structs within each other.
     depth: usize,
-    /// Whether it may take more.
+    /// Whether its size varies.
     varies: bool,
 }
 

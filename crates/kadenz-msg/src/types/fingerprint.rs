@@ -1,4 +1,4 @@
-//! Fingerprints as lcm-gen computes them (`lcmgen.c`, and the `_get_hash_recursive` of what it writes).
+//! Fingerprints as lcm-gen computes them (`lcmgen.c`, and `_get_hash_recursive` in its output).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -15,7 +15,7 @@ const MAX_STEPS: usize = 10_000;
 /// take unlimited memory otherwise.
 const MAX_WORDS: usize = 1 << 22;
 
-/// How many types may lie between a type and what it is made of.
+/// The maximum number of types between a type and one that it contains.
 const MAX_PARENTS: usize = 256;
 
 /// The fingerprint of every type.
@@ -77,7 +77,7 @@ impl Set {
     fn and(&self, other: &Self) -> Self {
         let words = self.0.iter().zip(&other.0).map(|(one, two)| one & two);
         let mut both: Vec<u64> = words.collect();
-        // Mostly it is empty.
+        // Mostly the set is empty.
         let used = both.iter().rposition(|it| *it != 0).map_or(0, |it| it + 1);
         both.truncate(used);
         both.shrink_to_fit();

@@ -1,4 +1,4 @@
-//! Words of a `.lcm` text, and the comments between them.
+//! Tokens of a `.lcm` text, and the comments between them.
 
 use super::problem::{Position, Problem};
 
@@ -10,7 +10,7 @@ pub(super) struct Token {
     pub(super) comments: Vec<Comment>,
 }
 
-/// A comment, without what marks it as one.
+/// A comment, without its marks.
 #[derive(Debug, Clone)]
 pub(super) struct Comment {
     pub(super) lines: Vec<String>,
@@ -22,7 +22,7 @@ pub(super) struct Comment {
 const SINGLE: &str = "();\",:'[]";
 const OPERATORS: &str = "!~<>=&|^%*+";
 
-/// All words. The last one is empty and stands where the text ends.
+/// Returns all tokens. The last one is empty and is at the end of the text.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, (Position, Problem)> {
     let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
             .unwrap_or_default()
     }
 
-    /// Goes over white space and comments.
+    /// Skips white space and comments.
     fn comments(&mut self) -> Result<Vec<Comment>, (Position, Problem)> {
         let mut comments = Vec::new();
         loop {
@@ -164,7 +164,7 @@ fn separates(it: char) -> bool {
     it.is_whitespace() || SINGLE.contains(it) || OPERATORS.contains(it)
 }
 
-/// A line of a block comment without the stars before it.
+/// Returns a line of a block comment without the stars before it.
 fn without_stars(line: &str) -> String {
     let line = line.trim();
     let bare = line.trim_start_matches('*');

@@ -97,7 +97,7 @@ impl Types {
         self.definitions.get(name)
     }
 
-    /// The fingerprint of a type, as lcm-gen computes it.
+    /// Returns the fingerprint of a type, as lcm-gen computes it.
     #[must_use]
     pub fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
         self.fingerprint_of(&TypeName::new(name))
@@ -156,8 +156,8 @@ impl Types {
         parts.any(|it| it == name)
     }
 
-    /// The text of a type's closure: what another program needs to decode its messages. lcm-gen reads
-    /// it, and gives it the same fingerprints.
+    /// Returns the text of a type's closure: the description by which another program decodes its messages.
+    /// lcm-gen reads it, and gives it the same fingerprints.
     #[must_use]
     pub fn text_of(&self, name: &str) -> Option<String> {
         let closure = self.closure(name);
@@ -284,8 +284,8 @@ fn files_at(path: &Path) -> Result<Vec<PathBuf>, TypesError> {
 
 // Descriptions as a `.lcm` text of their own, which means the same to lcm-gen.
 
-/// The text of some types, in this order except for packages: lcm-gen cannot leave one again, so types
-/// without a package come first, and those of a package together.
+/// Returns the text of some types, in this order except for packages: lcm-gen cannot leave one again, so
+/// types without a package come first, and those of a package together.
 pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> String {
     let mut groups: Vec<(&str, Vec<&Definition>)> = vec![("", Vec::new())];
     for definition in definitions {

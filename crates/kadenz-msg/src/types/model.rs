@@ -15,7 +15,7 @@ pub struct TypeName {
 }
 
 impl TypeName {
-    /// A name as it is written: what stands before the last point is the package.
+    /// Returns a name from its text: the part before the last point is the package.
     #[must_use]
     pub fn new(full: &str) -> Self {
         let (package, short) = full.rsplit_once('.').unwrap_or(("", full));
@@ -25,7 +25,7 @@ impl TypeName {
         }
     }
 
-    /// A name as it is written within a package, which is its own unless it names another.
+    /// Returns a name as written within a package, which is its own unless the text names another.
     #[must_use]
     pub fn within(package: &str, written: &str) -> Self {
         if written.contains('.') {
@@ -84,7 +84,7 @@ impl PrimitiveType {
         Self::Boolean,
     ];
 
-    /// By its name in the language.
+    /// Returns the type by its name in the language.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
@@ -106,19 +106,19 @@ impl PrimitiveType {
         }
     }
 
-    /// Whether a member of it may state how long an array is.
+    /// Returns whether a member of it may state the length of an array.
     #[must_use]
     pub fn states_lengths(self) -> bool {
         matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
-    /// Whether there are constants of it.
+    /// Returns whether there are constants of it.
     #[must_use]
     pub(crate) fn has_constants(self) -> bool {
         self.states_lengths() || matches!(self, Self::Float | Self::Double)
     }
 
-    /// How many bytes one takes at least when it is encoded: a string is its length and a NUL.
+    /// Returns the minimum number of encoded bytes: a string is its length and a NUL.
     #[must_use]
     pub fn least_bytes(self) -> usize {
         match self {
@@ -155,7 +155,7 @@ impl fmt::Display for MemberType {
     }
 }
 
-/// How long an array is in one of its directions.
+/// The length of an array in one of its directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dimension {
     /// Always the same.
@@ -183,7 +183,7 @@ impl Dimension {
         }
     }
 
-    /// How long it always is, if it is.
+    /// Returns the length, if it is fixed.
     #[must_use]
     pub fn fixed(&self) -> Option<usize> {
         match self {
@@ -192,14 +192,14 @@ impl Dimension {
         }
     }
 
-    /// How many elements an array of these always has, if it always has as many.
+    /// Returns the number of elements of an array of these dimensions, if all are fixed.
     #[must_use]
     pub fn count(all: &[Self]) -> Option<usize> {
         let mut sizes = all.iter().map(Self::fixed);
         sizes.try_fold(1_usize, |count, size| Some(count.saturating_mul(size?)))
     }
 
-    /// The member that states it, if one does.
+    /// Returns the member that states it, if one does.
     #[must_use]
     pub fn stated_by(&self) -> Option<&str> {
         match self {
@@ -216,7 +216,7 @@ pub struct Member {
     pub name: String,
     /// The type of the member, or of each element of it.
     pub of: MemberType,
-    /// How long it is in each direction; empty where it is no array.
+    /// The length in each direction; empty if it is no array.
     pub dimensions: Vec<Dimension>,
     /// The comment at it, line by line.
     pub doc: String,
@@ -235,7 +235,7 @@ impl Member {
         text
     }
 
-    /// Whether a member states how long it is in some direction.
+    /// Returns whether a member states its length in some direction.
     #[must_use]
     pub fn is_variable(&self) -> bool {
         self.dimensions.iter().any(|it| it.stated_by().is_some())
@@ -251,7 +251,7 @@ pub struct Constant {
     pub of: PrimitiveType,
     /// Its value.
     pub value: ConstantValue,
-    /// The value as it was written.
+    /// The value as written.
     pub text: String,
     /// The comment at it, line by line.
     pub doc: String,

@@ -18,7 +18,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why descriptions cannot be used, and where.
+/// The reason for which descriptions cannot be used, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum TypesError {
     /// A text is wrong.
@@ -50,7 +50,7 @@ pub enum TypesError {
 /// The kind of error of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else should stand there.
+    /// Another token is required at this place.
     #[error("expected {expected}, found {found}")]
     Expected {
         /// The expected token.
@@ -116,7 +116,7 @@ pub enum Problem {
         /// The struct's or enum's name.
         within: String,
     },
-    /// Two names of one value.
+    /// Two names have one value.
     #[error("{first} and {second} have the same value {number}; an enum's values differ")]
     DuplicateValue {
         /// The earlier name.
@@ -196,7 +196,7 @@ pub enum Problem {
     Endless {
         /// The struct.
         name: String,
-        /// Through which structs.
+        /// The structs of the cycle.
         way: String,
     },
     /// Structs within structs within structs.
@@ -207,7 +207,7 @@ pub enum Problem {
         /// The maximum depth.
         most: usize,
     },
-    /// Recursive types that refer to each other in too many ways.
+    /// Recursive types refer to each other in too many ways.
     #[error(
         "the fingerprint of {name} takes more than {most} steps: too many of its types refer to each other; split them"
     )]
@@ -217,7 +217,7 @@ pub enum Problem {
         /// How many steps are allowed.
         most: usize,
     },
-    /// There are too many types of which so many refer to each other.
+    /// Too many types refer to each other.
     #[error(
         "the fingerprint of {name}, with those of the types before it, takes too much memory: too many types refer to each other; split them"
     )]

@@ -49,9 +49,9 @@ use channel::ChannelWatch;
 /// How much is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// Rates, jitter and bandwidth are of the messages within this span before now.
+    /// The span before now whose messages count for rates, jitter and bandwidth.
     pub window: Duration,
-    /// At most that many messages of a channel are remembered for them.
+    /// The maximum number of messages of a channel that are remembered for them.
     pub most_messages: usize,
     /// The maximum number of channels that are counted apart; messages of further ones are counted together.
     pub most_channels: usize,
@@ -77,7 +77,7 @@ impl Default for WatchOptions {
 /// A message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardMessage {
-    /// When, best by the kernel's stamp.
+    /// The time, best by the kernel's stamp.
     pub at: MonotonicTime,
     /// The channel it was published to.
     pub channel: Channel,
@@ -106,7 +106,7 @@ impl HeardMessage {
     }
 }
 
-/// Its time is the kernel's stamp where there is one.
+/// Its time is the kernel's stamp if there is one.
 impl From<&Raw<'_>> for HeardMessage {
     fn from(raw: &Raw<'_>) -> Self {
         let stamps = raw.stamps();
@@ -126,11 +126,11 @@ impl From<&Raw<'_>> for HeardMessage {
 pub struct Beyond {
     /// Messages.
     pub messages: u64,
-    /// Their payloads together.
+    /// The bytes of their payloads together.
     pub bytes: u64,
 }
 
-/// Keeps channel_watch over the channels of a bus.
+/// Keeps the statistics of the channels of a bus.
 #[derive(Debug)]
 pub struct Watcher {
     options: WatchOptions,
@@ -237,7 +237,7 @@ impl Watcher {
     }
 }
 
-// No more than so many messages a second of each channel.
+// A maximum rate of the messages of each channel.
 
 /// Lets messages of a channel pass at most once an interval; the others are held back.
 ///
@@ -263,7 +263,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Of at most so many channels; messages of further ones are held back.
+    /// Returns a throttle of at most so many channels; messages of further ones are held back.
     #[must_use]
     pub fn new(interval: Duration, most: usize) -> Self {
         Self {

@@ -89,25 +89,25 @@ impl Recent {
 
 // The regularity of messages.
 
-/// How far intervals were from the expected one, either way.
+/// The deviation of intervals from the expected one, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
     /// The interval that was expected: as stated, or the median of all.
     pub expected_ns: u64,
     /// How many intervals this rests on.
     pub intervals: usize,
-    /// Half of all intervals were no farther off.
+    /// Half of all intervals deviated by no more.
     pub p50_ns: Option<u64>,
-    /// 99 of 100 were no farther off; `None` for fewer than 100 intervals, where it would be the
-    /// largest under another name.
+    /// 99 of 100 deviated by no more; `None` for fewer than 100 intervals, for which it would be the maximum
+    /// under another name.
     pub p99_ns: Option<u64>,
     /// The farthest.
     pub max_ns: u64,
 }
 
 impl Jitter {
-    /// Of these intervals, in nanoseconds; `None` for fewer than two, which have nothing to differ
-    /// from, unless an interval is stated.
+    /// Returns the jitter of these intervals, in nanoseconds; `None` for fewer than two, which have nothing
+    /// to differ from, unless an interval is stated.
     pub(super) fn of(mut intervals: Vec<u64>, expected: Option<Duration>) -> Option<Self> {
         let count = intervals.len();
         let least = if expected.is_some() { 1 } else { 2 };

@@ -34,7 +34,7 @@ pub struct TurnedBack {
 }
 
 impl TurnedBack {
-    /// Remembers for that long, and at most so many messages.
+    /// Returns an empty memory that holds messages for that long, and at most so many.
     #[must_use]
     pub fn new(keep: Duration, most: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl TurnedBack {
         self.order.push_back((now, key));
     }
 
-    /// Whether a message is one that was sent, which is then not expected any more.
+    /// Returns whether a message is one that was sent, which is then not expected any more.
     pub fn recognises(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) -> bool {
         self.forget(now);
         let key = self.hasher.hash_one((channel, payload));

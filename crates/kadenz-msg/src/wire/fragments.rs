@@ -5,8 +5,8 @@ use super::{
 };
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// The bytes before a payload: of a datagram its header, and the channel with its NUL where it has one; of a frame of
-/// tcpq its type, the channel and the lengths.
+/// The bytes before a payload: of a datagram its header, and the channel with its NUL if it has one; of a
+/// frame of tcpq its type, the channel and the lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     bytes: [u8; Self::MAX],
@@ -47,7 +47,7 @@ pub fn fits_short(channel: &Channel, payload_bytes: usize) -> bool {
     channel.as_str().len() + 1 + payload_bytes <= MAX_SHORT_MESSAGE
 }
 
-/// The header of a short message; the payload follows it.
+/// Returns the header of a short message; the payload follows it.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -69,12 +69,12 @@ pub fn short_header(sequence: u32, channel: &Channel) -> Header {
 pub struct TooLong {
     /// How long it is, in bytes.
     pub length: usize,
-    /// How long one may be.
+    /// The maximum length.
     pub longest: usize,
 }
 
-/// The fragments of a long message, in order: the header of each, and the part of the payload that
-/// follows it.
+/// The fragments of a long message, in order: the header of each, and the part of the payload that follows
+/// it.
 ///
 /// ```
 /// use kadenz_msg::channel::Channel;
@@ -88,7 +88,7 @@ pub struct TooLong {
 /// ```
 ///
 /// # Real-time safety
-/// Real-time safe: nothing is copied but headers, and nothing allocated.
+/// Real-time safe: only headers are copied, and nothing is allocated.
 #[derive(Debug, Clone)]
 pub struct Fragments<'a> {
     sequence: u32,
@@ -169,14 +169,14 @@ impl<'a> Iterator for Fragments<'a> {
 pub enum Packet<'a> {
     /// A whole message.
     Short {
-        /// The sender's number of it.
+        /// The sender's number of the message.
         sequence: u32,
         /// The channel.
         channel: &'a str,
         /// The message.
         payload: &'a [u8],
     },
-    /// A part of one.
+    /// A part of a message.
     Fragment(Fragment<'a>),
 }
 
@@ -189,7 +189,7 @@ pub struct Fragment<'a> {
     pub size: usize,
     /// The offset of this part in the message.
     pub offset: usize,
-    /// Which part this is, from 0; below `count`.
+    /// The index of this part, from 0; below `count`.
     pub number: u16,
     /// How many parts there are, at least 1.
     pub count: u16,

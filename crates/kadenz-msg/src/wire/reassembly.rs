@@ -12,12 +12,11 @@ use crate::channel::Channel;
 /// The limits of memory for messages of which parts are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReassemblyLimits {
-    /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not
-    /// taken.
+    /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not taken.
     pub bytes: usize,
-    /// How many of them.
+    /// The maximum number of them.
     pub messages: usize,
-    /// After how long without a further fragment one is given up.
+    /// The time without a further fragment after which one is given up.
     pub idle: Duration,
 }
 
@@ -50,7 +49,7 @@ pub struct ReassemblyCounters {
 /// The outcome of adding a fragment.
 #[derive(Debug)]
 pub enum Added<'a> {
-    /// More are needed.
+    /// More fragments are needed.
     Incomplete,
     /// The fragment is of no use, and was counted.
     Ignored,
@@ -66,7 +65,7 @@ pub struct Complete<'a> {
     /// The message. The caller may swap it for another vector, whose memory is then used instead, unless that
     /// exceeds the limit.
     pub payload: &'a mut Vec<u8>,
-    /// When the kernel had the fragment that came first.
+    /// When the kernel had the fragment that arrived first.
     pub kernel: Option<MonotonicTime>,
 }
 
@@ -103,7 +102,7 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// An empty one.
+    /// Returns an empty reassembly.
     #[must_use]
     pub fn new(limits: ReassemblyLimits) -> Self {
         Self {
@@ -122,13 +121,13 @@ impl Reassembly {
         self.counters
     }
 
-    /// How much memory it holds for messages, in bytes.
+    /// Returns the memory that it holds for messages, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {
         self.slots.iter().map(ReassemblySlot::held).sum()
     }
 
-    /// Takes a fragment that came from a sender, now; `kernel` is when the kernel had it.
+    /// Takes a fragment that arrived from a sender, now; `kernel` is when the kernel had it.
     pub fn add(
         &mut self,
         sender: SenderId,
@@ -213,7 +212,7 @@ impl Reassembly {
         slot.last_fed = now;
         slot.begin(sender, fragment, kernel);
         if slot.held_with(fragment) > self.limits.bytes {
-            // Its vector was swapped for one that is too long.
+            // The caller swapped in a vector that is too long.
             slot.give_memory_back();
         }
         at
@@ -232,8 +231,8 @@ impl Reassembly {
         })
     }
 
-    /// Makes room for what a fragment adds to the slot `at`; where the slot then is. `None` where the
-    /// message is longer than all that may be held: then it is given up.
+    /// Makes room for the bytes that a fragment adds to the slot `at`; returns the slot's index afterwards.
+    /// `None` if the message is longer than the limit: then it is given up.
     fn make_room(&mut self, at: usize, fragment: &Fragment<'_>) -> Option<usize> {
         let mut at = at;
         loop {
@@ -296,11 +295,11 @@ impl Reassembly {
         };
         let now = self.slots[keep].last_fed;
         self.give_up(oldest, now);
-        // The last growing one took its place.
+        // The last growing slot took its place.
         if keep == self.active { oldest } else { keep }
     }
 
-    /// Makes a growing slot one to be used again, and remembers its message; where it then is.
+    /// Frees a growing slot, and remembers its message; returns the slot's index afterwards.
     fn retire(&mut self, at: usize, now: MonotonicTime) -> usize {
         let slot = &self.slots[at];
         self.done[self.next_done] = Some(Done {

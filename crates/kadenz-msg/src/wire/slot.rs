@@ -30,7 +30,7 @@ pub(super) struct ReassemblySlot {
     pub(super) sequence: u32,
     pub(super) channel: Option<Channel>,
     pub(super) last_fed: MonotonicTime,
-    /// When the kernel had the fragment that came first.
+    /// When the kernel had the fragment that arrived first.
     pub(super) kernel: Option<MonotonicTime>,
     pub(super) payload: Vec<u8>,
     size: usize,
@@ -82,12 +82,12 @@ impl ReassemblySlot {
         fragment.offset > self.payload.len() + MAX_JUMP
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(super) fn held(&self) -> usize {
         self.payload.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
 
-    /// How much it would hold at most with this fragment, in bytes.
+    /// Returns the maximum memory that it would hold with this fragment, in bytes.
     pub(super) fn held_with(&self, fragment: &Fragment<'_>) -> usize {
         let payload = self.payload_room(fragment).max(self.payload.capacity());
         let pieces = self.piece_room(fragment).max(self.pieces.capacity());
@@ -161,7 +161,7 @@ impl ReassemblySlot {
         self.payload.reserve_exact(rooms.1 - self.payload.len());
         let (begin, end) = (fragment.offset, fragment.offset + fragment.payload.len());
         if begin == self.payload.len() {
-            // In order nothing is written twice.
+            // In order no byte is written twice.
             self.payload.extend_from_slice(fragment.payload);
             return;
         }

@@ -24,7 +24,7 @@ const READ_SIZE: usize = 64 * 1024;
 /// The kind of the other side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// A server: it sends messages alone.
+    /// A server: it sends only messages.
     Server,
     /// A client.
     Client,
@@ -52,7 +52,7 @@ pub enum Frame<'a> {
     },
 }
 
-/// Why a connection cannot go on: frames have no sync by which the next could be found.
+/// The reason for which a connection cannot go on: frames have no sync mark by which the next could be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TcpqError {
     /// The other side is no such peer.
@@ -80,11 +80,11 @@ pub enum TcpqError {
     /// A text or payload is too long.
     #[error("a {what} of {length} bytes; at most {longest} are taken")]
     TooLong {
-        /// Which.
+        /// The kind of field.
         what: &'static str,
         /// The stated length.
         length: usize,
-        /// How long it may be.
+        /// The maximum length.
         longest: usize,
     },
     /// An invalid name.
@@ -210,7 +210,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// For what that peer sends, with messages of at most `longest` bytes.
+    /// Returns a decoder for that peer's bytes, with messages of at most `longest` bytes.
     #[must_use]
     pub fn new(peer: Peer, longest: usize) -> Self {
         Self {
@@ -242,7 +242,7 @@ impl Decoder {
         &mut self.buffer[self.end..]
     }
 
-    /// How much memory of its own it will hold after the next [`Decoder::space`], in bytes.
+    /// Returns the bytes of its own memory after the next [`Decoder::space`].
     #[must_use]
     pub fn needed(&self) -> usize {
         let gains = self.begin > 0 && (self.begin == self.end || self.has_little_left());
@@ -255,7 +255,7 @@ impl Decoder {
         }
     }
 
-    /// A full buffer's next length: never more than the longest frame, behind which there is always
+    /// Returns a full buffer's next length: never more than the longest frame, behind which there is always
     /// room for one byte.
     fn grown(&self) -> usize {
         let longest = self.longest.saturating_add(16 + MAX_CHANNEL);
@@ -267,7 +267,7 @@ impl Decoder {
         self.buffer.len() - self.end < READ_SIZE / 2
     }
 
-    /// Reads into `room` from now on, where it holds less than a buffer of its own.
+    /// Reads into `room` from now on, if a buffer of its own would hold less.
     pub fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;
@@ -317,7 +317,7 @@ impl Decoder {
         self.end - self.begin
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {
         self.buffer.capacity()

@@ -17,10 +17,10 @@ use super::{GenerateError, GeneratedFile};
 use crate::types::{Definition, Types};
 use names::RustNames;
 
-/// How the code is written.
+/// The options of the code.
 #[derive(Debug, Clone)]
 pub struct RustOptions {
-    /// By what path the code finds this crate: `kadenz_msg`, or `kadenz::msg`.
+    /// The path by which the code refers to this crate: `kadenz_msg`, or `kadenz::msg`.
     pub crate_path: String,
 }
 
@@ -75,7 +75,7 @@ pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFil
     Ok(files.collect())
 }
 
-/// `mod.rs`, `robot/mod.rs`: every package may have packages within.
+/// Returns the path of a package's file, `mod.rs` or `robot/mod.rs`: every package may have packages within.
 fn path(package: &[String]) -> PathBuf {
     let folders = package.iter().map(|it| it.trim_start_matches("r#"));
     folders.chain(["mod.rs"]).collect()
@@ -90,7 +90,7 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// Lines of a template, in which `@krate@` and `@Default@` have their names besides.
+    /// Writes lines of a template, with `@krate@` and `@Default@` replaced besides.
     fn lines(&self, code: &mut Code, template: &str, values: &[(&str, &str)]) {
         let names = [("krate", self.krate), ("Default", &self.std("Default"))];
         code.lines(&fill(template, values), &names);
@@ -159,7 +159,7 @@ struct Code {
 }
 
 impl Code {
-    /// A line; a closing bracket at its beginning ends a level, an opening one at its end begins one.
+    /// Writes a line; a closing bracket at its beginning ends a level, an opening one at its end begins one.
     fn line(&mut self, line: &str) {
         if line.starts_with(['}', ')', ']']) {
             self.depth = self.depth.saturating_sub(1);
@@ -181,20 +181,20 @@ impl Code {
         let filled = comment.lines().any(|it| !it.trim().is_empty());
         let text = if filled { comment } else { instead };
         for line in text.lines() {
-            // Neither indentation nor fences: rustdoc would compile what is within.
+            // Neither indentation nor fences: rustdoc would compile the text within.
             let line = line.trim().replace("```", "'''").replace("~~~", "---");
             self.line(&format!("/// {line}"));
         }
     }
 
-    /// Lines of a template.
+    /// Writes lines of a template.
     fn lines(&mut self, template: &str, values: &[(&str, &str)]) {
         fill(template, values)
             .split('\n')
             .for_each(|it| self.line(it));
     }
 
-    /// Text as it is.
+    /// Writes text unchanged.
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -109,7 +109,7 @@ impl<'a> @short@View<'a> {
 /// Looks into a whole message. Allocates only for members that are neither numbers nor strings.
 ///
 /// # Errors
-/// If the message is of another type, or its bytes do not follow the description.
+/// Where the message is of another type, or its bytes do not follow the description.
 pub fn decode(bytes: &'a [u8]) -> @krate@::codec::DecodeResult<Self> {
 let reader = &mut @krate@::codec::Reader::new(bytes);
 let name = <@short@ as @krate@::message::Message>::NAME;

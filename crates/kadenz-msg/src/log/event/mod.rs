@@ -34,7 +34,7 @@ struct EventHeader {
 }
 
 impl EventHeader {
-    /// Reads what follows the sync word; `None` where it cannot be a header.
+    /// Reads the header behind the sync word; `None` if it is impossible.
     fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (sync, rest) = bytes.split_first_chunk::<4>()?;
         let (number, rest) = rest.split_first_chunk::<8>()?;
@@ -71,7 +71,7 @@ pub struct EventWriter {
     number: i64,
 }
 
-/// How much is gathered before it is written.
+/// The number of bytes that are collected before they are written.
 const BATCH_BYTES: usize = 1 << 16;
 
 impl EventWriter {
@@ -148,7 +148,7 @@ impl LogWriter for EventWriter {
     }
 }
 
-/// Goes through whole events: each one's channel and how many bytes of payload it has.
+/// Goes through whole events, and passes on each one's channel and bytes of payload.
 fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
     while let Some((header, rest)) = events.split_first_chunk()
         && let Some(header) = EventHeader::parse(header)

@@ -18,11 +18,11 @@ pub struct EventReader<S> {
     length: u64,
     damage: Damage,
     channels: HashMap<String, Arc<LoggedChannel>>,
-    /// The name as it is read, used again.
+    /// The name as read; its memory is reused.
     name: Vec<u8>,
 }
 
-/// Bisection ends where so few bytes are left.
+/// Bisection ends if so few bytes are left.
 const NEAR: u64 = 1 << 16;
 
 impl<S: Source> EventReader<S> {
@@ -69,7 +69,7 @@ impl<S: Source> EventReader<S> {
         Ok(())
     }
 
-    /// Fills an array from here on; `None` where the file ends before.
+    /// Fills an array from here on; `None` if the file ends before.
     fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, LogError> {
         let mut bytes = [0; N];
         if self.length.saturating_sub(self.at) < N as u64 {
@@ -90,7 +90,7 @@ impl<S: Source> EventReader<S> {
         }
     }
 
-    /// Whether an event may begin at a place ahead; the reader stays where it is.
+    /// Returns whether an event may begin at a place ahead; the reader's position stays.
     fn sync_at(&mut self, place: u64) -> Result<bool, LogError> {
         let ahead = usize::try_from(place - self.at).unwrap_or(usize::MAX);
         let buffered = self.source.buffer().get(ahead..);
@@ -111,8 +111,8 @@ impl<S: Source> EventReader<S> {
         }
     }
 
-    /// The header of the event that begins here, if one does and it is followed by another one or
-    /// the end. The reader stands after the header then, and anywhere else otherwise.
+    /// Returns the header of the event that begins here, if one does and another one or the end follows it.
+    /// The reader is then behind the header, and anywhere else otherwise.
     fn event_here(&mut self) -> Result<Option<EventHeader>, LogError> {
         let Some(bytes) = self.take::<HEADER_BYTES>()? else {
             return Ok(None);
@@ -125,7 +125,7 @@ impl<S: Source> EventReader<S> {
         Ok(fits.then_some(header))
     }
 
-    /// The first event at or after a byte and before a limit, with where it begins.
+    /// Returns the first event at or after a byte and before a limit, with its offset.
     fn find(&mut self, from: u64, limit: u64) -> Result<Option<(u64, EventHeader)>, LogError> {
         let mut from = from;
         while let Some(sync) = self.next_sync(from, limit)? {

@@ -63,7 +63,7 @@ pub(super) struct Indexed {
     pub(super) content: Vec<u8>,
 }
 
-/// Why a message is no message of an MCAP file.
+/// The reason for which a message does not fit an MCAP file.
 pub(super) const TOO_MANY_CHANNELS: &str = "a file has at most 65535 channels";
 
 impl McapEncoder {
@@ -109,7 +109,7 @@ impl McapEncoder {
         index.map(|(channel, it)| (*channel, it.amount()))
     }
 
-    /// Each channel's number and name.
+    /// Returns each channel's number and name.
     pub(super) fn names(&self) -> impl Iterator<Item = (u16, &str)> {
         let channels = self.channels.iter();
         channels.map(|(channel, number)| (*number, channel.name.as_str()))
@@ -139,7 +139,7 @@ impl McapEncoder {
         Ok(())
     }
 
-    /// The number of a channel, which is given one where it has none.
+    /// Returns the number of a channel, and gives it one if it has none.
     fn number(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
         let address = ByAddress::new(channel);
         if let Some(number) = self.seen_channels.get(&address) {
@@ -216,8 +216,8 @@ impl McapEncoder {
         chunk.descriptions += chunk.records.len() - begin;
     }
 
-    /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`,
-    /// which will lie at that offset of the file.
+    /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`, which
+    /// will be at that offset of the file.
     pub(super) fn end_chunk(&mut self, offset: u64, into: &mut Vec<u8>) -> io::Result<()> {
         let Some(span) = self.chunk.span.take() else {
             return Ok(());
@@ -263,7 +263,7 @@ impl McapEncoder {
         Ok(())
     }
 
-    /// Forgets what lay from that offset on, beside chunks.
+    /// Removes the records at or behind that offset, except for chunks.
     pub(super) fn forget_from(&mut self, offset: u64) {
         self.attachments.retain(|it| it.offset < offset);
         self.metadata.retain(|it| it.offset < offset);

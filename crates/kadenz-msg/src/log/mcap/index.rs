@@ -56,8 +56,8 @@ struct Block {
 
 /// The index of a file that is being written.
 ///
-/// An entry is a chunk index record, as it will stand in the summary, what messages of each channel the
-/// chunk has, and the entry's own length, by which the last one is found.
+/// An entry is a chunk index record in the form of the summary, the amounts of each channel in the chunk, and
+/// the entry's own length, by which the last one is found.
 #[derive(Default)]
 pub(super) struct ChunkIndex {
     recent: Vec<u8>,
@@ -144,7 +144,7 @@ impl ChunkIndex {
         }
     }
 
-    /// About how long the index is, and no less.
+    /// Returns an upper bound of the index's length, close to it.
     pub(super) fn bytes(&self) -> u64 {
         let blocks = self.blocks.iter().map(|block| block.length as u64);
         blocks.sum::<u64>() + self.recent.len() as u64
@@ -230,7 +230,7 @@ fn entries(mut bytes: &[u8]) -> Vec<IndexEntry<'_>> {
     found
 }
 
-/// The last entry, and what is before it.
+/// Returns the last entry, and the bytes before it.
 fn last_entry(bytes: &[u8]) -> Option<(IndexEntry<'_>, &[u8])> {
     let (rest, length) = last_u32(bytes)?;
     let (before, entry) = rest.split_at(rest.len().checked_sub(length)?);

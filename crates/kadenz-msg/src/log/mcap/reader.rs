@@ -173,7 +173,7 @@ impl<S: Source> McapChunkReader<S> {
         Ok(self.raw.len() as u64 == place.length)
     }
 
-    /// Brings what was fetched into the form of bare records.
+    /// Converts the fetched bytes to bare records.
     fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
         if self.raw.first() != Some(&op::CHUNK) {
             std::mem::swap(&mut self.raw, &mut into.bytes);

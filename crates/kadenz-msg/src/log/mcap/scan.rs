@@ -32,7 +32,7 @@ pub(super) struct McapIndex {
 /// Messages outside of chunks are gathered to about so much.
 const STRETCH_BYTES: u64 = 1 << 20;
 
-/// Looks for the chunks of a file.
+/// Finds the chunks of a file.
 pub(super) struct McapScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
@@ -100,8 +100,8 @@ impl<S: Source> McapScanner<'_, S> {
         Ok((crc == 0 || crc == found.finalize()) && self.has_index())
     }
 
-    /// Takes over the records of the summary one by one, as a long log's is longer than what should
-    /// lie in memory. Returns the checksum of all of it.
+    /// Takes over the records of the summary one by one, as a long log's summary would take too much memory.
+    /// Returns the checksum of all of it.
     fn take_summary(
         &mut self,
         start: u64,
@@ -186,8 +186,8 @@ impl<S: Source> McapScanner<'_, S> {
         Some(())
     }
 
-    /// Whether the index finds every message, and each once: one without chunks does not, nor does one
-    /// whose chunks overlap, which no writer made.
+    /// Returns whether the index finds every message, and each once: one without chunks does not, nor does
+    /// one whose chunks overlap, which no writer made.
     fn has_index(&self) -> bool {
         let empty = |counts: &HashMap<u16, u64>| counts.values().all(|count| *count == 0);
         if overlap(&self.map.places) {
@@ -239,7 +239,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(self.length - at == MAGIC.len() as u64 && self.bytes(at, 8)? == MAGIC)
     }
 
-    /// A record's number and length; the source stands behind them.
+    /// Returns a record's number and length; the source is then behind them.
     fn head(&mut self, at: u64) -> Result<Option<(u8, u64)>, LogError> {
         if self.length.saturating_sub(at) < RECORD_HEAD {
             return Ok(None);
@@ -250,7 +250,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(fields.u8().zip(fields.u64()))
     }
 
-    /// Takes note of one record; `false` where it cannot be one.
+    /// Takes one record; `false` if it is impossible.
     fn step(
         &mut self,
         number: u8,
@@ -324,7 +324,7 @@ impl<S: Source> McapScanner<'_, S> {
     }
 }
 
-/// Puts a message outside of chunks into a stretch of such.
+/// Adds a message outside of chunks to a run of such messages.
 fn extend(
     stretch: &mut Option<ChunkExtent>,
     places: &mut Vec<ChunkExtent>,
@@ -369,7 +369,7 @@ const MAX_EXTENSION: u64 = 1 << 16;
 const CHUNK_HEAD: u64 = 8 + 8 + 8 + 4 + 4 + 16 + 8;
 
 impl ChunkHead {
-    /// Reads it from the begin of a content of that length; `None` where it cannot be a chunk.
+    /// Parses the beginning of a content of that length; `None` if it cannot be a chunk.
     pub(super) fn parse(bytes: &[u8], length: u64) -> Option<Self> {
         let mut fields = Fields(bytes);
         let span = (fields.time()?, fields.time()?);

@@ -8,7 +8,7 @@ use super::records::PutRecord as _;
 use super::{MAGIC, op};
 use crate::log::file::Appender;
 
-/// Puts it all at the end of a file.
+/// Writes all of it at the end of a file.
 pub(super) fn put(encoder: &McapEncoder, file: &mut Appender) -> io::Result<()> {
     file.waiting
         .record(op::DATA_END, |content| content.put_u32(0));
@@ -36,7 +36,7 @@ struct Summary<'a> {
     file: &'a mut Appender,
     start: u64,
     crc: crc32fast::Hasher,
-    /// The kind of record, where the first one begins, and how long all of them are.
+    /// The kind of record, the offset of the first one, and the length of all of them.
     groups: Vec<(u8, u64, u64)>,
 }
 

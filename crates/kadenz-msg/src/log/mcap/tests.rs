@@ -248,8 +248,8 @@ fn chunks_grow_with_the_file() {
     assert!((537_000..538_000).contains(&chunks), "{chunks}");
 }
 
-/// The index has gone into the file in part, and there is no room for all of it: chunks are given up
-/// beyond what is in memory.
+/// A part of the index is in the file, and there is no room for all of it: chunks beyond those in memory are
+/// given up.
 #[test]
 fn a_spilled_index_gives_way_too_when_the_disk_is_full() {
     let channels = ["POSE", "IMU", "GPS"].map(channel);

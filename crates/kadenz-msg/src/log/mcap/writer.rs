@@ -9,15 +9,15 @@ use crate::log::compression::Compression;
 use crate::log::file::Appender;
 use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
-/// How an MCAP file is written.
+/// The options of an MCAP file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McapOptions {
-    /// How chunks are compressed.
+    /// The compression of chunks.
     pub compression: Compression,
     /// How many bytes of messages make a chunk, before compression.
     pub chunk_bytes: usize,
-    /// Up to how many bytes chunks grow as the file does, by a byte for each 8 KiB of it, so that
-    /// its index stays short; a day at 100 MB/s has half a million chunks.
+    /// The maximum length of chunks, which grow by a byte for each 8 KiB of the file, so that its index stays
+    /// short; a day at 100 MB/s has half a million chunks.
     pub longest_chunk_bytes: usize,
     /// The profile of the file, in MCAP's terms; `lcm` for logs of LCM messages.
     pub profile: String,
@@ -60,7 +60,7 @@ pub struct McapWriter {
     longest_chunk_bytes: usize,
 }
 
-/// A chunk holds this part of the file before it, once that is more than it holds at least.
+/// A chunk holds at least this part of the file before it, once that exceeds the minimum.
 const CHUNK_OF_FILE: u64 = 1 << 13;
 
 /// The maximum length of a chunk: a reader holds a whole one in memory.
@@ -108,7 +108,7 @@ impl McapWriter {
         self.file.put().map_err(LogError::of_write)
     }
 
-    /// Ends the chunk where what waited before has gone.
+    /// Ends the chunk, once the waiting bytes are written.
     fn end_chunk(&mut self) -> io::Result<()> {
         self.file.put()?;
         let offset = self.file.length();
@@ -139,8 +139,7 @@ impl McapWriter {
         }
     }
 
-    /// Makes room of so many bytes, and of one chunk at least, at the end of the file. `false` where
-    /// there is no chunk any more.
+    /// Frees so many bytes, and one chunk at least, at the end of the file. `false` if no chunk is left.
     fn give_up(&mut self, bytes: u64, given_up: &mut Lost) -> io::Result<bool> {
         let (from, mut any) = (self.file.length(), false);
         while !any || from - self.file.length() < bytes {

@@ -12,7 +12,7 @@ use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOpti
 use super::{Entry, LogError, LogReader};
 use crate::channel::Pattern;
 
-/// Says which message of a log is due when.
+/// Determines when each message of a log is due.
 ///
 /// ```
 /// use kadenz_msg::log::play::{PlayOptions, Player, Timing as _, VirtualTime, play};
@@ -42,7 +42,7 @@ pub struct Player {
     /// Whether `head` is the next message.
     has_head: bool,
     due: MonotonicTime,
-    /// Which time of the log is played at which time.
+    /// A time of the log, with the time at which it is played.
     anchor: Option<(WallTime, MonotonicTime)>,
     rounds: u64,
     /// How many messages this round has given; a round without any is the last.
@@ -154,7 +154,7 @@ impl Player {
             .log_time
             .as_unix_ns()
             .saturating_sub(origin.as_unix_ns());
-        // Exact where the speed is 1: a float has no room for the nanoseconds of a year.
+        // Exact if the speed is 1: a float has no room for the nanoseconds of a year.
         let scaled_ns = if speed == 1.0 {
             passed_ns
         } else {
@@ -208,17 +208,17 @@ pub fn play(
     Ok(count)
 }
 
-/// After how long a sleep looks whether it is to end.
+/// The maximum duration of a sleep before the next look at `stop`.
 const MAX_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// How a log is played.
+/// The options of a player.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
-    /// How much faster than it was recorded; 0 for as fast as possible.
+    /// The speed relative to the recording; 0 for as fast as possible.
     pub speed: f64,
-    /// From which time of the log on.
+    /// The time of the log at which it begins.
     pub from: Option<WallTime>,
-    /// Before which time of the log it ends.
+    /// The time of the log before which it ends.
     pub until: Option<WallTime>,
     /// The channels; empty for all.
     pub channels: Vec<Pattern>,
@@ -226,9 +226,9 @@ pub struct PlayOptions {
     pub inverted: bool,
     /// Whether it begins again at its end.
     pub looped: bool,
-    /// By how much each message may be late, evenly from zero on.
+    /// The maximum delay of a message, evenly distributed from zero on.
     pub jitter: Duration,
-    /// Which share of messages is left out, from 0 to 1.
+    /// The share of messages that are left out, from 0 to 1.
     pub loss: f64,
     /// The same seed gives the same jitter and loss.
     pub seed: u64,
@@ -269,7 +269,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Evenly from 0 to below 1.
+    /// Returns a number from 0 to below 1, evenly distributed.
     fn fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -287,7 +287,7 @@ pub trait Timing {
     /// Returns the present time.
     fn now(&self) -> MonotonicTime;
 
-    /// Returns once the clock shows that time; at once where it has passed.
+    /// Returns once the clock shows that time; at once if it has passed.
     fn sleep_until(&mut self, deadline: MonotonicTime);
 }
 

@@ -51,14 +51,14 @@ pub struct FurtherCounts {
 /// A table of fixed size: one thread adds channels, all may read.
 #[derive(Debug)]
 pub(super) struct AtomicChannelCounts {
-    /// The last one is for all channels that found no place.
+    /// The last one is for all channels without a place.
     slots: Box<[CounterSlot]>,
     /// Messages of channels whose names are invalid.
     pub(super) unnamed: AtomicU64,
 }
 
 impl AtomicChannelCounts {
-    /// For so many channels.
+    /// Returns counters for that many channels.
     pub(super) fn new(channels: usize) -> Self {
         let slots = (0..channels.max(1) + 1).map(|_| CounterSlot::default());
         let slots = slots.collect();

@@ -1,4 +1,4 @@
-//! Which files a recorder writes, one after the other.
+//! The files that a recorder writes, one after the other.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,7 +9,7 @@ use super::RecordOptions;
 use crate::log::mcap::{self, McapWriter};
 use crate::log::{Format, LogError, LogFile, LogWriter, event, file};
 
-/// Which files, one after the other.
+/// The names of the files, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Naming {
     /// One file of that name; further parts are `drive-001.mcap`, `drive-002.mcap`, ...
@@ -166,7 +166,7 @@ impl Split {
         *self != Self::default()
     }
 
-    /// Whether a file of that length and age is to be the last one no more.
+    /// Returns whether a file of that length and age is complete.
     #[must_use]
     pub fn is_due(&self, length: u64, age: Duration) -> bool {
         self.bytes.is_some_and(|bytes| length >= bytes)

@@ -32,8 +32,8 @@ pub(super) struct Reading {
 }
 
 impl LogClock {
-    /// The log's time at that moment, and by how many nanoseconds the wall clock was set back since the
-    /// last one: 0 where it was not.
+    /// Returns the log's time at that moment, and by how many nanoseconds the wall clock was set back since
+    /// the last one: 0 if it was not.
     pub(super) fn at(&mut self, reading: Reading) -> (WallTime, u64) {
         let wall_ns = reading.wall.as_unix_ns();
         let mut back_ns = 0;

@@ -22,7 +22,7 @@ fn head(n: u32) -> MessageHeader {
     }
 }
 
-/// Of different lengths, so that heads lie elsewhere in every round of the ring.
+/// Of different lengths, so that heads are elsewhere in every round of the ring.
 fn payload(n: u32) -> Vec<u8> {
     vec![n as u8 + 1; 8 * (n as usize % 2) + 3]
 }
@@ -31,7 +31,7 @@ fn push(producer: &mut Producer, n: u32) -> bool {
     producer.push(&head(n), &[], &payload(n))
 }
 
-/// Takes what is there; every message is whole, and later than the one before.
+/// Takes the present messages; every message is whole, and later than the one before.
 fn take(consumer: &mut Consumer, after: &mut Option<u32>) -> u32 {
     let (mut taken, mut bytes) = (0, Vec::new());
     while let Some(found) = consumer.pop(&mut bytes) {

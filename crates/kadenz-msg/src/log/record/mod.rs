@@ -38,27 +38,27 @@ use crate::sync::lock;
 /// and text. The writing thread calls it.
 pub type Describe = Box<dyn FnMut(&Channel, Option<Fingerprint>) -> LoggedChannel + Send>;
 
-/// How to record.
+/// The options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
     /// [`Format::EventLog`] or MCAP.
     pub format: Format,
-    /// How chunks of MCAP are compressed.
+    /// The compression of MCAP's chunks.
     pub compression: Compression,
     /// How many bytes of messages may wait for the disk.
     pub queue_bytes: usize,
-    /// How many channels are counted one by one; messages of further ones are recorded and counted
+    /// The number of channels that are counted one by one; messages of further ones are recorded and counted
     /// together.
     pub most_channels: usize,
-    /// After how long what was taken is in the file, as the kernel sees it.
+    /// The maximum time until a taken message is in the file, as the kernel sees it.
     pub flush_interval: Duration,
-    /// When the next file is begun.
+    /// The limits at which the next file begins.
     pub split: Split,
-    /// Which files.
+    /// The names of the files.
     pub naming: Naming,
     /// Whether files that are there may be overwritten.
     pub overwrite: bool,
-    /// Whether the first file, where it is there and an event log, is written on.
+    /// Whether to continue an existing first file, if it is an event log.
     pub append: bool,
     /// How much of the disk must stay free; below, nothing is written until there is more.
     pub keep_free_bytes: u64,
@@ -262,9 +262,9 @@ impl Recorder {
         })
     }
 
-    /// Records a message that was received at a time. Its number is its sender's, or else counts what
-    /// the channel offered, so that a gap in the log shows what was dropped. Returns whether there was
-    /// room. Wait-free; allocates nothing; makes no system call.
+    /// Records a message that was received at a time. Its number is its sender's, or else the count of the
+    /// channel's messages, so that a gap in the log shows the dropped ones. Returns whether there was room.
+    /// Wait-free; allocates nothing; makes no system call.
     pub fn record(
         &mut self,
         channel: &Channel,
@@ -335,7 +335,7 @@ impl Recorder {
         time
     }
 
-    /// Looks at what was recorded, from any thread.
+    /// Returns a watch that reads the counts, from any thread.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch(Arc::clone(&self.shared))

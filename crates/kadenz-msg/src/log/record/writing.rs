@@ -40,7 +40,7 @@ pub(super) struct Writing {
     undescribed: HashSet<(Channel, Option<Fingerprint>)>,
     entry: Entry,
     flush_at: MonotonicTime,
-    /// Until when nothing is tried, after a refusal.
+    /// The time until which nothing is tried, after a refusal.
     refused_until: Option<MonotonicTime>,
     look_at: MonotonicTime,
 }
@@ -82,7 +82,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Until the recorder ends and the queue is empty.
+    /// Runs until the recorder ends and the queue is empty.
     pub(super) fn run(mut self) {
         loop {
             let ending = self.shared.stop.load(Ordering::Acquire);
@@ -159,7 +159,7 @@ impl Writing {
         }
     }
 
-    /// Holds the free room against the limit, ten times a second.
+    /// Compares the free room to the limit, ten times a second.
     fn look_at_the_disk(&mut self, now: MonotonicTime) -> Result<(), LogError> {
         let keep = self.options.keep_free_bytes;
         if keep == 0 || now < self.look_at {
@@ -273,8 +273,8 @@ impl Writing {
     }
 }
 
-/// A channel's name as it stands before the payload of a message whose channel has no place of its own:
-/// a length, and the name.
+/// Returns a channel's name in the form before the payload of a message whose channel has no place of its
+/// own: a length, and the name.
 pub(super) fn name_bytes(channel: &Channel) -> [[u8; 8]; NAME_WORDS] {
     let name = channel.as_str().as_bytes();
     let mut words = [[0; 8]; NAME_WORDS];

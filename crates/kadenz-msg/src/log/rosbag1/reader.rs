@@ -62,7 +62,7 @@ impl<S: Source> Rosbag1Reader<S> {
 }
 
 impl<S: Source> BagChunkReader<S> {
-    /// Decompresses the chunk in `raw`; `None` where it is damaged.
+    /// Decompresses the chunk in `raw`; `None` if it is damaged.
     fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
         let mut raw = &self.raw[..];
         let record = BagRecord::take(&mut raw)?;

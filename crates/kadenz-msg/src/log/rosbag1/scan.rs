@@ -56,7 +56,7 @@ pub(super) struct BagIndex {
     pub(super) complete: bool,
 }
 
-/// Looks for the chunks of a bag.
+/// Finds the chunks of a bag.
 pub(super) struct BagScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
@@ -124,7 +124,7 @@ impl<S: Source> BagScanner<'_, S> {
         Ok(bytes.first_chunk().map(|it| u32::from_le_bytes(*it)))
     }
 
-    /// Goes from record to record: a bag whose recorder was killed.
+    /// Goes from record to record, for a bag whose recorder was killed.
     fn walk(&mut self, begin: u64) -> Result<BagIndex, LogError> {
         let mut map = BagIndex::default();
         let mut at = begin;

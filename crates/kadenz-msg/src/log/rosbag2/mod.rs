@@ -101,7 +101,7 @@ pub(crate) fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
     Ok(Box::new(sqlite::SqliteReader::open(file)?))
 }
 
-/// Says that this needs the feature `rosbag2-sqlite`.
+/// Returns an error: this needs the feature `rosbag2-sqlite`.
 ///
 /// # Errors
 /// Always.

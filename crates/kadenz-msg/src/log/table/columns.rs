@@ -1,4 +1,4 @@
-//! Which columns a type has, and what of a message stands in them.
+//! The columns of a type, and the values of a message in them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -109,7 +109,7 @@ pub(super) enum Lists {
     Kept,
 }
 
-/// How the parts of a value become cells.
+/// The form in which the parts of a value become cells.
 enum ColumnMapping {
     One(ColumnType),
     Struct(Vec<ColumnMapping>),
@@ -202,8 +202,8 @@ impl Columns {
         cells
     }
 
-    /// The rest of the cells, empty where there is no value. `false` where one is empty as its text is
-    /// too long.
+    /// Fills the rest of the cells, with empty ones for missing values. `false` if one is empty because its
+    /// text is too long.
     pub(super) fn fill<'a>(&self, value: Option<&'a Value>, cells: &mut Vec<Cell<'a>>) -> bool {
         self.fill_within(MAX_TEXT_BYTES, value, cells)
     }
@@ -287,7 +287,7 @@ impl<'a> Filling<'_, 'a> {
     }
 }
 
-/// Looks for the columns of a type.
+/// Finds the columns of a type.
 struct Finder<'a> {
     types: &'a Types,
     /// Whether structs and arrays within are taken apart.

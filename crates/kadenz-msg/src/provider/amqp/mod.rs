@@ -53,7 +53,7 @@ use session::{Account, Status};
 /// How long a broker may take to let a program in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1 << 18;
 
 /// A broker.
@@ -119,7 +119,7 @@ impl Amqp {
         self.address.wrong(format!("no broker: {error}"), remedy)
     }
 
-    /// Looks at how far the connection is until it is ready. `step` may do something meanwhile.
+    /// Checks the progress of the connection until it is ready. `step` may do something meanwhile.
     fn until_ready(
         &self,
         status: &Lock<Status>,

@@ -8,7 +8,7 @@ use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::peer_set::PeerSetProtocol;
 use crate::sync::Lock;
 
-/// Frames are no longer than this, as RabbitMQ offers by itself.
+/// The maximum length of a frame, which is RabbitMQ's default.
 const LARGEST_FRAME: u32 = 1 << 17;
 
 /// The address, the user and the exchange of a connection.
@@ -35,7 +35,7 @@ pub(in crate::provider) enum Status {
 /// A frame or method that the broker sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum BrokerMessage<'a> {
-    /// Something that was answered or needs no answer.
+    /// A frame that was answered or needs no answer.
     Nothing,
     /// The exchange is there.
     Ready,
@@ -74,7 +74,7 @@ impl Session {
         self.status.with(|it| *it = status);
     }
 
-    /// Reads a method and answers it where it is of the connection.
+    /// Reads a method and answers it if it belongs to the connection's handshake.
     pub(in crate::provider) fn obey<'a>(
         &mut self,
         payload: &'a [u8],

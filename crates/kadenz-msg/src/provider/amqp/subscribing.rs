@@ -28,7 +28,7 @@ pub(in crate::provider) struct ConsumerSession {
 /// The message that is coming.
 #[derive(Debug, Default)]
 struct Coming {
-    /// Empty where the key was no name of a channel.
+    /// Empty if the key was no name of a channel.
     channel: String,
     from: Option<(SenderId, Sequence)>,
     size: usize,
@@ -75,7 +75,7 @@ impl ConsumerSession {
         Ok(())
     }
 
-    /// Asks for a queue without a name, for this connection alone, which drops its oldest messages.
+    /// Declares a queue without a name, for this connection alone, which drops its oldest messages.
     fn declare(&self, words: &mut Vec<u8>) {
         const EXCLUSIVE_AND_DELETED: u8 = 1 << 2 | 1 << 3;
         const LIMIT: &[u8] = b"x-max-length";
@@ -161,7 +161,7 @@ impl Coming {
         ReadOutcome::Message(used, heard)
     }
 
-    /// Takes a part of the body; hands it on where it is all, without a copy where it is one.
+    /// Takes a part of the body; hands the body on when it is complete, without a copy if it is one part.
     fn part<'a>(
         &'a mut self,
         part: &'a [u8],

@@ -51,16 +51,16 @@ impl Method {
     pub(super) const DELIVER: Self = Self(60, 60);
 }
 
-/// A frame as it stands in what came.
+/// A frame in the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AmqpFrame<'a> {
     pub(super) kind: u8,
     pub(super) payload: &'a [u8],
-    /// How long it is with all around, in bytes.
+    /// The length with all fields around the payload, in bytes.
     pub(super) length: usize,
 }
 
-/// The frame at the front; `None` where it is not all there.
+/// Returns the frame at the front; `None` while it is incomplete.
 pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>>, ProtocolError> {
     let Some((head, rest)) = bytes.split_first_chunk::<7>() else {
         return Ok(None);
@@ -231,13 +231,13 @@ impl<'a> AmqpFieldReader<'a> {
     }
 }
 
-/// A message's header: the size of its body, and our note where there is one.
+/// Reads a message's header: the size of its body, and Kadenz's note if there is one.
 pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), ProtocolError> {
     let mut reader = AmqpFieldReader(payload);
     let _class_and_weight = reader.u32()?;
     let size = reader.u64()?;
     let flags = reader.u16()?;
-    // Before the headers stand the content's type and encoding.
+    // The content's type and encoding precede the headers.
     for property in [15, 14] {
         if flags & (1 << property) != 0 {
             reader.short()?;
@@ -249,7 +249,7 @@ pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), Protoc
     Ok((size, note_in(reader.long()?)))
 }
 
-/// Our note, where it stands first in a table of headers; the tables of others may be anything.
+/// Returns Kadenz's note, if it is the first in a table of headers; the tables of others may be anything.
 fn note_in(table: &[u8]) -> Option<&[u8]> {
     let mut reader = AmqpFieldReader(table);
     let is_ours = reader.short().ok()? == OURS && reader.u8().ok()? == b'S';

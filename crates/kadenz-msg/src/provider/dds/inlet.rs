@@ -18,7 +18,7 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
-/// No call looks at more samples before it looks whether it is to end.
+/// The maximum number of samples of one call before it checks whether it must end.
 const LARGEST_BATCH: usize = 64;
 /// The number of senders whose numbers are followed.
 const SENDERS: usize = 1024;
@@ -58,7 +58,7 @@ impl DdsInlet {
         })
     }
 
-    /// The next sample that is a message, or cannot be one.
+    /// Returns the next sample that is a message, or a malformed one.
     fn next(&mut self) -> Result<Option<DeserializedCacheChange<Came>>, ReceiveError> {
         let sieve = Sieve {
             wanted: &self.wanted,
@@ -81,7 +81,7 @@ impl DdsInlet {
         }
     }
 
-    /// Hands over what is there, and is wanted.
+    /// Hands over the present and wanted messages.
     fn take_batch(&mut self, take: Take<'_>) -> Result<Batch, ReceiveError> {
         let mut handed = 0;
         for _ in 0..LARGEST_BATCH {
@@ -100,7 +100,7 @@ impl DdsInlet {
         Ok(Batch { handed, is_full })
     }
 
-    /// Hands one over; `None` where it is of no channel that is wanted.
+    /// Hands one over; `None` if its channel is not wanted.
     fn hand(&mut self, sample: DeserializedCacheChange<Came>, take: Take<'_>) -> Option<More> {
         let sender = sender_of(sample.writer_guid);
         let sequence = Sequence {
@@ -179,7 +179,7 @@ impl Inlet for DdsInlet {
     fn counters(&self) -> InletCounters {
         let numbers = self.meter.total();
         InletCounters {
-            // Reliable, nothing but an inlet's own slowness loses.
+            // With reliable delivery, only an inlet's own slowness loses messages.
             overrun: if self.bus.settings.reliable {
                 numbers.lost
             } else {

@@ -83,8 +83,8 @@ pub struct Dds(Arc<DdsBus>);
 struct DdsBus {
     address: Address,
     settings: DdsSettings,
-    /// For outlets and for inlets one each, since a participant whose only interface is loopback sends
-    /// nothing to itself.
+    /// One for outlets and one for inlets, since a participant whose only interface is loopback sends nothing
+    /// to itself.
     publishing: Mutex<Option<Arc<Joined>>>,
     subscribing: Mutex<Option<Arc<Joined>>>,
 }
@@ -105,7 +105,7 @@ impl fmt::Debug for Joined {
 }
 
 impl DdsBus {
-    /// Joins the domain where that was not done before. Starts rustdds's two threads.
+    /// Joins the domain, unless that was done before. Starts rustdds's two threads.
     fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
         let mut joined = lock(joined);
         if let Some(joined) = &*joined {
@@ -203,7 +203,7 @@ impl Provider for Dds {
     }
 }
 
-// How rustdds makes bytes of messages and messages of bytes.
+// The conversion between messages and bytes for rustdds.
 
 /// The CDR serialisation of both ends.
 struct Cdr;

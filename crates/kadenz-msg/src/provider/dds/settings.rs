@@ -22,7 +22,7 @@ const SMALLEST_WINDOW: usize = 16;
 pub(super) struct DdsSettings {
     pub(super) domain: u16,
     pub(super) topic: String,
-    /// Of the interfaces by which others are looked for; `None` for all.
+    /// The addresses of the interfaces for discovery; `None` for all.
     pub(super) interfaces: Option<Vec<IpAddr>>,
     pub(super) reliable: bool,
     pub(super) history: usize,
@@ -56,7 +56,7 @@ impl DdsSettings {
         Ok(settings)
     }
 
-    /// How long publishing may wait, in milliseconds; 0 where it never does.
+    /// Returns the maximum time for which publishing waits, in milliseconds; 0 if it never does.
     pub(super) fn longest_wait_ms(&self) -> u32 {
         let wait = self.send_wait.as_millis();
         u32::try_from(wait).unwrap_or(u32::MAX)
@@ -109,7 +109,7 @@ fn topic(address: &Address, bus: &str) -> Result<String, ProviderError> {
     Err(address.wrong(format!("bus={bus} cannot be"), remedy))
 }
 
-/// Interfaces by an address, a name, or `all`.
+/// Returns the interfaces by an address, a name, or `all`.
 fn interfaces(address: &Address, text: &str) -> Result<Option<Vec<IpAddr>>, ProviderError> {
     if text == "all" {
         return Ok(None);

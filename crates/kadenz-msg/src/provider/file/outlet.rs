@@ -17,7 +17,7 @@ pub(super) struct OutletLog {
     state: Mutex<OutletLogState>,
 }
 
-/// The writer of the log, and what the next entry of it needs.
+/// The writer of the log, and the state for its next entry.
 struct OutletLogState {
     writer: Option<Box<dyn LogWriter>>,
     channels: HashMap<Channel, Arc<LoggedChannel>>,

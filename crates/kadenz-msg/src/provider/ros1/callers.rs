@@ -12,9 +12,9 @@ use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
 use crate::provider::stream::socket::{Door, Socket};
 
-/// Callers at once.
+/// The maximum number of callers at once.
 const MAX_CALLERS: usize = 64;
-/// No request is longer, in bytes.
+/// The maximum length of a request, in bytes.
 const MAX_REQUEST: usize = 1 << 20;
 /// Memory for all requests together, in bytes.
 const MEMORY: usize = 16 << 20;
@@ -36,7 +36,7 @@ struct Caller {
     socket: Socket,
     incoming: HttpMessageReader,
     memory: Share,
-    /// Its answer, once its request is whole, and how much of that has gone.
+    /// Its answer, once its request is complete, and the number of sent bytes of it.
     reply: Vec<u8>,
     sent: usize,
     is_done: bool,
@@ -267,7 +267,7 @@ mod tests {
         let node = Node::start();
         let slow = (0..3 * MAX_CALLERS).map(|_| node.begun(b"POST"));
         let slow: Vec<_> = slow.collect();
-        // Once the first ones are no newcomers any more.
+        // Once the first ones are no longer the newest.
         thread::sleep(std::time::Duration::from_millis(150));
         assert_eq!(node.call().unwrap(), XmlRpcValue::Int(7));
         drop(slow);
@@ -293,7 +293,7 @@ mod tests {
             }));
         }
         let (mut most, mut came) = (0, 0);
-        // Until all are written or given up, and what was written is read.
+        // Until all are written or given up, and the written requests are read.
         let mut quiet = 0;
         while quiet < 5 {
             callers.watch(&mut watch);

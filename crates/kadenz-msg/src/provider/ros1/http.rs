@@ -1,4 +1,4 @@
-//! HTTP as XML-RPC needs it: one request and one answer a connection.
+//! HTTP in the form of XML-RPC: one request and one answer a connection.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
@@ -9,13 +9,13 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::xmlrpc::{Call, XmlRpcValue, answer_to_xml, parse_answer};
 use crate::provider::stream::socket::SocketAddress;
 
-/// How long a call may take, from the first byte of the request to the last one of the answer.
+/// The maximum duration of a call, from the first byte of the request to the last one of the answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// How long connecting may take.
 const CONNECTING: Duration = Duration::from_secs(1);
 /// The interval at which a call checks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(50);
-/// No head is longer, in bytes.
+/// The maximum length of a head, in bytes.
 const MAX_HEAD: usize = 16 << 10;
 /// The maximum length of an answer to this node's calls, in bytes.
 const MAX_ANSWER: usize = 8 << 20;
@@ -24,7 +24,7 @@ const MAX_ANSWER: usize = 8 << 20;
 #[derive(Debug)]
 pub(in crate::provider) struct HttpMessageReader {
     bytes: Vec<u8>,
-    /// Before it, no head ends.
+    /// No head ends before this offset.
     looked_at: usize,
     body: Option<Body>,
     max_body: usize,
@@ -48,7 +48,7 @@ impl HttpMessageReader {
         }
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(in crate::provider) fn held(&self) -> usize {
         self.bytes.capacity()
     }
@@ -130,8 +130,8 @@ pub(super) fn response(value: &XmlRpcValue) -> String {
     )
 }
 
-/// Calls a method and gives the third part of what it returned, which is the value. Ends within that
-/// span, with connecting, and soon after it is no longer `wanted`.
+/// Calls a method and returns the third part of its result, which is the value. Ends within that span, with
+/// connecting, and soon after it is no longer `wanted`.
 pub(super) fn call(
     place: &str,
     call: &Call,
@@ -188,14 +188,14 @@ fn read_body(
     }
 }
 
-/// The address of this host by which that one is reached.
+/// Returns the address of this host that reaches the other one.
 pub(super) fn own_address(place: &str) -> io::Result<IpAddr> {
     connect(place, CONNECTING)?
         .local_addr()
         .map(|address| address.ip())
 }
 
-/// `host:port` of `http://host:port/`.
+/// Returns `host:port` of `http://host:port/`.
 pub(super) fn place_of(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("http://")?;
     rest.split('/').next().filter(|place| place.contains(':'))
@@ -211,7 +211,7 @@ pub(super) fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Other
 }
 
-/// Connects within that span, or the usual one where it is shorter.
+/// Connects within that span, or the usual one if it is shorter.
 pub(super) fn connect(place: &str, patience: Duration) -> io::Result<TcpStream> {
     let patience = patience.clamp(Duration::from_millis(1), CONNECTING);
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);

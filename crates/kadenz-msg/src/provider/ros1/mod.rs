@@ -68,7 +68,7 @@ pub use services::{ServiceClient, ServiceError, ServiceServer, ServiceType};
 use tcpros::{Framed, TcprosSubscriber, TopicType};
 use topics::Topics;
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1024;
 
 /// ROS 1.
@@ -240,7 +240,7 @@ struct RosOutlet {
 }
 
 impl RosOutlet {
-    /// Tells the master of a channel, once. Waits for it.
+    /// Registers a channel at the master, once. Waits for the answer.
     fn advertise(&mut self, channel: &Channel) -> Result<(), PublishError> {
         if self.advertised.contains(channel) {
             return Ok(());

@@ -39,7 +39,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// A node of ROS, which runs until it is dropped.
 pub(super) struct RosNode {
     shared: Arc<RosNodeContext>,
-    /// Of the thread that asks, and the one that answers.
+    /// Of the querying thread, and of the answering one.
     wakers: [Waker; 2],
     threads: Vec<JoinHandle<()>>,
 }
@@ -71,7 +71,7 @@ struct RosNodeState {
     services: BTreeMap<String, String>,
     /// The master has forgotten all that.
     is_forgotten: bool,
-    /// Publishers that it has forgotten, the longest not asked first.
+    /// Publishers that the master has forgotten; the one with the oldest query first.
     unlisted: VecDeque<Unlisted>,
     /// The threads that wait for changes of the addresses.
     listener: Option<Waker>,
@@ -132,22 +132,22 @@ impl RosNode {
         self.shared.host
     }
 
-    /// Tells the port that topics are sent from.
+    /// Sets the port from which topics are sent.
     pub(super) fn publish_from(&self, port: u16) {
         self.shared.state.with(|state| state.port = Some(port));
     }
 
-    /// Tells the master of a topic, once.
+    /// Registers a topic at the master, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
         self.shared.advertise(topic, kind)
     }
 
-    /// Tells the master of a service, once, and of the place that it is called at.
+    /// Registers a service at the master, once, with its address.
     pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
         self.shared.offer(service, place)
     }
 
-    /// Subscribes to what is wanted. Plain names are subscribed to at once, patterns by the thread.
+    /// Subscribes to the wanted channels. Plain names are subscribed to at once, patterns by the thread.
     pub(super) fn want(&self, wanted: &[Pattern], listener: Waker) -> io::Result<()> {
         let gone = self.shared.state.with(|state| {
             state.wanted = wanted.to_vec();

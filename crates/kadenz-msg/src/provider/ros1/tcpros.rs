@@ -15,7 +15,7 @@ use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 
-/// No header is longer, in bytes.
+/// The maximum length of a header, in bytes.
 pub(super) const MAX_HEADER: usize = 1 << 16;
 
 /// The field by which Kadenz programs recognise each other, and then add a note to their messages.
@@ -62,7 +62,7 @@ fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, ProtocolError>
 /// A header at the front, as fields, and its length with all.
 type ConnectionHeader<'a> = (Vec<(&'a str, &'a str)>, usize);
 
-/// Reads a header; `None` where it is not all there.
+/// Reads a header; `None` while it is incomplete.
 pub(in crate::provider) fn read_header(
     bytes: &[u8],
 ) -> Result<Option<ConnectionHeader<'_>>, ProtocolError> {
@@ -112,7 +112,7 @@ impl<'a> Framed<'a> {
     }
 }
 
-/// A subscriber, as its publisher sees it.
+/// A subscriber, on its publisher's side.
 #[derive(Debug)]
 pub(in crate::provider) struct TcprosSubscriber {
     kind: Arc<TopicType>,
@@ -139,7 +139,7 @@ impl TcprosSubscriber {
         }
     }
 
-    /// Whether it has subscribed to the channel's topic.
+    /// Returns whether it has subscribed to the channel's topic.
     pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
         self.channel() == Some(channel)
     }
@@ -148,7 +148,7 @@ impl TcprosSubscriber {
         self.topic.strip_prefix('/')
     }
 
-    /// Why it cannot be served.
+    /// Returns the reason for which it cannot be served.
     fn refusal(&self, fields: &[(&str, &str)]) -> Option<&'static str> {
         let topic = field(fields, "topic");
         if !self.topics.with(|topics| topics.has(topic)) {
@@ -202,7 +202,7 @@ impl PeerSetProtocol for TcprosSubscriber {
         }
     }
 
-    /// Sends the topic's last message, where it is latched.
+    /// Sends the topic's last message, if it is latched.
     fn welcome(&self, say: &mut Say<'_>) -> io::Result<()> {
         let channel = self.channel().unwrap_or_default();
         self.topics.with(|topics| match topics.last(channel) {
@@ -212,7 +212,7 @@ impl PeerSetProtocol for TcprosSubscriber {
     }
 }
 
-/// A publisher of one topic, as its subscriber sees it.
+/// A publisher of one topic, on its subscriber's side.
 #[derive(Debug)]
 pub(in crate::provider) struct TcprosPublisher {
     channel: String,

@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Lists within lists are no deeper.
+/// The maximum depth of lists within lists.
 const DEEPEST: usize = 16;
 
 /// A value of XML-RPC: a parameter of a call, or its result.
@@ -112,7 +112,7 @@ pub(in crate::provider) fn parse_answer(xml: &str) -> Option<XmlRpcValue> {
     reader.value(0)
 }
 
-/// Reads XML off the front of what is left of it.
+/// Parses XML from the front of the rest of a text.
 struct XmlReader<'a>(&'a str);
 
 impl<'a> XmlReader<'a> {

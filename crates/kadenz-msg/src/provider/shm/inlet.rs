@@ -20,7 +20,7 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
-/// No call of `receive` hands over more messages.
+/// The maximum number of messages of one call of `receive`.
 const LARGEST_BATCH: usize = 64;
 
 /// The number of senders whose numbers are followed, so that a gap is known; living and gone.
@@ -32,7 +32,7 @@ const TURNS: u32 = 16;
 pub(super) struct ShmInlet {
     bus: Arc<ShmBus>,
     subscriber: Subscriber<FileService, [u8], UserHeader>,
-    /// `None` where the inlet polls.
+    /// `None` if the inlet polls.
     listener: Option<Listener<FileService>>,
     waker: Arc<ShmWaker>,
     wanted: Vec<Pattern>,
@@ -48,7 +48,7 @@ impl ShmInlet {
             let remedy = "close another inlet, or open the bus with more by ?inlets=";
             bus.address.wrong(format!("no inlet: {error:?}"), remedy)
         };
-        // Before the subscriber, so that no message comes without its event.
+        // Before the subscriber, so that no message arrives without its event.
         let (listener, notifier) = if bus.settings.waiting == WaitMode::Event {
             let listener = bus.events.listener_builder().create();
             let listener = listener.map_err(|error| failed(&error))?;
@@ -202,7 +202,7 @@ impl Inlet for ShmInlet {
     }
 }
 
-/// By which a notifier reaches this listener alone.
+/// Returns the key by which a notifier reaches this listener alone.
 fn key_of(
     notifier: &Notifier<FileService>,
     listener: &Listener<FileService>,
@@ -220,13 +220,13 @@ fn key_of(
 
 struct ShmWaker {
     woken: AtomicBool,
-    /// `None` where the inlet polls and looks at the flag alone.
+    /// `None` if the inlet polls and reads the flag alone.
     notifier: Option<(Notifier<FileService>, ListenerKey)>,
 }
 
 impl ShmWaker {
-    /// Whether it was used since the last look. Costs a load where it was not, as one that spins looks
-    /// again and again.
+    /// Returns whether it was used since the last look. Costs one load if it was not, because a spinning
+    /// inlet looks again and again.
     fn was_used(&self) -> bool {
         self.woken.load(Ordering::Relaxed) && self.woken.swap(false, Ordering::AcqRel)
     }

@@ -70,7 +70,7 @@ const WAKE: usize = 1;
 
 type Messages = publish_subscribe::PortFactory<FileService, [u8], UserHeader>;
 
-/// How an inlet waits.
+/// The way in which an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitMode {
     /// Asleep.
@@ -135,7 +135,8 @@ impl Shm {
         set_log_level(LogLevel::Fatal);
         let folder = private::folder();
         let wanted = address.clone();
-        // iceoryx2 waits for what another program has begun, and for ever where that one was killed.
+        // iceoryx2 waits until another program finishes what it began, and for ever if that program was
+        // killed.
         match within(OPENING, move || open_in(&folder, wanted, settings)) {
             Ok(opened) => opened,
             Err(error) => {
@@ -149,7 +150,7 @@ impl Shm {
 /// How long a bus may take to open. Another program that begins takes milliseconds.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// Why something that was begun did not end.
+/// The reason for which an opening did not end.
 #[derive(Debug, thiserror::Error)]
 enum Unopened {
     #[error("the system gives no thread to open it: {0}")]
@@ -172,7 +173,7 @@ impl Unopened {
     }
 }
 
-/// Does something beside this thread, and waits so long for it.
+/// Runs `work` on another thread, and waits at most that long for it.
 fn within<T: Send + 'static>(
     most: Duration,
     work: impl FnOnce() -> T + Send + 'static,
@@ -190,7 +191,7 @@ fn within<T: Send + 'static>(
     })
 }
 
-/// How to begin anew.
+/// Returns the remedy that starts a bus anew.
 fn reset(folder: &Path) -> String {
     format!(
         "end this user's programs that use shm:// and remove {} (rm -r {0})",

@@ -1,4 +1,4 @@
-//! Accepting connections, with a pause where the system has no descriptor left.
+//! Accepting connections, with a pause while the system has no descriptor left.
 
 use std::io;
 use std::time::Duration;
@@ -17,7 +17,7 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// The number of connections in a row that may fail before the next look at the connected ones.
 const MAX_FAILED: usize = 16;
 
-/// A listening socket, and whether it is listened to.
+/// A listening socket, and its pause.
 #[derive(Debug)]
 pub(in crate::provider) struct Acceptor {
     door: Door,

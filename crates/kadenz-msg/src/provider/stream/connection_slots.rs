@@ -95,7 +95,7 @@ impl ConnectionSlots {
         self.by_time.insert((until, seat));
     }
 
-    /// The peer has gone.
+    /// Frees the slot of a disconnected peer.
     pub(in crate::provider) fn leave(&mut self, seat: ConnectionId) {
         self.strangers.remove(&seat);
         self.greeted.remove(&seat);
@@ -159,7 +159,7 @@ impl ConnectionSlots {
     }
 }
 
-// A bound on what the peers of one listener may take together: memory in bytes, or anything that is
+// A bound on the resources of all peers of one listener together: memory in bytes, or anything that is
 // counted.
 
 /// An amount of memory, and the part of it that is taken.
@@ -183,7 +183,7 @@ impl Budget {
         }
     }
 
-    /// A share of that size; `None` where it is not left.
+    /// Returns a share of that size; `None` if less is left.
     pub(in crate::provider) fn take(self: &Arc<Self>, amount: usize) -> Option<Share> {
         let mut share = self.share();
         share.resize(amount).then_some(share)
@@ -195,7 +195,7 @@ impl Budget {
     }
 }
 
-/// A part of a budget, given back when it is dropped.
+/// A part of a budget, which returns to the budget when it is dropped.
 #[derive(Debug)]
 pub(in crate::provider) struct Share {
     budget: Arc<Budget>,

@@ -26,7 +26,7 @@ pub(super) const RETRY: Duration = Duration::from_millis(100);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProtocolError;
 
-/// A message as it stands in what a peer has sent.
+/// A message in a peer's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StreamMessage<'a> {
     pub(super) channel: &'a str,
@@ -51,9 +51,9 @@ impl<'a> StreamMessage<'a> {
 /// The item at the front of a peer's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReadOutcome<'a> {
-    /// Not all of it yet.
+    /// The item is incomplete.
     Short,
-    /// Nothing for a user, of that many bytes.
+    /// An item without a message, of that many bytes.
     Other(usize),
     /// Bytes in place of a message that are not a valid one, and their number.
     Malformed(usize),

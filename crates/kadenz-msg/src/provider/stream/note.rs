@@ -56,7 +56,7 @@ impl Numbers {
         }
     }
 
-    /// The note of the next message. Allocates for a channel's first one.
+    /// Returns the note of the next message. Allocates for a channel's first one.
     pub(in crate::provider) fn note(&mut self, channel: &Channel) -> [u8; NOTE] {
         let next = self.next.entry(*channel).or_insert(0);
         let note = note(self.sender, *next);
@@ -81,13 +81,13 @@ const MAX_EXPECTED: usize = 1 << 16;
 pub(in crate::provider) struct Expected(HashMap<(SenderId, Channel), u32>);
 
 impl Expected {
-    /// Forgets them: what was not wanted is not lost.
+    /// Forgets the numbers: messages that were not wanted are not lost.
     pub(in crate::provider) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// How many messages before this one were dropped. A stream loses nothing and keeps the order,
-    /// so that only a sender's full buffer makes a gap.
+    /// Returns how many messages before this one were dropped. A stream loses nothing and keeps the order, so
+    /// that only a sender's full buffer makes a gap.
     pub(in crate::provider) fn gap(&mut self, arrival: &Arrival<'_>) -> u64 {
         let (Some(sequence), Ok(channel)) = (arrival.sequence, Channel::new(arrival.channel))
         else {

@@ -1,4 +1,4 @@
-//! Hearing many peers from the thread that waits, without a second one between.
+//! Receiving from many peers on the waiting thread, without a second one between.
 
 mod connection;
 
@@ -21,7 +21,7 @@ use connection::PeerReceiverConnection;
 /// The initial room for received bytes; it grows with the messages.
 const FIRST_ROOM: usize = 1 << 16;
 
-/// Seats for peers.
+/// The maximum number of peers.
 const MAX_PEERS: usize = 1024;
 
 /// Memory for all peers together, in bytes: their incomplete messages, and answers that they have not read.
@@ -72,7 +72,7 @@ pub(in crate::provider) struct PeerReceiver<T> {
     seats: ConnectionSlots,
     memory: Arc<Budget>,
     wanted: Vec<Pattern>,
-    /// The longest message, with all that is around it.
+    /// The longest message, with all bytes around it.
     longest: usize,
     /// How long a message may make no progress.
     unfinished: Duration,
@@ -114,12 +114,12 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         })
     }
 
-    /// Lets peers in.
+    /// Accepts peers at a listening socket.
     pub(in crate::provider) fn open(&mut self, door: Door, make: MakeProtocol<T>) {
         self.door = Some((Acceptor::new(door), make));
     }
 
-    /// Connects there, and again whenever it is lost.
+    /// Connects to an address, and again whenever the connection is lost.
     pub(in crate::provider) fn connect(
         &mut self,
         id: u64,
@@ -135,12 +135,12 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         self.connect_again();
     }
 
-    /// Whether a connection to that one stands now.
+    /// Returns whether a connection to that peer exists now.
     pub(in crate::provider) fn is_connected(&self, id: u64) -> bool {
         self.connections.iter().any(|it| it.target == Some(id))
     }
 
-    /// Whether it connects to that one.
+    /// Returns whether it connects to that peer.
     pub(in crate::provider) fn has(&self, id: u64) -> bool {
         self.targets.iter().any(|target| target.id == id)
     }
@@ -206,7 +206,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Hands over what is there whole.
+    /// Hands over the complete messages.
     fn hand_over(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         for place in 0..self.connections.len() {
@@ -307,7 +307,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             (Wait::Forever, Some(next)) => Wait::Until(next),
             (wait, _) => wait,
         };
-        // Without memory in the kernel nothing can be waited for; it looks like a signal.
+        // Without memory the kernel cannot wait; the result is as of a signal.
         self.watch.wait(until).unwrap_or(Woke::Interrupted)
     }
 
@@ -335,7 +335,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Hangs up on whose time is over, and lets others in.
+    /// Disconnects peers whose time is over, and accepts others.
     fn change_peers(&mut self) -> Result<(), ReceiveError> {
         self.hang_up_on_the_silent();
         self.let_in();
@@ -346,7 +346,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Reads as much as is there and there is room for, and makes room where a message needs it.
+    /// Reads as much as has arrived and there is room for, and makes room if a message needs it.
     fn fill(&mut self, place: usize) -> io::Result<()> {
         let connection = &mut self.connections[place];
         let needed = connection.make_room(self.longest)?;

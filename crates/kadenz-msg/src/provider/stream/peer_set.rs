@@ -28,7 +28,7 @@ use connection::PeerSetConnection;
 /// A peers that is closed waits so long for peers to take what was published.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Seats for peers.
+/// The maximum number of peers.
 const MAX_PEERS: usize = 1024;
 
 /// Memory for all peers together, in bytes: messages that wait for them, their incomplete requests, and their
@@ -82,7 +82,7 @@ impl Side {
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::provider) struct Sent {
     pub(in crate::provider) taken: usize,
-    /// Their buffers were full.
+    /// Peers whose buffers were full.
     pub(in crate::provider) dropped: usize,
 }
 
@@ -108,7 +108,7 @@ impl<P> fmt::Debug for PeerSet<P> {
 }
 
 impl<P: PeerSetProtocol> PeerSet<P> {
-    /// Begins. At most `limit` bytes wait for one peer.
+    /// Starts the thread. At most `limit` bytes wait for one peer.
     pub(in crate::provider) fn start(
         side: Side,
         limit: usize,
@@ -438,7 +438,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 }
 
-/// Gives up the peer that holds the most, where that is more than another one does; whether there was
+/// Gives up the peer that holds the most, if that is more than another one holds; returns whether there was
 /// one.
 fn give_up_the_greediest<P: PeerSetProtocol>(
     connections: &mut [PeerSetConnection<P>],

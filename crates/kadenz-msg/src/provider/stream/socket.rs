@@ -1,4 +1,4 @@
-//! Sockets that do not block: TCP, and Unix's where there are such.
+//! Sockets that do not block: TCP, and Unix sockets if the system has them.
 
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -13,7 +13,7 @@ use kadenz_rt::net::listener;
 use kadenz_rt::net::poller::Poller;
 use kadenz_rt::net::watch::{Interest, Watch};
 
-/// Connections that may wait to be let in.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: u16 = 4096;
 
 /// The bytes that the kernel may hold for a peer that does not read, beside those on their way.
@@ -34,7 +34,7 @@ pub(in crate::provider) enum SocketAddress {
 }
 
 impl SocketAddress {
-    /// From what stands in a URL: a path begins with a slash.
+    /// Parses the location of a URL: a path begins with a slash.
     pub(in crate::provider) fn of(location: &str) -> Self {
         if location.starts_with('/') {
             Self::Unix(PathBuf::from(location))

@@ -17,7 +17,7 @@ pub(in crate::provider) struct Waits(bool);
 pub(in crate::provider) struct Turns {
     quick: VecDeque<ConnectionId>,
     long: VecDeque<ConnectionId>,
-    /// Since the last turn of a long one.
+    /// The number of turns since the last turn of a long one.
     quick_turns: u32,
 }
 

@@ -23,24 +23,24 @@ use crate::wire::tcpq::{
     Decoder, Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
 };
 
-/// Names and prefixes in all patterns of one client.
+/// The maximum number of names and prefixes in all patterns of one client.
 const MAX_NAMES: usize = 1000;
-/// Expressions of one client.
+/// The maximum number of expressions of one client.
 const MAX_EXPRESSIONS: usize = 16;
 /// The memory of a name in a pattern beside its text: its places in the maps of client and routes.
 const AROUND_NAME: usize = 384;
-/// Bytes that are read in one turn.
+/// The maximum number of bytes that are read in one turn.
 const READ_LIMIT: usize = 64 << 10;
-/// Bytes that are sent in one turn, or one message.
+/// The maximum number of bytes that are sent in one turn, except for one longer message.
 const SEND_LIMIT: usize = 256 << 10;
 
-/// A client of the server: its connection, its patterns, and what waits for it.
+/// A client of the server: its connection, its patterns, and its waiting messages.
 #[derive(Debug)]
 pub(super) struct TcpqClient {
     pub(super) socket: Socket,
     pub(super) decoder: Decoder,
     pub(super) queue: SendQueue,
-    /// By pattern, as it came.
+    /// By pattern, as received.
     pub(super) wanted: HashMap<Box<str>, WantedPattern>,
     pub(super) forwarding: ForwardingMode,
     names: usize,
@@ -56,7 +56,7 @@ pub(super) struct TcpqClient {
     pub(super) readable: bool,
     /// The socket may have room to send.
     pub(super) writable: bool,
-    /// The peer sends no more: reading goes on to its end.
+    /// The peer sends no more: its last bytes are still read.
     pub(super) ended: bool,
     /// A turn ended before all received bytes were processed.
     pub(super) unheard: bool,
@@ -111,7 +111,7 @@ impl TcpqClient {
         self.memory.amount() + self.queue.bytes()
     }
 
-    /// Takes memory for what it holds and a decoder that holds so much; whether it was there.
+    /// Claims memory for its state and a decoder that holds so much; returns whether there was enough.
     pub(super) fn claim(&mut self, decoder: usize) -> bool {
         let queue = self.queue.own_bytes();
         self.memory.resize(decoder + self.patterns + queue)
@@ -145,7 +145,7 @@ impl TcpqClient {
         Ok(())
     }
 
-    /// Keeps a message for later, of which so many bytes have gone; whether there is memory for it.
+    /// Keeps a message for later, of which so many bytes are sent; returns whether there is memory for it.
     pub(super) fn keep(
         &mut self,
         message: Arc<WireMessage>,
@@ -208,7 +208,7 @@ impl TcpqClient {
         true
     }
 
-    /// Leaves it out of what is passed on.
+    /// Excludes the client from the messages that are passed on.
     pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
         self.change(seat, routes, ForwardingMode::Skipped);
     }
@@ -238,7 +238,7 @@ impl TcpqClient {
         }
     }
 
-    /// Whether for longer than `idle` it has used nothing of what it holds.
+    /// Returns whether it has used none of its memory for longer than `idle`.
     pub(super) fn is_stalled(&self, idle: Duration, now: MonotonicTime) -> bool {
         let something_waits = !self.queue.is_empty();
         self.progress.is_stalled(idle, something_waits, now)
@@ -265,7 +265,7 @@ pub(super) struct Listening {
 }
 
 impl Listening {
-    /// Greets.
+    /// Writes the greeting.
     pub(super) fn begin(longest: usize, words: &mut Vec<u8>) -> Self {
         words.extend_from_slice(&greeting(MAGIC_CLIENT));
         Self {

@@ -14,7 +14,7 @@ pub struct ServerCounters {
     pub clients: u64,
     /// Clients that connected, and disconnected again or were disconnected.
     pub left: u64,
-    /// Messages that came.
+    /// Messages that arrived.
     pub messages: u64,
     /// Messages that were passed on, once for each client.
     pub delivered: u64,
@@ -25,7 +25,7 @@ pub struct ServerCounters {
     pub refused: u64,
 }
 
-/// What one client of a server was given.
+/// The counters of one client of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ClientCounters {
@@ -48,7 +48,7 @@ pub(super) struct AtomicClientCounters {
     skipped: Mutex<Vec<Since>>,
 }
 
-/// A counter of messages, and what it was.
+/// A counter of messages, and its earlier value.
 #[derive(Debug)]
 struct Since {
     messages: Arc<AtomicU64>,
@@ -65,7 +65,7 @@ impl AtomicClientCounters {
         lock(&self.skipped).extend(since);
     }
 
-    /// Nothing that others count is dropped for it any more.
+    /// Adds the messages since `skip` to the dropped ones, and ends that count.
     pub(super) fn resume(&self) {
         let mut skipped = lock(&self.skipped);
         let dropped = skipped.drain(..).map(|it| it.count()).sum();
@@ -149,7 +149,7 @@ impl AtomicServerCounters {
     }
 
     pub(super) fn clients(&self) -> Vec<ClientCounters> {
-        // Others are not kept waiting while thousands are read.
+        // Other threads do not wait while thousands are read.
         let clients: Vec<_> = lock(&self.clients).values().cloned().collect();
         clients.iter().map(|it| it.counters()).collect()
     }

@@ -13,7 +13,7 @@ use crate::channel::is_literal;
 const MAX_PROGRAM: usize = 8 << 10;
 /// The part of a budget that an expression takes, in bytes, with its caches.
 pub(super) const EXPRESSION_COST: usize = 32 << 10;
-/// Parentheses within parentheses.
+/// The maximum depth of parentheses within parentheses.
 const MAX_NESTING: u32 = 16;
 
 /// A part of a pattern that is a lookup.
@@ -25,7 +25,7 @@ pub(super) enum Name<'a> {
     Prefix(&'a str),
 }
 
-/// The parts of a pattern of names, with `|` between; `None` where it is another expression.
+/// Returns the parts of a pattern of names, with `|` between; `None` if it is another expression.
 pub(super) fn names(pattern: &str) -> Option<impl Iterator<Item = Name<'_>>> {
     let inner = pattern
         .strip_prefix('(')

@@ -1,4 +1,4 @@
-//! When a client last did something, and whether it holds what it does not use. In virtual time.
+//! The time of a client's last activity, and whether it holds memory without using it. In virtual time.
 
 use std::time::Duration;
 
@@ -32,12 +32,12 @@ impl Progress {
         }
     }
 
-    /// Bytes came.
+    /// Notes that bytes arrived.
     pub(super) fn sent(&mut self, now: MonotonicTime) {
         self.sent = now;
     }
 
-    /// Bytes went to it, or the first one waits for it.
+    /// Notes that bytes were sent to it, or that the first one waits for it.
     pub(super) fn taken(&mut self, now: MonotonicTime) {
         self.taken = now;
     }
@@ -54,13 +54,13 @@ impl Progress {
         self.part = (bytes > 0).then_some(PartialMessage { bytes, due });
     }
 
-    /// When something last came from it or went to it.
+    /// Returns the time at which it last sent or took bytes.
     pub(super) fn last(&self) -> MonotonicTime {
         self.sent.max(self.taken)
     }
 
-    /// Whether it is behind with a message that it sends by more than `idle`, or has taken nothing of what
-    /// waits for it for longer.
+    /// Returns whether it is behind with a message that it sends by more than `idle`, or has taken none of
+    /// its waiting messages for longer.
     pub(super) fn is_stalled(
         &self,
         idle: Duration,

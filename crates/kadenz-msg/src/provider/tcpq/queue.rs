@@ -8,7 +8,7 @@ use crate::provider::stream::connection_slots::Share;
 
 /// The memory of a message beside its bytes.
 const AROUND: usize = 128;
-/// Messages that are written by one call.
+/// The maximum number of messages that are written by one call.
 const BATCH: usize = 16;
 
 /// The wire form of a message: one copy for all clients that wait for it.
@@ -24,7 +24,7 @@ impl WireMessage {
         length + AROUND
     }
 
-    /// A copy, in memory that was taken for it.
+    /// Returns a copy, in memory that was claimed for it.
     pub(super) fn new(parts: &[&[u8]], memory: Share) -> Arc<Self> {
         let bytes = parts.concat().into_boxed_slice();
         Arc::new(Self {
@@ -38,7 +38,7 @@ impl WireMessage {
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     waiting: VecDeque<Arc<WireMessage>>,
-    /// Bytes of the first that have gone.
+    /// The number of sent bytes of the first.
     sent: usize,
     bytes: usize,
 }
@@ -58,12 +58,12 @@ impl SendQueue {
         self.waiting.capacity() * size_of::<Arc<WireMessage>>()
     }
 
-    /// Takes memory for one more.
+    /// Reserves memory for one more.
     pub(super) fn reserve(&mut self) {
         self.waiting.reserve(1);
     }
 
-    /// Adds a message, of which so many bytes have gone where it is the first.
+    /// Adds a message, of which so many bytes are sent if it is the first.
     pub(super) fn push(&mut self, message: Arc<WireMessage>, sent: usize) {
         if self.waiting.is_empty() {
             self.sent = sent;

@@ -14,17 +14,17 @@ use super::filter::{Name, compile, names};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::provider::stream::connection_slots::ConnectionId;
 
-/// Different expressions of all clients together: a bit each.
+/// The maximum number of different expressions of all clients together: a bit each.
 pub(super) const MAX_EXPRESSIONS: usize = 64;
-/// Channels of which it is remembered which expressions match them: the newest, and as many before.
+/// The number of channels whose matching expressions are remembered: the newest, and as many before.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Why a pattern was not taken.
+/// The reason for which a pattern was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
     /// The pattern is no expression, or one that would take too long.
     NoPattern,
-    /// There are as many expressions as there may be. Those that are there stay.
+    /// The maximum number of expressions is reached. Existing ones stay.
     NoRoom,
 }
 
@@ -71,7 +71,7 @@ struct Expression {
 struct Subscribers {
     /// The served clients, each with the number of its patterns that match.
     served: BTreeMap<ConnectionId, u32>,
-    /// How often it stands in patterns of clients that are skipped.
+    /// The number of patterns of skipped clients that contain it.
     skipped: usize,
     /// The number of messages so far, for the counters of skipped clients.
     messages: Arc<AtomicU64>,
@@ -107,9 +107,9 @@ impl Subscribers {
 /// The clients that get a message.
 #[derive(Debug, Default)]
 pub(super) struct Recipients {
-    /// In the order of coming, each once.
+    /// In the order of connection, each once.
     pub(super) seats: Vec<ConnectionId>,
-    /// For how many names, prefixes and expressions of others it is not passed on.
+    /// The number of matching names, prefixes and expressions of skipped clients.
     pub(super) skipped: usize,
 }
 
@@ -230,7 +230,7 @@ impl ClientRoutes {
         messages
     }
 
-    /// Does something with all that a pattern names.
+    /// Calls `what` for each part that a pattern names.
     fn each(&mut self, pattern: &str, mut what: impl FnMut(&mut Subscribers)) {
         let Some(parts) = names(pattern) else {
             let mut known = self.expressions.iter_mut().flatten();
@@ -255,8 +255,8 @@ impl ClientRoutes {
         }
     }
 
-    /// How many prefixes have the length of this one; `None` for a name, and for a prefix that is so
-    /// long that it begins no channel.
+    /// Returns the number of prefixes with the length of this one; `None` for a name, and for a prefix that is
+    /// too long for any channel.
     fn prefixes_like(&mut self, name: Name<'_>) -> Option<&mut usize> {
         match name {
             Name::Exactly(_) => None,
@@ -347,7 +347,7 @@ impl Remembered {
         self.new.entry(*channel).or_insert_with(before)
     }
 
-    /// Another expression has these bits now.
+    /// Forgets results of these bits, which belong to another expression now.
     fn forget(&mut self, bits: u64) {
         for known in self.new.values_mut().chain(self.old.values_mut()) {
             known.asked &= !bits;

@@ -36,7 +36,7 @@ const ROUND: Duration = Duration::from_micros(100);
 const BATCH: usize = 16;
 /// The pause after the system refused a connection.
 const REST: Duration = Duration::from_millis(10);
-/// A client that is idle gives its memory to others where it holds more than this, in bytes.
+/// An idle client that holds more than this loses its memory to others, in bytes.
 const MAX_IDLE_MEMORY: usize = 64 << 10;
 /// The number of the listening socket, where clients have their slots' numbers.
 const DOOR: u64 = u64::MAX - 1;
@@ -300,7 +300,7 @@ impl Serving {
         }
     }
 
-    /// Frees memory for one that holds so much; whether there was any to be freed.
+    /// Frees memory for a client that holds so much; returns whether any could be freed.
     fn make_room(&mut self, held: usize) -> bool {
         if !self.room.is_empty() && self.room_memory.amount() > 0 {
             self.give_room_back();
@@ -344,7 +344,7 @@ impl Serving {
         }
     }
 
-    /// The system has no descriptor left: a silent client's is taken, or one is waited for.
+    /// Finds a descriptor when the system has none left: a silent client's, or a later one.
     fn find_a_descriptor(&mut self) {
         match self.least_needed(clock::now()) {
             Some(seat) => self.refuse(seat),

@@ -23,16 +23,16 @@ use crate::provider::{
 use crate::sync::Lock;
 use crate::wire::{Added, Fragment, Packet, Reassembly, ReassemblyLimits, SELF_TEST};
 
-/// Datagrams that are taken by one call.
+/// The maximum number of datagrams of one call.
 const BATCH: usize = 32;
 /// The longest datagram there is.
 const MAX_DATAGRAM: usize = 65_535;
-/// Batches without a message that are taken although the time is over, for parts of long messages:
-/// a flood of what is no message ends there.
+/// The number of batches without a message that are taken although the time is over, for parts of long
+/// messages: a flood of datagrams without a message ends there.
 const MAX_LATE_BATCHES: usize = 8;
 /// How often the interface is looked for.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often, while it is gone.
+/// The interval of looking for a missing interface.
 const POLL_INTERVAL_WHILE_LOST: Duration = Duration::from_millis(100);
 /// The number of senders whose numbers are followed.
 const SENDERS: usize = 1024;
@@ -122,7 +122,7 @@ impl UdpmInlet {
         Ok(())
     }
 
-    /// Forgets what came while nothing was wanted; its numbers count.
+    /// Discards datagrams that arrived while no channel was wanted; their numbers count.
     fn forget_the_past(&mut self) {
         const MAX: usize = 10_000;
         for _ in 0..MAX {
@@ -136,7 +136,7 @@ impl UdpmInlet {
         }
     }
 
-    /// Looks for the interface, where it is time; an error when it has just gone.
+    /// Looks for the interface, when it is time; an error when it has just disappeared.
     fn look_for_interface(&mut self, now: MonotonicTime) -> Result<(), ReceiveError> {
         let Some(port) = self.joined.as_mut().filter(|_| now >= self.next_look) else {
             return Ok(());
@@ -160,7 +160,7 @@ impl UdpmInlet {
         Ok(())
     }
 
-    /// Hands over what is left in the inbox; how many messages.
+    /// Hands over the rest of the inbox; returns the number of messages.
     fn hand_over(&mut self, take: Take<'_>) -> usize {
         let mut count = 0;
         for mut datagram in self.inbox.datagrams().skip(self.next) {
@@ -368,7 +368,7 @@ impl UdpmWake {
     }
 
     pub(super) fn join(&self, waker: PortWaker) {
-        // A second one would be of the same port.
+        // A second waker would be of the same port.
         let _ = self.joined.set(waker);
         fence(Ordering::SeqCst);
     }

@@ -86,7 +86,7 @@ pub struct NetworkSettings {
     pub group: std::net::SocketAddr,
     /// How many networks a datagram may pass.
     pub ttl: u8,
-    /// The interface, where the URL names one.
+    /// The interface, if the URL names one.
     pub interface: Option<String>,
     /// Room for datagrams that wait to be read, in bytes.
     pub receive_buffer: usize,
@@ -285,14 +285,14 @@ pub enum SelfTest {
         /// The time that the first received datagram took, with the scheduler's share.
         after: Duration,
     },
-    /// Nothing came.
+    /// No datagram arrived.
     Silent {
         /// How many datagrams were sent.
         sent: u32,
     },
     /// A socket was refused, or could not send.
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }

@@ -28,7 +28,7 @@ struct SampleQueue {
 #[derive(Default)]
 struct SampleQueueState {
     samples: VecDeque<Sample>,
-    /// Samples that found no place and came from senders that do not count.
+    /// Dropped samples of senders that do not count.
     uncounted: u64,
 }
 
@@ -84,7 +84,7 @@ impl ZenohInlet {
         Ok(())
     }
 
-    /// Hands one over; `None` where it is of no channel that is wanted.
+    /// Hands one over; `None` if its channel is not wanted.
     fn hand(&mut self, sample: &Sample, take: Take<'_>) -> Option<More> {
         let Some(channel) = channel_of(&self.bus.prefix, sample.key_expr().as_str()) else {
             self.counters.malformed += 1;

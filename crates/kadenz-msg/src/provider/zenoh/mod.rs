@@ -209,8 +209,8 @@ impl ZenohOutlet {
             let key = key_of(&self.bus.prefix, channel.as_str());
             let declared = self.bus.session.declare_publisher(key);
             let declared = declared.congestion_control(CongestionControl::Drop);
-            // Not as an express one: few such find a place while Zenoh's thread is held up, and the
-            // next ones are lost, where others wait in one batch. On an idle line both go at once.
+            // Not express: few express messages find a place while Zenoh's thread is held up, and the next
+            // ones are lost, while others wait in one batch. On an idle line both are sent at once.
             self.publishers.insert(*channel, declared.wait()?);
         }
         Ok(&self.publishers[channel])

@@ -53,7 +53,7 @@ use crate::sync::Lock;
 use publishing::ZmtpSubscriber;
 use subscribing::ZmtpPublisher;
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1024;
 
 /// The side that listens.
@@ -131,7 +131,7 @@ impl Zmq {
         })
     }
 
-    /// The peers that all outlets share, as only one can listen at an address.
+    /// Returns the peers that all outlets share, as only one can listen at an address.
     fn peers(&self) -> io::Result<Arc<PeerSet<ZmtpSubscriber>>> {
         self.peers.with(|known| {
             if let Some(peers) = known.upgrade() {

@@ -12,7 +12,7 @@ use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 /// a message, three are a message of a Kadenz program; more are another program's, and malformed here.
 const MAX_FRAMES: usize = 1000;
 
-/// A publisher, as its subscriber sees it.
+/// A publisher, on its subscriber's side.
 #[derive(Debug)]
 pub(in crate::provider) struct ZmtpPublisher {
     stage: Stage,
@@ -62,7 +62,7 @@ impl ZmtpPublisher {
         Ok(())
     }
 
-    /// The message that begins at the front; `None` where it is not all there.
+    /// Returns the message that begins at the front; `None` while it is incomplete.
     fn message<'a>(&self, bytes: &'a [u8]) -> Result<Option<ReadOutcome<'a>>, ProtocolError> {
         let mut bodies = [&[][..]; 3];
         let (mut used, mut count) = (0, 0);

@@ -19,7 +19,7 @@ pub(in crate::provider) const GREETING: [u8; 64] = {
     greeting
 };
 
-/// How far the handshake is.
+/// The progress of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Greeting,
@@ -49,17 +49,17 @@ pub(in crate::provider) const MAX_HEADER: usize = 9;
 /// others do not get. Names that begin with `X-` are free for every program (RFC 23).
 pub(in crate::provider) const OURS: &str = "X-Kadenz";
 
-/// A frame as it stands in what came.
+/// A frame in the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) struct ZmtpFrame<'a> {
     pub(in crate::provider) is_command: bool,
     pub(in crate::provider) has_more: bool,
     pub(in crate::provider) body: &'a [u8],
-    /// How long it is with its header, in bytes.
+    /// The length with its header, in bytes.
     pub(in crate::provider) length: usize,
 }
 
-/// The frame at the front; `None` where it is not all there.
+/// Returns the frame at the front; `None` while it is incomplete.
 pub(in crate::provider) fn frame(
     bytes: &[u8],
     longest: usize,
@@ -153,7 +153,7 @@ pub(in crate::provider) enum Command<'a> {
     Cancel(&'a [u8]),
     /// The peer requests these bytes back.
     Ping(&'a [u8]),
-    /// Something that needs no answer.
+    /// A command that needs no answer.
     Other,
 }
 
@@ -164,7 +164,7 @@ pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Prot
         b"READY" => read_ready(rest)?,
         b"SUBSCRIBE" => Command::Subscribe(rest),
         b"CANCEL" => Command::Cancel(rest),
-        // Two bytes of time to live, then what is to be returned.
+        // Two bytes of time to live, then the bytes to be returned.
         b"PING" => Command::Ping(rest.get(2..).ok_or(ProtocolError)?),
         b"ERROR" => return Err(ProtocolError),
         _ => Command::Other,
@@ -193,13 +193,13 @@ fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, ProtocolError> {
     Ok(Command::Ready { socket, is_ours })
 }
 
-/// A text after its length in one byte, and what follows.
+/// Returns a text after its length in one byte, and the bytes behind it.
 fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = bytes.split_first()?;
     rest.split_at_checked(usize::from(length))
 }
 
-/// Whether this is the greeting of a peer that can be talked to; `None` where it is not all there.
+/// Checks that this is the greeting of a compatible peer; `None` while it is incomplete.
 pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
     let wrong = |at: usize, good: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| !good(*byte));
     if wrong(0, |it| it == 0xff) || wrong(9, |it| it & 1 == 1) || wrong(10, |it| it >= 3) {

@@ -1,13 +1,13 @@
 //! The intersection of the intervals that exchanges prove, in the time unit that they state.
 
-/// How far off a stamp may be because clocks tick in whole nanoseconds.
+/// The error of a stamp, because clocks tick in whole nanoseconds.
 const TICK_NS: i128 = 1;
 
-/// Stamps further from zero are no times: 146 years.
+/// The maximum distance of a stamp from zero: 146 years.
 const FURTHEST_NS: i64 = i64::MAX / 2;
 
-/// The four stamps of a query and its answer, in nanoseconds: the outer two by our clock, the inner
-/// two by the other one.
+/// The four stamps of a query and its answer, in nanoseconds: the outer two by this clock, the inner two by
+/// the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// Before the query was sent, by our clock.
@@ -20,7 +20,7 @@ pub struct Exchange {
     pub returned_ns: i64,
 }
 
-/// Stamps that no clocks can have given that keep to the drift.
+/// Stamps that no clocks within the allowed drift can have given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the stamps {exchange:?} cannot be: time ran backwards, or the answer took longer there than its whole way here; a clock was set meanwhile, or drifts more than {drift_ppm} ppm"
@@ -33,7 +33,7 @@ pub struct ImpossibleExchange {
 }
 
 impl Exchange {
-    /// How long query and answer were under way, without the time between them.
+    /// Returns how long query and answer were under way, without the time between them.
     #[must_use]
     pub fn round_trip_ns(&self) -> u64 {
         let whole = i128::from(self.returned_ns) - i128::from(self.sent_ns);
@@ -91,7 +91,7 @@ impl Bounds {
     }
 }
 
-/// By how much two clocks drift apart at most within a span, rounded up.
+/// Returns the maximum drift between two clocks within a span, rounded up.
 fn drift_ns(span_ns: i128, drift_ppm: u32) -> i128 {
     (span_ns * i128::from(drift_ppm) + 999_999) / 1_000_000
 }
@@ -144,7 +144,7 @@ pub enum FitOutcome {
 pub struct Estimate {
     /// The other clock less this one, in nanoseconds: the middle of the interval.
     pub offset_ns: i64,
-    /// By how much it may be wrong, either way.
+    /// The maximum error, in either direction.
     pub error_ns: u64,
 }
 
@@ -153,7 +153,7 @@ pub struct Estimate {
 pub struct OneWay {
     /// The latency in nanoseconds; negative only within the error.
     pub latency_ns: i64,
-    /// By how much it may be wrong, either way.
+    /// The maximum error, in either direction.
     pub error_ns: u64,
 }
 

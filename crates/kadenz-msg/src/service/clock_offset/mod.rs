@@ -44,7 +44,7 @@ pub const DRIFT_PPM: u32 = 700;
 /// The prefix of the service's name, before the host's.
 const SERVICE: &str = "KADENZ/CLOCK/";
 
-/// No clock query or answer is longer.
+/// The maximum length of a clock query and of its answer.
 const MAX: usize = 256;
 
 /// Queries one host for its time. As [`Client`], a call at a time.

@@ -33,7 +33,7 @@ pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Life, Node};
 /// The channel of all beats.
 pub const CHANNEL: &str = "KADENZ/HEARTBEAT";
 
-/// Beats that may wait.
+/// The maximum number of waiting beats.
 const QUEUE: usize = 1000;
 
 /// Waiting beats are read before a node is called late; but if they arrive faster than they are read for so

@@ -14,7 +14,7 @@ use crate::service::messages::Heartbeat;
 /// The longest text that a beat carries, in bytes.
 const MAX_STATE: usize = 100;
 
-/// Tells others that this program lives.
+/// Announces to others that this program lives.
 #[derive(Debug)]
 pub struct HeartbeatPublisher {
     publisher: Publisher<Heartbeat>,
@@ -23,7 +23,7 @@ pub struct HeartbeatPublisher {
     due: MonotonicTime,
 }
 
-/// Why there is no heart.
+/// The reason for which there is no heart.
 #[derive(Debug, thiserror::Error)]
 pub enum HeartbeatError {
     /// The name cannot be shown.
@@ -107,7 +107,7 @@ impl HeartbeatPublisher {
         if now < self.due {
             return Ok(false);
         }
-        // From beat to beat; after a pause from now.
+        // The next beat follows the last due time; after a pause, the present time.
         let next = self.due + self.interval;
         self.due = if next > now {
             next

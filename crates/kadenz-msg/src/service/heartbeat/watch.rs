@@ -17,14 +17,14 @@ pub(super) const INTERVALS: RangeInclusive<Duration> =
 /// The longest state that is kept, in bytes.
 const MAX_STATE: usize = 200;
 
-/// When a node counts as what.
+/// The limits by which a node counts as late or dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeartbeatOptions {
     /// The maximum number of known nodes; a dead one makes room for a new one.
     pub most_nodes: usize,
-    /// After how many of its intervals without a beat a node is late.
+    /// The number of its intervals without a beat after which a node is late.
     pub late_after: u32,
-    /// After how many of its intervals without a beat a node is dead.
+    /// The number of its intervals without a beat after which a node is dead.
     pub dead_after: u32,
 }
 
@@ -52,7 +52,7 @@ pub enum Life {
 /// The change of a node's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Its first beat came.
+    /// Its first beat arrived.
     Appeared,
     /// Its beat is overdue.
     Late,
@@ -86,9 +86,9 @@ pub struct Node {
     pub heard: MonotonicTime,
     /// The number of its last beat.
     pub number: i64,
-    /// Beats of this instance that never came.
+    /// Beats of this instance that never arrived.
     pub missed: u64,
-    /// How often it was started again.
+    /// How often the node was started again.
     pub restarts: u64,
     /// Whether two programs have its name.
     pub doubled: bool,
@@ -121,7 +121,7 @@ pub struct HeartbeatWatch {
 }
 
 impl HeartbeatWatch {
-    /// Knows no node yet.
+    /// Returns a watch that knows no node yet.
     #[must_use]
     pub fn new(options: HeartbeatOptions) -> Self {
         Self {
@@ -182,7 +182,7 @@ impl HeartbeatWatch {
         self.nodes.get(name)
     }
 
-    /// How many beats came of nodes for which there was no room.
+    /// Returns the number of beats of nodes for which there was no room.
     #[must_use]
     pub fn crowded_out(&self) -> u64 {
         self.crowded_out

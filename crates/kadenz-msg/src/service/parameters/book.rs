@@ -28,7 +28,7 @@ pub(super) struct ParameterEntry {
     place: ParameterCell,
 }
 
-/// Why a parameter cannot be.
+/// The reason for which a parameter is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// Its name or its description cannot be shown.
@@ -39,7 +39,7 @@ pub enum ParameterError {
         /// Its name.
         name: String,
     },
-    /// There is one of that name.
+    /// There is already one of that name.
     #[error("there are two parameters {name:?}: rename one")]
     Twice {
         /// The name.
@@ -52,7 +52,7 @@ pub enum ParameterError {
         name: String,
         /// The initial value.
         value: String,
-        /// Why it cannot.
+        /// The reason.
         reason: String,
     },
     /// There are too many.
@@ -61,7 +61,7 @@ pub enum ParameterError {
 }
 
 impl Parameters {
-    /// None yet.
+    /// Returns a set without parameters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -191,7 +191,7 @@ impl Parameters {
     }
 }
 
-/// Parameters that others may read and set. Dropping it ends that; the values stay readable.
+/// Parameters that other programs may read and set. Dropping it ends that; the values stay readable.
 #[derive(Debug)]
 pub struct Served {
     server: Server,

@@ -63,11 +63,11 @@ impl TextParameter {
         self.0.with(|it| it.clone())
     }
 
-    /// Its value now, over a text that is there, whose memory is used again.
+    /// Reads the present value into an existing text, whose memory is reused.
     ///
     /// # Real-time safety
-    /// Real-time safe where that has room for 1000 bytes: takes a priority-inheriting lock for the
-    /// time of one copy.
+    /// Real-time safe if the text has room for 1000 bytes: takes a priority-inheriting lock for the time of
+    /// one copy.
     pub fn read_into(&self, text: &mut String) {
         self.0.with(|it| {
             text.clear();
@@ -82,7 +82,7 @@ pub(super) enum ParameterCell {
     Bool(Arc<AtomicBool>),
     Integer(Arc<AtomicI64>, RangeInclusive<i64>),
     Number(Arc<AtomicU64>, RangeInclusive<f64>),
-    /// With the most bytes it may have.
+    /// The text, and its maximum number of bytes.
     Text(Arc<Lock<String>>, usize),
 }
 
@@ -134,7 +134,7 @@ impl ParameterCell {
         }
     }
 
-    /// The least and the most it may be; of a text, its bytes.
+    /// Returns the minimum and the maximum; of a text, its bytes.
     pub(super) fn limits(&self) -> Option<(Setting, Setting)> {
         Some(match self {
             Self::Bool(_) => return None,

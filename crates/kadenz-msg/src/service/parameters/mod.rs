@@ -1,4 +1,4 @@
-//! A program's named values, which others read and set while it runs.
+//! A program's named values, which other programs read and set while it runs.
 //!
 //! ```
 //! use std::time::Duration;
@@ -26,8 +26,8 @@
 //! ```
 //!
 //! Truths, integers and numbers are read without a lock, texts under a priority-inheriting one. Each is
-//! whole, but two that belong together may be read in between of two sets. Nothing is kept beyond the
-//! program: what it starts with is its own.
+//! whole, but a program may read two related ones between two sets. Values are not stored beyond the
+//! program's end: each program sets its own initial values.
 
 mod book;
 mod client;
@@ -79,7 +79,7 @@ pub enum Setting {
     Text(String),
 }
 
-/// Which values a parameter has.
+/// The type of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterType {
     /// `true` or `false`.
@@ -115,7 +115,7 @@ impl fmt::Display for Setting {
 }
 
 impl Setting {
-    /// Which kind it is of.
+    /// Returns its type.
     #[must_use]
     pub fn kind(&self) -> ParameterType {
         match self {
@@ -144,7 +144,7 @@ impl Setting {
         })
     }
 
-    /// An integer as a number, where a number is wanted and it is exactly one.
+    /// Converts an integer to a number, if a number is required and represents it exactly.
     fn as_kind(&self, kind: ParameterType) -> Option<Self> {
         match (self, kind) {
             (Self::Integer(it), ParameterType::Number)

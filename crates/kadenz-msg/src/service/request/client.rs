@@ -14,7 +14,7 @@ use crate::codec::{DecodeError, EncodeError};
 use crate::message::Message;
 use crate::service::messages::{Reply, Request};
 
-/// Answers that may wait: one, and late ones of calls that were given up.
+/// The maximum number of waiting answers: one, and late ones of calls that were given up.
 const QUEUE: usize = 8;
 
 /// Calls a service by its name.
@@ -40,13 +40,13 @@ pub struct Client<Req, Rep> {
 pub struct Answer<Rep> {
     /// The decoded answer.
     pub reply: Rep,
-    /// The server's number: another one after a restart, or where another server was faster.
+    /// The server's number: another one after a restart, or if another server was faster.
     pub server: i64,
-    /// When the answer passed where.
+    /// The times at which the answer passed the kernel and this program.
     pub delivery: Delivery,
 }
 
-/// Why a call has no answer.
+/// The reason for which a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
     /// No answer arrived in time: no server has the name, the server is busy or gone, or the network lost the
@@ -105,7 +105,7 @@ pub enum CallError {
     Receive(#[from] RecvError),
 }
 
-/// Why there is no client.
+/// The reason for which there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The service's name is no channel, or nothing can be sent.
@@ -295,7 +295,7 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         self.ignored
     }
 
-    /// The service it calls.
+    /// Returns the service that it calls.
     #[must_use]
     pub fn service(&self) -> &Channel {
         self.publisher.channel()

@@ -19,7 +19,7 @@ pub(in crate::service) struct FuzzedServer<Req, F> {
 }
 
 impl<Req: Message + Default, F> FuzzedServer<Req, F> {
-    /// With that longest request and answer.
+    /// Returns a server with that longest request and answer.
     pub(in crate::service) fn new(longest: usize, handler: F) -> Self {
         let counts = Arc::new(Counts::default());
         let server = RequestServer {

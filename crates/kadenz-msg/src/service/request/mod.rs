@@ -36,7 +36,7 @@ use crate::channel::{Channel, ChannelError};
 /// The default maximum length of a request and of an answer: 1 MiB.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
-/// How a service and its clients are bounded.
+/// The bounds of a service and its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceOptions {
     /// How many requests may wait at the server; the oldest makes room.

@@ -16,8 +16,8 @@ use crate::service::messages::{Reply, Request};
 /// The longest reason of a refusal, in bytes; what is longer is cut.
 const MAX_REASON: usize = 1000;
 
-/// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the
-/// request in hand.
+/// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the present
+/// request.
 ///
 /// Each request has at most one answer, which goes to its client alone. A handler that panics ends
 /// the thread; its callers time out.
@@ -42,7 +42,7 @@ pub struct ServiceCounters {
     pub undecodable: u64,
     /// Answers that the provider did not take.
     pub unsent: u64,
-    /// Requests that had to make room for later ones.
+    /// Requests that were dropped for later ones.
     pub dropped: u64,
 }
 
@@ -60,13 +60,13 @@ pub(super) struct Counts {
 pub struct RequestContext {
     /// The client's number.
     pub client: i64,
-    /// Which of its calls it is.
+    /// The number of the call.
     pub number: i64,
-    /// When the request passed where.
+    /// The times at which the request passed the kernel and this program.
     pub delivery: Delivery,
 }
 
-/// Why nothing is served.
+/// The reason for which nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The name is no channel.
@@ -273,7 +273,7 @@ fn bounded(what: &str, length: usize, longest: usize) -> Result<(), String> {
     ))
 }
 
-/// A reason as it can be sent: without NUL, and not too long.
+/// Returns a reason in a form that can be sent: without NUL, and not too long.
 fn printable(mut reason: String) -> String {
     reason.truncate(cut(&reason, MAX_REASON).len());
     if reason.contains('\0') {
@@ -286,9 +286,9 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-// Which requests were answered already.
+// The requests that were answered already.
 
-/// Clients that are remembered; the one that was silent longest is forgotten first.
+/// The number of clients that are remembered; the one that was silent longest is forgotten first.
 const CLIENTS: usize = 1024;
 
 /// The last request of each client. A client has one call at a time, with rising numbers: a request that is
@@ -306,7 +306,7 @@ impl ReplyCache {
         Self { last }
     }
 
-    /// Whether a request is to be answered; the same one never twice, while its client is remembered.
+    /// Returns whether a request must be answered; the same one never twice, while its client is remembered.
     /// Allocates nothing.
     pub(super) fn is_new(&mut self, client: i64, number: i64) -> bool {
         let known = self.last.iter().rposition(|(it, _)| *it == client);

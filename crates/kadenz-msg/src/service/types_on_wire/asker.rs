@@ -14,7 +14,7 @@ use crate::types::{Types, TypesError};
 /// The maximum number of fingerprints that are known or requested; the one looked up longest ago makes room.
 const MAX_TYPES: usize = 1000;
 
-/// All questions together: so many at once, and one more in each of these spans.
+/// The limit of all questions together: so many at once, and one more in each of these spans.
 const BURST: u32 = 20;
 const SPAN: Duration = Duration::from_millis(20);
 
@@ -22,7 +22,7 @@ const SPAN: Duration = Duration::from_millis(20);
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Wrong answers to one question that are looked into: each costs as much as reading a text.
+/// The number of wrong answers to one question that are parsed: each costs as much as reading a text.
 const MAX_WRONG_ANSWERS: u32 = 10;
 
 /// A type from an answer, whose text has the fingerprint.
@@ -38,7 +38,7 @@ pub struct FoundType {
     pub text: String,
 }
 
-/// Why an answer is not believed.
+/// The reason for which an answer is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum WrongAnswer {
     /// Its text is too long.
@@ -69,7 +69,7 @@ pub enum WrongAnswer {
 }
 
 impl FoundType {
-    /// Looks into an answer.
+    /// Parses an answer.
     fn of(answer: &TypeAnswer) -> Result<Self, WrongAnswer> {
         let asked = Fingerprint(answer.fingerprint.cast_unsigned());
         let length = answer.text.len();
@@ -97,7 +97,7 @@ impl FoundType {
 #[derive(Debug, Default)]
 pub(super) struct Asker {
     entries: BTreeMap<Fingerprint, TypeLookup>,
-    /// Until when the questions asked have used up their share.
+    /// The time until which the sent questions have used up their share.
     spent_until: MonotonicTime,
 }
 

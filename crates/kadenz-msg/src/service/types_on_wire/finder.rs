@@ -13,18 +13,18 @@ use crate::codec::DecodeError;
 use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
 
-/// Answers that may wait.
+/// The maximum number of waiting answers.
 const QUEUE: usize = 100;
 
-/// Answers that one look takes; the others wait for the next one.
+/// The maximum number of answers of one look; the others wait for the next one.
 const MAX_PER_POLL: usize = 100;
 
-/// How long a wait lasts before it is looked whether to ask again.
+/// The duration of a wait before the next check whether to repeat a question.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Asks what fingerprints describe, and remembers.
+/// Requests the types of fingerprints, and remembers them.
 ///
-/// Bounded: 1000 types are kept, some 50 questions a second sent, each at ever longer pauses.
+/// Bounded: 1000 types are kept, some 50 questions a second are sent, each at ever longer pauses.
 ///
 /// # Real-time safety
 /// Belongs to one thread; not real-time safe.
@@ -47,7 +47,7 @@ pub enum Look {
     Asked(u32),
 }
 
-/// Why there is no finder.
+/// The reason for which there is no finder.
 #[derive(Debug, thiserror::Error)]
 pub enum FinderError {
     /// Answers cannot be received.
@@ -162,7 +162,7 @@ impl TypeFinder {
         self.wrong
     }
 
-    /// Why the last one was not.
+    /// Returns the reason for which the last wrong answer was not accepted.
     #[must_use]
     pub fn last_wrong_answer(&self) -> Option<&WrongAnswer> {
         self.last_wrong.as_ref()

@@ -54,7 +54,7 @@ pub const TELL: &str = "KADENZ/TYPES/TELL";
 /// The maximum length of a text in an answer, in bytes.
 pub const MAX_TEXT: usize = 256 << 10;
 
-/// How a type that is sent differs from the one that is expected.
+/// The difference between a sent type and the expected one.
 #[derive(Debug, Clone)]
 pub struct Mismatch {
     /// The name of the type that is expected.

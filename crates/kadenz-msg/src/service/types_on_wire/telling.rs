@@ -17,13 +17,13 @@ use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
 use crate::types::Types;
 
-/// Questions and answers of others that may wait.
+/// The maximum number of waiting questions and answers of other programs.
 const QUEUE: usize = 100;
 
-/// How often the thread looks whether it is to end.
+/// The interval at which the thread checks whether it must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tells others what this bus's messages look like. Dropping it ends that.
+/// Describes this bus's types to other programs. Dropping it ends that.
 #[derive(Debug)]
 pub struct TypeResponder {
     told: Arc<AtomicU64>,

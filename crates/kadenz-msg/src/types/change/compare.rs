@@ -1,4 +1,4 @@
-//! Finding what changed.
+//! Finding the changes of types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,7 +91,7 @@ fn of_structs(peers: &Peers<'_>, from: &Struct, to: &Struct) -> Vec<Change> {
     changes
 }
 
-/// Members that are gone, each with a new one of the same type at the same place.
+/// Returns members that were removed, each with a new one of the same type at the same place.
 fn renamed<'a>(peers: &Peers<'_>, from: &'a Struct, to: &'a Struct) -> BTreeMap<&'a str, &'a str> {
     if from.members.len() != to.members.len() {
         return BTreeMap::new();

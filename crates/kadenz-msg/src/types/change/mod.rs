@@ -18,13 +18,13 @@ pub use compare::{changes, changes_of};
 pub struct TypeChange {
     /// Its name.
     pub name: TypeName,
-    /// Its fingerprint before, if it was there.
+    /// Its fingerprint before, if it existed.
     pub old: Option<Fingerprint>,
-    /// Its fingerprint now, if it is there.
+    /// Its fingerprint now, if it exists.
     pub new: Option<Fingerprint>,
     /// The changes of the type itself, member by member.
     pub changes: Vec<Change>,
-    /// The types it is made of whose own changes change its fingerprint.
+    /// The types within it whose own changes change its fingerprint.
     pub through: Vec<TypeName>,
 }
 
@@ -42,7 +42,7 @@ impl TypeChange {
 pub enum Change {
     /// The type is new.
     TypeAdded,
-    /// The type is gone.
+    /// The type was removed.
     TypeRemoved,
     /// A struct has become an enum, or an enum a struct.
     KindChanged,
@@ -53,7 +53,7 @@ pub enum Change {
         /// Its type.
         of: String,
     },
-    /// A member is gone.
+    /// A member was removed.
     MemberRemoved {
         /// Its name.
         name: String,
@@ -96,7 +96,7 @@ pub enum Change {
         /// The order now.
         to: Vec<String>,
     },
-    /// A constant has another value; where it is an array's length, the array's change stands as well.
+    /// A constant has another value; if it is an array's length, the array's change is listed as well.
     ConstantChanged {
         /// Its name.
         name: String,
@@ -110,7 +110,7 @@ pub enum Change {
         /// Its name.
         name: String,
     },
-    /// A constant is gone.
+    /// A constant was removed.
     ConstantRemoved {
         /// Its name.
         name: String,
@@ -122,7 +122,7 @@ pub enum Change {
         /// The number that is sent.
         number: i32,
     },
-    /// A value of an enum is gone.
+    /// A value of an enum was removed.
     ValueRemoved {
         /// Its name.
         name: String,
@@ -140,13 +140,14 @@ pub enum Change {
     },
     /// A comment changed.
     DocumentationChanged {
-        /// Of what; empty for the type itself.
+        /// The name of the item; empty for the type itself.
         of: String,
     },
 }
 
 impl Change {
-    /// Whether it changes the fingerprint, so that old and new programs do not understand each other.
+    /// Returns whether it changes the fingerprint, so that old and new programs do not decode each other's
+    /// messages.
     #[must_use]
     pub fn breaks(&self) -> bool {
         match self {
@@ -193,7 +194,7 @@ impl Change {
         }
     }
 
-    /// The member, constant or value it is about; the name before where that changed.
+    /// Returns the changed member, constant or value; the name before if that changed.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         match self {

@@ -105,7 +105,7 @@ pub(super) fn free_name(within: &Struct, token: &Token) -> ParseResult<()> {
     Err((token.at, Problem::DuplicateName { name, within }))
 }
 
-/// Types that other languages have, and what takes their place.
+/// Types of other languages, and LCM's types in their place.
 fn foreign(name: &str) -> Option<Problem> {
     let unsigned = match name {
         "uint8_t" | "uint8" => Some("byte, which holds 0 to 255"),

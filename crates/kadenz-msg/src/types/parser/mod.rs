@@ -1,4 +1,4 @@
-//! Descriptions out of words: a recursive descent, as lcm-gen's.
+//! Parses descriptions from tokens: a recursive descent, as lcm-gen's.
 
 mod member;
 
@@ -177,7 +177,7 @@ fn is_name(text: &str) -> bool {
         && characters.all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
-/// Comments as documentation: their lines, without empty ones around.
+/// Returns comments as documentation: their lines, without empty ones around.
 fn doc(comments: &[Comment]) -> String {
     let lines: Vec<&str> = comments
         .iter()
@@ -196,7 +196,7 @@ fn append(doc: &mut String, more: &str) {
     doc.push_str(more);
 }
 
-/// A whole number as C's `strtoll` reads it with base 0: decimal, `0x` hexadecimal, `0` octal.
+/// Parses a whole number as C's `strtoll` with base 0: decimal, `0x` hexadecimal, `0` octal.
 fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -288,7 +288,7 @@ fn value(of: PrimitiveType, text: &str) -> std::result::Result<ConstantValue, &'
     whole.map(ConstantValue::Integer)
 }
 
-/// 64 bits; what is written in hexadecimal may fill them all, as Java reads it.
+/// Parses 64 bits; a hexadecimal number may fill them all, as in Java.
 fn wide(text: &str) -> std::result::Result<i64, &'static str> {
     let value = integer(text).ok_or("; write a whole number, as 12, -3 or 0xff")?;
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");

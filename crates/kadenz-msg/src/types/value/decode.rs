@@ -10,14 +10,14 @@ use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult}
 use crate::codec::{DecodeError, Primitive, Reader};
 use crate::message::Fingerprint;
 
-/// How deep structs may hold structs in a message that is decoded into a [`Value`].
+/// The maximum depth of structs within structs in a message that is decoded into a [`Value`].
 pub const MAX_VALUE_DEPTH: usize = 128;
 
 /// How much memory the structs and strings of a message may take, in bytes: a struct of a byte takes over
 /// a hundred times as much as its byte.
 const MAX_VALUE_BYTES: usize = 128 << 20;
 
-/// How many elements that take no bytes a message may have besides one for each of its bytes.
+/// The maximum number of elements without bytes in a message, besides one for each of its bytes.
 const FREE_ELEMENTS: usize = 1024;
 
 impl Types {

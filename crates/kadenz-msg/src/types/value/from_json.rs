@@ -11,7 +11,7 @@ use super::super::{
 use super::path::Trail;
 use super::{Array, Elements, EnumNumber, Record, Value};
 
-/// Why JSON is no value of a type.
+/// The reason for which JSON is no value of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// There is no such type.
@@ -151,7 +151,7 @@ impl<'a> JsonDecoder<'a> {
         Ok(Value::Array(Array { shape, elements }))
     }
 
-    /// The elements of an array of arrays, one after the other.
+    /// Appends the elements of an array of arrays, one after the other.
     fn gather(
         &mut self,
         member: &Member,

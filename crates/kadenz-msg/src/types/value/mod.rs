@@ -47,7 +47,7 @@ pub enum Value {
     Array(Array),
 }
 
-/// A value of an enum; it need not be one that has a name.
+/// A value of an enum; it need not have a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnumNumber {
     /// The enum.
@@ -64,7 +64,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The struct it is of.
+    /// Returns its struct.
     #[must_use]
     pub fn of(&self) -> &Arc<Struct> {
         &self.of
@@ -94,7 +94,7 @@ impl Record {
 /// running fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
-    /// How long it is in each direction.
+    /// The length in each direction.
     pub shape: Vec<usize>,
     /// Its elements: as many as the product of the shape.
     pub elements: Elements,
@@ -127,7 +127,7 @@ pub enum Elements {
     Struct(Arc<Struct>, Vec<Record>),
 }
 
-/// Runs the same over whichever kind of elements there is.
+/// Runs the same code for any kind of elements.
 macro_rules! each_kind {
     ($elements:expr, $values:ident => $do:expr) => {
         match $elements {
@@ -159,7 +159,7 @@ impl Elements {
         self.len() == 0
     }
 
-    /// Some of them, as elements of their own.
+    /// Returns some of them, as elements of their own.
     #[must_use]
     pub(super) fn part(&self, range: std::ops::Range<usize>) -> Option<Self> {
         Some(match self {
@@ -211,7 +211,7 @@ impl Elements {
 /// The result of decoding or encoding.
 pub(super) type ValueResult<T = ()> = Result<T, ValueError>;
 
-/// Why bytes and a value do not go together.
+/// The reason for which bytes and a value do not match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// There is no such type.
@@ -254,12 +254,12 @@ pub enum ValueError {
         /// How many.
         left: usize,
     },
-    /// Structs hold structs more deeply than is followed.
+    /// Structs hold structs more deeply than the maximum.
     #[error("{path} lies deeper than {most} structs")]
     TooDeep {
         /// The member.
         path: String,
-        /// How deep is allowed.
+        /// The maximum depth.
         most: usize,
     },
     /// An array has more elements than the message could hold.
@@ -332,7 +332,7 @@ pub(super) fn join(path: &str, member: &str) -> String {
     }
 }
 
-/// The name of a member for people, where the path is empty it is the message itself.
+/// Returns the name of a member for users; an empty path is the message itself.
 pub(super) fn named(path: &str) -> String {
     match path.is_empty() {
         true => "the message".to_owned(),

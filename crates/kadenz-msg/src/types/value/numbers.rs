@@ -4,7 +4,7 @@ use super::super::PrimitiveType;
 use super::{Array, Elements, Record, Value, join};
 
 impl Value {
-    /// The language's own type it is of, if it is.
+    /// Returns its primitive type, if it has one.
     #[must_use]
     pub fn primitive(&self) -> Option<PrimitiveType> {
         Some(match self {
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// Its value where it is an integer that may state an array's length.
+    /// Returns its value if it is an integer that may state an array's length.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
@@ -45,8 +45,8 @@ impl Value {
         }
     }
 
-    /// Its value as a number, where it is one: a boolean is 0 or 1, an enum what is sent. 64-bit
-    /// integers beyond 2^53 are rounded.
+    /// Returns its value as a number, if it is one: a boolean is 0 or 1, an enum its number. 64-bit integers
+    /// beyond 2^53 are rounded.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// The struct's members, where it is a struct.
+    /// Returns the struct's members, if it is a struct.
     #[must_use]
     pub fn record(&self) -> Option<&Record> {
         match self {

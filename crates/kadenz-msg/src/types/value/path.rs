@@ -22,7 +22,7 @@ pub enum Step {
     Index(usize),
 }
 
-/// Why a path leads nowhere.
+/// The reason for which there is no value at a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
     /// The text is no path.
@@ -51,7 +51,7 @@ pub enum PathError {
         /// How many there are.
         length: usize,
     },
-    /// Something without elements was given an index.
+    /// An index follows a value without elements.
     #[error("{path} is not an array, so it has no element {index}")]
     NoArray {
         /// The path of the value to which the index was applied.
@@ -92,7 +92,7 @@ impl FromStr for Path {
         let mut steps = Vec::new();
         for (at, part) in text.split('.').enumerate() {
             let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
-            // Only a message that is itself an array would begin with an index, and none is.
+            // Only a message that is itself an array would begin with an index, and there is none.
             if name.is_empty() || (at > 0 && name.contains(char::is_whitespace)) {
                 return Err(malformed());
             }

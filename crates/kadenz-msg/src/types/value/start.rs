@@ -7,7 +7,7 @@ use super::super::{
 };
 use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult};
 
-/// How large LCM lets a message be.
+/// The maximum size of a message in LCM.
 const MAX_BYTES: usize = 1 << 28;
 
 /// How many elements that take no bytes a value may begin with.

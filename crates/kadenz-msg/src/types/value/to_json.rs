@@ -8,9 +8,9 @@ use super::{Array, Elements, Record, Value};
 use crate::types::model::Enum;
 
 impl Value {
-    /// The value as JSON: structs as objects with their members in order of name, arrays as arrays of
-    /// arrays, 64-bit integers as numbers, a value of an enum by its name if it has one, and what JSON
-    /// has no number for as `"NaN"`, `"Infinity"` and `"-Infinity"`.
+    /// Returns the value as JSON: structs as objects with their members in order of name, arrays as arrays of
+    /// arrays, 64-bit integers as numbers, a value of an enum by its name if it has one, and numbers that
+    /// JSON lacks as `"NaN"`, `"Infinity"` and `"-Infinity"`.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self {
@@ -29,7 +29,7 @@ impl Value {
         }
     }
 
-    /// The text of [`Value::to_json`], without holding more than the text in memory; `None` where it is
+    /// Returns the text of [`Value::to_json`], without holding more than the text in memory; `None` if it is
     /// longer than so many bytes.
     #[must_use]
     pub fn to_json_text(&self, longest: usize) -> Option<String> {
@@ -78,7 +78,7 @@ impl Text {
         Some(())
     }
 
-    /// Rows of rows, whose elements stand one behind the other from `next` on.
+    /// Writes rows of rows, whose elements are contiguous from `next` on.
     fn rows(&mut self, all: &Elements, shape: &[usize], next: &mut usize) -> Option<()> {
         self.text.push('[');
         let (length, inner) = shape.split_first().unwrap_or((&0, &[]));

@@ -12,13 +12,13 @@ use super::{RosNodeContext, RosNodeState, call};
 /// The timeout of the query whether the master still knows this node.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// A publisher that the master has forgotten is given up when it was silent so many times in a row.
+/// The number of failed queries in a row after which a publisher that the master has forgotten is given up.
 const MAX_SILENT: u8 = 3;
 /// The maximum number of queries in a row.
 const MAX_ASKED: usize = 8;
 
-/// A publisher that an earlier master named, and this one does not: it may still send, for nodes of ROS do not register
-/// again.
+/// A publisher that an earlier master named, and this one does not: it may still send, because nodes of ROS
+/// do not register again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unlisted {
     topic: String,
@@ -79,7 +79,7 @@ impl RosNodeState {
 }
 
 impl RosNodeContext {
-    /// Tells the master of a topic, once.
+    /// Registers a topic at the master, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
         let is_known = |state: &mut RosNodeState| state.published.contains_key(topic);
         if self.state.with(is_known) {
@@ -94,7 +94,7 @@ impl RosNodeContext {
         Ok(())
     }
 
-    /// Tells the master of a service, and of the place that it is called at.
+    /// Registers a service at the master, with its address.
     pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
         self.look_first()?;
         self.ask("registerService", &[service, place, &self.uri])?;
@@ -137,7 +137,7 @@ impl RosNodeContext {
             .map(|_| ())
     }
 
-    /// Registers all again with a master that has forgotten this node; whether the master answers.
+    /// Registers all again at a master that has forgotten this node; returns whether the master answers.
     pub(super) fn keep_registered(&self) -> bool {
         if self.notice_restart().is_err() {
             return false;
@@ -195,7 +195,7 @@ impl RosNodeContext {
         Ok(())
     }
 
-    /// Calls the master; `None` where it refuses, which it would again.
+    /// Calls the master; `None` if it refuses, which it would do again.
     fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
         match self.ask(method, arguments) {
             Ok(value) => Ok(Some(value)),

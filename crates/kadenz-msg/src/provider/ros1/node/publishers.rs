@@ -11,7 +11,7 @@ use super::{RosNodeContext, call};
 pub(super) const MAX_PUBLISHERS: usize = 256;
 pub(super) const MAX_ALL_PUBLISHERS: usize = 1024;
 
-/// A publisher of a topic: its number within this node, the topic, and where it sends from.
+/// A publisher of a topic: its number within this node, the topic, and its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct TopicPublisher {
     pub(in super::super) id: u64,
@@ -69,7 +69,7 @@ impl RosNodeContext {
         })
     }
 
-    /// Publishers that were not asked yet.
+    /// Returns the publishers that were not queried yet.
     pub(super) fn without_place(&self) -> Vec<(String, String)> {
         self.state.with(|state| {
             let subscribed = state.subscribed.iter();

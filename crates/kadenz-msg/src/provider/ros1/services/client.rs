@@ -259,7 +259,7 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], until: MonotonicTime) -> io::
     Ok(())
 }
 
-/// Errors after which one looks at the clock again.
+/// Passes the errors after which the caller checks the time again.
 fn pass(error: io::Error) -> io::Result<()> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),

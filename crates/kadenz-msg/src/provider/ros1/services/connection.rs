@@ -73,7 +73,7 @@ impl ClientConnection {
         self.place = place;
     }
 
-    /// When it has stalled for too long.
+    /// Returns the time at which it has stalled for too long.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
         let is_amid = !self.heard.is_empty() || !self.reply.is_empty();
         (is_amid && !self.is_busy).then(|| self.last + STALLED)
@@ -174,17 +174,17 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(super) fn held(&self) -> usize {
         self.heard.capacity() + self.reply.capacity()
     }
 
-    /// Takes memory for what it holds; whether it was there.
+    /// Claims memory for its bytes; returns whether there was enough.
     pub(super) fn claim(&mut self) -> bool {
         self.memory.resize(self.held())
     }
 
-    /// Gives it up, with what it holds.
+    /// Gives the connection up, with its bytes.
     pub(super) fn give_up(&mut self) {
         self.is_done = true;
         (self.heard, self.reply, self.sent) = (Vec::new(), Vec::new(), 0);

@@ -50,7 +50,7 @@ impl ServiceType {
     }
 }
 
-/// Why a service gave no answer.
+/// The reason for which a service gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The master did not answer.
@@ -92,16 +92,16 @@ pub enum ServiceError {
         service: String,
         /// How long it is, in bytes.
         length: usize,
-        /// How long it may be.
+        /// The maximum length.
         longest: usize,
     },
-    /// There was no answer in time; whether the work was done is not known.
+    /// There was no answer in time; whether the work was done is unknown.
     #[error("{service} gave no answer in time; give it more, or look what its node does")]
     TimedOut {
         /// The service.
         service: String,
     },
-    /// The connection failed; if that was after it was made, it is not known whether the work was done.
+    /// The connection failed; after it was made, it is unknown whether the work was done.
     #[error("the connection with {service} failed: {reason}; see whether its node still lives")]
     Lost {
         /// The service.

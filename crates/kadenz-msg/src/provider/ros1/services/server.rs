@@ -26,13 +26,13 @@ use crate::provider::stream::connection_slots::{
 use crate::provider::stream::socket::{Door, Socket};
 use crate::sync::lock;
 
-/// Clients at once.
+/// The maximum number of clients at once.
 const MAX_CLIENTS: usize = 256;
 /// Memory for all clients together, in bytes, unless the longest request is longer.
 const MEMORY: usize = 256 << 20;
 /// The number of clients that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
-/// Threads that answer.
+/// The maximum number of answering threads.
 const MAX_THREADS: usize = 64;
 
 /// The answer of a user's function, or its error.

@@ -10,20 +10,20 @@ use crate::provider::stream::ProtocolError;
 /// The result byte and the length in front of an answer.
 pub(super) const ANSWER_HEAD: usize = 5;
 
-/// A service, as its server offers it.
+/// A service in the form of its server's header.
 #[derive(Debug)]
 pub(in crate::provider) struct Offer {
     pub(in crate::provider) service: String,
     pub(in crate::provider) kind: ServiceType,
     pub(in crate::provider) caller: Arc<str>,
-    /// No request and no answer is longer, in bytes.
+    /// The maximum length of a request and of an answer, in bytes.
     pub(in crate::provider) longest: usize,
 }
 
 /// The item at the front of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum ClientInput<'a> {
-    /// Not all of it yet.
+    /// The item is incomplete.
     Short,
     /// Its header, of that many bytes.
     Header(usize),
@@ -117,7 +117,7 @@ impl ClientSession {
         }
     }
 
-    /// Why it cannot be served.
+    /// Returns the reason for which it cannot be served.
     fn refusal(&self, fields: &[(&str, &str)]) -> Option<String> {
         let Offer { service, kind, .. } = &*self.offer;
         if field(fields, "service") != service {

@@ -25,12 +25,12 @@ pub(super) struct PeerReceiverConnection<T> {
     /// Received bytes were discarded: nothing that follows makes sense.
     pub(super) is_given_up: bool,
     pub(super) target: Option<u64>,
-    /// Since when no more of a message came that has begun.
+    /// The time since which no more of a begun message has arrived.
     pub(super) stalled_since: Option<MonotonicTime>,
 }
 
 impl<T: PeerProtocol> PeerReceiverConnection<T> {
-    /// Says the first words; `None` where it is lost already.
+    /// Sends the first bytes of the protocol; `None` if the connection is lost already.
     pub(super) fn greet(
         socket: Socket,
         make: &mut MakeProtocol<T>,
@@ -68,7 +68,7 @@ impl<T: PeerProtocol> PeerReceiverConnection<T> {
         Ok(())
     }
 
-    /// How much memory it keeps from others.
+    /// Returns the memory that it takes from others.
     pub(super) fn held(&self) -> usize {
         self.memory.amount() + self.outgoing.held()
     }

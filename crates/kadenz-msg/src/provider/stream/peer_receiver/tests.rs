@@ -58,7 +58,7 @@ fn ear_at(door: Door) -> PeerReceiver<Words> {
     receiver
 }
 
-/// Listens for so long; how many messages came.
+/// Receives for that long; returns the number of messages.
 fn listen(receiver: &mut PeerReceiver<Words>, ms: u64) -> usize {
     let until = Wait::Until(clock::now() + Duration::from_millis(ms));
     let mut count = 0;

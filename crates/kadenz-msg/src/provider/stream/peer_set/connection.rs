@@ -30,7 +30,7 @@ pub(super) struct PeerSetConnection<P> {
 }
 
 impl<P: PeerSetProtocol> PeerSetConnection<P> {
-    /// Hears and sends as much as one turn allows.
+    /// Reads and sends as much as one turn allows.
     pub(super) fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
         if hears {
             self.hear(room)?;
@@ -103,7 +103,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         self.outgoing.flush(&mut self.socket)
     }
 
-    /// How much memory it keeps from others.
+    /// Returns the memory that it takes from others.
     pub(super) fn held(&self) -> usize {
         self.outgoing.held() + self.said()
     }

@@ -124,7 +124,7 @@ impl Serving {
         }
     }
 
-    /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
+    /// Keeps a message for a client that has not taken all of it; returns whether there is memory for it.
     fn keep(&mut self, seat: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
         if matches!(passing.copy, Copy::NotMade) {
             passing.copy = match self.take_memory(WireMessage::cost(passing.length())) {
