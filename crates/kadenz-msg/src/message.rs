@@ -42,7 +42,7 @@ pub trait Message: Sized {
     /// members.
     fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError>;
 
-    /// How many bytes the whole message takes.
+    /// Returns how many bytes the whole message takes.
     fn encoded_length(&self) -> usize {
         8 + self.body_length()
     }

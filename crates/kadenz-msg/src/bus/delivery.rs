@@ -50,7 +50,7 @@ impl Delivery {
         }
     }
 
-    /// How long the message took from hop to hop.
+    /// Returns how long the message took from hop to hop.
     #[must_use]
     pub fn hops(&self) -> Hops {
         let taken = self.stamps.taken;

@@ -143,7 +143,7 @@ impl Mailbox {
         found
     }
 
-    /// Whether something waits; if not, the calling thread is unparked by the next letter.
+    /// Returns whether something waits; if not, the calling thread is unparked by the next letter.
     pub(crate) fn wait_for_letter(&self) -> bool {
         self.state.with(|state| {
             let waits = state.count > 0;
@@ -163,7 +163,7 @@ impl Mailbox {
         }
     }
 
-    /// How many messages wait.
+    /// Returns how many messages wait.
     pub(crate) fn waiting(&self) -> usize {
         self.state.with(|state| state.count)
     }

@@ -262,7 +262,7 @@ impl CounterWatcher {
         self.0.tallies.read()
     }
 
-    /// How many messages wait in the queue.
+    /// Returns how many messages wait in the queue.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.0.waiting()

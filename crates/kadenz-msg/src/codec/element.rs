@@ -25,7 +25,7 @@ pub trait ArrayElement: Sized {
     /// Returns the initial value of an element.
     fn start() -> Self;
 
-    /// How many bytes elements take.
+    /// Returns how many bytes elements take.
     fn length_of(all: &[Self]) -> usize;
 
     /// Writes elements. Compares each variable array within to the member that states its length, the
@@ -56,7 +56,7 @@ pub trait ArrayElement: Sized {
     }
 }
 
-/// How many bytes an array takes.
+/// Returns how many bytes an array takes.
 pub fn length<E: ArrayElement>(array: &E) -> usize {
     E::length_of(std::slice::from_ref(array))
 }

@@ -95,7 +95,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes are left.
+    /// Returns how many bytes are left.
     #[must_use]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
@@ -371,7 +371,7 @@ impl<'a, T: Primitive> View<'a, T> {
         }
     }
 
-    /// How many elements there are.
+    /// Returns how many elements there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / T::SIZE

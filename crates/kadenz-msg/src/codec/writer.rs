@@ -58,7 +58,7 @@ impl<'a> Writer<'a> {
         Self { buffer, written: 0 }
     }
 
-    /// How many bytes have been written.
+    /// Returns how many bytes have been written.
     #[must_use]
     pub fn written(&self) -> usize {
         self.written

@@ -6,7 +6,8 @@ use kadenz_rt::clock::WallTime;
 
 use super::{Entry, Format, LogError, LogWriter, LoggedChannel};
 
-/// Writes messages that are encoded already. Without [`finish`](Self::finish) what was written stays readable, without an index.
+/// Writes messages that are encoded already. Without [`finish`](Self::finish) the written messages stay
+/// readable, without an index.
 pub struct ChannelWriter {
     writer: Option<Box<dyn LogWriter>>,
     entry: Entry,

@@ -190,7 +190,7 @@ impl Shelf {
         }
     }
 
-    /// How many bytes of chunks have been read.
+    /// Returns how many bytes of chunks have been read.
     pub(crate) fn read_bytes(&self) -> u64 {
         let places = self.places[..self.next_place].iter();
         places.map(|place| place.length).sum()

@@ -134,12 +134,12 @@ impl Appender {
         }
     }
 
-    /// How long the file is with what waits.
+    /// Returns how long the file is with what waits.
     pub(crate) fn length(&self) -> u64 {
         self.length + self.waiting.len() as u64
     }
 
-    /// How long the file is without what waits.
+    /// Returns how long the file is without what waits.
     pub(crate) fn written(&self) -> u64 {
         self.length
     }

@@ -1,8 +1,9 @@
 //! Pictures of cameras as Foxglove's messages in protobuf: `foxglove.CompressedVideo` and `foxglove.CompressedImage`.
 //!
-//! Both have a time, a frame of reference, the bytes of one picture and the name of their coding; their descriptions are in
-//! <https://github.com/foxglove/schemas>. The encoding is protobuf's (<https://protobuf.dev/programming-guides/encoding>),
-//! and a log carries the description as a `FileDescriptorSet` (<https://mcap.dev/spec/registry>).
+//! Both have a time, a frame of reference, the bytes of one picture and the name of their coding; their
+//! descriptions are in <https://github.com/foxglove/schemas>. The encoding is protobuf's
+//! (<https://protobuf.dev/programming-guides/encoding>), and a log carries the description as a
+//! `FileDescriptorSet` (<https://mcap.dev/spec/registry>).
 
 use std::sync::Arc;
 

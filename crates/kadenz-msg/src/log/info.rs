@@ -65,7 +65,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether there is none.
+    /// Returns whether there is no damage.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -170,7 +170,7 @@ impl Survey {
         Some(place)
     }
 
-    /// How many messages were counted.
+    /// Returns how many messages were counted.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.messages

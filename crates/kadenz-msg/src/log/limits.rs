@@ -22,10 +22,10 @@ pub(crate) const MAX_DESCRIPTION_BYTES: usize = 32 << 20;
 /// The maximum number of channels that are counted apart, for logs with any number of channels.
 pub(crate) const MAX_CHANNELS: usize = 1 << 14;
 
-/// The ratio of a log's messages to its length.
+/// The limit of the bytes that come out of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many times the log's own length.
+    /// The maximum ratio of these bytes to the log's own length.
     pub expansion: u64,
 }
 
@@ -89,7 +89,7 @@ impl DescriptionBudget {
     }
 }
 
-/// How much memory text takes that was bytes: what is not UTF-8 becomes a sign of three bytes.
+/// Returns how much memory text takes that was bytes: what is not UTF-8 becomes a sign of three bytes.
 pub(crate) fn text_bytes(bytes: &[u8]) -> usize {
     3 * bytes.len()
 }

@@ -89,7 +89,7 @@ pub trait LogReader: Send {
     /// Returns the parts that could not be read since the beginning or the last seek.
     fn damage(&self) -> Damage;
 
-    /// How many bytes of the file have been read and how many there are, for showing progress.
+    /// Returns how many bytes of the file have been read and how many there are, for showing progress.
     fn progress(&self) -> (u64, u64);
 
     /// Returns the summary of the log, from its index if it has one. The reader is at its beginning
@@ -117,7 +117,7 @@ pub trait LogWriter: Send {
     /// As [`LogWriter::write`].
     fn flush(&mut self) -> Result<(), LogError>;
 
-    /// How long the file will be with what was taken, in bytes, without its end.
+    /// Returns how long the file will be with what was taken, in bytes, without its end.
     fn length(&self) -> u64;
 
     /// Finishes the file, index and all. If the disk is full, the last messages are given up for the index.

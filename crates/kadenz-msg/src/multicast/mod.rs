@@ -53,7 +53,7 @@ fn judge(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest, bus: &Udp
     findings
 }
 
-/// Whether messages can arrive, by what was found.
+/// Returns whether messages can arrive, by what was found.
 #[must_use]
 pub fn works(findings: &[Finding]) -> bool {
     findings.iter().all(|it| it.severity < Severity::Spoils)

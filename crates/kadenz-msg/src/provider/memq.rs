@@ -189,7 +189,7 @@ impl Basket {
         })
     }
 
-    /// Whether there is something to do; if not, the calling thread is unparked when there is.
+    /// Returns whether there is something to do; if not, the calling thread is unparked when there is.
     fn wait(&self) -> Option<Received> {
         self.state.with(|state| {
             state.waiting = None;

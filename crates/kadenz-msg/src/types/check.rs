@@ -18,7 +18,7 @@ pub(super) struct EncodedSize {
     pub(super) fixed: bool,
 }
 
-/// How many bytes a value of each type takes, or why there is no such value.
+/// Returns how many bytes a value of each type takes, or why there is no such value.
 pub(super) fn sizes(
     definitions: &BTreeMap<TypeName, Definition>,
 ) -> Result<BTreeMap<TypeName, EncodedSize>, (TypeName, Problem)> {

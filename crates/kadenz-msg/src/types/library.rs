@@ -75,13 +75,13 @@ impl Types {
         self.definitions.values()
     }
 
-    /// How many types there are.
+    /// Returns how many types there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.definitions.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no types.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.definitions.is_empty()
@@ -119,13 +119,13 @@ impl Types {
             .filter_map(|name| self.definitions.get(name))
     }
 
-    /// How many bytes a value takes at least, without a fingerprint.
+    /// Returns how many bytes a value takes at least, without a fingerprint.
     #[must_use]
     pub fn least_bytes(&self, name: &TypeName) -> usize {
         self.sizes.get(name).map_or(0, |it| it.least)
     }
 
-    /// How many bytes every value takes, where all take the same.
+    /// Returns how many bytes every value takes, where all take the same.
     #[must_use]
     pub(crate) fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
         let size = self.sizes.get(name)?;
@@ -148,7 +148,7 @@ impl Types {
         closure
     }
 
-    /// Whether values of a type may hold values of the same type.
+    /// Returns whether values of a type may hold values of the same type.
     #[must_use]
     pub(crate) fn is_recursive(&self, name: &TypeName) -> bool {
         let closure = self.closure(&name.to_string());

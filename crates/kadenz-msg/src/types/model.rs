@@ -8,7 +8,7 @@ use crate::codec::Primitive as _;
 /// The name of a type, with its package.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeName {
-    /// The package, `a.b`; empty where there is none.
+    /// The package, `a.b`; empty if there is none.
     pub package: String,
     /// The name within it.
     pub short: String,
@@ -286,7 +286,7 @@ impl Struct {
         self.members.iter().position(|it| it.name == member)
     }
 
-    /// Whether a member states how long an array is.
+    /// Returns whether a member states how long an array is.
     #[must_use]
     pub fn is_length(&self, member: &str) -> bool {
         self.members

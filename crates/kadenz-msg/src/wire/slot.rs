@@ -176,7 +176,7 @@ impl ReassemblySlot {
         self.present == self.count
     }
 
-    /// Whether the fragments follow each other from the first byte to the last: else a hole would show
+    /// Returns whether the fragments follow each other from the first byte to the last: else a hole would show
     /// what was in the memory before.
     fn has_no_hole(&self) -> bool {
         let mut end = 0;

@@ -300,7 +300,7 @@ impl Decoder {
         (self.begin, self.end) = (0, left);
     }
 
-    /// Whether the other side has greeted.
+    /// Returns whether the other side has greeted.
     #[must_use]
     pub(crate) fn is_greeted(&self) -> bool {
         self.greeted

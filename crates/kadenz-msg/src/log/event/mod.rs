@@ -59,7 +59,7 @@ impl EventHeader {
         into.extend_from_slice(&self.data_bytes.to_be_bytes());
     }
 
-    /// How many bytes follow the header.
+    /// Returns how many bytes follow the header.
     fn body_bytes(self) -> u64 {
         u64::from(self.name_bytes) + u64::from(self.data_bytes)
     }

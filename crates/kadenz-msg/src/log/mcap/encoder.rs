@@ -92,7 +92,7 @@ impl McapEncoder {
         });
     }
 
-    /// How many bytes of records the chunk holds.
+    /// Returns how many bytes of records the chunk holds.
     pub(super) fn chunk_bytes(&self) -> usize {
         self.chunk.records.len()
     }

@@ -232,7 +232,7 @@ impl LogWriter for McapWriter {
     }
 }
 
-/// How many bytes of messages make a chunk in a file of that length.
+/// Returns how many bytes of messages make a chunk in a file of that length.
 pub(super) fn chunk_bytes(least: usize, most: usize, length: u64) -> usize {
     let grown = usize::try_from(length / CHUNK_OF_FILE).unwrap_or(usize::MAX);
     grown.min(most).max(least)

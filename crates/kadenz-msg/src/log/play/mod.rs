@@ -101,13 +101,13 @@ impl Player {
         had.then_some(&mut self.head)
     }
 
-    /// How many messages were left out on purpose, by [`PlayOptions::loss`].
+    /// Returns how many messages were left out on purpose, by [`PlayOptions::loss`].
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// How much of the log has been read, and how much there is, in bytes.
+    /// Returns how much of the log has been read, and how much there is, in bytes.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.reader.progress()
@@ -252,7 +252,7 @@ impl Default for PlayOptions {
 }
 
 impl PlayOptions {
-    /// Whether a channel is to be played.
+    /// Returns whether a channel is to be played.
     #[must_use]
     pub fn wants(&self, channel: &str) -> bool {
         let named = self.channels.iter().any(|it| it.matches(channel));

@@ -66,7 +66,7 @@ impl AtomicChannelCounts {
         Self { slots, unnamed }
     }
 
-    /// How many channels have a place of their own, which is the place of all others too.
+    /// Returns how many channels have a place of their own, which is the place of all others too.
     pub(super) fn further(&self) -> usize {
         self.slots.len() - 1
     }

@@ -155,14 +155,14 @@ pub struct SetBack {
 }
 
 impl Recorded {
-    /// How many messages are in the files.
+    /// Returns how many messages are in the files.
     #[must_use]
     pub fn written(&self) -> u64 {
         let written: u64 = self.channels.iter().map(|it| it.written).sum();
         written + self.further.written
     }
 
-    /// How many messages are in none.
+    /// Returns how many messages are in none.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         let lost = |it: &ChannelCounts| it.queue_full + it.disk_full;
@@ -182,7 +182,7 @@ impl Watch {
         lock(&self.0.trouble).clone()
     }
 
-    /// How often the wall clock was set back, and by how much.
+    /// Returns how often the wall clock was set back, and by how much.
     #[must_use]
     pub fn set_back(&self) -> SetBack {
         SetBack {
@@ -191,7 +191,7 @@ impl Watch {
         }
     }
 
-    /// Whether there are more channels than are counted one by one.
+    /// Returns whether there are more channels than are counted one by one.
     #[must_use]
     pub fn has_further_channels(&self) -> bool {
         self.0.counts.further_counts().offered > 0

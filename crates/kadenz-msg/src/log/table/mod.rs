@@ -68,7 +68,7 @@ pub struct Tables {
 pub struct MalformedCount(Arc<Mutex<(u64, Option<String>)>>);
 
 impl MalformedCount {
-    /// How many until now, and why the first.
+    /// The number until now, and the first reason.
     #[must_use]
     pub fn told(&self) -> (u64, Option<String>) {
         lock(&self.0).clone()

@@ -40,7 +40,7 @@
 //! |---|---|---|
 //! | `bus` | its name; the topic is `kadenz_<bus>` | `messages` |
 //! | `iface` | the interface of discovery: `lo`, a name, an IPv4 address, or `all` | `lo` |
-//! | `reliability` | `reliable` or `best_effort`; a reliable inlet does not receive from best-effort outlets | `reliable` |
+//! | `reliability` | `reliable` or `best_effort`; a reliable inlet ignores best-effort outlets | `reliable` |
 //! | `history` | messages that wait in an inlet, or for acknowledgement (at least 16) | 256 |
 //! | `send_wait` | how long a reliable outlet waits for acknowledgements | 100ms |
 //! | `largest` | the longest payload, in bytes | 4MiB |

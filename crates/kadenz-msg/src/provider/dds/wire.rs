@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// How many bytes of a length.
+/// The number of bytes of a length.
 const LENGTH: usize = 4;
 
 /// The order of a length's bytes.

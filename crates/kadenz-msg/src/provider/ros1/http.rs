@@ -206,7 +206,7 @@ pub(super) fn place(host: IpAddr, port: u16) -> SocketAddress {
     SocketAddress::Tcp(SocketAddr::new(host, port).to_string())
 }
 
-/// Whether a call was answered, with a refusal.
+/// Returns whether a call was answered, with a refusal.
 pub(super) fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Other
 }

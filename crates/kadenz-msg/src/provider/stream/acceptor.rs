@@ -37,7 +37,7 @@ impl Acceptor {
         }
     }
 
-    /// When a pause ends.
+    /// Returns when a pause ends.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
         self.pause.until
     }

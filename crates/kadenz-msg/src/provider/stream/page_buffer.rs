@@ -1,9 +1,10 @@
 //! Buffers of long messages at addresses from which the kernel copies fast.
 //!
-//! A socket's memory begins with a page, and a plain allocation of some 100 KiB or more at byte 16 of one. On an AMD EPYC
-//! the kernel took nearly twice as long for 1 MiB behind a header of 25 bytes from byte 16 as from byte 2048
-//! (`cargo xtask bench socket-copy`, docs/benchmarks.md). The likely reason: it copies by `rep movsb`, which is slow there
-//! where the destination stands 1 to 63 bytes behind the source, both taken modulo 4 KiB.
+//! A socket's memory begins with a page, and a plain allocation of some 100 KiB or more at byte 16 of one. On
+//! an AMD EPYC the kernel took nearly twice as long for 1 MiB behind a header of 25 bytes from byte 16 as
+//! from byte 2048 (`cargo xtask bench socket-copy`, docs/benchmarks.md). The likely reason: it copies by `rep
+//! movsb`, which is slow there if the destination is 1 to 63 bytes behind the source, both taken modulo 4
+//! KiB.
 
 use std::ops::{Deref, DerefMut};
 

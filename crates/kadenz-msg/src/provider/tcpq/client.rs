@@ -100,7 +100,7 @@ impl TcpqClient {
         }
     }
 
-    /// Whether another turn would do something.
+    /// Returns whether another turn would do something.
     pub(super) fn has_work(&self) -> bool {
         self.unheard || self.readable || (self.writable && !self.queue.is_empty())
     }

@@ -1,4 +1,4 @@
-//! Which programs live, are late, dead, or started again.
+//! Determines which programs live, are late, dead, or started again.
 //!
 //! ```
 //! use std::time::Duration;

@@ -288,7 +288,7 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         })
     }
 
-    /// How many messages on its channel were no answer to the call at hand: late ones, second ones,
+    /// Returns how many messages on its channel were no answer to the call at hand: late ones, second ones,
     /// and what is no answer at all.
     #[must_use]
     pub fn ignored(&self) -> u64 {

@@ -156,7 +156,7 @@ impl TypeFinder {
         }
     }
 
-    /// How many answers were not believed.
+    /// Returns how many answers were not believed.
     #[must_use]
     pub fn wrong_answers(&self) -> u64 {
         self.wrong

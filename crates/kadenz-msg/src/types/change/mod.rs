@@ -29,7 +29,7 @@ pub struct TypeChange {
 }
 
 impl TypeChange {
-    /// Whether programs with the old and programs with the new description no longer understand each
+    /// Returns whether programs with the old and programs with the new description no longer understand each
     /// other's messages of this type.
     #[must_use]
     pub fn breaks(&self) -> bool {
@@ -75,7 +75,7 @@ pub enum Change {
         from: String,
         /// Its type now.
         to: String,
-        /// Whether the type's name alone is another, which a fingerprint does not tell.
+        /// Whether the fingerprint changes: it does not if only the name of the member's type differs.
         breaks: bool,
     },
     /// A member has other dimensions.
@@ -162,7 +162,7 @@ impl Change {
         }
     }
 
-    /// Whether messages are still decoded, but mean something else to the other side.
+    /// Returns whether messages are still decoded, but mean something else to the other side.
     #[must_use]
     pub fn misleads(&self) -> bool {
         matches!(

@@ -199,7 +199,7 @@ impl<'a> ValueDecoder<'a> {
         }
     }
 
-    /// How many elements there are: no more than there can be.
+    /// Returns how many elements there are: no more than there can be.
     fn count(&self, shape: &[usize], least: usize) -> ValueResult<usize> {
         if shape.contains(&0) {
             return Ok(0);

@@ -147,7 +147,7 @@ macro_rules! each_kind {
 }
 
 impl Elements {
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         each_kind!(self, values => values.len())

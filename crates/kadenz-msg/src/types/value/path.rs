@@ -222,7 +222,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// How many elements lie behind so many indices.
+/// Returns how many elements lie behind so many indices.
 fn row(array: &Array, depth: usize) -> usize {
     let rest = array.shape.get(depth..).unwrap_or_default();
     rest.iter().fold(1, |count, it| count.saturating_mul(*it))

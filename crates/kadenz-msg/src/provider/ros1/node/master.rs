@@ -27,7 +27,7 @@ pub(super) struct Unlisted {
 }
 
 impl RosNodeState {
-    /// Whether the master has nothing to remember.
+    /// Returns whether the master has nothing to remember.
     fn is_nothing_registered(&self) -> bool {
         self.published.is_empty() && self.subscribed.is_empty() && self.services.is_empty()
     }

@@ -254,7 +254,7 @@ impl ServerThread {
         }
     }
 
-    /// Whether there was room for a request.
+    /// Returns whether there was room for a request.
     fn pass(&self, seat: ConnectionId, request: Vec<u8>) -> bool {
         let Some(memory) = self.memory.take(request.len()) else {
             return false;

@@ -54,7 +54,7 @@ impl ClientSession {
         self.has_greeted
     }
 
-    /// Whether there may be another request after the first.
+    /// Returns whether there may be another request after the first.
     pub(super) fn is_persistent(&self) -> bool {
         self.is_persistent
     }
@@ -137,7 +137,7 @@ pub(super) fn write_answer(reply: &mut Vec<u8>, is_success: bool, bytes: &[u8]) 
     reply.extend_from_slice(bytes);
 }
 
-/// Whether the service succeeded, and the length of what follows.
+/// Returns whether the service succeeded, and the length of what follows.
 pub(super) fn read_answer_head(head: [u8; ANSWER_HEAD]) -> (bool, usize) {
     let [result, length @ ..] = head;
     (result != 0, u32::from_le_bytes(length) as usize)

@@ -73,7 +73,7 @@ impl<T: PeerProtocol> PeerReceiverConnection<T> {
         self.memory.amount() + self.outgoing.held()
     }
 
-    /// Whether a message has begun.
+    /// Returns whether a message has begun.
     pub(super) fn is_within(&self) -> bool {
         self.start < self.end
     }
