@@ -1,4 +1,4 @@
-//! Large messages over a bus on one host, and what is lost of them:
+//! Large messages over a bus on one host, and their losses:
 //! `cargo run -p kadenz-msg --example large_messages -- URL BYTES HZ SECONDS`.
 #![allow(clippy::print_stdout, reason = "it is a program")]
 
@@ -55,7 +55,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Publishes on the beat; how many left.
+/// Publishes on the beat; returns the number of sent messages.
 fn publish(bus: &dyn Provider, bytes: usize, hz: u32, count: u32) -> u32 {
     let (Ok(mut outlet), Ok(channel)) = (bus.outlet(), Channel::new("LARGE")) else {
         return 0;

@@ -4,8 +4,8 @@
 //! 1000 ms, ignore timeouts, compare the channel's name to know the type, make the type from the raw
 //! bytes, read `position` and `velocity`. Enner would rather name the type at the subscription.
 //!
-//! Here both: [`by_channel`] is the loop as it stands there, [`by_type`] the one that Enner wishes
-//! for, where a message of another type is an error that names the channel and both types.
+//! Here [`by_channel`] is the loop as in the post, and [`by_type`] the loop that Enner prefers: a message of
+//! another type is an error that names the channel and both types.
 //!
 //! `cargo run --example lcm_aggregator [URL]`.
 #![allow(clippy::print_stdout, reason = "an example speaks")]
@@ -43,7 +43,7 @@ pub(crate) fn by_channel(
     until: i64,
 ) -> Result<Feedback, Box<dyn Error>> {
     loop {
-        // None is a timeout.
+        // `None` after a timeout.
         let Some(message) = aggregator.next_message(TIMEOUT)? else {
             continue;
         };
@@ -64,7 +64,7 @@ pub(crate) fn by_type(
     loop {
         match subscription.recv(TIMEOUT)? {
             Some(feedback) if feedback.message.number >= until => return Ok(feedback.message),
-            // A timeout, or one before.
+            // A timeout, or an earlier message.
             _ => {}
         }
     }

@@ -5,7 +5,7 @@
 //! ordinary struct.
 //!
 //! `cargo run --example lcm_publisher [URL]`; with `udpm://239.255.76.67:7667?ttl=0` LCM's own programs
-//! hear it. Without a URL the example listens to itself, within its process.
+//! receive the message. Without a URL the example receives its own message, within its process.
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
 #[path = "robot/mod.rs"]
@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the snippet does.
+/// The snippet's steps, on a bus.
 pub(crate) fn publish(bus: &Bus) -> Result<(), Box<dyn Error>> {
     let command = Command {
         position: [1.0, 2.0, 3.0],

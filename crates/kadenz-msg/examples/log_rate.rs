@@ -1,7 +1,8 @@
-//! How many bytes a second this machine records: `log_rate FILE MB_PER_SECOND SECONDS [none|lz4|zstd]`.
+//! Measures how many bytes a second this machine records: `log_rate FILE MB_PER_SECOND SECONDS
+//! [none|lz4|zstd]`.
 //!
-//! Messages of 10 kB come at an even rate on ten channels; half of each is noise, as in a camera's
-//! image. What was dropped is printed.
+//! Messages of 10 kB are recorded at an even rate on ten channels; half of each is noise, as in a camera's
+//! image. The program prints the number of dropped messages.
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
 use std::error::Error;
@@ -38,7 +39,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut payload = vec![0_u8; MESSAGE_BYTES];
     let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
     let begun = clock::now();
-    // A millisecond's messages at a time, as they come from a socket.
+    // A millisecond's messages at a time, as a socket delivers them.
     let mut beat = Beat::new(begun, Duration::from_millis(1));
     let mut noise = 1_u64;
     for n in 0..count {

@@ -1,5 +1,5 @@
-//! Receives in three ways, and in the fourth that was missed: the ROS snippets of Enner's post on
-//! message passing for MATLAB.
+//! Receives in three ways, and in a fourth that Enner missed: the ROS snippets of Enner's post on message
+//! passing for MATLAB.
 //!
 //! There: a subscriber to `/scan` receives with a timeout of 1 s, shows its latest message, which may
 //! not be new, and calls back. What Enner missed is a look for a new message that does not wait;
@@ -33,12 +33,12 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Publishes scans, receives each in another way, and says what came.
+/// Publishes scans, receives each in another way, and returns a line about each.
 pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
     let mut said = Vec::new();
     let mut laser = bus.subscribe::<Scan>("/scan")?;
 
-    // What Enner missed: is there one? It costs no wait.
+    // The look that Enner missed: it does not wait.
     let is_there = laser.try_recv()?.is_some();
     said.push(format!("before the first: {is_there}"));
 
@@ -48,7 +48,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
         said.push(format!("received {}", scan.message.number));
     }
 
-    // A timeout below 0.1 s is one like any other.
+    // A timeout below 0.1 s works as any other.
     let in_time = laser.recv(Duration::from_millis(5))?.is_some();
     said.push(format!("within 5 ms: {in_time}"));
 
@@ -56,7 +56,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
     publish(bus, 2)?;
     publish(bus, 3)?;
     for _ in 0..2 {
-        // Over a network it comes a little later.
+        // Over a network the message arrives a little later.
         if let Some(latest) = laser.latest()? {
             said.push(format!(
                 "latest {}, new: {}",
@@ -65,7 +65,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
         }
     }
 
-    // (3) A callback, on a thread of the priority that one likes.
+    // (3) A callback, on a thread of any priority.
     let (tell, told) = sync_channel(1);
     let options = SubscriptionOptions::default();
     let callback =

@@ -1,7 +1,8 @@
-//! LCM's server in the middle: whoever speaks `tcpq://` meets here, also LCM's own programs.
+//! LCM's server of the `tcpq://` provider: every client of it connects here, LCM's own programs too.
 //!
 //! `cargo run --example tcpq_server` listens on loopback at LCM's port, `cargo run --example tcpq_server
-//! 192.168.0.7:7700` where it is told. It says where, and serves until it is ended (Ctrl-C).
+//! 192.168.0.7:7700` at that address. The program prints its address, and serves until the user ends it
+//! (Ctrl-C).
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
 use std::error::Error;

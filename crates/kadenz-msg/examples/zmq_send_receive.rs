@@ -4,8 +4,8 @@
 //! sent, a poll of 1000 ms, and the received bytes shown. The poll returns which socket has something,
 //! and every call takes a socket's number.
 //!
-//! Here the same over a bus. `cargo run --example zmq_send_receive zmq://127.0.0.1:43210` is ZeroMQ, so
-//! that ZeroMQ's own subscribers hear it too; without a URL it stays within the process.
+//! Here the same over a bus. `cargo run --example zmq_send_receive zmq://127.0.0.1:43210` is ZeroMQ, so that
+//! ZeroMQ's own subscribers receive the bytes too; without a URL they stay within the process.
 #![allow(clippy::print_stdout, reason = "an example speaks")]
 
 use std::error::Error;
@@ -24,7 +24,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// What the snippet does.
+/// The snippet's steps, on a bus.
 pub(crate) fn send_and_receive(bus: &Bus, bytes: &[u8]) -> Result<Vec<u8>, Box<dyn Error>> {
     let mut subscriber = bus.aggregator("DATA")?;
     for _ in 0..10 {

@@ -1,26 +1,27 @@
-//! A message as it arrives: its bytes, who sent it, and when it passed where.
+//! A message as it arrives: its bytes, its sender, and the times at which it passed the kernel and this
+//! program.
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
-/// A message as it arrives, before anybody has copied it.
+/// A message as it arrives, before it is copied.
 #[derive(Debug)]
 pub struct Arrival<'a> {
     /// The channel it was published to.
     pub channel: &'a str,
     /// Its bytes.
     pub payload: Payload<'a>,
-    /// Who sent it, as far as the provider tells senders apart.
+    /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
-    /// When it passed where.
+    /// The times at which it passed the kernel and this program.
     pub stamps: Stamps,
 }
 
-/// Where a message's bytes are.
+/// The place of a message's bytes.
 #[derive(Debug)]
 pub enum Payload<'a> {
-    /// In memory that the provider uses again.
+    /// In memory that the provider reuses.
     Lent(&'a [u8]),
     /// In a vector that may be swapped for another one instead of being copied.
     Owned(&'a mut Vec<u8>),
@@ -36,8 +37,8 @@ impl Payload<'_> {
         }
     }
 
-    /// Puts the bytes into a vector, by a swap where that is possible and saves something. Allocates
-    /// only where the vector is too short for a copy.
+    /// Puts the bytes into a vector, by a swap if that is possible and saves time. Allocates only if the
+    /// vector is too short for a copy.
     pub fn put_into(self, vector: &mut Vec<u8>) {
         match self {
             Self::Owned(bytes) => std::mem::swap(bytes, vector),
@@ -49,12 +50,12 @@ impl Payload<'_> {
     }
 }
 
-/// Tells one sender from another; the same for as long as the sender lives.
+/// Identifies a sender; the same for as long as the sender lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct SenderId(pub u128);
 
-/// A number that no other sender has, as far as chance goes: the standard library's hasher is keyed
-/// by the system's randomness.
+/// Returns a number that no other sender has, up to chance: the standard library's hasher is keyed by the
+/// system's randomness.
 pub(crate) fn random_number() -> u64 {
     use std::hash::{BuildHasher as _, RandomState};
     let now = kadenz_rt::clock::now().as_ns();
@@ -64,25 +65,25 @@ pub(crate) fn random_number() -> u64 {
 /// A sender's number of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequence {
-    /// The number; goes up by one with each message and wraps.
+    /// The number; it increases by one with each message and wraps.
     pub number: u32,
-    /// What is counted together.
+    /// The messages that the number counts.
     pub scope: Scope,
 }
 
-/// What one counter counts.
+/// The messages that one counter counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Scope {
     /// All that the sender publishes, to whatever channel.
     Sender,
-    /// What the sender publishes to this channel.
+    /// All that the sender publishes to this channel.
     Channel,
 }
 
-/// When a message passed where.
+/// The times at which a message passed the publisher, the kernel and the inlet.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Stamps {
-    /// When it was published, where the provider carries that (a log does).
+    /// When it was published, if the provider carries that (a log does).
     pub published: Option<WallTime>,
     /// When the kernel had received the first byte of it.
     pub kernel: Option<MonotonicTime>,
@@ -91,7 +92,7 @@ pub struct Stamps {
 }
 
 impl Stamps {
-    /// Of a message that is taken now, and of which no more is known.
+    /// Times of a message that is taken now and has no earlier time.
     pub(crate) fn now() -> Self {
         Self {
             taken: clock::now(),

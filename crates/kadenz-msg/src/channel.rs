@@ -17,10 +17,10 @@ pub struct Channel {
     length: u8,
 }
 
-/// Why a text is no name of a channel.
+/// The reason for which a text is no name of a channel.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
-    /// There is none.
+    /// The name is empty.
     #[error("a channel needs a name")]
     Empty,
     /// LCM's receivers would refuse it.
@@ -32,7 +32,7 @@ pub enum ChannelError {
         /// The name.
         name: String,
     },
-    /// It ends the name on the wire.
+    /// A NUL ends the name on the wire.
     #[error("the channel {name:?} holds a NUL byte, which ends a name on the wire")]
     Nul {
         /// The name.
@@ -41,10 +41,10 @@ pub enum ChannelError {
 }
 
 impl Channel {
-    /// A channel of that name. Allocates only for the error.
+    /// Returns a channel of that name. Allocates only for the error.
     ///
     /// # Errors
-    /// Where the name is empty, longer than 63 bytes or holds a NUL.
+    /// If the name is empty, longer than 63 bytes or holds a NUL.
     ///
     /// ```
     /// use kadenz_msg::channel::Channel;
@@ -81,7 +81,7 @@ impl Channel {
     }
 }
 
-/// As its name hashes, so that a map of channels is asked by name.
+/// Hashes as its name, so that a map of channels can be searched by name.
 impl Hash for Channel {
     fn hash<H: Hasher>(&self, state: &mut H) {
         self.as_str().hash(state);
@@ -94,7 +94,7 @@ impl Borrow<str> for Channel {
     }
 }
 
-/// No name: what a slot holds before a message comes.
+/// No name: the value of a slot before a message arrives.
 impl Default for Channel {
     fn default() -> Self {
         let bytes = [0; MAX_CHANNEL];
@@ -128,8 +128,8 @@ impl FromStr for Channel {
     }
 }
 
-/// Which channels a subscription wants: as in LCM, a regular expression that must match the whole
-/// name, so that a plain name matches itself alone; `.` matches a newline as well.
+/// The channels that a subscription wants: as in LCM, a regular expression that must match the whole name, so
+/// that a plain name matches itself alone; `.` matches a newline as well.
 #[derive(Debug, Clone)]
 pub struct Pattern {
     text: String,
@@ -141,9 +141,9 @@ pub struct Pattern {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("the channel pattern {pattern:?} is not a regular expression: {reason}")]
 pub struct PatternError {
-    /// What was given.
+    /// The expression as the caller gave it.
     pub pattern: String,
-    /// What is wrong with it.
+    /// The error of the expression's parser.
     pub reason: String,
 }
 
@@ -151,10 +151,10 @@ pub struct PatternError {
 const LARGEST_EXPRESSION: usize = 1 << 20;
 
 impl Pattern {
-    /// A pattern from a regular expression, or from a plain name.
+    /// Returns a pattern from a regular expression, or from a plain name.
     ///
     /// # Errors
-    /// Where it cannot be compiled, or would take more than 1 MiB.
+    /// If the expression cannot be compiled, or would take more than 1 MiB.
     ///
     /// ```
     /// use kadenz_msg::channel::Pattern;
@@ -188,7 +188,7 @@ impl Pattern {
         }
     }
 
-    /// Whether it wants the channel. Allocates nothing for a plain name.
+    /// Returns whether the pattern matches the channel. Allocates nothing for a plain name.
     #[must_use]
     pub fn matches(&self, channel: &str) -> bool {
         match &self.expression {
@@ -197,21 +197,21 @@ impl Pattern {
         }
     }
 
-    /// What it was made from.
+    /// Returns the expression from which the pattern was made.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// The one channel that it can match, where it is a plain name.
+    /// Returns the one channel that it can match, if it is a plain name.
     #[must_use]
     pub fn exactly(&self) -> Option<&str> {
         self.expression.is_none().then_some(self.text.as_str())
     }
 }
 
-/// Whether a pattern is a plain name, which matches itself alone: names as programs use them, in which
-/// `-` and `/` and the like mean nothing outside of brackets, and whatever else needs no escape.
+/// Returns whether a pattern is a plain name, which matches itself alone: a usual name, in which `-` and `/`
+/// and the like have no meaning outside of brackets, and any other that needs no escape.
 pub(crate) fn is_literal(pattern: &str) -> bool {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(&byte);
     pattern.bytes().all(plain) || regex::escape(pattern) == pattern

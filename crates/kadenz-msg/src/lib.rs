@@ -1,28 +1,28 @@
 //! Messages between a robot's programs: a small bus, chosen by a URL, that is LCM on the wire.
 //!
-//! A [`Bus`](bus::Bus) publishes to channels and subscribes to them; what moves the bytes is a
-//! [`provider`], and `udpm://` is LCM's own, so that every LCM program in any language takes part
-//! unchanged. Messages are LCM's: described in `.lcm` files ([`types`]), encoded big-endian after a
-//! fingerprint of their description ([`codec`], [`message`]).
+//! A [`Bus`](bus::Bus) publishes to channels and subscribes to them; a [`provider`] moves the bytes, and
+//! `udpm://` is LCM's own, so that every LCM program in any language takes part unchanged. Messages are
+//! LCM's: described in `.lcm` files ([`types`]), encoded big-endian after a fingerprint of their description
+//! ([`codec`], [`message`]).
 //!
-//! - [`message`]: what every message type can do, and raw bytes as a message.
+//! - [`message`]: the trait of every message type, and raw bytes as a message.
 //! - [`codec`]: reading and writing the encoding in a caller's buffer.
 //! - [`types`]: the `.lcm` language, fingerprints, and messages known only at run time.
 //! - [`generate`]: code for `.lcm` files, in Rust and other languages.
 //! - [`wire`]: LCM's datagrams and frames, sans-IO.
 //! - [`channel`]: names of channels and patterns of them.
 //! - [`arrival`]: a message as it arrives, with its sender and its times.
-//! - [`provider`]: what moves messages, a file each.
+//! - [`provider`]: the transports of messages, a file each.
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
-//! - [`multicast`]: why multicast fails on a host, and what mends it.
+//! - [`multicast`]: the reasons for which multicast fails on a host, and their remedies.
 //! - [`service`]: requests, parameters, heartbeats, clock offsets and types on the wire.
 //! - [`log`]: event logs and MCAP, recording and playing.
-//! - [`watch`]: what goes over a bus: rates, jitter, bandwidth, loss.
+//! - [`watch`]: rates, jitter, bandwidth and loss of the messages on a bus.
 //!
-//! Nothing here logs. What may be called on a real-time path says so.
+//! Nothing here logs. Functions for a real-time path have a section on their real-time safety.
 
-/// Shows the named fields of a type; the others cannot be shown, or tell nothing.
+/// Shows the named fields of a type; the others cannot be shown, or are of no use.
 macro_rules! show_fields {
     ($of:ident: $($field:ident),*) => {
         impl std::fmt::Debug for $of {

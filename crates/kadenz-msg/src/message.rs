@@ -1,4 +1,4 @@
-//! What every message type can do, and raw bytes as a message.
+//! The trait of every message type, and raw bytes as a message.
 
 pub use crate::codec::Fingerprint;
 use crate::codec::{
@@ -6,13 +6,13 @@ use crate::codec::{
     Writer,
 };
 
-/// A message: something with a fingerprint that is encoded after it.
+/// A type of message: it has a fingerprint, and is encoded behind it.
 ///
 /// `kadenz msg gen --lang rust` writes implementations of it.
 ///
 /// # Real-time safety
-/// Encoding allocates nothing; [`Message::decode_from`] allocates only where a string or a variable
-/// array is longer than it was in the value that is overwritten.
+/// Encoding allocates nothing; [`Message::decode_from`] allocates only if a string or a variable array is
+/// longer than in the overwritten value.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a message",
     note = "derive it with `#[derive(kadenz::Message)]`, or write it from its .lcm file with `kadenz msg gen`",
@@ -25,32 +25,32 @@ pub trait Message: Sized {
     /// The fingerprint of its description.
     const FINGERPRINT: Fingerprint;
 
-    /// The text of its description and of all that it refers to, as `.lcm`; may be empty where it is
-    /// not known.
+    /// The text of its description and of all types that it refers to, as `.lcm`; may be empty if it is not
+    /// known.
     const DESCRIPTION: &'static str;
 
-    /// How many bytes the members take when they are encoded, without the fingerprint.
+    /// Returns the number of bytes of the encoded members, without the fingerprint.
     fn body_length(&self) -> usize;
 
     /// Writes the members, without the fingerprint.
     ///
     /// # Errors
-    /// Where the buffer is too short, or a variable array has another length than its member says.
+    /// If the buffer is too short, or a variable array has another length than its member states.
     fn encode_body(&self, writer: &mut Writer<'_>) -> Result<(), EncodeError>;
 
-    /// Reads the members, without the fingerprint, over the value that is there, whose memory is
-    /// used again.
+    /// Reads the members, without the fingerprint, into the existing value, whose memory is reused.
     ///
     /// # Errors
-    /// Where the bytes end too early or say what cannot be. The value then holds a mixture.
+    /// If the bytes end too early or hold an invalid value. The value then holds a mixture of old and new
+    /// members.
     fn decode_body(&mut self, reader: &mut Reader<'_>) -> Result<(), DecodeError>;
 
-    /// How many bytes the whole message takes.
+    /// Returns how many bytes the whole message takes.
     fn encoded_length(&self) -> usize {
         8 + self.body_length()
     }
 
-    /// Encodes the message into the front of a buffer and returns how much of it is used.
+    /// Encodes the message into the front of a buffer and returns the number of used bytes.
     ///
     /// # Errors
     /// As [`Message::encode_body`].
@@ -61,7 +61,7 @@ pub trait Message: Sized {
         Ok(writer.written())
     }
 
-    /// Encodes the message into memory of its own. Allocates.
+    /// Encodes the message into new memory. Allocates.
     ///
     /// # Errors
     /// As [`Message::encode_body`].
@@ -72,10 +72,10 @@ pub trait Message: Sized {
         Ok(bytes)
     }
 
-    /// Decodes a whole message over the value that is there, whose memory is used again.
+    /// Decodes a whole message into the existing value, whose memory is reused.
     ///
     /// # Errors
-    /// Where the fingerprint is another one, the bytes end too early, or some are left.
+    /// If the fingerprint is another one, the bytes end too early, or some are left.
     fn decode_from(&mut self, bytes: &[u8]) -> Result<(), DecodeError> {
         let mut reader = Reader::new(bytes);
         reader.fingerprint(Self::FINGERPRINT, Self::NAME)?;

@@ -1,4 +1,4 @@
-//! The lock and the parking that the bus is made of; loom's own where it tries every interleaving.
+//! The lock and the parking of the bus; loom's own in a model that tries every interleaving.
 
 #[cfg(not(loom))]
 pub(crate) use std::sync::{
@@ -19,7 +19,7 @@ pub(crate) use model::{Thread, thread};
 #[cfg(not(loom))]
 use kadenz_rt::pi_mutex::PiMutex;
 
-/// Mutual exclusion with priority inheritance where the system has it, else an ordinary mutex.
+/// Mutual exclusion with priority inheritance if the system has it, else an ordinary mutex.
 ///
 /// # Real-time safety
 /// As [`PiMutex`]; every critical section of the bus is a few pushes and copies of one message.
@@ -54,7 +54,7 @@ impl<T> Lock<T> {
         Self { inner }
     }
 
-    /// Does something with the value, alone. What `body` does must be short.
+    /// Runs `body` with the value under the lock. `body` must be short.
     pub(crate) fn with<R>(&self, body: impl FnOnce(&mut T) -> R) -> R {
         match &self.inner {
             #[cfg(not(loom))]
@@ -67,8 +67,8 @@ impl<T> Lock<T> {
     }
 }
 
-/// Locks a mutex of the standard library, also one that a thread has left by a panic: it guards counters, queues and
-/// buffers, each of which is whole.
+/// Locks a mutex of the standard library, also one that a thread has left by a panic: it guards counters,
+/// queues and buffers, each of which is whole.
 pub(crate) fn lock<T>(mutex: &std::sync::Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex
         .lock()

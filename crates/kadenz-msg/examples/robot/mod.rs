@@ -4,7 +4,7 @@
 use kadenz_msg::codec::{DecodeError, EncodeError, Reader, Writer};
 use kadenz_msg::message::{Fingerprint, Message};
 
-/// What the joints are to do.
+/// Target positions and velocities of the joints.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Command {
     /// In rad.
@@ -42,7 +42,7 @@ struct command
     }
 }
 
-/// What the joints do.
+/// Measured state of the joints.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Feedback {
     /// The member `number`.

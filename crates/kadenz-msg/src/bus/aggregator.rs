@@ -10,8 +10,8 @@ use crate::arrival::Stamps;
 use crate::channel::{Channel, Pattern};
 use crate::message::{Fingerprint, Message};
 
-/// Receives the messages of many channels in the order in which they come, as bytes: LCM's message
-/// aggregator, and what tools are made of that know no types.
+/// Receives the messages of many channels in the order of arrival, as bytes: LCM's message aggregator, and
+/// the base of tools that have no types.
 ///
 /// ```
 /// use std::time::Duration;
@@ -36,7 +36,7 @@ pub struct Raw<'a> {
     pub channel: Channel,
     /// The whole encoded message.
     pub payload: &'a [u8],
-    /// Who sent it, and when it passed where.
+    /// Its sender and its times.
     pub delivery: Delivery,
 }
 
@@ -45,10 +45,10 @@ impl Aggregator {
         Self { core }
     }
 
-    /// Hears further channels: a name, or a regular expression that matches whole names.
+    /// Subscribes to further channels: a name, or a regular expression that matches whole names.
     ///
     /// # Errors
-    /// Where that is no pattern, or the provider cannot reach its peer.
+    /// If the pattern is invalid, or the provider cannot reach its peer.
     pub fn add(&mut self, pattern: &str) -> Result<(), SubscribeError> {
         Ok(self.core.add(Pattern::new(pattern)?)?)
     }
@@ -59,7 +59,7 @@ impl Aggregator {
     /// [`Subscription::recv_into`]: super::Subscription::recv_into
     ///
     /// # Errors
-    /// Where nothing can be received, or a log has ended.
+    /// If nothing can be received, or a log has ended.
     ///
     /// # Real-time safety
     /// Real-time safe as [`Subscription::recv_into`].
@@ -76,7 +76,7 @@ impl Aggregator {
         }))
     }
 
-    /// What became of its messages.
+    /// Returns the counters of its messages.
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.core.mailbox.tallies.read()
@@ -91,16 +91,16 @@ impl Raw<'_> {
         Some(Fingerprint(u64::from_be_bytes(*first)))
     }
 
-    /// When it passed where.
+    /// Returns the times at which the message passed the kernel and this program.
     #[must_use]
     pub fn stamps(&self) -> Stamps {
         self.delivery.stamps
     }
 
-    /// Decodes it as a message of that type.
+    /// Decodes the payload as a message of that type.
     ///
     /// # Errors
-    /// Where it is of another type.
+    /// If the payload is of another type.
     pub fn decode<M: Message + Default>(&self) -> Result<M, RecvError> {
         let channel = self.channel;
         M::decode(self.payload).map_err(|source| RecvError::Decode { channel, source })

@@ -1,4 +1,4 @@
-//! What is known of a message that was received, beside what it says.
+//! The sender and the times of a received message, beside its content.
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
@@ -8,19 +8,18 @@ use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::provider::ReceiveError;
 
-/// Who sent a message, and when it passed where.
+/// The sender of a message, and the times at which the message passed the kernel and this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Delivery {
     /// The channel it was published to.
     pub channel: Channel,
-    /// Who sent it.
+    /// The sender.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
     /// When the kernel had it and when the inlet held it whole.
     pub stamps: Stamps,
-    /// When the user's thread took it out of the queue; as it was taken from the inlet, where it never
-    /// waited in one.
+    /// When the user's thread took it out of the queue; the time of the inlet if it never waited in one.
     pub dequeued: MonotonicTime,
     /// When it was decoded.
     pub decoded: MonotonicTime,
@@ -39,7 +38,7 @@ pub struct Hops {
 }
 
 impl Delivery {
-    /// Of a message that has just been decoded.
+    /// Returns the delivery of a message that has just been decoded.
     pub(super) fn decoded_now(envelope: &Envelope, dequeued: MonotonicTime) -> Self {
         Self {
             channel: envelope.channel,
@@ -51,7 +50,7 @@ impl Delivery {
         }
     }
 
-    /// How long the message took from hop to hop.
+    /// Returns how long the message took from hop to hop.
     #[must_use]
     pub fn hops(&self) -> Hops {
         let taken = self.stamps.taken;
@@ -63,30 +62,30 @@ impl Delivery {
     }
 }
 
-/// A message and what is known of it.
+/// A message with its sender and its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Incoming<M> {
-    /// What it says.
+    /// The decoded message.
     pub message: M,
-    /// Who sent it, and when it passed where.
+    /// Its sender and its times.
     pub delivery: Delivery,
 }
 
-/// Why a receive gave no message. The subscription stays usable: the next call goes on.
+/// The reason for which a receive gave no message. The subscription stays usable: the next call goes on.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum RecvError {
-    /// A message came that is not of the type that was subscribed; it is counted and gone.
+    /// A message of another type than the subscribed one arrived; it is counted and skipped.
     #[error("on the channel {channel}: {source}")]
     Decode {
         /// The channel.
         channel: Channel,
-        /// What is wrong with it.
+        /// The error of the decoder.
         source: DecodeError,
     },
     /// Nothing can be received now.
     #[error(transparent)]
     Provider(#[from] ReceiveError),
-    /// Nothing will come any more: the end of a log.
+    /// No further message will arrive: the end of a log.
     #[error("nothing will come any more: the log is at its end")]
     Ended,
 }

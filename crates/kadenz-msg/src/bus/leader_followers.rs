@@ -1,12 +1,12 @@
-//! Who receives for the bus: the thread that waits leads, all others follow.
+//! The leader-followers pattern of the bus: one waiting thread receives for all, the others follow.
 //!
-//! A bus needs no thread of its own. Whoever waits for a message takes the inlet, waits in the call
-//! that receives, and posts to every mailbox what came; others who wait meanwhile are woken by their
-//! mailbox, or to take over the lead. So a message costs one wake-up, where a receiver thread that
-//! hands over to the user's costs two.
+//! A bus needs no thread of its own. A thread that waits for a message takes the inlet, waits in the call
+//! that receives, and posts the messages to every mailbox; other waiting threads are woken by their mailbox,
+//! or to take over the lead. So a message costs one wake-up, where a receiver thread that hands over to the
+//! user's costs two.
 //!
-//! Assumed: the inlet's waker ends its wait. Guaranteed: the inlet and the routes belong to one thread
-//! at a time; while anybody waits, somebody leads; who changes the routes gets the lead as soon as
+//! Assumed: the inlet's waker ends its wait. Guaranteed: the inlet and the routes belong to one thread at a
+//! time; while any thread waits, one thread leads; a thread that changes the routes gets the lead as soon as
 //! the leader's wait ends.
 
 use std::time::Duration;
@@ -21,10 +21,10 @@ use crate::provider::{
 };
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
 
-/// Senders, or senders and channels, whose losses are told apart.
+/// The number of senders, or of senders with channels, whose losses are counted apart.
 const MAX_SENDERS: usize = if cfg!(loom) { 1 } else { 1024 };
 
-/// Followers whose places are made before anybody waits.
+/// The number of followers whose places are allocated in advance.
 const PLACES: usize = 64;
 
 /// The receiving side of a bus.
@@ -32,28 +32,29 @@ const PLACES: usize = 64;
 pub(crate) struct LeaderFollowers {
     state: Lock<LeaderFollowersState>,
     waker: std::sync::Arc<dyn Wake>,
-    /// How many want the lead to change the routes, for a leader to look at without the lock.
+    /// The number of threads that wait for the lead to change the routes; the leader reads it without the
+    /// lock.
     changers: AtomicU64,
     /// Messages on channels whose names LCM does not allow.
     pub(crate) misnamed: AtomicCounter,
 }
 
-/// What belongs to the thread that leads.
+/// The state that belongs to the leading thread.
 #[derive(Debug)]
 struct Receiving {
     inlet: Box<dyn Inlet>,
     routes: Routes,
-    /// Where the inlet does not follow the senders' numbers.
+    /// Counts losses if the inlet does not evaluate the senders' numbers.
     meter: Option<LossMeter>,
 }
 
-/// Who leads, who follows, and who wants to change the routes.
+/// The leader, the followers, and the threads that change the routes.
 #[derive(Debug)]
 struct LeaderFollowersState {
-    /// `None` while somebody leads.
+    /// `None` while a thread leads.
     receiving: Option<Receiving>,
     followers: Vec<Thread>,
-    /// Who wants the lead to change the routes; they come first.
+    /// The threads that wait for the lead to change the routes; they come first.
     changers: Vec<Thread>,
     counters: InletCounters,
 }
@@ -87,8 +88,8 @@ impl LeaderFollowers {
         }
     }
 
-    /// The lead, where nobody has it and nobody is to have it first. Otherwise the calling thread is
-    /// unparked when its turn comes, until it says [`LeaderFollowers::leave`].
+    /// Returns the lead if it is free and no other thread has precedence. Otherwise the calling thread is
+    /// unparked when its turn comes, until it calls [`LeaderFollowers::leave`].
     pub(crate) fn lead_or_follow(&self) -> Option<Leadership<'_>> {
         let receiving = self.state.with(|state| {
             if state.changers.is_empty()
@@ -102,7 +103,7 @@ impl LeaderFollowers {
         Some(Leadership::of(self, receiving))
     }
 
-    /// The lead, where nobody has it; else nothing happens.
+    /// Returns the lead if it is free; otherwise nothing happens.
     pub(crate) fn try_lead(&self) -> Option<Leadership<'_>> {
         let receiving = self.state.with(|state| {
             let free = state.changers.is_empty();
@@ -111,7 +112,7 @@ impl LeaderFollowers {
         Some(Leadership::of(self, receiving))
     }
 
-    /// The calling thread waits no longer. If the lead had been meant for it, the next one gets it.
+    /// Ends the wait of the calling thread. If the thread was to get the lead, the next one gets it.
     pub(crate) fn leave(&self) {
         let next = self.state.with(|state| {
             let me = thread::current().id();
@@ -123,7 +124,7 @@ impl LeaderFollowers {
         }
     }
 
-    /// Sets a route and tells the inlet; where that fails, the route is what it was. Waits until the
+    /// Sets a route and reports it to the inlet; if that fails, the route stays unchanged. Waits until the
     /// leader's wait ends, which the waker brings about.
     ///
     /// # Real-time safety
@@ -143,16 +144,16 @@ impl LeaderFollowers {
         })
     }
 
-    /// Takes a route away. As [`LeaderFollowers::set`].
+    /// Removes a route. Waits as [`LeaderFollowers::set`].
     pub(crate) fn remove(&self, id: RouteId) {
         self.change(|receiving| {
             receiving.routes.remove(id);
-            // What is delivered without being wanted costs a look, and nothing else.
+            // An unwanted message costs one comparison, and nothing else.
             let _ = receiving.inlet.want(&receiving.routes.wanted());
         });
     }
 
-    /// What became of messages before anybody could take them. As of the last time somebody led.
+    /// Returns the counters of messages before their delivery, as of the last time a thread led.
     pub(crate) fn counters(&self) -> InletCounters {
         self.state.with(|state| match &state.receiving {
             Some(receiving) => receiving.inlet.counters(),
@@ -160,7 +161,7 @@ impl LeaderFollowers {
         })
     }
 
-    /// What the numbers of each sender tell. As [`LeaderFollowers::set`].
+    /// Returns the losses by each sender's numbers. Waits as [`LeaderFollowers::set`].
     pub(crate) fn losses(&self) -> Vec<SenderTally> {
         let mut all = Vec::new();
         self.change(|receiving| {
@@ -214,7 +215,7 @@ impl LeaderFollowersState {
         }
     }
 
-    /// Who is to take the lead now, if it is free.
+    /// Returns the thread that is to take the lead now, if the lead is free.
     fn next(&self) -> Option<Thread> {
         let free = self.receiving.is_some();
         let next = self.changers.first().or(self.followers.first());
@@ -231,14 +232,14 @@ impl<'a> Leadership<'a> {
         }
     }
 
-    /// Whether somebody else must have the lead now, to change the routes.
+    /// Returns whether another thread must have the lead now, to change the routes.
     pub(crate) fn must_end(&self) -> bool {
         self.leader_followers.changers.load(Ordering::SeqCst) > 0
     }
 
-    /// Waits for messages and posts them to the mailboxes that want them, one batch, or as far as
-    /// `collector` has something: who leads must collect before more is posted, or a mailbox that
-    /// blocks would wait for its own thread.
+    /// Waits for messages and posts them to the mailboxes that want them, one batch, or until `collector` has
+    /// a message: the leader must collect before more is posted, or a mailbox that blocks would wait for its
+    /// own thread.
     pub(crate) fn receive(
         &mut self,
         wait: Wait,
@@ -299,7 +300,7 @@ impl Drop for Leadership<'_> {
     }
 }
 
-/// A change waits for the leader in steps, as its waker may have been used up by another one.
+/// A change waits for the leader in steps, as another one may have used up its waker.
 #[cfg(not(loom))]
 fn park_a_while() {
     thread::park_timeout(Duration::from_millis(10));

@@ -1,5 +1,5 @@
-//! Leading, following and parking under every interleaving that loom finds. Nothing here has a
-//! timeout, so that a wake-up that is lost is a deadlock, which loom reports.
+//! Leading, following and parking under every interleaving that loom finds. No wait has a timeout, so that a
+//! lost wake-up is a deadlock, which loom reports.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
@@ -26,7 +26,7 @@ struct State {
     waiting: Option<Thread>,
 }
 
-/// What the state says under the lock, to be done outside of it.
+/// The next step by the state under the lock, to be done outside of the lock.
 enum Next {
     Hand(&'static str),
     Woken,
@@ -130,7 +130,7 @@ fn try_all(model: impl Fn() + Sync + Send + 'static) {
 }
 
 #[test]
-fn two_that_wait_get_what_is_theirs_whoever_leads() {
+fn two_waiting_threads_get_their_messages() {
     try_all(|| {
         let (wire, leader_followers) = wire();
         let mut mine = core(&leader_followers, 0, "A");

@@ -1,8 +1,8 @@
-//! Where the messages of one subscription wait: a bounded ring of letters whose memory goes around.
+//! The queue of one subscription: a bounded ring of letters whose memory is reused.
 //!
-//! Assumed: one thread at a time posts (who leads the inlet), and one at a time collects (who owns
-//! the subscription). Guaranteed then: what is posted is collected in order or counted as dropped,
-//! and a collector that parks after it found nothing is unparked by the next letter.
+//! Assumed: one thread at a time posts (the leader of the inlet), and one at a time collects (the owner of
+//! the subscription). Guaranteed then: each posted letter is collected in order or counted as dropped, and a
+//! collector that parks after it found nothing is unparked by the next letter.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
 use crate::channel::Channel;
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
 
-/// What happens to a message when a subscription's queue is full.
+/// The policy of a subscription whose queue is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum WhenFull {
     /// The oldest in the queue makes room: what is received is fresh.
@@ -20,20 +20,20 @@ pub enum WhenFull {
     DropOldest,
     /// The message itself is dropped, as LCM does: what was queued stays in sequence.
     DropNewest,
-    /// Whoever receives for the bus waits that long for room, and drops the message then. All
-    /// subscriptions of the bus wait with it, so that a slow one slows the sender down where the
-    /// provider has back pressure.
+    /// The receiving thread of the bus waits that long for room, and drops the message then. All
+    /// subscriptions of the bus wait with it, so that a slow one slows the sender down if the provider has
+    /// back pressure.
     Block(Duration),
 }
 
-/// One message as it waits.
+/// A message in the queue.
 #[derive(Debug, Default)]
 pub(crate) struct Letter {
     pub(crate) envelope: Envelope,
     pub(crate) payload: Vec<u8>,
 }
 
-/// What is known of an arrival beside its bytes.
+/// The metadata of an arrival, without its payload.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Envelope {
     pub(crate) channel: Channel,
@@ -67,15 +67,15 @@ struct MailboxState {
     letters: Box<[Letter]>,
     first: usize,
     count: usize,
-    /// Who parks until a letter comes.
+    /// The thread that parks until a letter arrives.
     collector: Option<Thread>,
-    /// Who parks until there is room.
+    /// The thread that parks until there is room.
     poster: Option<Thread>,
-    /// Nobody will collect any more.
+    /// No thread will collect any more.
     closed: bool,
 }
 
-/// What became of a letter.
+/// The outcome of posting a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Posted {
     Kept,
@@ -84,7 +84,7 @@ enum Posted {
 }
 
 impl Mailbox {
-    /// A queue of that many letters with that much room each. Allocates it all.
+    /// Returns a queue of that many letters with that much room each. Allocates it all.
     pub(crate) fn new(length: usize, room: usize, when_full: WhenFull) -> Self {
         let letter = || Letter {
             payload: Vec::with_capacity(room),
@@ -105,8 +105,8 @@ impl Mailbox {
         }
     }
 
-    /// Puts a message at the end, as the policy says where there is no room; `until` bounds what
-    /// [`WhenFull::Block`] waits.
+    /// Puts a message at the end, by the policy if there is no room; `until` bounds the wait of
+    /// [`WhenFull::Block`].
     pub(crate) fn post(
         &self,
         envelope: &Envelope,
@@ -143,7 +143,7 @@ impl Mailbox {
         found
     }
 
-    /// Whether something waits; if not, the calling thread is unparked by the next letter.
+    /// Returns whether something waits; if not, the calling thread is unparked by the next letter.
     pub(crate) fn wait_for_letter(&self) -> bool {
         self.state.with(|state| {
             let waits = state.count > 0;
@@ -152,7 +152,7 @@ impl Mailbox {
         })
     }
 
-    /// Ends the wait for room, now and later, as nobody makes room any more.
+    /// Ends the wait for room, now and later, because no thread will make room any more.
     pub(crate) fn close(&self) {
         let poster = self.state.with(|state| {
             state.closed = true;
@@ -163,7 +163,7 @@ impl Mailbox {
         }
     }
 
-    /// How many messages wait.
+    /// Returns how many messages wait.
     pub(crate) fn waiting(&self) -> usize {
         self.state.with(|state| state.count)
     }
@@ -227,13 +227,13 @@ impl MailboxState {
     }
 }
 
-// What became of a subscription's messages.
+// The counters of a subscription's messages.
 
-/// What became of a subscription's messages since it began. What the network lost before it reached
-/// this program is told by [`crate::loss`].
+/// Counters of a subscription's messages since it began. [`crate::loss`] counts the messages that the network
+/// lost before they reached this program.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Counters {
-    /// Messages that came for it.
+    /// Messages that arrived for the subscription.
     pub arrived: u64,
     /// Messages that were handed to the user, decoded.
     pub received: u64,
@@ -241,11 +241,11 @@ pub struct Counters {
     pub dropped_oldest: u64,
     /// Messages for which there was no room.
     pub dropped_newest: u64,
-    /// Messages that nobody saw because a newer one was asked for ([`latest`]).
+    /// Messages that were skipped because the caller took a newer one ([`latest`]).
     ///
     /// [`latest`]: super::Subscription::latest
     pub superseded: u64,
-    /// Messages older than the contract allows when they were asked for.
+    /// Messages that were older than the contract allows when the caller took them.
     pub too_old: u64,
     /// Spans between two messages that were longer than the contract's deadline.
     pub missed_deadlines: u64,
@@ -253,7 +253,7 @@ pub struct Counters {
     pub undecodable: u64,
 }
 
-/// The same, being counted by several threads.
+/// The same counters, incremented by several threads.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -284,7 +284,7 @@ impl Tallies {
     }
 }
 
-/// One counter; counters order nothing among threads.
+/// One counter; it orders no other memory access among threads.
 #[derive(Debug, Default)]
 pub(crate) struct AtomicCounter(AtomicU64);
 

@@ -11,8 +11,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A bus starts no thread. Whoever waits for a message receives for all; a program that computes for
-//! long and must not lose messages meanwhile asks for a thread by [`Bus::on_message`] or
+//! A bus starts no thread. A thread that waits for a message receives for all; a program that computes for
+//! long and must not lose messages meanwhile starts a thread by [`Bus::on_message`] or
 //! [`Bus::receive_in_background`].
 
 mod aggregator;
@@ -52,7 +52,7 @@ use subscription_core::SubscriptionCore;
 pub(crate) use threads::TunedThread;
 pub use threads::{Background, Callback};
 
-/// Channels that [`Bus::publish`] keeps an outlet of their own for, so that a receiver knows which of
+/// The number of channels for which [`Bus::publish`] keeps an outlet each, so that a receiver knows which of
 /// them lost a message; all others share one.
 const OWN_OUTLETS: usize = 64;
 
@@ -62,7 +62,7 @@ pub struct Bus {
     shared: Arc<BusContext>,
 }
 
-/// What all handles of a bus share.
+/// The state that all handles of a bus share.
 #[derive(Debug)]
 struct BusContext {
     url: String,
@@ -70,7 +70,7 @@ struct BusContext {
     leader_followers: Lock<Option<Arc<LeaderFollowers>>>,
     outlets: Lock<Outlets>,
     routes: AtomicU64,
-    /// What services receive by, once there are any.
+    /// The bus on which services receive, once there are any.
     beside: Lock<Option<Bus>>,
     published: PublishedTypes,
 }
@@ -81,24 +81,24 @@ struct Outlets {
     shared: Option<Box<dyn Outlet>>,
 }
 
-/// Why nothing is subscribed.
+/// The reason for which a subscription failed.
 #[derive(Debug, thiserror::Error)]
 pub enum SubscribeError {
-    /// That is no pattern of channels.
+    /// The pattern is invalid.
     #[error(transparent)]
     Pattern(#[from] PatternError),
     /// The provider cannot receive.
     #[error(transparent)]
     Provider(#[from] ProviderError),
-    /// No thread is to be had.
+    /// No thread could be started.
     #[error("no thread could be started: {0}")]
     Thread(#[from] std::io::Error),
 }
 
-/// Why there is no publisher.
+/// The reason for which there is no publisher.
 #[derive(Debug, thiserror::Error)]
 pub enum AdvertiseError {
-    /// That is no channel.
+    /// The channel is invalid.
     #[error(transparent)]
     Channel(#[from] ChannelError),
     /// The provider cannot send.
@@ -110,7 +110,7 @@ impl Bus {
     /// Opens the bus that a URL names; the scheme chooses the [`provider`].
     ///
     /// # Errors
-    /// Where the URL names no provider or an unknown parameter, or the provider cannot begin.
+    /// If the URL names no provider or an unknown parameter, or the provider cannot begin.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -145,29 +145,29 @@ impl Bus {
         }
     }
 
-    /// The URL it was opened with.
+    /// Returns the URL by which the bus was opened.
     #[must_use]
     pub fn url(&self) -> &str {
         &self.shared.url
     }
 
-    /// What its provider promises.
+    /// Returns the guarantees of its provider.
     #[must_use]
     pub fn guarantees(&self) -> Guarantees {
         self.shared.provider.guarantees()
     }
 
-    /// What the provider asked of the system and what it got; a receive buffer shorter than asked
-    /// for, above all.
+    /// Returns the settings that the provider requested of the system and those granted; above all, a receive
+    /// buffer shorter than requested.
     #[must_use]
     pub fn measures(&self) -> Vec<Measure> {
         self.shared.provider.measures()
     }
 
-    /// A way to publish messages of one type to one channel, for a loop.
+    /// Returns a publisher of messages of one type to one channel, for a loop.
     ///
     /// # Errors
-    /// Where that is no channel, or the provider cannot send.
+    /// If the channel is invalid, or the provider cannot send.
     ///
     /// # Real-time safety
     /// Not real-time safe itself.
@@ -178,10 +178,10 @@ impl Bus {
         Ok(publisher)
     }
 
-    /// The same messages, received apart from this bus: by an inlet of its own, which all clones
-    /// share. A thread that waits on it never receives for those that wait on this bus, so that a
-    /// loop's messages do not wait for a thread of lower priority; the system delivers each message
-    /// twice for it. Services with threads of their own use it.
+    /// Returns a bus with the same messages, received apart from this one: by an inlet of its own, which all
+    /// clones share. A thread that waits on it never receives for those that wait on this bus, so that a
+    /// loop's messages do not wait for a thread of lower priority; the system delivers each message twice for
+    /// it. Services with threads of their own use it.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -193,12 +193,12 @@ impl Bus {
         })
     }
 
-    /// The types that are published by this bus, as far as they are known.
+    /// Returns the known types that this bus publishes.
     pub(crate) fn published(&self) -> &PublishedTypes {
         &self.shared.published
     }
 
-    /// A way to publish to any channel, kept apart from those of [`Bus::publish`].
+    /// Returns an outlet to any channel, apart from those of [`Bus::publish`].
     pub(crate) fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         self.shared.provider.outlet()
     }
@@ -206,12 +206,12 @@ impl Bus {
     /// Publishes a message.
     ///
     /// # Errors
-    /// Where that is no channel, the message cannot be encoded, or the provider does not take it.
+    /// If the channel is invalid, the message cannot be encoded, or the provider does not take it.
     ///
     /// # Real-time safety
-    /// The first one to a channel opens an outlet for it; later ones are real-time safe as
-    /// [`Publisher::publish`], except for a priority-inheriting lock among the threads that publish
-    /// on this bus by this function.
+    /// The first message to a channel opens an outlet for it; later ones are real-time safe as
+    /// [`Publisher::publish`], except for a priority-inheriting lock among the threads that publish on this
+    /// bus by this function.
     pub fn publish<M: Message>(&self, channel: &str, message: &M) -> Result<(), SendError> {
         self.with_outlet(channel, |outlet, channel| {
             publisher::publish(outlet, channel, message)
@@ -246,7 +246,7 @@ impl Bus {
     /// regular expression matches.
     ///
     /// # Errors
-    /// Where that is no pattern, or the provider cannot receive.
+    /// If the pattern is invalid, or the provider cannot receive.
     pub fn subscribe<M: Message + Default>(
         &self,
         pattern: &str,
@@ -254,7 +254,7 @@ impl Bus {
         self.subscribe_with(pattern, &SubscriptionOptions::default())
     }
 
-    /// As [`Bus::subscribe`], with a queue and a contract of one's own.
+    /// As [`Bus::subscribe`], with the caller's queue and contract.
     ///
     /// # Errors
     /// As [`Bus::subscribe`].
@@ -274,7 +274,7 @@ impl Bus {
         self.aggregator_with(pattern, &SubscriptionOptions::default())
     }
 
-    /// As [`Bus::aggregator`], with a queue and a contract of one's own.
+    /// As [`Bus::aggregator`], with the caller's queue and contract.
     ///
     /// # Errors
     /// As [`Bus::subscribe`].
@@ -286,10 +286,10 @@ impl Bus {
         Ok(Aggregator::new(self.core(pattern, options)?))
     }
 
-    /// Calls a function for each message, on a thread of its own that is tuned as told.
+    /// Calls a function for each message, on a thread of its own with the given tuning.
     ///
     /// # Errors
-    /// As [`Bus::subscribe`], and where no thread is to be had.
+    /// As [`Bus::subscribe`], and if no thread can be started.
     pub fn on_message<M, F>(
         &self,
         pattern: &str,
@@ -305,20 +305,20 @@ impl Bus {
         Ok(Callback::start(subscription, tuning, body)?)
     }
 
-    /// Receives on a thread of its own, tuned as told, for as long as the result lives: for programs
-    /// that compute for long, so that messages wait in their queues and not in the kernel's. A
-    /// message then costs a second wake-up.
+    /// Receives on a thread of its own with the given tuning, for as long as the result lives: for programs
+    /// that compute for long, so that messages wait in their queues and not in the kernel's. A message then
+    /// costs a second wake-up.
     ///
     /// # Errors
-    /// Where the provider cannot receive, or no thread is to be had.
+    /// If the provider cannot receive, or no thread can be started.
     pub fn receive_in_background(&self, tuning: Tuning) -> Result<Background, SubscribeError> {
         Ok(Background::start(self.leader_followers()?, tuning)?)
     }
 
-    /// What was lost, doubled or overtaken on the way here, by sender, from the senders' own numbers;
-    /// by channel where a sender has used but one. Exact for each sender whose messages all reach
-    /// this program, wanted or not, as over `udpm://`; of unmodified LCM programs too. Interrupts the
-    /// thread that receives at the moment; not for a loop.
+    /// Returns the messages that were lost, doubled or overtaken on the way here, by sender, from the
+    /// senders' own numbers; by channel if a sender has used one channel only. Exact for each sender whose
+    /// messages all reach this program, wanted or not, as over `udpm://`; of unmodified LCM programs too.
+    /// Interrupts the thread that receives at the moment; not for a loop.
     #[must_use]
     pub fn losses(&self) -> Vec<SenderTally> {
         let leader_followers = self
@@ -330,7 +330,7 @@ impl Bus {
             .unwrap_or_default()
     }
 
-    /// What became of messages before anybody could take them.
+    /// Returns the counters of messages before their delivery.
     #[must_use]
     pub fn inlet_counters(&self) -> InletCounters {
         let leader_followers = self

@@ -12,9 +12,8 @@ use crate::sync::Lock;
 /// [`Guarantees::real_time`]: crate::provider::Guarantees::real_time
 ///
 /// # Real-time safety
-/// [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing where the provider
-/// is real-time safe ([`Guarantees::real_time`]); the message is encoded right where it is sent
-/// from.
+/// [`Publisher::publish`] allocates nothing, takes no lock and waits for nothing if the provider is real-time
+/// safe ([`Guarantees::real_time`]); the message is encoded in the memory from which it is sent.
 #[derive(Debug)]
 pub struct Publisher<M> {
     channel: Channel,
@@ -22,24 +21,24 @@ pub struct Publisher<M> {
     of: PhantomData<fn(&M)>,
 }
 
-/// Why a message was not published.
+/// The reason for which a message was not published.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum SendError {
-    /// It cannot be encoded.
+    /// The message cannot be encoded.
     #[error("the message for {channel} cannot be encoded: {source}")]
     Encode {
         /// The channel.
         channel: Channel,
-        /// What is wrong with it.
+        /// The error of the encoder.
         source: EncodeError,
     },
     /// The provider did not take it.
     #[error(transparent)]
     Provider(#[from] PublishError),
-    /// That is no channel.
+    /// The channel is invalid.
     #[error(transparent)]
     Channel(#[from] crate::channel::ChannelError),
-    /// There is no way to send.
+    /// The provider gave no outlet.
     #[error("no way to send: {0}")]
     NoOutlet(String),
 }
@@ -56,7 +55,7 @@ impl<M: Message> Publisher<M> {
     /// Publishes one message.
     ///
     /// # Errors
-    /// Where it cannot be encoded, or the provider does not take it. The publisher stays usable.
+    /// If the message cannot be encoded, or the provider does not take it. The publisher stays usable.
     pub fn publish(&mut self, message: &M) -> Result<(), SendError> {
         publish(&mut *self.outlet, &self.channel, message)
     }
@@ -64,17 +63,17 @@ impl<M: Message> Publisher<M> {
     /// Publishes bytes that are encoded already.
     ///
     /// # Errors
-    /// Where the provider does not take them.
+    /// If the provider does not take them.
     pub fn publish_bytes(&mut self, payload: &[u8]) -> Result<(), SendError> {
         Ok(self.outlet.publish(&self.channel, payload)?)
     }
 
-    /// Lets `fill` write an encoded message of that length right where it is sent from: for large
-    /// messages, which are then written once and never copied where the provider shares memory. Not
-    /// sent where `fill` returns `false`; tells whether it was.
+    /// Lets `fill` write an encoded message of that length into the memory from which the provider sends: for
+    /// large messages, which are then written once and never copied if the provider shares memory. The
+    /// message is not sent if `fill` returns `false`; returns whether it was sent.
     ///
     /// # Errors
-    /// Where the provider does not take it.
+    /// If the provider does not take it.
     pub fn publish_in_place(
         &mut self,
         length: usize,
@@ -91,7 +90,7 @@ impl<M: Message> Publisher<M> {
     }
 }
 
-/// Encodes a message where it is sent from, and sends it.
+/// Encodes a message in the memory from which it is sent, and sends it.
 pub(crate) fn publish<M: Message>(
     outlet: &mut dyn Outlet,
     channel: &Channel,
@@ -112,12 +111,12 @@ pub(crate) fn publish<M: Message>(
     }
 }
 
-// Which types a bus publishes, so that others can be told what they look like.
+// The types that a bus publishes, from which others can learn their descriptions.
 
-/// Types that are kept; a program has tens.
+/// The maximum number of types; a program has tens.
 const MAX: usize = 1000;
 
-/// What is known of a type that is published.
+/// The description of a published type.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct PublishedType {
     pub(crate) fingerprint: Fingerprint,
@@ -139,7 +138,7 @@ impl Default for PublishedTypes {
 }
 
 impl PublishedTypes {
-    /// Adds a type, once. One without a text, as raw bytes are, is left out: there is nothing to tell.
+    /// Adds a type, once. A type without a text, such as raw bytes, is left out.
     pub(crate) fn add<M: Message>(&self) {
         if !M::DESCRIPTION.is_empty() {
             self.add_told(PublishedType {
@@ -150,7 +149,7 @@ impl PublishedTypes {
         }
     }
 
-    /// Adds a type that is known at run time alone, once.
+    /// Adds a type that is known only at run time, once.
     pub(crate) fn add_told(&self, told: PublishedType) {
         self.types.with(|types| {
             if types.len() < MAX && !types.contains(&told) {
@@ -159,7 +158,7 @@ impl PublishedTypes {
         });
     }
 
-    /// What is known of a fingerprint.
+    /// Returns the type of a fingerprint.
     pub(crate) fn find(&self, fingerprint: Fingerprint) -> Option<PublishedType> {
         self.types.with(|types| {
             let mut types = types.iter();

@@ -1,4 +1,4 @@
-//! Which mailboxes want a message. Owned by whoever leads, so that it needs no lock.
+//! The mailboxes that want a message. The leading thread owns them, so that they need no lock.
 
 use std::cell::Cell;
 use std::collections::HashMap;
@@ -10,15 +10,15 @@ use crate::arrival::{Arrival, Payload};
 use crate::channel::{Channel, Pattern};
 use crate::sync::Arc;
 
-/// Channels whose mailboxes are remembered. Beyond it each message is matched anew, so that a
-/// stranger who invents names costs time and no memory.
+/// The number of channels whose mailboxes are remembered. Beyond it each message is matched anew, so that a
+/// peer that invents names costs time and no memory.
 const MAX_REMEMBERED: usize = 4096;
 
-/// Tells one subscription from another.
+/// Identifies a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct RouteId(pub(crate) u64);
 
-/// A mailbox and what it wants.
+/// A mailbox and its patterns.
 #[derive(Debug)]
 pub(crate) struct Route {
     pub(crate) id: RouteId,
@@ -26,19 +26,19 @@ pub(crate) struct Route {
     pub(crate) patterns: Vec<Pattern>,
 }
 
-/// Sees a message in place.
+/// Receives a message in place.
 pub(crate) type Visit<'a> = dyn FnMut(&Envelope, &[u8]) + 'a;
 
-/// Who sees the first message for one mailbox in place, while nothing waits in that.
+/// Receives the first message for one mailbox in place, while that mailbox is empty.
 pub(crate) struct Visitor<'a> {
     pub(crate) of: RouteId,
     pub(crate) visit: &'a mut Visit<'a>,
-    /// Whether it has seen one; it sees no more then.
+    /// Whether it has received one; it receives no more then.
     pub(crate) visited: &'a Cell<bool>,
 }
 
 impl Visitor<'_> {
-    /// Shows it a message for these, if it is one of them and has seen none.
+    /// Shows it the message for one of these routes, unless it has received one.
     fn show<'r>(
         &mut self,
         mut wanting: impl Iterator<Item = &'r Route>,
@@ -58,16 +58,16 @@ impl Visitor<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct Routes {
     all: Vec<Route>,
-    /// Channels that have been seen, and which of all want them.
+    /// The channels that have been seen, each with the routes that want it.
     remembered: Vec<(Channel, Box<[u32]>)>,
-    /// Where a channel is remembered.
+    /// The index of each remembered channel.
     places: HashMap<Channel, usize>,
-    /// Where the last one is: most often the next is the same.
+    /// The index of the last channel: most often the next is the same.
     last: usize,
 }
 
 impl Routes {
-    /// Adds a mailbox, or replaces what it wants; what stood there before.
+    /// Adds a mailbox, or replaces its patterns; returns the route that it replaced.
     pub(crate) fn set(&mut self, route: Route) -> Option<Route> {
         self.forget();
         let place = self.all.iter_mut().find(|it| it.id == route.id);
@@ -83,17 +83,17 @@ impl Routes {
         self.all.retain(|it| it.id != id);
     }
 
-    /// What the inlet must deliver for all of them.
+    /// Returns the patterns that the inlet must deliver for all routes.
     pub(crate) fn wanted(&self) -> Vec<Pattern> {
         let patterns = self.all.iter().flat_map(|it| &it.patterns);
         patterns.cloned().collect()
     }
 
-    /// Posts a message to each mailbox that wants it, or shows it to the visitor, who comes first.
-    /// Allocates where a channel is seen for the first time, and where a letter has less room than the
-    /// message needs.
+    /// Posts a message to each mailbox that wants it, or shows it to the visitor, which comes first.
+    /// Allocates when a channel is seen for the first time, and when a letter has less room than the message
+    /// needs.
     ///
-    /// Returns `false` where the channel's name is none that LCM allows.
+    /// Returns `false` if LCM does not allow the channel's name.
     pub(crate) fn post(
         &mut self,
         arrival: Arrival<'_>,
@@ -171,7 +171,7 @@ impl Route {
         self.patterns.iter().any(|it| it.matches(channel))
     }
 
-    /// Posts a message, unless this one has seen it in place.
+    /// Posts a message, unless the visitor has received it in place.
     fn post(
         &self,
         envelope: &Envelope,

@@ -11,17 +11,17 @@ use crate::codec::DecodeError;
 use crate::message::Message;
 use crate::sync::Arc;
 
-/// How a subscription queues, and what it expects.
+/// The queue and the contract of a subscription.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SubscriptionOptions {
     /// How many messages may wait; 30 as in LCM.
     pub queue: usize,
-    /// What happens to a message for which there is no place.
+    /// The policy for a message for which there is no place.
     pub when_full: WhenFull,
-    /// Room that is made for each message at the beginning, in bytes: messages up to this length are
-    /// received without any allocation from the first one on.
+    /// The room of each message at the beginning, in bytes: messages up to this length are received without
+    /// any allocation from the first one on.
     pub room: usize,
-    /// What is expected of the messages.
+    /// The limits that the messages must keep.
     pub contract: Contract,
 }
 
@@ -57,32 +57,32 @@ impl Default for SubscriptionOptions {
 /// A timeout of zero is one look; [`Duration::MAX`] waits for ever.
 ///
 /// # Real-time safety
-/// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the messages
-/// (see [`SubscriptionOptions::room`]), takes no lock but priority-inheriting ones for the time of
-/// one copy, and waits no longer than its timeout. A message for which this thread waited is decoded
-/// where it lies, before anything else of this bus is received. Dropping a subscription waits for the
-/// thread that receives at the moment; do that outside of the loop.
+/// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the messages (see
+/// [`SubscriptionOptions::room`]), takes only priority-inheriting locks, for the time of one copy, and waits
+/// no longer than its timeout. A message for which this thread waited is decoded in place, before anything
+/// else of this bus is received. Dropping a subscription waits for the thread that receives at the moment; do
+/// that outside of the loop.
 #[derive(Debug)]
 pub struct Subscription<M> {
     core: SubscriptionCore,
     latest: M,
     about_latest: Option<Delivery>,
-    /// What the last look met behind the newest message.
+    /// The error that the last look met behind the newest message.
     failed: Option<RecvError>,
 }
 
 /// The newest message, and whether it was seen before.
 #[derive(Debug)]
 pub struct Latest<'a, M> {
-    /// What it says.
+    /// The decoded message.
     pub message: &'a M,
-    /// Who sent it, and when it passed where.
+    /// Its sender and its times.
     pub delivery: Delivery,
-    /// Whether it came since the last look.
+    /// Whether it arrived since the last look.
     pub is_new: bool,
 }
 
-/// A look goes on while messages keep coming, but not for ever.
+/// Bounds a look that goes on while messages keep arriving.
 const MAX_PER_POLL: usize = 100_000;
 
 impl<M: Message + Default> Subscription<M> {
@@ -98,15 +98,15 @@ impl<M: Message + Default> Subscription<M> {
     /// Waits for the next message; `None` after the timeout. Allocates the message.
     ///
     /// # Errors
-    /// Where a message of another type came, nothing can be received, or a log has ended. The next
-    /// call goes on behind it.
+    /// If a message of another type arrived, nothing can be received, or a log has ended. The next call goes
+    /// on behind it.
     pub fn recv(&mut self, timeout: Duration) -> Result<Option<Incoming<M>>, RecvError> {
         let mut message = M::default();
         let delivery = self.recv_into(&mut message, timeout)?;
         Ok(delivery.map(|delivery| Incoming { message, delivery }))
     }
 
-    /// The next message, if one is there now.
+    /// Returns the next message, if one is there now.
     ///
     /// # Errors
     /// As [`Subscription::recv`].
@@ -114,10 +114,10 @@ impl<M: Message + Default> Subscription<M> {
         self.recv(Duration::ZERO)
     }
 
-    /// As [`Subscription::recv`], into a message that is there already, whose memory is used again.
+    /// As [`Subscription::recv`], into an existing message, whose memory is reused.
     ///
     /// # Errors
-    /// As [`Subscription::recv`]; the message then holds a mixture.
+    /// As [`Subscription::recv`]; the message then holds a mixture of old and new members.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -140,7 +140,7 @@ impl<M: Message + Default> Subscription<M> {
         Ok(Some(delivery))
     }
 
-    /// The newest message that has come, new or not; `None` before the first. Messages that it
+    /// Returns the newest message that has arrived, new or not; `None` before the first. Messages that it
     /// passes over are counted as superseded.
     ///
     /// # Errors
@@ -158,7 +158,7 @@ impl<M: Message + Default> Subscription<M> {
                 Ok(false) => break,
                 Ok(true) => found += 1,
                 Err(error) if found == 0 => return Err(error),
-                // What was found comes first; the error is for the next look.
+                // The message comes first; the error is for the next look.
                 Err(error) => {
                     self.failed = Some(error);
                     break;
@@ -184,16 +184,16 @@ impl<M: Message + Default> Subscription<M> {
         }))
     }
 
-    /// Shows the next message to `visit` where it lies, before anything is copied, if none waits in
-    /// the queue already: for large messages, where the provider's memory is shared. The payload is
-    /// the whole encoded message, to be read with [`crate::codec::Reader`] or a view.
+    /// Shows the next message to `visit` in place, before anything is copied, if the queue is empty: for
+    /// large messages, if the provider's memory is shared. The payload is the whole encoded message, to be
+    /// read with [`crate::codec::Reader`] or a view.
     ///
-    /// Returns `None` after the timeout. The contract holds as for all ways to receive; only what became
-    /// too old is not shown. While it visits, nothing else of this bus is received, and
-    /// `visit` must not subscribe on it.
+    /// Returns `None` after the timeout. The contract holds as for all ways to receive; only messages that
+    /// became too old are not shown. While `visit` runs, nothing else of this bus is received, and `visit`
+    /// must not subscribe on it.
     ///
     /// # Errors
-    /// Where nothing can be received, or a log has ended.
+    /// If nothing can be received, or a log has ended.
     pub fn recv_in_place<R>(
         &mut self,
         timeout: Duration,
@@ -226,10 +226,10 @@ impl<M: Message + Default> Subscription<M> {
         }
     }
 
-    /// What became of its messages.
+    /// Returns the counters of its messages.
     ///
     /// # Real-time safety
-    /// Real-time safe; may be asked from any thread by [`Subscription::watcher`].
+    /// Real-time safe; any thread may read them by [`Subscription::watcher`].
     #[must_use]
     pub fn counters(&self) -> Counters {
         self.core.mailbox.tallies.read()
@@ -241,7 +241,7 @@ impl<M: Message + Default> Subscription<M> {
         CounterWatcher(Arc::clone(&self.core.mailbox))
     }
 
-    /// How long ago the last message came; `None` before the first.
+    /// Returns the time since the last message; `None` before the first.
     #[must_use]
     pub fn silence(&self) -> Option<Duration> {
         self.core.silence()
@@ -253,7 +253,7 @@ impl<M: Message + Default> Subscription<M> {
 pub struct CounterWatcher(Arc<super::mailbox::Mailbox>);
 
 impl CounterWatcher {
-    /// What became of the messages until now.
+    /// Returns the counters of the messages until now.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -262,21 +262,21 @@ impl CounterWatcher {
         self.0.tallies.read()
     }
 
-    /// How many messages wait in the queue.
+    /// Returns how many messages wait in the queue.
     #[must_use]
     pub fn waiting(&self) -> usize {
         self.0.waiting()
     }
 }
 
-/// A message where it lies.
+/// A message in the provider's memory.
 #[derive(Debug, Clone, Copy)]
 pub struct MessageView<'a> {
     /// The channel it was published to.
     pub channel: &'a str,
     /// The whole encoded message.
     pub payload: &'a [u8],
-    /// Who sent it.
+    /// The sender.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
@@ -296,31 +296,32 @@ impl<'a> MessageView<'a> {
     }
 }
 
-// What a subscription expects of the messages it receives.
+// The limits that a subscription sets on the messages it receives.
 
-/// What a subscription expects; what breaks it is counted ([`Counters`](super::Counters)).
+/// The limits on a subscription's messages; each breach is counted ([`Counters`](super::Counters)).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Contract {
     /// The longest span from one message to the next, as they arrive. Longer ones are counted.
     pub deadline: Option<Duration>,
-    /// How old a message may be when it is asked for, from the kernel's stamp where there is one.
-    /// Older ones are counted and not handed over.
+    /// The maximum age of a message when the caller takes it, from the kernel's stamp if there is one. Older
+    /// ones are counted and not handed over.
     pub max_age: Option<Duration>,
 }
 
-/// What a contract says of one message.
+/// The contract's judgement of one message.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Judgement {
     /// When the message was taken.
     pub(super) taken: MonotonicTime,
-    /// Whether it came longer after the last one than allowed.
+    /// Whether it arrived later after the last one than allowed.
     pub(super) is_missed: bool,
     /// Whether it is too old to be handed over.
     pub(super) is_too_old: bool,
 }
 
 impl Contract {
-    /// What it says of a message that is asked for now, `last` being when the one before was taken.
+    /// Judges a message that the caller takes now; `last` is the time at which the caller took the one
+    /// before.
     pub(super) fn judge(
         &self,
         last: Option<MonotonicTime>,

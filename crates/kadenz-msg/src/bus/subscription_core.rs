@@ -1,4 +1,4 @@
-//! What every subscription has: a mailbox, its route, and the way to wait for a letter.
+//! The common part of every subscription: a mailbox, its route, and the way to wait for a letter.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -14,37 +14,37 @@ use crate::channel::Pattern;
 use crate::provider::{ProviderError, Received, Wait};
 use crate::sync::{Arc, thread};
 
-/// One end of the bus that hears. Dropping it ends the subscription.
+/// One receiving end of the bus. Dropping it ends the subscription.
 #[derive(Debug)]
 pub(crate) struct SubscriptionCore {
     leader_followers: Arc<LeaderFollowers>,
     id: RouteId,
     patterns: Vec<Pattern>,
     pub(crate) mailbox: Arc<Mailbox>,
-    /// What was taken last.
+    /// The letter that was taken last.
     pub(crate) letter: Letter,
-    /// What was collected last; it becomes the letter once it is known to keep the contract.
+    /// The letter that was collected last; it replaces `letter` once the contract accepts it.
     incoming: Letter,
     contract: Contract,
     last_taken: Option<MonotonicTime>,
 }
 
-/// Reads a message, and is told when it was taken out of the queue.
+/// Reads a message, and gets the time at which it was taken out of the queue.
 pub(crate) type ReadCallback<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 'a;
 
-/// How many batches for others one look passes on.
+/// The maximum number of batches for others that one look passes on.
 const MAX_BATCHES: u32 = 1000;
 
-/// What a wait for a letter came to.
+/// The outcome of a wait for a letter.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {
-    /// It is in the letter.
+    /// A message is in the letter.
     Letter,
-    /// The visitor saw it in place.
+    /// The visitor received it in place.
     Visited,
     /// The time is over.
     Nothing,
-    /// Something may have come.
+    /// A message may have arrived.
     GoOn,
 }
 
@@ -74,7 +74,7 @@ impl SubscriptionCore {
         Ok(core)
     }
 
-    /// Hears another pattern too.
+    /// Adds a pattern.
     pub(crate) fn add(&mut self, pattern: Pattern) -> Result<(), ProviderError> {
         self.patterns.push(pattern);
         let told = self.tell();
@@ -92,9 +92,9 @@ impl SubscriptionCore {
         })
     }
 
-    /// Waits for a message that keeps the contract and puts it into the letter. `false` after the
-    /// timeout; a timeout of zero looks once, and [`Duration::MAX`] waits for ever. Where there is
-    /// none, or an error, the letter stays the one that was taken last.
+    /// Waits for a message that keeps the contract and puts it into the letter. `false` after the timeout; a
+    /// timeout of zero looks once, and [`Duration::MAX`] waits for ever. If there is none, or an error, the
+    /// letter stays the one that was taken last.
     pub(crate) fn next(&mut self, timeout: Duration) -> Result<bool, RecvError> {
         let until = Deadline::after(timeout);
         while self.wait(until, None)? == Waited::Letter {
@@ -105,8 +105,8 @@ impl SubscriptionCore {
         Ok(false)
     }
 
-    /// As [`SubscriptionCore::next`], but shows the message to `read`: where it lies, if none waits in the queue
-    /// already. That spares the way through the queue.
+    /// As [`SubscriptionCore::next`], but shows the message to `read`: in place if the queue is empty, which
+    /// spares the way through the queue.
     pub(crate) fn read(
         &mut self,
         timeout: Duration,
@@ -125,8 +125,8 @@ impl SubscriptionCore {
         }
     }
 
-    /// As [`SubscriptionCore::next`], and shows a message in place where none waits already. One that is too old is
-    /// shown to nobody.
+    /// As [`SubscriptionCore::next`], and shows a message in place if the queue is empty. A message that is
+    /// too old is not shown.
     pub(crate) fn next_in_place(
         &mut self,
         timeout: Duration,
@@ -155,7 +155,7 @@ impl SubscriptionCore {
         }
     }
 
-    /// Takes what was collected, if it keeps the contract.
+    /// Takes the collected letter, if it keeps the contract.
     fn takes_incoming(&mut self) -> bool {
         let stamps = &self.incoming.envelope.stamps;
         let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
@@ -215,7 +215,7 @@ impl SubscriptionCore {
         Ok(Waited::GoOn)
     }
 
-    /// Receives for the whole bus until something has come for this end.
+    /// Receives for the whole bus until a message has arrived for this end.
     fn lead(
         &self,
         mut lead: Leadership<'_>,
@@ -261,7 +261,7 @@ impl SubscriptionCore {
         !judgement.is_too_old
     }
 
-    /// How long ago the last message came; `None` before the first.
+    /// Returns the time since the last message; `None` before the first.
     pub(crate) fn silence(&self) -> Option<Duration> {
         let last = self.last_taken?;
         Some(clock::now().remaining(last))
@@ -276,7 +276,7 @@ impl Drop for SubscriptionCore {
     }
 }
 
-/// When a wait ends.
+/// The end of a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Deadline {
     Now,

@@ -15,11 +15,11 @@ use crate::message::Message;
 use crate::provider::{Received, Wait};
 use crate::sync::Arc;
 
-/// How often a thread looks whether it is to end.
+/// The interval at which a thread checks whether it must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A thread that is tuned as far as the machine allows. Dropping it tells the thread to stop, unparks it, and waits for
-/// its end.
+/// A thread that is tuned as far as the machine allows. Dropping it requests the thread's end, unparks it,
+/// and waits for its end.
 #[derive(Debug)]
 pub(crate) struct TunedThread {
     stop: std::sync::Arc<AtomicBool>,
@@ -28,7 +28,8 @@ pub(crate) struct TunedThread {
 }
 
 impl TunedThread {
-    /// Starts it, and waits until it is tuned. `body` ends soon after what it is given says so.
+    /// Starts the thread, and waits until it is tuned. `body` must end soon after its argument requests the
+    /// end.
     pub(crate) fn start(
         name: &str,
         tuning: Tuning,
@@ -56,7 +57,7 @@ impl Drop for TunedThread {
         self.stop.store(true, Ordering::Release);
         if let Some(thread) = self.thread.take() {
             thread.thread().unpark();
-            // One that panicked has said so itself.
+            // A panic has printed its own message.
             let _ = thread.join();
         }
     }
@@ -81,7 +82,7 @@ impl Background {
         thread.map(Self)
     }
 
-    /// What the thread asked of the machine and what it got.
+    /// Returns the settings that the thread requested of the machine and those granted.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         &self.0.measures
@@ -97,8 +98,8 @@ fn receive_for_a_while(leader_followers: &LeaderFollowers) {
     while clock::now() < until && !lead.must_end() {
         match lead.receive(Wait::Until(until), None) {
             Ok(Received::Ended) | Err(_) => {
-                // Here nothing can be done but wait. Who waits for a message gets the lead, and hears
-                // of it there.
+                // This thread can only wait. A thread that waits for a message gets the lead, and receives
+                // the error there.
                 drop(lead);
                 leader_followers.leave();
                 std::thread::sleep(POLL_INTERVAL);
@@ -109,8 +110,8 @@ fn receive_for_a_while(leader_followers: &LeaderFollowers) {
     }
 }
 
-/// A thread that hands each message of a subscription to a function. Dropping it ends the thread and
-/// the subscription, after the message in hand.
+/// A thread that hands each message of a subscription to a function. Dropping it ends the thread and the
+/// subscription, after the present message.
 #[derive(Debug)]
 pub struct Callback {
     thread: TunedThread,
@@ -135,7 +136,7 @@ impl Callback {
         Ok(Self { thread, watcher })
     }
 
-    /// What the thread asked of the machine and what it got.
+    /// Returns the settings that the thread requested of the machine and those granted.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         &self.thread.measures
@@ -166,7 +167,7 @@ where
                     return;
                 }
                 if provider {
-                    // What is gone is not back within microseconds.
+                    // A broken connection does not recover within microseconds.
                     std::thread::sleep(POLL_INTERVAL);
                 }
             }

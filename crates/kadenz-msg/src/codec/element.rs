@@ -8,38 +8,39 @@ pub type EncodeResult = Result<(), EncodeError>;
 /// A result of reading.
 pub type DecodeResult<T = ()> = Result<T, DecodeError>;
 
-/// The name of an array, and the members that state the lengths of its variable arrays, with what they say.
+/// The name of an array, and the members that state the lengths of its variable arrays, with their values.
 pub type Stated<'a> = (&'static str, &'a [(&'static str, i64)]);
 
 /// The name of an array, and its lengths.
 pub type Lengths<'a> = (&'static str, &'a [i64]);
 
-/// What an array of a message may hold: a number, a string, a message, or an array of one of these.
+/// An element of an array of a message: a number, a string, a message, or an array of one of these.
 ///
 /// [`Writer::list`], [`Reader::list`] and [`length`] take arrays of it, which is how `kadenz msg gen` writes members.
 pub trait ArrayElement: Sized {
     /// Whether it is a number, or an array of numbers.
     const IS_NUMBER: bool = false;
 
-    /// What an element begins with.
+    /// Returns the initial value of an element.
     fn start() -> Self;
 
-    /// How many bytes elements take.
+    /// Returns how many bytes elements take.
     fn length_of(all: &[Self]) -> usize;
 
-    /// Writes elements. Each variable array within is held against what states its length, the outermost first.
+    /// Writes elements. Compares each variable array within to the member that states its length, the
+    /// outermost first.
     ///
     /// # Errors
     /// As [`Writer::list`].
     fn put_all(all: &[Self], to: &mut Writer<'_>, array: Stated<'_>) -> EncodeResult;
 
-    /// Reads elements over what is there. The lengths are those of the arrays within, the outermost first.
+    /// Reads elements into existing ones. The lengths are those of the arrays within, the outermost first.
     ///
     /// # Errors
     /// As [`Reader::list`].
     fn get_all(all: &mut [Self], from: &mut Reader<'_>, array: Lengths<'_>) -> DecodeResult;
 
-    /// Reads so many elements over what a vector holds. Allocates only where it has too little room.
+    /// Reads that many elements into a vector. Allocates only if the vector has too little room.
     ///
     /// # Errors
     /// As [`Reader::list`].
@@ -54,7 +55,7 @@ pub trait ArrayElement: Sized {
     }
 }
 
-/// How many bytes an array takes.
+/// Returns how many bytes an array takes.
 pub fn length<E: ArrayElement>(array: &E) -> usize {
     E::length_of(std::slice::from_ref(array))
 }

@@ -1,8 +1,8 @@
 //! The encoding of messages: big-endian, in a caller's buffer.
 //!
 //! # Real-time safety
-//! Nothing here allocates but [`Reader::string`], [`Reader::vector`] and [`Reader::list`], and those only
-//! where what they fill is too short.
+//! Only [`Reader::string`], [`Reader::vector`] and [`Reader::list`] allocate, and those only if their target
+//! is too short.
 
 mod element;
 mod primitive;
@@ -14,8 +14,8 @@ pub use primitive::Primitive;
 pub use reader::{DecodeError, Reader, View};
 pub use writer::{EncodeError, Writer};
 
-/// What tells one description of a message from another: LCM's hash of the type, the first eight
-/// bytes of every encoded message.
+/// Distinguishes descriptions of messages: LCM's hash of the type, the first eight bytes of every encoded
+/// message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fingerprint(pub u64);
 

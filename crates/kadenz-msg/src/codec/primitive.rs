@@ -3,16 +3,16 @@
 /// A primitive of the `.lcm` language: `int8_t`, `int16_t`, `int32_t`, `int64_t`, `byte`, `float`,
 /// `double` or `boolean`.
 pub trait Primitive: Copy + Default + PartialEq + sealed::Sealed + 'static {
-    /// How many bytes one takes.
+    /// The number of bytes of one value.
     const SIZE: usize;
 
     /// Its name in the `.lcm` language.
     const NAME: &'static str;
 
-    /// One from its first bytes; zero where there are too few, which callers have ruled out.
+    /// Returns the value of the first bytes; zero if there are too few, which the callers exclude.
     fn from_be(bytes: &[u8]) -> Self;
 
-    /// Puts one into the first bytes.
+    /// Puts the value into the first bytes.
     fn put_be(self, bytes: &mut [u8]);
 }
 
@@ -55,7 +55,7 @@ number!(f64, "double");
 
 impl sealed::Sealed for bool {}
 
-/// One byte; LCM's programs send 0 and 1, and take anything but 0 for true.
+/// One byte; LCM's programs send 0 and 1, and take every other value than 0 for true.
 impl Primitive for bool {
     const SIZE: usize = 1;
     const NAME: &'static str = "boolean";

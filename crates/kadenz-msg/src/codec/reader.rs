@@ -2,8 +2,8 @@ use std::marker::PhantomData;
 
 use super::{ArrayElement, DecodeResult, Fingerprint, Primitive};
 
-/// Reads members one after the other; bytes from strangers never make it panic, nor allocate more
-/// than they are long.
+/// Reads members one after the other; malformed bytes never make it panic, nor allocate more than their
+/// length.
 #[derive(Debug, Clone)]
 pub struct Reader<'a> {
     bytes: &'a [u8],
@@ -14,23 +14,23 @@ pub struct Reader<'a> {
     free: usize,
 }
 
-/// How deep recursive structs may hold each other in a message that is decoded.
+/// The maximum depth of recursive structs in a decoded message.
 const MAX_DEPTH: usize = 128;
 
-/// How many elements and rows of arrays may take no bytes, besides one for each byte there is.
+/// The maximum number of elements and rows of arrays without bytes, besides one for each byte of the message.
 const FREE_ELEMENTS: usize = 1024;
 
-/// Why bytes are not the message that was expected.
+/// The reason for which bytes are not the expected message.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum DecodeError {
-    /// It is a message of another type, or of another version of this one.
+    /// The message is of another type, or of another version of this one.
     #[error(
         "the message carries the fingerprint {found}, but {name} has {expected}: its sender uses another type, or another version of it"
     )]
     OtherType {
-        /// What the message says.
+        /// The fingerprint that the message carries.
         found: Fingerprint,
-        /// What was expected.
+        /// The expected fingerprint.
         expected: Fingerprint,
         /// The name of the type that was expected.
         name: &'static str,
@@ -38,7 +38,7 @@ pub enum DecodeError {
     /// The bytes end before the message does.
     #[error("the message ends after {length} bytes, within {member}, which needs {needed}")]
     TooShort {
-        /// Where.
+        /// The member at which the bytes ended or failed.
         member: &'static str,
         /// How many bytes it would need.
         needed: usize,
@@ -56,7 +56,7 @@ pub enum DecodeError {
     NegativeLength {
         /// The array or string.
         member: &'static str,
-        /// What was said.
+        /// The stated length.
         length: i64,
     },
     /// A string does not end with a NUL.
@@ -78,7 +78,7 @@ pub enum DecodeError {
     TooDeep {
         /// The struct.
         name: &'static str,
-        /// How deep is followed.
+        /// The maximum depth.
         most: usize,
     },
 }
@@ -95,16 +95,16 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// How many bytes are left.
+    /// Returns how many bytes are left.
     #[must_use]
     pub fn left(&self) -> usize {
         self.bytes.len() - self.at
     }
 
-    /// The fingerprint of a message, which must be this one.
+    /// Reads the fingerprint of a message, which must be this one.
     ///
     /// # Errors
-    /// Where it is another one or the bytes end within it.
+    /// If it is another one or the bytes end within it.
     pub fn fingerprint(
         &mut self,
         expected: Fingerprint,
@@ -121,28 +121,28 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// Any eight bytes.
+    /// Reads any eight bytes.
     ///
     /// # Errors
-    /// Where there are fewer.
+    /// If there are fewer.
     pub fn u64(&mut self, member: &'static str) -> Result<u64, DecodeError> {
         let bytes = self.take(member, 8)?;
         Ok(bytes.first_chunk().map_or(0, |it| u64::from_be_bytes(*it)))
     }
 
-    /// One primitive.
+    /// Reads one primitive.
     ///
     /// # Errors
-    /// Where the bytes end.
+    /// If the bytes end.
     #[inline]
     pub fn value<T: Primitive>(&mut self, member: &'static str) -> Result<T, DecodeError> {
         Ok(T::from_be(self.take(member, T::SIZE)?))
     }
 
-    /// The elements of a fixed array.
+    /// Reads the elements of a fixed array.
     ///
     /// # Errors
-    /// Where there are fewer.
+    /// If there are fewer.
     pub fn array<T: Primitive>(
         &mut self,
         member: &'static str,
@@ -155,11 +155,11 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// The elements of a variable array, over what the vector held. Allocates only where the vector
-    /// has too little room.
+    /// Reads the elements of a variable array into an existing vector. Allocates only if the vector has too
+    /// little room.
     ///
     /// # Errors
-    /// Where there are fewer; the vector is untouched then.
+    /// If there are fewer; the vector is unchanged then.
     pub fn vector<T: Primitive>(
         &mut self,
         member: &'static str,
@@ -172,12 +172,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// An array of arrays, strings or messages, over what is there. Where it has a variable length, all its lengths
-    /// are told, the outermost first, and how many bytes an element takes at least. Allocates only where a vector or
-    /// a string has too little room, and none for elements that the message has no room for.
+    /// Reads an array of arrays, strings or messages into an existing one. For a variable length the caller
+    /// states all lengths, the outermost first, and the minimum number of bytes of an element. Allocates only
+    /// if a vector or a string has too little room, and never for elements for which the message has no room.
     ///
     /// # Errors
-    /// Where a length is negative, what is left cannot hold so many elements, or an element cannot be read.
+    /// If a length is negative, the remaining bytes cannot hold so many elements, or an element cannot be
+    /// read.
     pub fn list<E: ArrayElement>(
         &mut self,
         member: &'static str,
@@ -197,10 +198,10 @@ impl<'a> Reader<'a> {
         E::get_all(std::slice::from_mut(into), self, (member, lengths))
     }
 
-    /// The elements of an array as they lie in the message; nothing is copied.
+    /// Returns the elements of an array in the message; nothing is copied.
     ///
     /// # Errors
-    /// Where there are fewer.
+    /// If there are fewer.
     pub fn view<T: Primitive>(
         &mut self,
         member: &'static str,
@@ -210,10 +211,10 @@ impl<'a> Reader<'a> {
         Ok(View::new(bytes))
     }
 
-    /// A string's bytes as they lie in the message, without the NUL; LCM promises no encoding.
+    /// Returns a string's bytes in the message, without the NUL; LCM promises no encoding.
     ///
     /// # Errors
-    /// Where its length cannot be, or no NUL ends it.
+    /// If its length is invalid, or no NUL ends it.
     pub fn text(&mut self, member: &'static str) -> Result<&'a [u8], DecodeError> {
         let stated: i32 = self.value(member)?;
         let length = Self::length(member, i64::from(stated))?;
@@ -223,8 +224,8 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// A string, over what is there. What is not UTF-8 becomes U+FFFD: a program that sends Latin-1
-    /// is still heard. Allocates only where the string has too little room.
+    /// Reads a string into an existing one. Bytes that are not UTF-8 become U+FFFD, so that a program that
+    /// sends Latin-1 is still received. Allocates only if the string has too little room.
     ///
     /// # Errors
     /// As [`Reader::text`].
@@ -240,10 +241,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// What a member states as an array's length, as a length.
+    /// Converts the value of a member that states an array's length to a length.
     ///
     /// # Errors
-    /// Where it is negative.
+    /// If it is negative.
     pub fn length(member: &'static str, stated: i64) -> Result<usize, DecodeError> {
         usize::try_from(stated).map_err(|_| DecodeError::NegativeLength {
             member,
@@ -251,11 +252,11 @@ impl<'a> Reader<'a> {
         })
     }
 
-    /// That an array of these lengths, whose elements take so many bytes each at least, can be in what
-    /// is left. To be asked before memory is taken for its elements, or for rows of them.
+    /// Checks that the remaining bytes can hold an array of these lengths, whose elements take at least that
+    /// many bytes each. The caller checks before it takes memory for the elements, or for rows of them.
     ///
     /// # Errors
-    /// Where it cannot, or where rows and elements that take no bytes become too many.
+    /// If they cannot, or if rows and elements that take no bytes become too many.
     pub fn room(
         &mut self,
         member: &'static str,
@@ -271,7 +272,7 @@ impl<'a> Reader<'a> {
         lengths: &(impl Iterator<Item = usize> + Clone),
         least: usize,
     ) -> DecodeResult {
-        // Rows count where they are empty, too.
+        // Empty rows count, too.
         let filled = lengths.clone().take_while(|it| *it > 0);
         let count = filled.fold(1_usize, usize::saturating_mul);
         let empty = lengths.clone().next() == Some(0);
@@ -292,10 +293,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Goes into a struct that may hold itself; [`Reader::leave`] comes out of it.
+    /// Enters a struct that may hold itself; [`Reader::leave`] leaves it.
     ///
     /// # Errors
-    /// Where 128 of them hold each other already.
+    /// If 128 of them hold each other already.
     pub fn enter(&mut self, name: &'static str) -> Result<(), DecodeError> {
         if self.depth >= MAX_DEPTH {
             let most = MAX_DEPTH;
@@ -305,15 +306,15 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Comes out of a struct that may hold itself.
+    /// Leaves a struct that may hold itself.
     pub fn leave(&mut self) {
         self.depth = self.depth.saturating_sub(1);
     }
 
-    /// That nothing is left.
+    /// Checks that no bytes are left.
     ///
     /// # Errors
-    /// Where something is.
+    /// If bytes are left.
     pub fn end(&self) -> Result<(), DecodeError> {
         match self.left() {
             0 => Ok(()),
@@ -321,10 +322,10 @@ impl<'a> Reader<'a> {
         }
     }
 
-    /// That many bytes as they are.
+    /// Returns that many bytes unchanged.
     ///
     /// # Errors
-    /// Where there are fewer.
+    /// If there are fewer.
     #[inline]
     pub fn take(&mut self, member: &'static str, length: usize) -> Result<&'a [u8], DecodeError> {
         let needed = self.at.saturating_add(length);
@@ -341,8 +342,8 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// An array as it lies in a message: nothing is copied, and each element is turned around when it is
-/// asked for.
+/// An array in the memory of a message: nothing is copied, and each element's byte order is converted when
+/// the caller reads it.
 ///
 /// ```
 /// use kadenz_msg::codec::Reader;
@@ -370,19 +371,19 @@ impl<'a, T: Primitive> View<'a, T> {
         }
     }
 
-    /// How many elements there are.
+    /// Returns how many elements there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.bytes.len() / T::SIZE
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
 
-    /// One element.
+    /// Returns one element.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<T> {
         let from = index.checked_mul(T::SIZE)?;
@@ -390,12 +391,12 @@ impl<'a, T: Primitive> View<'a, T> {
         Some(T::from_be(bytes))
     }
 
-    /// All elements, one after the other.
+    /// Returns all elements, one after the other.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + 'a {
         self.bytes.chunks_exact(T::SIZE).map(T::from_be)
     }
 
-    /// The elements as they lie in the message, big-endian.
+    /// Returns the elements as they are in the message, big-endian.
     #[must_use]
     pub fn as_bytes(&self) -> &'a [u8] {
         self.bytes

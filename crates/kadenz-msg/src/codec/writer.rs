@@ -10,7 +10,7 @@ pub struct Writer<'a> {
     written: usize,
 }
 
-/// Why a message cannot be encoded.
+/// The reason for which a message cannot be encoded.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum EncodeError {
     /// The buffer ends before the message does.
@@ -32,7 +32,7 @@ pub enum EncodeError {
         length: usize,
         /// The member that states its length.
         stated_by: &'static str,
-        /// What that says.
+        /// The value of that member.
         stated: i64,
     },
     /// LCM ends a string by NUL, so that one within it would cut it.
@@ -58,16 +58,16 @@ impl<'a> Writer<'a> {
         Self { buffer, written: 0 }
     }
 
-    /// How many bytes have been written.
+    /// Returns how many bytes have been written.
     #[must_use]
     pub fn written(&self) -> usize {
         self.written
     }
 
-    /// One primitive.
+    /// Writes one primitive.
     ///
     /// # Errors
-    /// Where the buffer is full.
+    /// If the buffer is full.
     #[inline]
     pub fn value<T: Primitive>(&mut self, value: T) -> Result<(), EncodeError> {
         let place = self.claim(T::SIZE)?;
@@ -75,20 +75,20 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// A fingerprint, or any eight bytes.
+    /// Writes a fingerprint, or any eight bytes.
     ///
     /// # Errors
-    /// Where the buffer is full.
+    /// If the buffer is full.
     #[inline]
     pub fn u64(&mut self, value: u64) -> Result<(), EncodeError> {
         self.claim(8)?.copy_from_slice(&value.to_be_bytes());
         Ok(())
     }
 
-    /// The elements of an array, without a length.
+    /// Writes the elements of an array, without a length.
     ///
     /// # Errors
-    /// Where the buffer is too short for all of them; none is written then.
+    /// If the buffer is too short for all of them; none is written then.
     pub fn array<T: Primitive>(&mut self, values: &[T]) -> Result<(), EncodeError> {
         let place = self.claim(values.len().saturating_mul(T::SIZE))?;
         for (bytes, value) in place.chunks_exact_mut(T::SIZE).zip(values) {
@@ -97,19 +97,19 @@ impl<'a> Writer<'a> {
         Ok(())
     }
 
-    /// Bytes as they are.
+    /// Writes bytes unchanged.
     ///
     /// # Errors
-    /// Where the buffer is too short for all of them.
+    /// If the buffer is too short for all of them.
     pub fn bytes(&mut self, bytes: &[u8]) -> Result<(), EncodeError> {
         self.claim(bytes.len())?.copy_from_slice(bytes);
         Ok(())
     }
 
-    /// A string: its length with the NUL as 32 bits, its bytes, and a NUL.
+    /// Writes a string: its length with the NUL as 32 bits, its bytes, and a NUL.
     ///
     /// # Errors
-    /// Where it holds a NUL, is longer than 2 GiB, or the buffer is too short.
+    /// If it holds a NUL, is longer than 2 GiB, or the buffer is too short.
     pub fn string(&mut self, member: &'static str, text: &str) -> Result<(), EncodeError> {
         if text.as_bytes().contains(&0) {
             return Err(EncodeError::NulInString { member });
@@ -123,12 +123,12 @@ impl<'a> Writer<'a> {
         self.value(0_u8)
     }
 
-    /// An array of arrays, strings or messages. Each variable array in it has a member that states its length: its
-    /// name, and what it says.
+    /// Writes an array of arrays, strings or messages. Each variable array in it has a member that states its
+    /// length: the name and the value of that member.
     ///
     /// # Errors
-    /// Where a variable array has another length than is stated, an element cannot be written, or the buffer is too
-    /// short.
+    /// If a variable array has another length than its member states, an element cannot be written, or the
+    /// buffer is too short.
     pub fn list<E: ArrayElement>(
         &mut self,
         member: &'static str,
@@ -138,10 +138,10 @@ impl<'a> Writer<'a> {
         E::put_all(std::slice::from_ref(array), self, (member, stated))
     }
 
-    /// Holds the length of a variable array against the member that states it.
+    /// Compares the length of a variable array to the member that states it.
     ///
     /// # Errors
-    /// Where they differ.
+    /// If they differ.
     pub fn agree(
         array: &'static str,
         length: usize,

@@ -1,4 +1,4 @@
-//! C: a header a type, and a header for those that hold each other.
+//! C: a header for each type, and one header for types that hold each other.
 
 use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
@@ -33,7 +33,7 @@ const HEAD: &str =
 
 fn header(plan: &Plan<'_>, records: &[&StructPlan<'_>], includes: &str) -> String {
     let Some(first) = records.first() else {
-        // It is described beside the first of those that hold each other.
+        // The first of the types that hold each other describes this one, too.
         return format!("{HEAD}{includes}");
     };
     let each = |of: &dyn Fn(&StructPlan<'_>) -> String| {
@@ -227,7 +227,7 @@ fn count(field: &Field<'_>) -> String {
     })
 }
 
-/// Where the first element is: rows lie one behind the other.
+/// Returns the address of the first element: rows are contiguous.
 fn first(field: &Field<'_>, of: &str) -> String {
     let name = &field.name;
     match field.is_variable() || field.sizes.len() == 1 {

@@ -1,4 +1,4 @@
-//! C++: a header a type, and a header for those that hold each other.
+//! C++: a header for each type, and one header for types that hold each other.
 
 use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
@@ -32,7 +32,7 @@ const HEAD: &str = "// Written by `kadenz msg gen --lang cpp`: change the .lcm f
 
 fn header(plan: &Plan<'_>, records: &[&StructPlan<'_>], includes: &str) -> String {
     if records.is_empty() {
-        // It is described beside the first of those that hold each other.
+        // The first of the types that hold each other describes this one, too.
         return format!("{HEAD}{includes}");
     }
     let each = |of: &dyn Fn(&StructPlan<'_>) -> String| {

@@ -1,4 +1,4 @@
-//! Java: a package a folder, a class a type.
+//! Java: a folder for each package, a class for each type.
 
 use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill};
 use super::{GeneratedFile, file};
@@ -166,7 +166,7 @@ fn doc(indent: &str, lines: &[String]) -> String {
     }
 }
 
-/// The type, and what a reader calls reading one.
+/// Returns the type, and the reader's name for reading one.
 fn primitive(of: PrimitiveType) -> (&'static str, &'static str) {
     match of {
         PrimitiveType::Int8 | PrimitiveType::Byte => ("byte", "int8"),
@@ -180,7 +180,7 @@ fn primitive(of: PrimitiveType) -> (&'static str, &'static str) {
     }
 }
 
-/// The type of one element. In its own package a class has its short name, which no member hides.
+/// Returns the type of one element. In its own package a class has its short name, which no member hides.
 fn one(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     match field.of {
         Of::Number(of) => primitive(of).0.to_owned(),
@@ -195,7 +195,7 @@ fn one(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     }
 }
 
-/// What makes an array of some sizes.
+/// Returns an expression that makes an array of some sizes.
 fn array(of: &str, sizes: &[String]) -> String {
     let sizes: String = sizes.iter().map(|it| format!("[{it}]")).collect();
     format!("new {of}{sizes}")
@@ -234,12 +234,12 @@ fn filled(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String
     })
 }
 
-/// Loops over the rows of an array, with what is done to the innermost.
+/// Loops over the rows of an array, with a statement for the innermost.
 fn rows(field: &Field<'_>, of: &str, inner: impl Fn(&str) -> String) -> String {
     nested(field, of, |_, _| String::new(), inner)
 }
 
-/// The same, with what is done to each array first.
+/// Loops over the rows of an array, with a statement for each array first.
 fn nested(
     field: &Field<'_>,
     of: &str,

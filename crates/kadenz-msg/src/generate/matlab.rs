@@ -1,6 +1,6 @@
-//! MATLAB and GNU Octave: a package a folder, and functions that make, encode and decode a struct.
+//! MATLAB and GNU Octave: a folder for each package, and functions that make, encode and decode a struct.
 //!
-//! Structs and not classes: that is what MATLAB's own tools take, and Octave reads them faster.
+//! Structs and not classes: MATLAB's own tools take structs, and Octave reads them faster.
 
 use std::path::PathBuf;
 
@@ -83,7 +83,7 @@ fn start(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
     format!("function m = {short}()\n{said}%\n{HEAD}m = struct();\n{lines}end\n")
 }
 
-/// What a member begins with.
+/// Returns the initial value of a member.
 fn value(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let mut sizes = field.sizes(|_| "0".to_owned());
     if sizes.len() == 1 {
@@ -125,7 +125,7 @@ fn primitive(of: PrimitiveType) -> &'static str {
     }
 }
 
-/// How long an array is, when it is written: what states a length follows the array.
+/// Returns the length of an array, when it is written: the member that states a length follows the array.
 fn length(record: &StructPlan<'_>, name: &str) -> Option<String> {
     let stated = ArrayLength::Stated(name.to_owned());
     let mut fields = record.fields.iter();
@@ -172,7 +172,7 @@ fn encode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
                 format!("{}_encode(m.{name}, true)", plan.records[index].path("."))
             }
             (Of::Record(index), false) => {
-                // Not in a function: Octave follows 256 calls within each other.
+                // Not in a function: Octave's limit is 256 nested calls.
                 let path = plan.records[index].path(".");
                 checks += &format!(
                     "v = kadenz_codec.flat('{key}', m.{name}, [{sizes}]);\np{at} = cell(1, numel(v));\nfor k = 1:numel(v), p{at}{{k}} = {path}_encode(v(k), true); end\n"
@@ -255,7 +255,7 @@ m = struct();
 @lines@end
 ";
 
-/// Numbers that follow each other, which are in the message or not.
+/// Returns code that reads numbers that follow each other, with one check of the message's length.
 fn scalars(run: &[Field<'_>]) -> String {
     let bytes: usize = run.iter().map(|it| it.least).sum();
     let key = run.first().map_or("", |it| it.key);
@@ -289,7 +289,7 @@ fn scalars(run: &[Field<'_>]) -> String {
 fn member(plan: &Plan<'_>, record: &StructPlan<'_>, field: &Field<'_>) -> String {
     let (name, key, least) = (&field.name, field.key, field.least);
     let sizes = field.sizes(|it| format!("double(m.{it})")).join(", ");
-    // Within those that hold each other it is counted how deep they do.
+    // Among types that hold each other the code counts the depth of nesting.
     let depth = |index: usize| match plan.records[index].group == record.group {
         true => "depth + 1",
         false => "1",

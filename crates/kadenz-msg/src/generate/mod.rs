@@ -1,7 +1,7 @@
 //! Code for `.lcm` files in other languages.
 //!
-//! Each language has a file here that writes what differs from type to type, and a file in `support`
-//! that is written beside it as it is: reading and writing numbers, strings and arrays.
+//! Each language has a file here that writes the code of each type, and a file in `support` that is copied
+//! beside it unchanged: reading and writing numbers, strings and arrays.
 
 mod c;
 mod cpp;
@@ -34,9 +34,9 @@ pub enum Language {
 /// A file of generated code.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct GeneratedFile {
-    /// Where, within the folder for the code.
+    /// The path within the folder for the code.
     pub path: PathBuf,
-    /// What.
+    /// The content.
     pub text: String,
 }
 
@@ -45,7 +45,7 @@ pub struct GeneratedFile {
 pub struct Renamed {
     /// The name in the `.lcm` file.
     pub name: String,
-    /// The type that it is of, or in.
+    /// The type, or the type of the member.
     pub of: String,
     /// The name in the code.
     pub called: String,
@@ -54,16 +54,16 @@ pub struct Renamed {
 /// The code for all types.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Generated {
-    /// A file or more for each type, and what they share.
+    /// One or more files for each type, and the common ones.
     pub files: Vec<GeneratedFile>,
     /// The names that differ from those of the `.lcm` files.
     pub renamed: Vec<Renamed>,
 }
 
-/// Why no code can be written.
+/// The reason for which no code can be written.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum GenerateError {
-    /// Two types or members would be called the same.
+    /// Two types or members would have the same name.
     #[error("{first} and {second} would both be called {called}; rename one")]
     Collision {
         /// The earlier.
@@ -73,18 +73,18 @@ pub enum GenerateError {
         /// The name in the code.
         called: String,
     },
-    /// The path of the crate is none.
+    /// The path of the crate is invalid.
     #[error("'{path}' is not a valid path of a crate; write kadenz_msg or kadenz::msg")]
     CratePath {
-        /// What was given.
+        /// The path that the caller gave.
         path: String,
     },
 }
 
-/// The code for all types in a language.
+/// Generates the code for all types in a language.
 ///
 /// # Errors
-/// Where two types, or two members of a type, would have the same name.
+/// If two types, or two members of a type, would have the same name.
 pub fn generate(types: &Types, language: Language) -> Result<Generated, GenerateError> {
     let (words, write): (_, fn(&Plan<'_>) -> Vec<GeneratedFile>) = match language {
         Language::Python => (&python::WORDS, python::write),

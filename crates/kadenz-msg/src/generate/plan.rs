@@ -1,5 +1,5 @@
-//! What all languages need to know of types: members with the names that a language gives them, an enum
-//! as a struct of one number, and an order in which each type stands behind those it holds by value.
+//! The common model of types for all languages: members with the names that a language gives them, an enum as
+//! a struct of one number, and an order in which each type follows those that it holds by value.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -9,17 +9,17 @@ use crate::types::{
     Struct, TypeName, Types,
 };
 
-/// What a language demands of names.
+/// The rules of a language for names.
 pub(super) struct NamingRules {
-    /// What no name may be, lists of words with spaces between; such a name gets a `_` at its end.
+    /// Words that no name may be, lists with spaces between; such a name gets a `_` at its end.
     pub(super) keywords: &'static [&'static str],
-    /// What no member may be besides, with spaces between.
+    /// Further words that no member may be, with spaces between.
     pub(super) members: &'static str,
-    /// What is added to a type's name for further names in its package, with spaces between.
+    /// Suffixes of a type's name that make further names in its package, with spaces between.
     pub(super) derived: &'static str,
-    /// Between a package and what is in it.
+    /// The text between a package and its types.
     pub(super) separator: &'static str,
-    /// What stands before a name that begins with `_`.
+    /// The prefix of a name that begins with `_`.
     pub(super) before_underscore: &'static str,
     /// The package of types without one.
     pub(super) default_package: &'static str,
@@ -39,7 +39,7 @@ impl NamingRules {
     }
 }
 
-/// What a member, or each element of it, is.
+/// The type of a member, or of each element of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Of {
     /// Of a fixed width; an enum is an `int32_t`.
@@ -49,11 +49,11 @@ pub(super) enum Of {
     Record(usize),
 }
 
-/// How long an array is in one direction.
+/// The length of an array in one direction.
 #[derive(Clone, PartialEq, Eq)]
 pub(super) enum ArrayLength {
     Fixed(usize),
-    /// The name of the member that says it.
+    /// The name of the member that states it.
     Stated(String),
 }
 
@@ -66,10 +66,10 @@ pub(super) struct Field<'a> {
     /// The record of its type, also of an enum.
     pub(super) named: Option<usize>,
     pub(super) sizes: Vec<ArrayLength>,
-    /// As it is written in the `.lcm` file.
+    /// The name as written in the `.lcm` file.
     pub(super) written: String,
     pub(super) doc: &'a str,
-    /// What a number begins with: an enum with its first value.
+    /// The initial value of a number: an enum's first value.
     pub(super) start: i32,
     /// How many bytes an element takes at least.
     pub(super) least: usize,
@@ -81,7 +81,7 @@ impl Field<'_> {
         sizes.any(|it| matches!(it, ArrayLength::Stated(_)))
     }
 
-    /// The sizes as expressions; what states one is written by `stated`.
+    /// Returns the sizes as expressions; `stated` writes one that a member states.
     pub(super) fn sizes(&self, stated: impl Fn(&str) -> String) -> Vec<String> {
         let size = |it: &ArrayLength| match it {
             ArrayLength::Fixed(size) => size.to_string(),
@@ -107,7 +107,7 @@ pub(super) struct Fixed<'a> {
 }
 
 impl Fixed<'_> {
-    /// Its value as all languages write it, without suffixes.
+    /// Returns its value in the notation of all languages, without suffixes.
     pub(super) fn number(&self) -> String {
         number(self.of, self.value)
     }
@@ -119,7 +119,7 @@ impl Fixed<'_> {
 
 /// A struct, or an enum as a struct with the member `value`.
 pub(super) struct StructPlan<'a> {
-    /// As in the `.lcm` file.
+    /// The full name, as in the `.lcm` file.
     pub(super) full: String,
     pub(super) package: Vec<String>,
     pub(super) short: String,
@@ -179,8 +179,8 @@ impl<'a> Plan<'a> {
         Ok(Self { records, renamed })
     }
 
-    /// A header a record, for the languages that have such. `text` makes it of those that hold each other, of which the
-    /// first has it, and of what they include.
+    /// Returns a header for each record, for the languages that have headers. `text` makes it of the records
+    /// that hold each other, of which the first has it, and of the headers that they include.
     pub(super) fn headers(
         &self,
         separator: &str,
@@ -204,7 +204,7 @@ impl<'a> Plan<'a> {
     }
 }
 
-/// A constant's value as all languages write it, without suffixes.
+/// Returns a constant's value in the notation of all languages, without suffixes.
 pub(super) fn number(of: PrimitiveType, value: ConstantValue) -> String {
     match value {
         ConstantValue::Integer(value) => value.to_string(),
@@ -213,7 +213,7 @@ pub(super) fn number(of: PrimitiveType, value: ConstantValue) -> String {
     }
 }
 
-/// A type behind what it holds by value, which is no ring.
+/// Adds a type behind those that it holds by value, which form no ring.
 fn push<'a>(types: &'a Types, definition: &'a Definition, order: &mut Vec<&'a Definition>) {
     if order.iter().any(|it| it.name() == definition.name()) {
         return;
@@ -278,7 +278,7 @@ impl<'a> Planning<'a> {
         Ok(record)
     }
 
-    /// A name in the language; noted where it is another one.
+    /// Returns a name in the language; notes it if it is another one.
     fn called(&mut self, of: &str, name: &str, taken: &str) -> String {
         let called = self.words.word(name, taken);
         let renamed = Renamed {
@@ -396,7 +396,7 @@ impl<'a> Planning<'a> {
     }
 }
 
-/// That no two types or packages have the same name.
+/// Checks that no two types or packages have the same name.
 fn apart(records: &[StructPlan<'_>], words: &NamingRules) -> Result<(), GenerateError> {
     let mut taken: BTreeMap<String, String> = BTreeMap::new();
     for record in records {
@@ -407,7 +407,7 @@ fn apart(records: &[StructPlan<'_>], words: &NamingRules) -> Result<(), Generate
         }
     }
     if words.separator == "_" {
-        // There a package is only the beginning of names.
+        // There a package is only a prefix of names.
         taken.clear();
     }
     for record in records {
@@ -457,7 +457,7 @@ pub(super) fn fill(template: &str, values: &[(&str, &str)]) -> String {
     text
 }
 
-/// Comment lines, each behind a mark.
+/// Returns comment lines, each behind a mark.
 pub(super) fn marked(mark: &str, lines: &[String]) -> String {
     let line = |it: &String| format!("{}\n", format!("{mark} {it}").trim_end());
     lines.iter().map(line).collect()

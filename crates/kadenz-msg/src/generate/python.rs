@@ -1,4 +1,4 @@
-//! Python: a package a folder, a class a type.
+//! Python: a folder for each package, a class for each type.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -45,7 +45,7 @@ pub(super) fn write(plan: &Plan<'_>) -> Vec<GeneratedFile> {
     files
 }
 
-/// The module of a class: its package, or without one its own name.
+/// Returns the module of a class: its package, or without one its own name.
 fn module(record: &StructPlan<'_>) -> Vec<String> {
     match record.package.as_slice() {
         [] => vec![record.short.clone()],
@@ -53,7 +53,7 @@ fn module(record: &StructPlan<'_>) -> Vec<String> {
     }
 }
 
-/// A class as another module names it; modules have names here that no member has.
+/// Returns the name of a class in another module; modules have names here that no member has.
 fn class(record: &StructPlan<'_>) -> String {
     format!("_{}.{}", module(record).join("_"), record.short)
 }
@@ -156,7 +156,7 @@ fn body(text: String) -> String {
     text
 }
 
-/// The letter of `struct`, its type, and what it begins with.
+/// Returns the letter of `struct`, its type, and its initial value.
 fn primitive(of: PrimitiveType) -> (&'static str, &'static str, &'static str) {
     match of {
         PrimitiveType::Int8 => ("b", "int", "0"),
@@ -171,7 +171,7 @@ fn primitive(of: PrimitiveType) -> (&'static str, &'static str, &'static str) {
     }
 }
 
-/// Whether its default may be one for all.
+/// Returns whether all instances may share its default.
 fn is_plain(field: &Field<'_>) -> bool {
     field.sizes.is_empty() && !matches!(field.of, Of::Record(_))
 }
@@ -208,7 +208,7 @@ fn start(plan: &Plan<'_>, field: &Field<'_>) -> String {
     })
 }
 
-/// How long an array is, when it is written: what states a length follows the array.
+/// Returns the length of an array, when it is written: the member that states a length follows the array.
 fn length(record: &StructPlan<'_>, name: &str) -> String {
     let states = |it: &&Field<'_>| it.sizes.first() == Some(&ArrayLength::Stated(name.to_owned()));
     match record.fields.iter().find(states) {
@@ -217,7 +217,7 @@ fn length(record: &StructPlan<'_>, name: &str) -> String {
     }
 }
 
-/// Members that are one number each and follow each other are read and written at once.
+/// Returns runs of members that are one number each, which are read and written at once.
 fn runs<'r, 'a>(record: &'r StructPlan<'a>) -> Vec<&'r [Field<'a>]> {
     let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
     let runs = record

@@ -6,17 +6,19 @@ use kadenz_rt::clock::WallTime;
 
 use super::{Entry, Format, LogError, LogWriter, LoggedChannel};
 
-/// Writes messages that are encoded already. Without [`finish`](Self::finish) what was written stays readable, without an index.
+/// Writes messages that are encoded already. Without [`finish`](Self::finish) the written messages stay
+/// readable, without an index.
 pub struct ChannelWriter {
     writer: Option<Box<dyn LogWriter>>,
     entry: Entry,
 }
 
 impl ChannelWriter {
-    /// Creates a log, over one that is there: MCAP where its name ends with `.mcap`, else LCM's event log.
+    /// Creates a log, and overwrites an existing one: MCAP if its name ends with `.mcap`, else LCM's event
+    /// log.
     ///
     /// # Errors
-    /// [`LogError`] where the file cannot be made.
+    /// [`LogError`] if the file cannot be made.
     pub fn create(path: impl AsRef<Path>) -> Result<Self, LogError> {
         let path = path.as_ref();
         Ok(Self {
@@ -25,7 +27,7 @@ impl ChannelWriter {
         })
     }
 
-    /// Writes a message that came at a time.
+    /// Writes a message that arrived at a time.
     ///
     /// # Errors
     /// As [`LogWriter::write`], and [`LogError::Finished`].
@@ -43,11 +45,11 @@ impl ChannelWriter {
         Ok(())
     }
 
-    /// Brings the file to its end.
+    /// Finishes the file.
     ///
     /// # Errors
-    /// As [`LogWriter::finish`], [`LogError::GaveUp`] where messages made room for the index, and [`LogError::Finished`] the
-    /// second time.
+    /// As [`LogWriter::finish`], [`LogError::GaveUp`] if messages were given up to make room for the index,
+    /// and [`LogError::Finished`] the second time.
     pub fn finish(&mut self) -> Result<(), LogError> {
         let writer = self.writer.take().ok_or(LogError::Finished)?;
         match writer.finish()? {
@@ -56,7 +58,7 @@ impl ChannelWriter {
         }
     }
 
-    /// Whether it was finished.
+    /// Returns whether it was finished.
     #[must_use]
     pub fn is_finished(&self) -> bool {
         self.writer.is_none()

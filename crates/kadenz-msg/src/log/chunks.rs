@@ -1,4 +1,4 @@
-//! Logs whose messages lie in chunks: the order of time over chunks that overlap, in bounded memory.
+//! Logs whose messages are in chunks: the order of time over chunks that overlap, in bounded memory.
 
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
@@ -9,10 +9,10 @@ use super::{
     Damage, Entry, Format, Limits, LogError, LoggedChannel, MAX_CHUNK_BYTES, READ_AHEAD, Source,
 };
 
-/// Opens a file that begins with these bytes; with its length.
+/// Opens a file that begins with these bytes; returns it with its length.
 ///
 /// # Errors
-/// Where it cannot be read, or `what` it does.
+/// If it cannot be read, or begins otherwise than `what`.
 pub(crate) fn open<S: Source>(
     source: S,
     magic: &[u8],
@@ -35,7 +35,7 @@ pub(crate) fn open<S: Source>(
     Ok((source, length))
 }
 
-/// Where a chunk lies, and the times of its first and last message.
+/// The place of a chunk, and the times of its first and last message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct ChunkExtent {
     pub(crate) offset: u64,
@@ -50,9 +50,9 @@ pub(crate) struct Lying {
     pub(crate) log_time: i64,
     pub(crate) publish_time: i64,
     pub(crate) sequence: u32,
-    /// What the format calls its channel; [`Chunked::channel`] knows it.
+    /// The format's identifier of its channel; [`Chunked::channel`] returns the channel.
     pub(crate) channel: u32,
-    /// Where it lies in the chunk, which is shorter than [`MAX_CHUNK_BYTES`].
+    /// Its offset in the chunk, which is shorter than [`MAX_CHUNK_BYTES`].
     pub(crate) from: u32,
     pub(crate) length: u32,
 }
@@ -68,8 +68,7 @@ pub(crate) struct Loaded {
 /// How much a chunk and the list of its messages may take together.
 const MAX_LOADED_BYTES: usize = MAX_CHUNK_BYTES as usize / 4 * 5;
 
-/// Notes a message of a chunk of that many bytes; `None` where it holds more messages than there is
-/// memory for.
+/// Notes a message of a chunk of that many bytes; `None` if it holds more messages than there is memory for.
 pub(crate) fn note(messages: &mut Vec<Lying>, chunk: usize, message: Lying) -> Option<()> {
     if chunk + messages.len() * size_of::<Lying>() >= MAX_LOADED_BYTES {
         return None;
@@ -79,12 +78,12 @@ pub(crate) fn note(messages: &mut Vec<Lying>, chunk: usize, message: Lying) -> O
 }
 
 impl Loaded {
-    /// How many bytes of memory it holds.
+    /// Returns the bytes of memory that it holds.
     fn memory(&self) -> usize {
         self.bytes.capacity() + self.messages.capacity() * size_of::<Lying>()
     }
 
-    /// Makes it ready for the next chunk.
+    /// Empties it for the next chunk.
     fn clear(&mut self) {
         self.bytes.clear();
         self.messages.clear();
@@ -100,17 +99,17 @@ impl Loaded {
 
 /// A format with chunks.
 pub(crate) trait Chunked: Send {
-    /// Brings a chunk into memory. `false` where it is damaged; what was found before stays.
+    /// Reads a chunk into memory. `false` if it is damaged; the messages before the damage stay.
     fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError>;
 
     /// A channel by the number that its messages carry.
     fn channel(&self, number: u32) -> Option<Arc<LoggedChannel>>;
 }
 
-/// Gives the messages of chunks in the order of their times.
+/// Returns the messages of chunks in the order of their times.
 ///
-/// Where more chunks overlap than are held at once, the order is that of the chunks: memory is bounded
-/// before order is kept.
+/// If more chunks overlap than are held at once, the order is that of the chunks: bounded memory has
+/// precedence over order.
 #[derive(Debug)]
 pub(crate) struct Shelf {
     places: Vec<ChunkExtent>,
@@ -118,7 +117,7 @@ pub(crate) struct Shelf {
     open: Vec<Loaded>,
     spare: Vec<Loaded>,
     from: i64,
-    /// What was damaged before any chunk was read.
+    /// The damage before any chunk was read.
     beforehand: Damage,
     pub(crate) damage: Damage,
     /// How long the log is, how many bytes its chunks were unpacked to, and how many may be.
@@ -127,11 +126,11 @@ pub(crate) struct Shelf {
     pub(crate) limits: Limits,
 }
 
-/// The most chunks in memory, and the most bytes of them, one chunk more aside.
+/// The maximum number of chunks in memory, and of their bytes, one chunk more aside.
 const MAX_OPEN: usize = 64;
 const MAX_OPEN_BYTES: usize = 64 << 20;
 
-/// The most buffers that are kept for the next chunks, and the most bytes of one.
+/// The maximum number of buffers that are kept for the next chunks, and of the bytes of one.
 const MAX_SPARE: usize = 4;
 const MAX_SPARE_BYTES: usize = 2 << 20;
 
@@ -140,7 +139,7 @@ pub(crate) fn shrink<T>(buffer: &mut Vec<T>) {
     buffer.shrink_to(MAX_SPARE_BYTES / size_of::<T>().max(1));
 }
 
-/// Whether chunks share bytes of the file: then one would be read again and again.
+/// Returns whether chunks share bytes of the file: then the same bytes would be read again and again.
 pub(crate) fn overlap(places: &[ChunkExtent]) -> bool {
     let mut spans: Vec<(u64, u64)> = places.iter().map(|it| (it.offset, it.length)).collect();
     spans.sort_unstable();
@@ -151,7 +150,7 @@ pub(crate) fn overlap(places: &[ChunkExtent]) -> bool {
 }
 
 impl Shelf {
-    /// Over chunks, in any order, of a log of that length. Those already passed over are damage.
+    /// Returns a shelf over chunks, in any order, of a log of that length. Skipped ones are damage.
     pub(crate) fn new(mut places: Vec<ChunkExtent>, damage: Damage, length: u64) -> Self {
         places.sort_by_key(|place| (place.first, place.offset));
         Self {
@@ -191,7 +190,7 @@ impl Shelf {
         }
     }
 
-    /// How many bytes of chunks have been read.
+    /// Returns how many bytes of chunks have been read.
     pub(crate) fn read_bytes(&self) -> u64 {
         let places = self.places[..self.next_place].iter();
         places.map(|place| place.length).sum()
@@ -236,7 +235,7 @@ impl Shelf {
         }
     }
 
-    /// The chunk with the earliest message; of equal times the one opened first.
+    /// Returns the chunk with the earliest message; of equal times the one opened first.
     fn first(&self) -> Option<usize> {
         let heads = self.open.iter().enumerate();
         heads

@@ -1,10 +1,10 @@
-//! How pieces of logs are compressed.
+//! The compression of parts of logs.
 
 use std::fmt;
 use std::io::{Read, Write as _};
 use std::str::FromStr;
 
-/// How the chunks of a log are compressed.
+/// The compression of the chunks of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
     /// Not at all.
@@ -19,10 +19,10 @@ pub enum Compression {
 }
 
 impl Compression {
-    /// Those that are written.
+    /// The compressions that Kadenz writes.
     pub const WRITTEN: [Self; 3] = [Self::None, Self::Lz4, Self::Zstd];
 
-    /// Its name as MCAP writes it; empty for none.
+    /// Returns its name in MCAP; empty for none.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -33,7 +33,7 @@ impl Compression {
         }
     }
 
-    /// From its name in a file.
+    /// Returns the compression by its name in a file.
     #[must_use]
     pub fn named(name: &[u8]) -> Option<Self> {
         Some(match name {
@@ -45,7 +45,7 @@ impl Compression {
         })
     }
 
-    /// Compresses bytes behind what a vector holds.
+    /// Compresses bytes and appends them to a vector.
     pub(crate) fn compress(self, bytes: &[u8], into: &mut Vec<u8>) -> std::io::Result<()> {
         match self {
             Self::None => into.extend_from_slice(bytes),
@@ -64,8 +64,8 @@ impl Compression {
         Ok(())
     }
 
-    /// Decompresses bytes over what a vector holds. Takes as much memory as was said, which the caller
-    /// bounds; `None` where the bytes are damaged or there is not as much as was said.
+    /// Decompresses bytes into an existing vector. Takes as much memory as `length` states, which the caller
+    /// bounds; `None` if the bytes are damaged or decompress to fewer.
     pub(crate) fn decompress(self, bytes: &[u8], length: u64, into: &mut Vec<u8>) -> Option<()> {
         into.clear();
         // A vector that grows by doubling takes twice as much.
@@ -87,8 +87,8 @@ impl Compression {
     }
 }
 
-/// The smallest blocks that hold all of it, up to 1 MiB: whoever reads takes memory for a block at once,
-/// however little is in it.
+/// Returns the smallest block size that holds all bytes, up to 1 MiB: a reader takes memory for a block at
+/// once, however few bytes are in it.
 fn frame(length: usize) -> lz4_flex::frame::FrameInfo {
     use lz4_flex::frame::BlockSize;
     lz4_flex::frame::FrameInfo::new().block_size(match length >> 10 {

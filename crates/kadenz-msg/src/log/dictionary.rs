@@ -1,4 +1,4 @@
-//! Logs and the types of their messages: descriptions put in, and messages told as JSON.
+//! Logs and the types of their messages: adds descriptions, and converts messages to JSON.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::types::{
     Definition, MemberType, PrimitiveType, Struct, TypeName, Types, Value, ValueError,
 };
 
-/// What is known of types: from `.lcm` files, and from the logs themselves.
+/// The known types: from `.lcm` files, and from the logs themselves.
 ///
 /// ```
 /// use kadenz_msg::log::{Dictionary, Entry, LoggedChannel};
@@ -34,15 +34,15 @@ use crate::types::{
 #[derive(Default)]
 pub struct Dictionary {
     types: Arc<Types>,
-    /// What logs brought with them, where it can be read.
+    /// The types that logs contain, if they can be parsed.
     embedded: HashMap<ByAddress<Schema>, Option<Arc<Types>>>,
-    /// Channels with what was found out about them.
+    /// Channels with their descriptions, once searched.
     described: HashMap<(ByAddress<LoggedChannel>, Fingerprint), Arc<LoggedChannel>>,
     as_json: HashMap<(ByAddress<LoggedChannel>, TypeName), Arc<LoggedChannel>>,
 }
 
-/// The longest message that is decoded, in bytes, and the longest text that may come out of one: JSON
-/// is several times as long.
+/// The maximum length of a message that is decoded, in bytes, and of the text from one: JSON is several times
+/// as long.
 const MAX_DECODED_BYTES: usize = 32 << 20;
 const MAX_TEXT_BYTES: usize = 64 << 20;
 
@@ -53,18 +53,18 @@ pub(crate) struct Decoded {
     pub(crate) value: Result<Value, NoJson>,
 }
 
-/// Why a message cannot be decoded, or told as JSON.
+/// The reason for which a message cannot be decoded, or converted to JSON.
 #[derive(Debug, thiserror::Error)]
 pub enum NoJson {
-    /// It is no LCM message.
+    /// The message is no LCM message.
     #[error("{channel} carries {encoding}, not lcm")]
     Encoding {
         /// The channel.
         channel: String,
-        /// What it carries.
+        /// The encoding of the message.
         encoding: String,
     },
-    /// It, or its text, is longer than what is decoded.
+    /// The message, or its text, is longer than the maximum.
     #[error("{channel}: a message of {length} bytes, or its JSON, is longer than what is decoded")]
     TooLong {
         /// The channel.
@@ -72,18 +72,18 @@ pub enum NoJson {
         /// How long the message is.
         length: usize,
     },
-    /// Its type is not known, or it does not follow it.
+    /// The type is not known, or the message does not follow it.
     #[error("{channel}: {source}")]
     Value {
         /// The channel.
         channel: String,
-        /// What is wrong with the value.
+        /// The error of the value.
         source: ValueError,
     },
 }
 
 impl Dictionary {
-    /// Knows those types, and learns from logs.
+    /// Returns a dictionary of those types, which also takes types from logs.
     #[must_use]
     pub fn new(types: Types) -> Self {
         Self {
@@ -92,7 +92,7 @@ impl Dictionary {
         }
     }
 
-    /// A channel of LCM messages with that fingerprint, described where the type is known.
+    /// Returns a channel of LCM messages with that fingerprint, with a description if the type is known.
     #[must_use]
     pub fn describe(&self, channel: &str, fingerprint: Option<Fingerprint>) -> LoggedChannel {
         let schema = fingerprint.and_then(|it| self.schema(it));
@@ -112,8 +112,8 @@ impl Dictionary {
         })
     }
 
-    /// Gives an LCM message of an event log the description of its type, where that is known. Returns
-    /// whether it has one now.
+    /// Adds the description of its type to an LCM message of an event log, if it is known. Returns whether
+    /// the message has one now.
     pub fn complete(&mut self, entry: &mut Entry) -> bool {
         if entry.channel.schema.is_some() {
             return true;
@@ -134,7 +134,7 @@ impl Dictionary {
         entry.channel.schema.is_some()
     }
 
-    /// The types that an entry is decoded by: those of its own log before those of the user.
+    /// Returns the types by which an entry is decoded: those of its own log before those of the user.
     fn types_of(&mut self, entry: &Entry) -> Option<Arc<Types>> {
         let schema = entry.channel.schema.as_ref()?;
         if schema.encoding != LCM_ENCODING {
@@ -196,10 +196,10 @@ impl Dictionary {
         Ok(Decoded { types, name, value })
     }
 
-    /// Makes an LCM message one in JSON, with a JSON schema, which viewers such as Foxglove show.
+    /// Converts an LCM message to JSON, with a JSON schema, which viewers such as Foxglove show.
     ///
     /// # Errors
-    /// Where it is no LCM message, or its type is not known. The entry is as it was then.
+    /// If it is no LCM message, or its type is not known. The entry is unchanged then.
     pub fn to_json(&mut self, entry: &mut Entry) -> Result<(), NoJson> {
         let Decoded { types, name, value } = self.decode(entry)?;
         let value = value?;
@@ -230,8 +230,8 @@ impl Dictionary {
     }
 }
 
-/// A type as a JSON schema. Structs are written out where they are used, as viewers follow no
-/// references; one within itself is any object.
+/// Returns a type as a JSON schema. Structs are written out at each use, as viewers follow no references; a
+/// struct within itself is any object.
 fn json_schema(types: &Types, definition: &Definition) -> Json {
     let mut budget = MAX_MEMBERS;
     of_definition(types, definition, &mut Vec::new(), &mut budget)

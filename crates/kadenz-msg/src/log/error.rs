@@ -3,7 +3,7 @@ use std::path::PathBuf;
 
 use super::Format;
 
-/// Why a log cannot be read or written.
+/// The reason for which a log cannot be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum LogError {
     /// The file system refused.
@@ -11,13 +11,13 @@ pub enum LogError {
     File {
         /// The file.
         path: PathBuf,
-        /// What it said.
+        /// The system's error.
         source: io::Error,
     },
-    /// Reading or writing failed on the way.
+    /// Reading or writing failed in the middle.
     #[error("the log cannot be read or written any further: {0}")]
     Io(#[from] io::Error),
-    /// It is none of the formats.
+    /// The file has none of the formats.
     #[error(
         "{} is not a valid log: it begins like none of LCM's event logs, MCAP, ROS 1's bags and ROS 2's",
         path.display()
@@ -26,24 +26,24 @@ pub enum LogError {
         /// The file.
         path: PathBuf,
     },
-    /// It begins like a log and cannot be one.
+    /// The file begins like a log and is damaged.
     #[error(
         "the {format} is damaged at byte {offset}: {what}; `kadenz log recover` saves the rest"
     )]
     Damaged {
-        /// What it began like.
+        /// The format by its first bytes.
         format: Format,
         /// Bytes from the start of the file.
         offset: u64,
-        /// What is wrong.
+        /// The damage.
         what: &'static str,
     },
-    /// It is a kind of log that is not read here.
+    /// A kind of log that Kadenz does not read.
     #[error("{what} cannot be read: {remedy}")]
     Unsupported {
-        /// What it is.
+        /// The kind.
         what: String,
-        /// What can be done.
+        /// The remedy.
         remedy: &'static str,
     },
     /// The message is of no known type.
@@ -66,7 +66,7 @@ pub enum LogError {
         /// How many files there may be.
         most: usize,
     },
-    /// More comes out of it than its length allows.
+    /// The log holds more than its length allows.
     #[error(
         "more than {allowed} bytes would come out of a log of {length}: so do logs that were made to \
          fill memory or a disk. Where you trust it, raise --max-expansion, which is how many times \
@@ -78,12 +78,12 @@ pub enum LogError {
         /// How long the log is, in bytes.
         length: u64,
     },
-    /// What is there cannot be written on.
+    /// The existing file cannot be continued.
     #[error(
         "{format} cannot be appended to: write a new file, and put both together by `kadenz log merge`"
     )]
     NoAppending {
-        /// What is there.
+        /// The format of the existing file.
         format: Format,
     },
     /// The format cannot hold the message.
@@ -93,11 +93,11 @@ pub enum LogError {
         format: Format,
         /// The channel.
         channel: String,
-        /// Why not.
+        /// The reason.
         what: &'static str,
     },
-    /// The disk is full. What was written before stays readable; the message was not taken, and the
-    /// next one is tried again.
+    /// The disk is full. Everything written before stays readable; the message was not taken, and a later
+    /// call may succeed.
     #[error("no room on the disk: {0}")]
     NoRoom(io::Error),
     /// The log was brought to its end before.
@@ -119,13 +119,13 @@ pub enum LogError {
     NoEnd {
         /// How many messages were taken and are not in the log.
         given_up: u64,
-        /// What kept it from being written.
+        /// The error that prevented the write.
         source: Box<LogError>,
     },
 }
 
 impl LogError {
-    /// Whether it says that a disk is full or a quota is used up, which may pass.
+    /// Returns whether the error is a full disk or a used-up quota, which may pass.
     #[must_use]
     pub(crate) fn is_no_room(&self) -> bool {
         matches!(self, Self::NoRoom(_))
@@ -136,7 +136,7 @@ impl LogError {
         Self::NoEnd { given_up, source }
     }
 
-    /// What a write that failed means.
+    /// Returns the error of a failed write.
     pub(crate) fn of_write(source: io::Error) -> Self {
         match source.kind() {
             io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Self::NoRoom(source),

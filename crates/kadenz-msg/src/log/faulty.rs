@@ -1,4 +1,4 @@
-//! A file on a disk that fails as it is told to, for tests of what happens then.
+//! A file on a disk that fails by a given function, for tests of these failures.
 
 use std::io::{self, Write};
 use std::thread;
@@ -6,34 +6,34 @@ use std::time::Duration;
 
 use super::LogFile;
 
-/// What is asked of a file.
+/// A call to a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileCall {
-    /// To write so many bytes.
+    /// Write that many bytes.
     Write(usize),
-    /// To become so many bytes short.
+    /// Cut the file to that many bytes.
     Cut(u64),
-    /// To read so many bytes.
+    /// Read that many bytes.
     Read(usize),
 }
 
-/// What the disk does about it.
+/// The disk's response to a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fault {
     /// Its work.
     None,
     /// Its work, after a while.
     Stall(Duration),
-    /// It writes no more than so many bytes, at least one; reads and cuts are well.
+    /// The disk writes at most that many bytes, at least one; reads and cuts succeed.
     Short(usize),
-    /// Nothing, and says so: [`io::ErrorKind::Interrupted`] as a signal would, `StorageFull`, or
-    /// `Other` as a disk that is broken.
+    /// The disk does nothing and returns an error: [`io::ErrorKind::Interrupted`] as after a signal,
+    /// `StorageFull`, or `Other` as from a broken disk.
     Error(io::ErrorKind),
-    /// As an error, but a part was written before: so many bytes.
+    /// As an error, but a part was written before: that many bytes.
     Torn(usize, io::ErrorKind),
 }
 
-/// What says which fault comes; it may wait itself, which is a stall until a test has seen enough.
+/// Returns the fault of each call; it may wait itself, which is a stall until a test has seen enough.
 pub type Faults = Box<dyn FnMut(FileCall) -> Fault + Send>;
 
 /// A file with faults.
@@ -62,14 +62,13 @@ pub struct FaultyFile {
 }
 
 impl FaultyFile {
-    /// Before a file, which gets what the faults leave.
+    /// Wraps a file, which gets the calls without a fault.
     #[must_use]
     pub fn new(file: Box<dyn LogFile>, faults: Faults) -> Self {
         Self { file, faults }
     }
 
-    /// Asks what happens, and waits where that is to wait. How many bytes are written, and what fails
-    /// afterwards.
+    /// Returns the number of bytes to write, and the error afterwards; a stall waits within.
     fn ask(&mut self, asked: FileCall) -> (usize, io::Result<()>) {
         match (self.faults)(asked) {
             Fault::None => (usize::MAX, Ok(())),

@@ -9,22 +9,22 @@ use crate::sync::lock;
 
 /// A file that grows at its end and can be cut.
 pub trait LogFile: Write + Send {
-    /// Throws away all after that many bytes; the next write goes there.
+    /// Cuts the file to that many bytes; the next write goes there.
     ///
     /// # Errors
-    /// Where the file system refuses.
+    /// If the file system refuses.
     fn cut(&mut self, length: u64) -> io::Result<()>;
 
-    /// Reads what was written, at an offset; the next write goes to the end of the file all the same.
+    /// Reads written bytes, at an offset; the next write still goes to the end of the file.
     ///
     /// # Errors
-    /// Where the file system refuses, the file was opened for writing alone, or is shorter.
+    /// If the file system refuses, the file was opened only for writing, or is shorter.
     fn read_at(&mut self, offset: u64, into: &mut [u8]) -> io::Result<()>;
 
-    /// Brings what was written through the kernel's cache to the disk. Waits for the disk.
+    /// Writes the file from the kernel's cache to the disk. Waits for the disk.
     ///
     /// # Errors
-    /// Where the disk refuses.
+    /// If the disk refuses.
     fn to_disk(&mut self) -> io::Result<()>;
 }
 
@@ -46,7 +46,7 @@ impl LogFile for File {
     }
 }
 
-/// A file in memory on a disk with little room, for tests of what happens then. Clones share it.
+/// A file in memory on a disk with little room, for tests of a full disk. Clones share it.
 #[derive(Debug, Clone, Default)]
 pub struct SmallDisk {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -67,7 +67,7 @@ impl SmallDisk {
         self.room.store(bytes, Ordering::Relaxed);
     }
 
-    /// What is in the file.
+    /// Returns the content of the file.
     #[must_use]
     pub fn contents(&self) -> Vec<u8> {
         lock(&self.bytes).clone()
@@ -113,8 +113,8 @@ impl LogFile for SmallDisk {
     }
 }
 
-/// Writes whole pieces at the end of a file: a piece is in it altogether or not at all, and what has
-/// no room is kept and tried again.
+/// Writes whole pieces at the end of a file: a piece is in it completely or not at all, and pieces without
+/// room are kept and tried again.
 pub(crate) struct Appender {
     file: Box<dyn LogFile>,
     length: u64,
@@ -134,12 +134,12 @@ impl Appender {
         }
     }
 
-    /// How long the file is with what waits.
+    /// Returns how long the file is with what waits.
     pub(crate) fn length(&self) -> u64 {
         self.length + self.waiting.len() as u64
     }
 
-    /// How long the file is without what waits.
+    /// Returns how long the file is without what waits.
     pub(crate) fn written(&self) -> u64 {
         self.length
     }
@@ -152,7 +152,7 @@ impl Appender {
         self.mend()?;
         if let Err(error) = self.file.write_all(&self.waiting) {
             self.torn = true;
-            // A disk that fails here too is asked again before the next piece.
+            // If the disk fails here too, the next piece tries again.
             let _ = self.mend();
             return Err(error);
         }
@@ -161,7 +161,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Throws away the part of a piece that did not become whole.
+    /// Cuts off the part of a piece that was not written completely.
     fn mend(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.cut(self.length)?;
@@ -170,7 +170,7 @@ impl Appender {
         Ok(())
     }
 
-    /// Throws away what waits and all of the file after so many bytes.
+    /// Discards the waiting pieces and all of the file after so many bytes.
     pub(crate) fn cut(&mut self, length: u64) -> io::Result<()> {
         self.waiting.clear();
         self.length = length;
@@ -186,8 +186,8 @@ impl Appender {
     }
 }
 
-/// Locks a file for as long as it is open; who else locks it is refused. Where the file system has no
-/// locks it stays without.
+/// Locks a file for as long as it is open; another program that locks it gets an error. If the file system
+/// has no locks, the file stays without.
 pub(super) fn alone(file: File) -> io::Result<File> {
     match file.try_lock() {
         Err(TryLockError::WouldBlock) => Err(io::Error::new(

@@ -1,8 +1,9 @@
 //! Pictures of cameras as Foxglove's messages in protobuf: `foxglove.CompressedVideo` and `foxglove.CompressedImage`.
 //!
-//! Both have a time, a frame of reference, the bytes of one picture and the name of their coding; their descriptions are in
-//! <https://github.com/foxglove/schemas>. The encoding is protobuf's (<https://protobuf.dev/programming-guides/encoding>),
-//! and a log carries the description as a `FileDescriptorSet` (<https://mcap.dev/spec/registry>).
+//! Both have a time, a frame of reference, the bytes of one picture and the name of their coding; their
+//! descriptions are in <https://github.com/foxglove/schemas>. The encoding is protobuf's
+//! (<https://protobuf.dev/programming-guides/encoding>), and a log carries the description as a
+//! `FileDescriptorSet` (<https://mcap.dev/spec/registry>).
 
 use std::sync::Arc;
 
@@ -10,10 +11,10 @@ use kadenz_rt::clock::WallTime;
 
 use super::{LoggedChannel, Schema};
 
-/// What MCAP files call protobuf's encoding and its descriptions.
+/// The name of protobuf's encoding and of its descriptions in MCAP files.
 const PROTOBUF: &str = "protobuf";
 
-/// How a picture is coded.
+/// The coding of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureCoding {
     /// An H.264 access unit as a byte stream (ITU-T H.264, annex B), parameter sets before each IDR; no B-frames.
@@ -79,7 +80,7 @@ impl PictureCoding {
         }
     }
 
-    /// Encodes the message of a picture that was taken at a time, over what `into` holds.
+    /// Encodes the message of a picture that was taken at a time, into `into`, whose content is replaced.
     pub fn encode(self, taken: WallTime, frame_id: &str, picture: &[u8], into: &mut Vec<u8>) {
         let fields = self.description();
         into.clear();
@@ -110,7 +111,7 @@ const BYTES: u64 = 12;
 const TIMESTAMP_FILE: &str = "google/protobuf/timestamp.proto";
 
 impl Description {
-    /// The message and all that it refers to, as protobuf describes itself (descriptor.proto).
+    /// Returns the message and all that it refers to, as protobuf describes itself (descriptor.proto).
     fn file_descriptor_set(&self) -> Vec<u8> {
         let time = [("seconds", 1, INT64), ("nanos", 2, INT32)];
         let mut fields = [
@@ -198,7 +199,7 @@ impl PutProtobuf for Vec<u8> {
 mod tests {
     use super::*;
 
-    /// The fields of a message: numbers of those that are varints, bytes of the others.
+    /// Returns the fields of a message: numbers of those that are varints, bytes of the others.
     fn fields(mut bytes: &[u8]) -> Vec<(u64, u64, &[u8])> {
         fn varint(bytes: &mut &[u8]) -> u64 {
             let length = bytes.iter().position(|it| it & 0x80 == 0).unwrap() + 1;

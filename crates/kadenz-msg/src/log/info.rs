@@ -1,4 +1,4 @@
-//! What is in a log.
+//! The summary of a log.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -8,7 +8,7 @@ use kadenz_rt::clock::WallTime;
 use super::limits::MAX_CHANNELS;
 use super::{ByAddress, Entry, Format, LogError, LogReader, LoggedChannel, remember};
 
-/// What is in a log.
+/// The summary of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
     /// Its format.
@@ -21,20 +21,20 @@ pub struct Info {
     pub span: Option<(WallTime, WallTime)>,
     /// Its channels, sorted by name.
     pub channels: Vec<ChannelInfo>,
-    /// How many messages are of channels beyond those listed: of a log's messages the first 16,384
-    /// channels are told apart.
+    /// The number of messages of channels beyond those listed: of a log's messages the first 16,384 channels
+    /// are counted apart.
     pub other_messages: u64,
-    /// What of it could not be read.
+    /// The parts that could not be read.
     pub damage: Damage,
-    /// Whether its writer came to its end; `None` where the format does not tell.
+    /// Whether its writer finished the file; `None` if the format does not record it.
     pub complete: Option<bool>,
-    /// What the writer called itself, where the format tells.
+    /// The writer's name, if the format records it.
     pub library: String,
-    /// Compressed pieces, where the format has them: by what, and how many.
+    /// Compressed chunks, if the format has them: the compression, and the number of chunks.
     pub chunks: Vec<(String, u64)>,
 }
 
-/// What a log holds of one channel.
+/// The counts of one channel in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelInfo {
     /// The channel.
@@ -55,7 +55,7 @@ impl ChannelInfo {
     }
 }
 
-/// What of a log could not be read.
+/// The parts of a log that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Damage {
     /// How many places.
@@ -65,7 +65,7 @@ pub struct Damage {
 }
 
 impl Damage {
-    /// Whether there is none.
+    /// Returns whether there is no damage.
     #[must_use]
     pub fn is_none(&self) -> bool {
         *self == Self::default()
@@ -109,9 +109,9 @@ impl Info {
 #[derive(Debug, Default)]
 pub struct Survey {
     channels: Vec<ChannelInfo>,
-    /// Where a channel's counts are, by its name and its type's.
+    /// The index of a channel's counts, by its name and its type's.
     by_name: HashMap<(String, String), usize>,
-    /// The same by what describes it.
+    /// The same by the address of its description.
     by_address: HashMap<ByAddress<LoggedChannel>, Option<usize>>,
     span: Option<(WallTime, WallTime)>,
     messages: u64,
@@ -142,7 +142,7 @@ impl Survey {
         }
     }
 
-    /// Where a channel's counts are; `None` where there are too many channels.
+    /// Returns the index of a channel's counts; `None` if there are too many channels.
     fn place(&mut self, channel: &Arc<LoggedChannel>) -> Option<usize> {
         let address = ByAddress::new(channel);
         if let Some(known) = self.by_address.get(&address) {
@@ -170,13 +170,13 @@ impl Survey {
         Some(place)
     }
 
-    /// How many messages were counted.
+    /// Returns how many messages were counted.
     #[must_use]
     pub fn messages(&self) -> u64 {
         self.messages
     }
 
-    /// Puts what was counted into what is known of a log.
+    /// Puts the counts into the summary of a log.
     #[must_use]
     pub fn into_info(self, mut info: Info) -> Info {
         info.messages = self.messages;
@@ -189,10 +189,10 @@ impl Survey {
     }
 }
 
-/// Reads a log to its end and says what is in it. Takes as long as reading takes.
+/// Reads a log to its end and returns its summary. Takes as long as reading takes.
 ///
 /// # Errors
-/// Where it cannot be read.
+/// If the log cannot be read.
 pub fn survey<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
     let mut survey = Survey::default();
     let mut entry = Entry::default();

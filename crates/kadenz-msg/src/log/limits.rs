@@ -1,16 +1,16 @@
-//! How much memory a log may take of whoever reads it, and how much may come out of it.
+//! Limits of the memory that a log may take of its reader, and of the bytes that may come out of it.
 //!
-//! A few kilobytes of a compressed chunk may claim, and hold, gigabytes. Whatever a file says is
-//! therefore held against what is left of the file, and against the limits here; what exceeds the
-//! limit of one message or chunk is damage, and what exceeds the limit of the whole log is an error.
+//! A few kilobytes of a compressed chunk may claim, and hold, gigabytes. Each length in a file is therefore
+//! compared to the rest of the file, and to the limits here; a length above the limit of one message or chunk
+//! is damage, and one above the limit of the whole log is an error.
 
 use super::LogError;
 
-/// The longest message, in bytes: a log that claims a longer one is damaged there, and no longer one
-/// is written.
+/// The maximum length of a message, in bytes: a log that claims a longer one is damaged there, and no longer
+/// one is written.
 pub const MAX_MESSAGE_BYTES: usize = 88 << 20;
 
-/// What is said of a longer one.
+/// The error text of a longer one.
 pub(crate) const TOO_LONG: &str = "it is longer than 88 MiB";
 
 /// The longest chunk or other record that is read at once, in bytes, packed and unpacked.
@@ -19,21 +19,21 @@ pub const MAX_CHUNK_BYTES: u64 = 96 << 20;
 /// How much the descriptions of a log's channels and types may take, in bytes.
 pub(crate) const MAX_DESCRIPTION_BYTES: usize = 32 << 20;
 
-/// The most channels that are told apart where a log may have any number of them.
+/// The maximum number of channels that are counted apart, for logs with any number of channels.
 pub(crate) const MAX_CHANNELS: usize = 1 << 14;
 
-/// How much may come out of a log.
+/// The limit of the bytes that come out of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Limits {
-    /// How many times the log's own length.
+    /// The maximum ratio of these bytes to the log's own length.
     pub expansion: u64,
 }
 
 impl Limits {
-    /// So many bytes may come out of any log, however short.
+    /// The number of bytes that may come out of any log, however short.
     pub const FREE_BYTES: u64 = 16 << 20;
 
-    /// How many bytes may come out of a log of a length.
+    /// Returns the number of bytes that may come out of a log of a length.
     ///
     /// ```
     /// use kadenz_msg::log::Limits;
@@ -49,7 +49,7 @@ impl Limits {
     /// Refuses more bytes than may come out of a log of a length.
     ///
     /// # Errors
-    /// [`LogError::Expands`] where these are more.
+    /// [`LogError::Expands`] if these are more.
     pub fn check(self, bytes: u64, length: u64) -> Result<(), LogError> {
         let allowed = self.allowed_bytes(length);
         if bytes <= allowed {
@@ -67,7 +67,7 @@ impl Default for Limits {
     }
 }
 
-/// What may still be spent on descriptions.
+/// The rest of the budget for descriptions.
 #[derive(Debug)]
 pub(crate) struct DescriptionBudget {
     left: usize,
@@ -82,14 +82,14 @@ impl Default for DescriptionBudget {
 }
 
 impl DescriptionBudget {
-    /// Takes so many bytes; `None` where they are not there.
+    /// Takes that many bytes; `None` if fewer are left.
     pub(crate) fn spend(&mut self, bytes: usize) -> Option<()> {
         self.left = self.left.checked_sub(bytes)?;
         Some(())
     }
 }
 
-/// How much memory text takes that was bytes: what is not UTF-8 becomes a sign of three bytes.
+/// Returns how much memory text takes that was bytes: what is not UTF-8 becomes a sign of three bytes.
 pub(crate) fn text_bytes(bytes: &[u8]) -> usize {
     3 * bytes.len()
 }

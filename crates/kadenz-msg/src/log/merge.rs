@@ -17,7 +17,7 @@ enum NextMessage {
 }
 
 impl Merged {
-    /// Merges logs; of equal times the one named first comes first.
+    /// Merges logs; of messages with equal times the one of the earlier reader comes first.
     #[must_use]
     pub fn new(readers: Vec<Box<dyn LogReader>>) -> Self {
         let readers = readers.into_iter().map(|it| (it, NextMessage::Unread));

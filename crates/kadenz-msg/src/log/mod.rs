@@ -1,8 +1,7 @@
 //! Logs of messages: LCM's event logs, MCAP, and ROS bags; recording and playing.
 //!
-//! [`open`] reads whatever a file is; [`create`] writes MCAP or LCM's event log. Both hand over
-//! [`Entry`]s, whatever the format. Nothing here is for a real-time path but
-//! [`record::Recorder::record`].
+//! [`open`] reads any of these formats; [`create`] writes MCAP or LCM's event log. Both hand over [`Entry`]s,
+//! whatever the format. Only [`record::Recorder::record`] is for a real-time path.
 //!
 //! ```
 //! use kadenz_msg::log::{self, Entry, LogWriter as _, Format};
@@ -58,45 +57,46 @@ pub use info::{ChannelInfo, Damage, Info, Survey, survey};
 use kadenz_rt::clock::WallTime;
 pub use limits::{Limits, MAX_CHUNK_BYTES, MAX_MESSAGE_BYTES};
 
-/// Where a log's bytes come from.
+/// A source of a log's bytes.
 pub trait Source: Read + Seek + Send {}
 
 impl<T: Read + Seek + Send> Source for T {}
 
-/// Reads a log from its begin to its end, in bounded memory: a message, or a few chunks of a format
-/// that has chunks; at most 512 MiB beyond the file's own length, whatever the file says.
+/// Reads a log from its beginning to its end, in bounded memory: a message, or a few chunks of a format that
+/// has chunks; at most 512 MiB beyond the file's own length, whatever the file contains.
 pub trait LogReader: Send {
-    /// Reads the next message over the one that is there; `false` at the end. What is damaged is
-    /// passed over and counted.
+    /// Reads the next message into an existing one; `false` at the end. Damaged parts are skipped and
+    /// counted.
     ///
     /// # Errors
-    /// Where the file system fails, and where more comes out of the log than its [`Limits`] allow.
+    /// If the file system fails, and if more comes out of the log than its [`Limits`] allow.
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError>;
 
-    /// Goes to the first message that was logged at or after a time; by the index where the format
-    /// has one, by bisection in an event log.
+    /// Goes to the first message that was logged at or after a time; by the index if the format has one, by
+    /// bisection in an event log.
     ///
     /// # Errors
-    /// Where the file system fails.
+    /// If the file system fails.
     fn seek(&mut self, time: WallTime) -> Result<(), LogError>;
 
-    /// Allows more or less to come out of the log than [`Limits::default`]. A format that is not
-    /// compressed has no need of it.
+    /// Sets other limits than [`Limits::default`] on the bytes that come out of the log. A format that is not
+    /// compressed needs none.
     fn set_limits(&mut self, _limits: Limits) {}
 
-    /// What is known of the log without reading it, with nothing counted.
+    /// Returns the summary of the log without reading it, with nothing counted.
     fn outline(&self) -> Info;
 
-    /// What could not be read since the begin or the last seek.
+    /// Returns the parts that could not be read since the beginning or the last seek.
     fn damage(&self) -> Damage;
 
-    /// How many bytes of the file have been read and how many there are, for showing progress.
+    /// Returns how many bytes of the file have been read and how many there are, for showing progress.
     fn progress(&self) -> (u64, u64);
 
-    /// What is in the log, from its index where it has one. The reader is at its begin afterwards.
+    /// Returns the summary of the log, from its index if it has one. The reader is at its beginning
+    /// afterwards.
     ///
     /// # Errors
-    /// Where the file system fails.
+    /// If the file system fails.
     fn info(&mut self) -> Result<Info, LogError> {
         survey_all(self)
     }
@@ -107,31 +107,30 @@ pub trait LogWriter: Send {
     /// Takes one message. It may stay in memory until [`LogWriter::flush`].
     ///
     /// # Errors
-    /// [`LogError::NoRoom`] where the disk is full: the message was not taken, nothing that was taken
-    /// is lost, and the next call tries again. [`LogError::Unfit`] where the format cannot hold it.
+    /// [`LogError::NoRoom`] if the disk is full: the message was not taken, no earlier message is lost, and
+    /// the next call tries again. [`LogError::Unfit`] if the format cannot hold it.
     fn write(&mut self, entry: &Entry) -> Result<(), LogError>;
 
-    /// Brings what was taken into the file, though not through the kernel's cache to the disk.
+    /// Writes the taken messages to the file, though not through the kernel's cache to the disk.
     ///
     /// # Errors
     /// As [`LogWriter::write`].
     fn flush(&mut self) -> Result<(), LogError>;
 
-    /// How long the file will be with what was taken, in bytes, without its end.
+    /// Returns how long the file will be with what was taken, in bytes, without its end.
     fn length(&self) -> u64;
 
-    /// Brings the file to its end, index and all. Where the disk is full, the last messages make
-    /// room for the index. Returns how many messages were given up for that.
+    /// Finishes the file, index and all. If the disk is full, the last messages are given up for the index.
+    /// Returns the number of messages that were given up.
     ///
     /// # Errors
-    /// [`LogError::NoEnd`] where not even that is possible; the file can be read by its reader all the
-    /// same.
+    /// [`LogError::NoEnd`] if not even that is possible; its reader can read the file nevertheless.
     fn finish(self: Box<Self>) -> Result<u64, LogError> {
         self.finish_by_channel(&mut |_, _| {})
     }
 
-    /// As [`LogWriter::finish`], and says of each channel by its name what was given up, also where the
-    /// file could not be brought to its end.
+    /// As [`LogWriter::finish`], and returns for each channel by its name the amount that was given up, also
+    /// if the file could not be finished.
     ///
     /// # Errors
     /// As [`LogWriter::finish`].
@@ -141,12 +140,12 @@ pub trait LogWriter: Send {
     ) -> Result<u64, LogError>;
 }
 
-/// Some messages.
+/// An amount of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
     /// How many.
     pub messages: u64,
-    /// How many bytes of payload they have.
+    /// The bytes of their payloads.
     pub bytes: u64,
 }
 
@@ -157,7 +156,7 @@ impl std::ops::AddAssign for Amount {
     }
 }
 
-/// Surveys a log from its begin, where the reader is afterwards.
+/// Surveys a log from its beginning, where the reader is again afterwards.
 fn survey_all<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
     reader.seek(WallTime::from_unix_ns(i64::MIN))?;
     let info = survey(reader)?;
@@ -165,10 +164,10 @@ fn survey_all<R: LogReader + ?Sized>(reader: &mut R) -> Result<Info, LogError> {
     Ok(info)
 }
 
-/// Opens a log for reading, whatever its format: a file, or a folder of ROS 2.
+/// Opens a log for reading, of any format: a file, or a folder of ROS 2.
 ///
 /// # Errors
-/// Where it cannot be read or is no log.
+/// If it cannot be read or is no log.
 pub fn open(path: &Path) -> Result<Box<dyn LogReader>, LogError> {
     if path.is_dir() {
         return rosbag2::open(path);
@@ -199,10 +198,10 @@ fn recognise(file: &mut File) -> io::Result<Option<Format>> {
     Ok(Format::of(&begin))
 }
 
-/// Creates a log; a file that is there is overwritten.
+/// Creates a log; an existing file is overwritten.
 ///
 /// # Errors
-/// Where the file cannot be made, or the format is only read.
+/// If the file cannot be made, or the format is only read.
 pub fn create(path: &Path, format: Format) -> Result<Box<dyn LogWriter>, LogError> {
     let mut open = File::options();
     open.read(true).write(true).create(true).truncate(true);
@@ -213,7 +212,7 @@ pub fn create(path: &Path, format: Format) -> Result<Box<dyn LogWriter>, LogErro
 /// Begins a log in an empty file.
 ///
 /// # Errors
-/// Where it cannot be written, or the format is only read.
+/// If it cannot be written, or the format is only read.
 pub fn write_to(file: Box<dyn LogFile>, format: Format) -> Result<Box<dyn LogWriter>, LogError> {
     match format {
         Format::EventLog => Ok(Box::new(event::EventWriter::new(file))),
@@ -244,7 +243,7 @@ pub enum Format {
 }
 
 impl Format {
-    /// What a file is by its first bytes; sixteen are enough.
+    /// Returns the format by the first bytes; sixteen are enough.
     #[must_use]
     pub fn of(bytes: &[u8]) -> Option<Self> {
         const BEGINNINGS: [(&[u8], Format); 4] = [
@@ -259,7 +258,7 @@ impl Format {
         known.map(|(_, format)| *format)
     }
 
-    /// What a log is written as, by the file's name: MCAP where it ends in `.mcap`, else LCM's event log.
+    /// Returns the format by the file's name: MCAP if it ends in `.mcap`, else LCM's event log.
     pub(crate) fn of_name(path: &Path) -> Self {
         match path.extension().is_some_and(|it| it == "mcap") {
             true => Self::Mcap,
@@ -280,8 +279,8 @@ impl fmt::Display for Format {
     }
 }
 
-// Things that many messages share, told apart by where they lie in memory: comparing a long
-// description for every message of a log would take longer than reading it.
+// Values that many messages share, distinguished by their addresses in memory: comparing a long description
+// for every message of a log would take longer than reading it.
 
 /// A shared thing, equal to itself alone.
 #[derive(Debug)]
@@ -307,8 +306,7 @@ impl<T> Hash for ByAddress<T> {
     }
 }
 
-/// Notes something about something shared, and forgets all before where a hostile log has named very
-/// many of them.
+/// Remembers a value for a shared key, and forgets all before if a hostile log has named very many of them.
 pub(crate) fn remember<K: Hash + Eq, V: Clone>(known: &mut HashMap<K, V>, key: K, value: V) -> V {
     const MAX_KNOWN: usize = 1 << 14;
     if known.len() >= MAX_KNOWN {
@@ -318,9 +316,9 @@ pub(crate) fn remember<K: Hash + Eq, V: Clone>(known: &mut HashMap<K, V>, key: K
     value
 }
 
-// What every log holds, whatever its format.
+// The content of every log, whatever its format.
 
-/// How messages of a channel are laid out, in the words of some language.
+/// The layout of a channel's messages, in some schema language.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct Schema {
     /// The full name of the type, as `package.type`.
@@ -336,16 +334,16 @@ pub struct Schema {
 pub struct LoggedChannel {
     /// Its name; ROS calls it topic. It may be longer than LCM allows.
     pub name: String,
-    /// How payloads are encoded: `lcm`, `json`, `ros1`, `cdr`, ...
+    /// The encoding of payloads: `lcm`, `json`, `ros1`, `cdr`, ...
     pub encoding: String,
-    /// The description of its type, where the log has one.
+    /// The description of its type, if the log has one.
     pub schema: Option<Arc<Schema>>,
-    /// What else the log says of it.
+    /// Further metadata of the log about it.
     pub metadata: Vec<(String, String)>,
 }
 
 impl LoggedChannel {
-    /// A channel of LCM messages whose type is not known.
+    /// Returns a channel of LCM messages whose type is not known.
     #[must_use]
     pub fn lcm(name: &str) -> Self {
         Self {
@@ -370,7 +368,7 @@ impl LoggedChannel {
     }
 }
 
-/// What MCAP files call LCM's encoding and its descriptions.
+/// The name of LCM's encoding and of its descriptions in MCAP files.
 pub const LCM_ENCODING: &str = "lcm";
 
 /// One message of a log. Readers fill the same one again and again.
@@ -378,11 +376,11 @@ pub const LCM_ENCODING: &str = "lcm";
 pub struct Entry {
     /// The channel it was published to.
     pub channel: Arc<LoggedChannel>,
-    /// When it was written down or received.
+    /// When it was recorded or received.
     pub log_time: WallTime,
-    /// When it was published; the log time where the format does not know.
+    /// The time of its publication; the log time if the format does not record it.
     pub publish_time: WallTime,
-    /// Its number, as the recorder counted; 0 where the format does not know.
+    /// Its number, as the recorder counted; 0 if the format does not record it.
     pub sequence: u32,
     /// Its bytes.
     pub payload: Vec<u8>,

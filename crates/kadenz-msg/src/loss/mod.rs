@@ -1,9 +1,9 @@
-//! How many messages of which sender were lost, doubled or out of order, from the numbers that the
+//! Counts the messages of each sender that were lost, doubled or out of order, by the numbers that the
 //! messages carry; sans-IO.
 //!
-//! LCM's programs number all their messages with one counter each, and no LCM receiver looks at it for
-//! this. A [`LossMeter`] that sees every message of a sender, on whatever channel, knows exactly what
-//! is missing; the sender need not know of it.
+//! LCM's programs number all their messages with one counter each, and no LCM receiver evaluates it for this.
+//! A [`LossMeter`] that gets every message of a sender, on whatever channel, counts exactly the missing ones;
+//! the sender needs no change.
 //!
 //! ```
 //! use kadenz_msg::loss::{LossMeter, SequenceStatus};
@@ -27,36 +27,36 @@ use crate::channel::Channel;
 pub use window::WINDOW;
 use window::Window;
 
-/// What a message was among the others of its sender.
+/// The place of a message in the order of its sender's numbers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum SequenceStatus {
     /// The first of this sender.
     First,
-    /// The one that was due.
+    /// The message that was due.
     Next,
-    /// Others that were due before it have not come.
+    /// Earlier messages have not arrived.
     Gap {
         /// How many.
         lost: u32,
     },
-    /// One that had been counted as lost.
+    /// A message that was counted as lost has arrived.
     Late,
-    /// It had come before.
+    /// The message has arrived before.
     Duplicate,
     /// The sender began to count anew.
     Restarted,
 }
 
-/// What was counted.
+/// The counts of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Tally {
-    /// Messages that came, without duplicates.
+    /// Messages that arrived, without duplicates.
     pub received: u64,
-    /// Messages that have not come; one that comes late is taken off again.
+    /// Messages that have not arrived; one that arrives late is subtracted again.
     pub lost: u64,
-    /// Messages that came once more.
+    /// Messages that arrived once more.
     pub duplicated: u64,
-    /// Messages that came after later ones.
+    /// Messages that arrived after later ones.
     pub reordered: u64,
     /// How often senders began to count anew.
     pub restarted: u64,
@@ -71,7 +71,7 @@ impl Tally {
         self.restarted += other.restarted;
     }
 
-    /// The part of all messages sent that was lost, from 0 to 1; 0 where none is known of.
+    /// Returns the part of all messages sent that was lost, from 0 to 1; 0 if no message is known.
     #[must_use]
     pub fn lost_part(&self) -> f64 {
         let sent = self.received + self.lost;
@@ -82,34 +82,34 @@ impl Tally {
     }
 }
 
-/// What is known of what one counter of a sender counts.
+/// The counts of one counter of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderTally {
     /// The sender.
     pub sender: SenderId,
-    /// The channel, where the counter counts one channel, or the sender has used but one; then what
-    /// was lost was lost there.
+    /// The channel, if the counter counts one channel, or the sender has used one channel only; the lost
+    /// messages were then sent to it.
     pub channel: Option<Channel>,
-    /// What was counted.
+    /// The counts.
     pub tally: Tally,
 }
 
 /// Counts loss, duplicates and reordering of many senders.
 ///
 /// # Real-time safety
-/// Real-time safe after it was made: memory for all senders is taken then, and looking for one of them
-/// takes a time that grows with their number.
+/// Real-time safe once it is made: memory for all senders is taken then, and finding one of them takes a time
+/// that grows with their number.
 #[derive(Debug)]
 pub struct LossMeter {
     senders: Vec<SenderState>,
     most: usize,
     clock: u64,
-    /// Of senders that were given up.
+    /// The counts of forgotten senders.
     past: Tally,
     forgotten: u64,
 }
 
-/// What is kept of one counter of a sender.
+/// The state of one counter of a sender.
 #[derive(Debug)]
 struct SenderState {
     counted: SenderTally,
@@ -120,9 +120,9 @@ struct SenderState {
 }
 
 impl LossMeter {
-    /// For at most that many senders, or senders and channels where they count by channel; at least
-    /// one. Where more come, the one not heard of longest is given up: what was counted of it stays in
-    /// [`LossMeter::total`], and when it comes again it is a new one.
+    /// Returns a meter for at most that many senders, or senders with channels if they count by channel; at
+    /// least one. If more arrive, the meter forgets the sender that has been silent for the longest time: its
+    /// counts stay in [`LossMeter::total`], and when it returns it is a new sender.
     #[must_use]
     pub fn new(most: usize) -> Self {
         let most = most.max(1);
@@ -135,7 +135,7 @@ impl LossMeter {
         }
     }
 
-    /// Notes a message. Messages of every channel must be noted where a sender counts them together.
+    /// Counts a message. The caller must pass messages of every channel if a sender numbers them together.
     pub fn note(&mut self, sender: SenderId, sequence: Sequence, channel: &str) -> SequenceStatus {
         self.clock += 1;
         let by_channel = sequence.scope == Scope::Channel;
@@ -190,7 +190,7 @@ impl LossMeter {
         });
     }
 
-    /// All senders together, also those given up.
+    /// Returns the counts of all senders together, also of forgotten ones.
     #[must_use]
     pub fn total(&self) -> Tally {
         let mut total = self.past;
@@ -200,12 +200,12 @@ impl LossMeter {
         total
     }
 
-    /// Each counter of each sender that is still known.
+    /// Returns each counter of each sender that is not forgotten.
     pub fn counters(&self) -> impl ExactSizeIterator<Item = &SenderTally> {
         self.senders.iter().map(|entry| &entry.counted)
     }
 
-    /// Senders that were given up because there were too many.
+    /// Returns the number of senders that were forgotten because there were too many.
     #[must_use]
     pub fn forgotten(&self) -> u64 {
         self.forgotten

@@ -44,7 +44,7 @@ fn a_late_message_that_fills_a_gap_is_reordered_and_not_lost() {
 #[test]
 fn the_first_that_is_heard_need_not_be_the_first_that_was_sent() {
     let mut meter = LossMeter::new(1);
-    // 3 and 4 were overtaken by 5; 2 is missing only once 1 has come.
+    // 5 overtook 3 and 4; 2 is missing only once 1 has arrived.
     for (number, lost) in [(5, 0), (4, 0), (3, 0), (1, 1), (2, 0)] {
         see(&mut meter, number);
         assert_eq!(meter.total().lost, lost, "after {number}");
@@ -118,7 +118,7 @@ fn loss_is_of_a_channel_where_the_sender_has_used_but_one() {
     assert_eq!(channel(&meter), Some("ARM".parse().unwrap()));
     meter.note(SENDER, of_sender(3), "LEG");
     assert_eq!(channel(&meter), None);
-    // Where each channel is counted by itself, one sender has several counters.
+    // With one counter for each channel, one sender has several counters.
     for name in ["A", "B"] {
         let scope = Scope::Channel;
         meter.note(SENDER, Sequence { number: 0, scope }, name);
@@ -150,7 +150,7 @@ fn noting_allocates_nothing() {
     assert_eq!(after.count_total, 0);
 }
 
-/// When each of many messages comes, as (number, time): some never, some twice, some late.
+/// The arrival times of many messages, as (number, time): some never arrive, some twice, some late.
 fn arrivals() -> impl Strategy<Value = Vec<(u32, usize)>> {
     let fate = (0_u8..100, 0_usize..40, 0_usize..40);
     proptest::collection::vec(fate, 1..2000).prop_map(|fates| {

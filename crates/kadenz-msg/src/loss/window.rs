@@ -1,16 +1,16 @@
-//! Which of the last numbers of one counter have come.
+//! The window of the last numbers of one counter that have arrived.
 
 use super::{SequenceStatus, Tally};
 
-/// So far behind the newest a number is known to have come or not; from farther behind, it tells of a
-/// counter that was started anew.
+/// The distance behind the newest number within which the window knows each number; a number from farther
+/// behind shows a counter that was started anew.
 pub const WINDOW: u32 = 1024;
 /// A jump forward by more is no loss but a counter that was started anew: at 1 kHz these are 4 hours.
 const MAX_LOST: u32 = 1 << 24;
-/// So many numbers, each after the other and close to 0, that had all come before tell of a counter that
-/// was started anew, while the old one was not beyond the window yet.
+/// The count of consecutive numbers close to 0, all of which had arrived before, that shows a counter that
+/// was started anew while the old one was still within the window.
 const RESTARTS_AFTER: u32 = 16;
-/// Close to 0: a receiver may miss the first few of a counter that was started anew.
+/// The limit of a number close to 0: a receiver may miss the first few of a counter that was started anew.
 const CLOSE_TO_START: u32 = 4 * RESTARTS_AFTER;
 
 const WORDS: usize = WINDOW as usize / 64;
@@ -18,7 +18,7 @@ const WORDS: usize = WINDOW as usize / 64;
 #[derive(Debug, Clone)]
 pub(super) struct Window {
     newest: u32,
-    /// Bit `n % WINDOW` says whether number `n` has come.
+    /// Bit `n % WINDOW` is set if number `n` has arrived.
     come: [u64; WORDS],
     /// How many numbers are within the window.
     known: u32,
@@ -104,7 +104,7 @@ impl Window {
         SequenceStatus::Restarted
     }
 
-    /// How many right after this one have not come, until one that has.
+    /// Returns how many numbers right after this one have not arrived, up to one that has.
     fn missing_from(&self, number: u32, behind: u32) -> u64 {
         let after = (1..=behind).map(|step| number.wrapping_add(step));
         after.take_while(|number| !self.has(*number)).count() as u64

@@ -1,4 +1,4 @@
-//! What the facts of a network mean for multicast; pure, so that every case is tested.
+//! Judges the facts of a network for multicast; pure, so that every case is tested.
 
 use std::net::IpAddr;
 
@@ -8,10 +8,10 @@ use kadenz_rt::net::multicast::{LinkState, Situation};
 
 use crate::provider::udpm::{NetworkSettings, SelfTest};
 
-/// Below this an image of a camera does not fit.
+/// The minimum receive buffer: an image of a camera does not fit into less.
 const SMALL_BUFFER: u64 = 2_000_000;
 
-/// One finding for each part of the way.
+/// Returns one finding for each part of the way.
 pub(super) fn network(
     asked: &NetworkSettings,
     seen: &Situation,
@@ -162,7 +162,7 @@ fn ttl(asked: &NetworkSettings, seen: &Situation) -> Finding {
         }
         1 => Finding::fine(id, "ttl=1 lets messages through the network", "the URL"),
         ttl => Finding::new(id, Severity::Note, format!("ttl={ttl} asks routers to pass messages on"))
-            .cost("what any network on the way hears, it hears; routers pass multicast only where they are told")
+            .cost("every network on the way carries the messages; routers pass multicast only if so configured")
             .evidence("the URL")
             .remedy("where all hosts are in one network: ?ttl=1"),
     }

@@ -1,4 +1,5 @@
-//! Why LCM's multicast fails on this host, and what mends it, in place of a failed self-test.
+//! The causes for which LCM's multicast fails on this host, with their remedies, in place of a failed
+//! self-test.
 //!
 //! ```
 //! use kadenz_msg::multicast::examine;
@@ -24,15 +25,15 @@ use crate::provider::parameters::Address;
 use crate::provider::udpm::{NetworkSettings, SelfTest, Udpm};
 use crate::provider::{Provider as _, ProviderError};
 
-/// Examines the way of a `udpm://` URL's messages: what each part is, what it costs, and what mends it;
-/// the worst first. Sends a few datagrams to the URL's group, which every LCM program ignores, and
-/// changes nothing. Takes up to a second.
+/// Examines the way of a `udpm://` URL's messages: the state of each part, its cost, and its remedy; the
+/// worst first. Sends a few datagrams to the URL's group, which every LCM program ignores, and changes
+/// nothing. Takes up to a second.
 ///
 /// [`Severity::Spoils`] means here that messages do not arrive, and [`Severity::Costs`] that some may
 /// not.
 ///
 /// # Errors
-/// Where the URL is not `udpm://`, or says what cannot be.
+/// If the URL is not `udpm://`, or has an invalid parameter.
 pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
     if address.scheme() != "udpm" {
         let reason = format!("{}:// is not multicast", address.scheme());
@@ -52,15 +53,15 @@ fn judge(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest, bus: &Udp
     findings
 }
 
-/// Whether messages can arrive, by what was found.
+/// Returns whether messages can arrive, by what was found.
 #[must_use]
 pub fn works(findings: &[Finding]) -> bool {
     findings.iter().all(|it| it.severity < Severity::Spoils)
 }
 
-// What the kernel refused to the sockets themselves.
+// The settings that the kernel refused to the sockets themselves.
 
-/// One for each thing that was asked for and refused.
+/// Returns one finding for each setting that was requested and refused.
 fn granted(bus: &Udpm) -> Vec<Finding> {
     let refused = |measure: &Measure| !measure.ok;
     let measures = bus.measures();

@@ -63,7 +63,7 @@ fn a_network_that_is_well_has_no_finding_that_costs() {
     assert!(works(&findings));
 }
 
-/// What is worst in a network that is well except for one thing.
+/// Returns the worst finding of a network with a single fault.
 fn but(ttl: u8, spoil: impl FnOnce(&mut Situation)) -> (String, String) {
     let mut seen = well();
     spoil(&mut seen);

@@ -1,4 +1,4 @@
-//! Which provider a URL names.
+//! Chooses the provider that a URL names.
 
 use std::sync::Arc;
 
@@ -12,10 +12,10 @@ use super::udpm::Udpm;
 use super::zmq::Zmq;
 use super::{Provider, ProviderError};
 
-/// What LCM's programs use without being told otherwise.
+/// The default URL of LCM's programs.
 pub const DEFAULT_URL: &str = "udpm://239.255.76.67:7667?ttl=0";
 
-/// Schemes that this program was built with.
+/// The schemes of this program's build.
 pub const SCHEMES: &[&str] = &[
     "udpm",
     "memq",
@@ -32,7 +32,7 @@ pub const SCHEMES: &[&str] = &[
     "dds",
 ];
 
-/// Schemes that a program knows where it was built with the feature of their name.
+/// The schemes of a program that was built with the feature of their name.
 const BY_FEATURE: &[&str] = &["shm", "zenoh", "dds"];
 
 /// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own.
@@ -41,10 +41,10 @@ pub fn default_url() -> String {
     std::env::var("LCM_DEFAULT_URL").unwrap_or_else(|_| DEFAULT_URL.to_owned())
 }
 
-/// The provider that a URL names.
+/// Opens the provider that a URL names.
 ///
 /// # Errors
-/// Where it names none, has parameters that it does not know, or cannot begin.
+/// If the URL names none, has parameters that the provider does not know, or the provider cannot begin.
 pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
     let address = Address::parse(url)?;
     match address.scheme() {
@@ -90,9 +90,9 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_scheme_that_is_told_is_known() {
+    fn every_listed_scheme_is_known() {
         for scheme in SCHEMES {
-            // Some want more of an address than this; none may say that it is unknown.
+            // Some need more of an address than this; none may fail as unknown.
             let said = open(&format!("{scheme}://127.0.0.1:1?nonsense=1")).unwrap_err();
             assert!(!said.to_string().contains("there is no provider"), "{said}");
         }

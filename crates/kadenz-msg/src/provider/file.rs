@@ -1,12 +1,12 @@
 //! `file://path?mode=r|w|a&speed=&start_timestamp=&loop=`: a log as a bus.
 //!
-//! Reading, it delivers what the log holds at the times of the log, over `speed`; 0 and below means as
-//! fast as the subscriber takes it, and `start_timestamp` begins at so many microseconds since 1970.
-//! Order is kept and nothing is lost, as it waits for its subscriber; a message that is late makes
-//! none of the next ones late. At the end of the log nothing comes any more, unless `loop=yes`.
+//! Reading, it delivers the messages of the log at the times of the log, divided by `speed`; 0 and below
+//! means as fast as the subscriber takes them, and `start_timestamp` begins at so many microseconds since
+//! 1970. Order is kept and nothing is lost, as it waits for its subscriber; a message that is late makes none
+//! of the next ones late. At the end of the log no more messages arrive, unless `loop=yes`.
 //!
-//! Writing, what is published goes into LCM's event log, or into MCAP where the name ends in `.mcap`,
-//! under a lock and through the kernel's cache: not for a real-time path, which [`Recorder`] is for.
+//! Writing, published messages go into LCM's event log, or into MCAP if the name ends in `.mcap`, under a
+//! lock and through the kernel's cache: not for a real-time path; use [`Recorder`] there.
 //! `mode=a` goes on behind an event log's last event.
 //!
 //! [`Recorder`]: crate::log::record::Recorder
@@ -61,10 +61,10 @@ enum Mode {
 }
 
 impl FileProvider {
-    /// The log that a URL names; it is opened for writing right away, for reading by each inlet.
+    /// Opens the log that a URL names: for writing right away, for reading by each inlet.
     ///
     /// # Errors
-    /// Where the URL says something else, or the file cannot be made.
+    /// If the URL has an invalid parameter, or the file cannot be made.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let mut parameters = address.parameters();
         let modes = [("r", Mode::Read), ("w", Mode::Write), ("a", Mode::Append)];

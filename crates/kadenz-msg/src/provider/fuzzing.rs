@@ -1,7 +1,7 @@
-//! What a stranger may say on a stream, for fuzzing: every reader of it, fed with any bytes.
+//! Bytes of unknown peers on a stream, for fuzzing: every reader of them, fed with any bytes.
 //!
-//! Each function panics where a reader takes more than there is, goes on without taking anything, or
-//! hands over what cannot be a message. There only where `cfg(fuzzing)` or tests are.
+//! Each function panics if a reader takes more than there is, goes on without taking anything, or returns an
+//! impossible message. Compiled only with `cfg(fuzzing)` or for tests.
 
 use std::sync::Arc;
 
@@ -46,7 +46,7 @@ pub fn ros1(bytes: &[u8]) {
     ros1_service(bytes);
 }
 
-/// What a service's client says.
+/// The bytes of a service's client.
 fn ros1_service(mut bytes: &[u8]) {
     let mut talk = ClientSession::new(Arc::new(Offer {
         service: "/A".to_owned(),
@@ -70,7 +70,7 @@ fn ros1_service(mut bytes: &[u8]) {
     }
 }
 
-/// What a ROS master and its nodes ask and answer.
+/// The calls and answers of a ROS master and its nodes.
 pub fn xml_rpc(bytes: &[u8]) {
     let mut incoming = ros1::http::HttpMessageReader::new(MAX);
     for part in bytes.chunks(7) {
@@ -88,7 +88,7 @@ pub fn xml_rpc(bytes: &[u8]) {
         return;
     };
     if let Some(call) = ros1::xmlrpc::Call::parse(text) {
-        // What was read is written in such a way that it is read again.
+        // A written call must be readable again.
         assert!(ros1::xmlrpc::Call::parse(&call.to_xml()).is_some());
     }
     let _ = ros1::xmlrpc::parse_answer(text);
@@ -130,7 +130,7 @@ fn read_all<T: peer_receiver::PeerProtocol>(mut talk: T, mut bytes: &[u8]) {
         };
         assert!((1..=bytes.len()).contains(&used));
         bytes = &bytes[used..];
-        // A peer cannot make us say much more than it said.
+        // A peer cannot make this side send much more than the peer sent.
         assert!(words.len() <= 1000 + 200 * 64);
         words.clear();
     }
@@ -154,7 +154,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strangers_may_say_anything(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..400)) {
             super::zmq(&bytes);
             super::ros1(&bytes);
             super::amqp(&bytes);

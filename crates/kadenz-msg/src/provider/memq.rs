@@ -1,9 +1,9 @@
 //! `memq://`: within one process, from clone to clone of one bus.
 //!
-//! Order is kept, and nothing is lost while an inlet is fetched from before 1024 messages wait;
-//! beyond that the newest is dropped and counted as overrun. Publishing waits for nobody: it copies
-//! the message to each inlet under a priority-inheriting lock, and allocates only where a message is
-//! longer than what its place has held before.
+//! Order is kept, and nothing is lost while an inlet takes its messages before 1024 of them wait; beyond that
+//! the newest is dropped and counted as overrun. Publishing waits for no receiver: it copies the message to
+//! each inlet under a priority-inheriting lock, and allocates only if a message is longer than its place has
+//! held before.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -42,14 +42,14 @@ impl Default for MemqExchange {
     }
 }
 
-/// What waits at one inlet.
+/// The messages that wait at one inlet.
 #[derive(Debug)]
 struct Basket {
     state: Lock<MemqInletState>,
     overrun: AtomicU64,
 }
 
-/// What an inlet wants, the ring of its messages, and the thread that waits for one.
+/// The patterns of an inlet, the ring of its messages, and the thread that waits for one.
 #[derive(Debug)]
 struct MemqInletState {
     wanted: Vec<Pattern>,
@@ -189,7 +189,7 @@ impl Basket {
         })
     }
 
-    /// Whether there is something to do; if not, the calling thread is unparked when there is.
+    /// Returns whether there is something to do; if not, the calling thread is unparked when there is.
     fn wait(&self) -> Option<Received> {
         self.state.with(|state| {
             state.waiting = None;

@@ -1,4 +1,4 @@
-//! What moves messages, chosen by URL; a file each.
+//! The transports of messages, chosen by URL; a file each.
 //!
 //! A provider gives *outlets*, one for each publisher, and one *inlet* for a bus. Both belong to one
 //! thread at a time, so that neither needs a lock of its own.
@@ -35,30 +35,30 @@ use crate::arrival::Arrival;
 use crate::channel::{Channel, Pattern};
 use crate::loss::LossMeter;
 
-/// What moves messages between the programs that open the same URL.
+/// A transport of messages between the programs that open the same URL.
 pub trait Provider: Send + Sync + fmt::Debug {
-    /// What it promises.
+    /// Returns its guarantees.
     fn guarantees(&self) -> Guarantees;
 
-    /// A way to publish, for one thread at a time.
+    /// Returns a way to publish, for one thread at a time.
     ///
     /// # Errors
-    /// Where there is no socket, memory or peer to be had.
+    /// If a socket, memory or the peer is missing.
     ///
     /// # Real-time safety
     /// Not real-time safe.
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError>;
 
-    /// The way to receive, for one thread at a time; a bus asks for one.
+    /// Returns the way to receive, for one thread at a time; a bus requests one.
     ///
     /// # Errors
-    /// Where there is no socket, memory or peer to be had, or it can only publish.
+    /// If a socket, memory or the peer is missing, or the provider can only publish.
     ///
     /// # Real-time safety
     /// Not real-time safe.
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError>;
 
-    /// What was asked of the system and what it granted, as far as something was opened.
+    /// Returns the settings that were requested of the system and those granted, of all that was opened.
     fn measures(&self) -> Vec<Measure> {
         Vec::new()
     }
@@ -67,19 +67,19 @@ pub trait Provider: Send + Sync + fmt::Debug {
 /// Publishes.
 ///
 /// # Real-time safety
-/// Real-time safety is the provider's, and stands in its [`Guarantees`].
+/// Real-time safety is the provider's; see its [`Guarantees`].
 pub trait Outlet: Send + fmt::Debug {
-    /// Hands one message to whoever subscribes. Never waits longer than the provider says.
+    /// Hands one message to the subscribers. Never waits longer than the provider documents.
     ///
     /// # Errors
-    /// Where it was not handed over. The outlet stays usable.
+    /// If the message was not handed over. The outlet stays usable.
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError>;
 
-    /// Lets `fill` write a message of that length right where it is sent from; for large messages.
-    /// Providers without such memory fill a buffer of their own, which they keep.
+    /// Lets `fill` write a message of that length into the memory from which the provider sends; for large
+    /// messages. Providers without such memory fill a buffer of their own, which they keep.
     ///
     /// # Errors
-    /// As [`Outlet::publish`]; nothing is sent where `fill` returns `false`.
+    /// As [`Outlet::publish`]; nothing is sent if `fill` returns `false`.
     fn publish_in_place(
         &mut self,
         channel: &Channel,
@@ -88,35 +88,35 @@ pub trait Outlet: Send + fmt::Debug {
     ) -> Result<bool, PublishError>;
 }
 
-/// Receives what was published to the channels that are wanted.
+/// Receives messages of the wanted channels.
 pub trait Inlet: Send + fmt::Debug {
-    /// Says which channels are wanted from now on, all of them. A provider may still deliver others.
+    /// Sets the wanted channels from now on, all of them. A provider may still deliver others.
     ///
     /// # Errors
-    /// Where the provider cannot reach its peer.
+    /// If the provider cannot reach its peer.
     ///
     /// # Real-time safety
     /// Not real-time safe.
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError>;
 
-    /// Waits for messages and hands each to `take`, until that says that it is enough or the first
-    /// batch is at its end. What is left of a batch comes first at the next call, before anything is
-    /// waited for. Allocates nothing but what a message larger than all before needs.
+    /// Waits for messages and hands each to `take`, until `take` ends the batch or the first batch is at its
+    /// end. The rest of a batch comes first at the next call, before any wait. Allocates only for a message
+    /// larger than all before.
     ///
     /// # Errors
-    /// Where nothing can be received now. The inlet stays usable, and the next call tries again.
+    /// If nothing can be received now. The inlet stays usable, and the next call tries again.
     fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError>;
 
     /// A way to end its wait from another thread.
     fn waker(&self) -> Arc<dyn Wake>;
 
-    /// What became of messages before anybody could take them, since the inlet was opened.
+    /// Returns the counters of messages before their delivery, since the inlet was opened.
     fn counters(&self) -> InletCounters {
         InletCounters::default()
     }
 
-    /// What the senders' numbers tell, where it follows them itself, since it sees messages that it does
-    /// not hand over; else the bus does.
+    /// Returns the losses by the senders' numbers, if the inlet follows these itself, since it also reads
+    /// messages that it does not hand over; else the bus follows them.
     fn losses(&self) -> Option<&LossMeter> {
         None
     }
@@ -134,16 +134,16 @@ pub trait Wake: Send + Sync + fmt::Debug {
     fn wake(&self);
 }
 
-/// What ended an inlet's wait.
+/// The event that ended an inlet's wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Received {
     /// That many messages were handed over, at least one.
     Messages(usize),
-    /// Nothing came until the deadline, or what came is no whole message yet.
+    /// No message arrived until the deadline, or only incomplete ones.
     Nothing,
-    /// It was woken, or a signal arrived.
+    /// The waker or a signal ended the wait.
     Woken,
-    /// Nothing will come any more: the end of a log.
+    /// No further message will arrive: the end of a log.
     Ended,
 }
 
@@ -152,44 +152,45 @@ pub enum Received {
 pub enum More {
     /// Go on.
     GoOn,
-    /// Keep what is left for the next call.
+    /// Keep the rest for the next call.
     Enough,
 }
 
-/// What became of messages that nobody could take.
+/// Counters of messages that could not be delivered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InletCounters {
-    /// Datagrams or messages that the kernel or the transport threw away because nobody fetched them.
+    /// Datagrams or messages that the kernel or the transport discarded because no inlet took them.
     pub overrun: u64,
-    /// Messages of which parts came and others never did, or came too late.
+    /// Messages of which parts arrived and others never did, or arrived too late.
     pub incomplete: u64,
-    /// What came and was no message at all.
+    /// Received data that was no message at all.
     pub malformed: u64,
-    /// Messages that senders numbered and that never came, on whatever channel; of which `overrun` and
-    /// `incomplete` may tell the cause.
+    /// Messages that senders numbered and that never arrived, on whatever channel; `overrun` and `incomplete`
+    /// may give the cause of some.
     pub lost: u64,
-    /// Messages that came once more, and were handed over again.
+    /// Messages that arrived once more, and were handed over again.
     pub duplicated: u64,
-    /// Messages that came after later ones of their sender.
+    /// Messages that arrived after later ones of their sender.
     pub reordered: u64,
     /// How often senders began to number anew.
     pub restarted: u64,
-    /// How often the network or the peer was gone and was found again.
+    /// The number of times that the network or the peer was gone and was found again.
     pub rejoined: u64,
 }
 
-/// What a provider promises; printed by `kadenz msg list --providers` and held by the conformance suite.
+/// The guarantees of a provider; `kadenz msg list --providers` prints them and the conformance suite tests
+/// them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Guarantees {
-    /// In which order one sender's messages arrive.
+    /// The order in which one sender's messages arrive.
     pub order: DeliveryOrder,
-    /// What may be lost.
+    /// The messages that may be lost.
     pub loss: Loss,
-    /// What publishing does when a subscriber is slow.
+    /// The behaviour of publishing if a subscriber is slow.
     pub back_pressure: BackPressure,
-    /// What a late subscriber still gets.
+    /// The earlier messages that a late subscriber gets.
     pub history: History,
-    /// How programs find each other.
+    /// The way in which programs find each other.
     pub discovery: Discovery,
     /// The longest payload, in bytes.
     pub longest_payload: usize,
@@ -199,38 +200,38 @@ pub struct Guarantees {
     pub zero_copy: bool,
 }
 
-/// In which order one sender's messages arrive.
+/// The order in which one sender's messages arrive.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum DeliveryOrder {
-    /// As they were published.
+    /// The order of publishing.
     Kept,
-    /// As they were published to each channel, where every channel has a connection of its own.
+    /// The order of publishing on each channel, if every channel has a connection of its own.
     KeptPerChannel,
-    /// As the network delivers them.
+    /// The order in which the network delivers.
     AsDelivered,
 }
 
-/// What may be lost, while the subscriber's own queue has room.
+/// The messages that may be lost, while the subscriber's own queue has room.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Loss {
     /// Nothing, while both ends live.
     None,
-    /// What a slow inlet does not fetch; counted as overrun.
+    /// Messages that a slow inlet does not take; counted as overrun.
     WhenSlow,
-    /// What a slow inlet does not fetch and what the network loses; told by sequence numbers.
+    /// Messages that a slow inlet does not take and those that the network loses; sequence numbers show them.
     Network,
 }
 
-/// What publishing does when a subscriber is slow.
+/// The behaviour of publishing if a subscriber is slow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BackPressure {
-    /// Nothing: the subscriber loses.
+    /// None: the subscriber loses messages.
     None,
-    /// It waits, at most that many milliseconds, and then gives up the message.
+    /// Publishing waits, at most that many milliseconds, and then gives up the message.
     Bounded(u32),
 }
 
-/// What a subscriber gets that came too late.
+/// The messages that a late subscriber gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
     /// Nothing.
@@ -241,10 +242,10 @@ pub enum History {
     Everything,
 }
 
-/// How programs find each other.
+/// The way in which programs find each other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Discovery {
-    /// They are one process.
+    /// By being one process.
     Process,
     /// By a multicast group.
     Multicast,
@@ -254,23 +255,23 @@ pub enum Discovery {
     Server,
     /// By asking each other.
     Peers,
-    /// It is a file.
+    /// A file.
     File,
 }
 
-/// Why a provider gave no outlet or inlet.
+/// The reason for which a provider gave no outlet or inlet.
 #[derive(Debug, thiserror::Error)]
 #[error("{url}: {reason}; {remedy}")]
 pub struct ProviderError {
-    /// What was opened.
+    /// The URL.
     pub url: String,
-    /// What went wrong.
+    /// The cause.
     pub reason: String,
-    /// What mends it.
+    /// The remedy.
     pub remedy: String,
 }
 
-/// Why a message was not handed over.
+/// The reason for which a message was not handed over.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PublishError {
     /// The wire cannot carry it.
@@ -280,7 +281,7 @@ pub enum PublishError {
         channel: Channel,
         /// How long the message is, in bytes.
         length: usize,
-        /// How long one may be.
+        /// The maximum length.
         longest: usize,
     },
     /// A buffer is full and the provider waits no longer.
@@ -288,7 +289,7 @@ pub enum PublishError {
     Full {
         /// The channel.
         channel: Channel,
-        /// Whose buffer.
+        /// The full buffer.
         reason: &'static str,
     },
     /// The network or the peer refused.
@@ -296,12 +297,12 @@ pub enum PublishError {
     Refused {
         /// The channel.
         channel: Channel,
-        /// What was said.
+        /// The system's error.
         reason: std::io::ErrorKind,
     },
 }
 
-/// Why nothing can be received now.
+/// The reason for which nothing can be received now.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ReceiveError {
     /// The network interface is gone or down; the inlet joins again when it is back.
@@ -310,13 +311,13 @@ pub enum ReceiveError {
     /// The peer has gone; the inlet connects again.
     #[error("the connection to {peer} is lost: {reason}")]
     Disconnected {
-        /// Who.
+        /// The peer's address.
         peer: String,
-        /// What was said.
+        /// The system's error.
         reason: std::io::ErrorKind,
     },
-    /// Peers wait to be let in, and this process or the system has no descriptor left. Those that are connected
-    /// are heard as before; the others are let in once a descriptor is free.
+    /// Peers wait to be accepted, and this process or the system has no descriptor left. Connected peers are
+    /// received as before; the others are accepted once a descriptor is free.
     #[error(
         "no file descriptor is left, so new connections wait; raise the limit (`ulimit -n`), or end some of them"
     )]

@@ -1,4 +1,4 @@
-//! What an inlet waits at whose messages another thread brings, or a file.
+//! The wait of an inlet whose messages another thread, or a file, provides.
 
 use std::sync::{Condvar, Mutex, PoisonError};
 use std::time::Duration;
@@ -8,10 +8,10 @@ use kadenz_rt::clock;
 use super::{Received, Wait, Wake};
 use crate::sync::lock;
 
-/// No wait of the system is longer, as not every system knows much longer ones; it then waits again.
+/// The maximum of one wait, as some systems support no much longer ones; the inlet then waits again.
 const MAX_WAIT: Duration = Duration::from_secs(3600);
 
-/// Notified when something may have come; a waker ends the wait.
+/// Notified when a message may have arrived; a waker ends the wait.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
     told: Mutex<Signals>,
@@ -25,14 +25,14 @@ struct Signals {
 }
 
 impl Notifier {
-    /// Something may be there.
+    /// Notifies: a message may be there.
     #[cfg(any(test, feature = "dds", feature = "zenoh"))]
     pub(super) fn notify(&self) {
         lock(&self.told).notified = true;
         self.changed.notify_one();
     }
 
-    /// Waits until it is notified; how the wait ended where it ended otherwise.
+    /// Waits until it is notified; returns the end of the wait if it ended otherwise.
     pub(super) fn wait(&self, wait: Wait) -> Option<Received> {
         let mut told = lock(&self.told);
         loop {

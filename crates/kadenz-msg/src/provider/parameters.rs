@@ -1,4 +1,4 @@
-//! What a provider's URL says: scheme, address, path, and parameters with units.
+//! A provider's URL: scheme, address, path, and parameters with units.
 //!
 //! ```
 //! use std::time::Duration;
@@ -12,7 +12,7 @@
 //! assert_eq!(parameters.span("busy_poll")?, Some(Duration::from_micros(50)));
 //! assert_eq!(parameters.bytes("reassembly")?, Some(16_000_000));
 //! assert_eq!(parameters.text("iface"), None);
-//! parameters.finish()?; // an error where the URL says something that was not asked for
+//! parameters.finish()?; // an error if the URL has an unknown parameter
 //! # Ok::<(), kadenz_msg::provider::ProviderError>(())
 //! ```
 
@@ -37,12 +37,11 @@ pub struct Address {
 }
 
 impl Address {
-    /// Takes `scheme://location?name=value&name=value` apart. A parameter with nothing behind its `=`
-    /// counts as not given, as in LCM. `%20` and the like are decoded in values.
+    /// Parses `scheme://location?name=value&name=value`. A parameter with nothing behind its `=` counts as
+    /// not given, as in LCM. `%20` and the like are decoded in values.
     ///
     /// # Errors
-    /// Where there is no scheme, a parameter has no `=` or stands there twice, or the URL is longer
-    /// than 4096 bytes.
+    /// If there is no scheme, a parameter has no `=` or occurs twice, or the URL is longer than 4096 bytes.
     pub fn parse(url: &str) -> Result<Self, ProviderError> {
         let wrong = |reason: String, remedy: &str| ProviderError {
             url: url.chars().take(MAX).collect(),
@@ -85,13 +84,13 @@ impl Address {
         })
     }
 
-    /// What stands before `://`, in lower case.
+    /// Returns the text before `://`, in lower case.
     #[must_use]
     pub fn scheme(&self) -> &str {
         &self.scheme
     }
 
-    /// What stands between `://` and `?`: a host and port, a name, or a path.
+    /// Returns the text between `://` and `?`: a host and port, a name, or a path.
     #[must_use]
     pub fn location(&self) -> &str {
         &self.location
@@ -103,11 +102,11 @@ impl Address {
         &self.text
     }
 
-    /// The location as `host` and `port`, where the port may be missing; of `host:port/path`, the path
-    /// is left out, and square brackets are taken off an IPv6 address.
+    /// Returns the location as `host` and `port`, without a port if it is missing; of `host:port/path`, the
+    /// path is left out, and the square brackets of an IPv6 address are removed.
     ///
     /// # Errors
-    /// Where there is a port that is none.
+    /// If the port is invalid.
     pub(crate) fn host_and_port(&self) -> Result<(&str, Option<u16>), ProviderError> {
         let place = self.location.split('/').next().unwrap_or_default();
         let is_v6 = place.starts_with('[');
@@ -128,10 +127,10 @@ impl Address {
         Ok((host, port))
     }
 
-    /// The location as an address, with the defaults for what is missing.
+    /// Returns the location as an address, with the defaults for missing parts.
     ///
     /// # Errors
-    /// Where the host is a name, or the port is none.
+    /// If the host is a name, or the port is invalid.
     pub(crate) fn socket_address(
         &self,
         host_by_default: IpAddr,
@@ -149,14 +148,14 @@ impl Address {
         Ok(SocketAddr::new(ip, port.unwrap_or(port_by_default)))
     }
 
-    /// The path of `host:port/path`, with its slash; empty where there is none.
+    /// Returns the path of `host:port/path`, with its slash; empty if there is none.
     #[must_use]
     pub fn path(&self) -> &str {
         let at = self.location.find('/').unwrap_or(self.location.len());
         &self.location[at..]
     }
 
-    /// Its parameters, to be asked for one by one.
+    /// Returns its parameters, which a provider then takes one by one.
     #[must_use]
     pub fn parameters(&self) -> UrlParameters<'_> {
         UrlParameters {
@@ -165,7 +164,7 @@ impl Address {
         }
     }
 
-    /// An error about this URL, or of a provider that was opened by it.
+    /// Returns an error about this URL, or of a provider that was opened by it.
     #[must_use]
     pub fn wrong(&self, reason: impl Into<String>, remedy: impl Into<String>) -> ProviderError {
         ProviderError {
@@ -176,8 +175,8 @@ impl Address {
     }
 }
 
-/// The parameters of a URL. Each is asked for by name and type; [`UrlParameters::finish`] then refuses
-/// what nobody asked for, and lists what it might have been.
+/// The parameters of a URL. A provider takes each by name and type; [`UrlParameters::finish`] then refuses
+/// parameters that were not taken, and lists the known ones.
 #[derive(Debug)]
 pub struct UrlParameters<'a> {
     address: &'a Address,
@@ -185,7 +184,7 @@ pub struct UrlParameters<'a> {
 }
 
 impl<'a> UrlParameters<'a> {
-    /// The text of a parameter; `None` where it is not given.
+    /// Returns the text of a parameter; `None` if it is not given.
     pub fn text(&mut self, name: &'static str) -> Option<&'a str> {
         self.known.push(name);
         let mut given = self.address.given.iter();
@@ -195,10 +194,10 @@ impl<'a> UrlParameters<'a> {
             .filter(|value| !value.is_empty())
     }
 
-    /// A whole number within a range.
+    /// Takes a whole number within a range.
     ///
     /// # Errors
-    /// Where it is none, or outside.
+    /// If the value is no number, or outside.
     pub fn number(
         &mut self,
         name: &'static str,
@@ -214,10 +213,10 @@ impl<'a> UrlParameters<'a> {
         })
     }
 
-    /// A number that may have a fraction and is above zero.
+    /// Takes a number that may have a fraction and is above zero.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the value is no such number.
     pub fn factor(&mut self, name: &'static str) -> Result<Option<f64>, ProviderError> {
         self.typed(name, "give a number above 0, as 0.5", |text| {
             let number: f64 = text.parse().ok()?;
@@ -225,27 +224,27 @@ impl<'a> UrlParameters<'a> {
         })
     }
 
-    /// A number of bytes: `4096`, `64KiB`, `16MB`.
+    /// Takes a number of bytes: `4096`, `64KiB`, `16MB`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the value is no such number.
     pub fn bytes(&mut self, name: &'static str) -> Result<Option<usize>, ProviderError> {
         let remedy = "give bytes, with kB, MB, GB (1000) or KiB, MiB, GiB (1024), as 16MB";
         self.typed(name, remedy, bytes)
     }
 
-    /// A span of time with its unit: `50us`, `1.5ms`, `2s`.
+    /// Takes a span of time with its unit: `50us`, `1.5ms`, `2s`.
     ///
     /// # Errors
-    /// Where it is none.
+    /// If the value is no span.
     pub fn span(&mut self, name: &'static str) -> Result<Option<Duration>, ProviderError> {
         self.typed(name, "give a span with ns, us, ms or s, as 50us", span)
     }
 
-    /// `yes` or `no`; also `true`, `false`, `1` and `0`.
+    /// Takes `yes` or `no`; also `true`, `false`, `1` and `0`.
     ///
     /// # Errors
-    /// Where it is none of them.
+    /// If the value is none of them.
     pub fn switch(&mut self, name: &'static str) -> Result<Option<bool>, ProviderError> {
         self.typed(name, "give yes or no", |text| match text {
             "yes" | "true" | "1" | "on" => Some(true),
@@ -254,10 +253,10 @@ impl<'a> UrlParameters<'a> {
         })
     }
 
-    /// One of several words.
+    /// Takes one of several words.
     ///
     /// # Errors
-    /// Where it is none of them.
+    /// If the value is none of them.
     pub fn choice<T: Copy>(
         &mut self,
         name: &'static str,
@@ -271,10 +270,10 @@ impl<'a> UrlParameters<'a> {
         })
     }
 
-    /// The end: everything that was given must have been asked for.
+    /// Checks that every given parameter was taken.
     ///
     /// # Errors
-    /// Where the URL has a parameter that this provider does not know.
+    /// If the URL has a parameter that this provider does not know.
     pub fn finish(self) -> Result<(), ProviderError> {
         let mut given = self.address.given.iter();
         let Some((name, _)) = given.find(|(name, _)| !self.known.contains(&name.as_str())) else {

@@ -1,7 +1,7 @@
-//! What strangers may say to the services, for fuzzing: their rules, fed with any messages at any time.
+//! Messages of unknown programs to the services, for fuzzing: their rules, fed with any messages at any time.
 //!
-//! Each function panics where a service breaks what it promises. There only where `cfg(fuzzing)` or
-//! tests are. Bytes are cut into messages: a byte of the kind, a byte of time, two of the length.
+//! Each function panics if a service breaks its guarantees. Compiled only with `cfg(fuzzing)` or for tests.
+//! Bytes are cut into messages: a byte of the kind, a byte of time, two of the length.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -15,11 +15,11 @@ pub use super::types_on_wire::fuzzing::types_on_wire;
 
 /// A message as another program may send it.
 pub(super) struct FuzzedMessage<'a> {
-    /// What it is to be.
+    /// The kind of the message.
     pub(super) kind: u8,
-    /// When it comes, in nanoseconds.
+    /// The time of its arrival.
     pub(super) at: MonotonicTime,
-    /// What it says, without a fingerprint.
+    /// Its bytes, without a fingerprint.
     pub(super) body: &'a [u8],
 }
 
@@ -51,7 +51,7 @@ pub(super) fn said(mut bytes: &[u8]) -> impl Iterator<Item = FuzzedMessage<'_>> 
     })
 }
 
-/// Beats of anybody: what is known stays bounded, and each node's life is what its last beat says.
+/// Beats of any program: memory stays bounded, and each node's life follows from its last beat.
 pub fn heartbeats(bytes: &[u8]) {
     let options = HeartbeatOptions {
         most_nodes: 4,
@@ -91,7 +91,7 @@ pub fn heartbeats(bytes: &[u8]) {
     }
 }
 
-/// Stamps of anybody: what is known is an interval, which holds what the last exchange proved of it.
+/// Stamps of any program: the result is an interval, which holds the interval that the last exchange proved.
 pub fn clock_offsets(bytes: &[u8]) {
     let mut fit = OffsetFit::new(super::clock_offset::DRIFT_PPM);
     for stamps in bytes.chunks_exact(32) {
@@ -120,8 +120,8 @@ pub fn clock_offsets(bytes: &[u8]) {
     }
 }
 
-/// Whatever a program of this crate decodes from others is encoded to what says the same, or holds a
-/// NUL within a text.
+/// Every message that a program of this crate decodes is encoded to an equal one, or holds a NUL within a
+/// text.
 pub fn messages(bytes: &[u8]) {
     for said in said(bytes) {
         match said.kind % 5 {
@@ -172,7 +172,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn strangers_may_say_anything(bytes in said()) {
+        fn any_bytes_are_read_or_refused(bytes in said()) {
             super::heartbeats(&bytes);
             super::clock_offsets(&bytes);
             super::messages(&bytes);

@@ -1,16 +1,16 @@
-//! What stands on top of the bus, small: requests with answers, parameters, heartbeats, clock offsets,
-//! and types on the wire.
+//! Small services on top of the bus: requests with answers, parameters, heartbeats, clock offsets, and types
+//! on the wire.
 //!
 //! - [`request`]: a call with an answer and a timeout.
 //! - [`parameters`]: a program's named values, read and set by others.
 //! - [`heartbeat`]: which programs live, are late, dead, or started again.
-//! - [`clock_offset`]: how far another host's clocks are from ours, and how sure that is.
-//! - [`types_on_wire`]: what a fingerprint describes, told by who publishes it.
-//! - [`messages`]: what they say to each other, described in `lcm/kadenz.lcm`.
+//! - [`clock_offset`]: the offset of another host's clocks from this host's, with its bound.
+//! - [`types_on_wire`]: the type that a fingerprint stands for, described by its publishers.
+//! - [`messages`]: their messages, described in `lcm/kadenz.lcm`.
 //!
-//! All of it is messages on ordinary channels, whose names begin with `KADENZ/`; any LCM program may
-//! take part. What waits for others' questions has a thread of its own and receives apart from the
-//! program's loop ([`Bus::beside`](crate::bus::Bus::beside)).
+//! All of it is messages on ordinary channels, whose names begin with `KADENZ/`; any LCM program may take
+//! part. A service that answers requests has a thread of its own and receives apart from the program's loop
+//! ([`Bus::beside`](crate::bus::Bus::beside)).
 
 pub mod clock_offset;
 #[cfg(any(test, fuzzing))]
@@ -24,8 +24,8 @@ pub mod types_on_wire;
 
 use crate::channel::{Channel, Pattern};
 
-/// The messages of Kadenz's own services, as `lcm/kadenz.lcm` describes them; `kadenz msg gen` writes
-/// them, and a test holds them against what it writes.
+/// The messages of Kadenz's own services, as in `lcm/kadenz.lcm`; `kadenz msg gen` writes them, and a test
+/// compares them to its output.
 pub mod messages {
     pub use super::generated::kadenz::{
         CameraFrame, ClockQuery, ClockStamps, Heartbeat, Parameter, ParameterAnswer,
@@ -43,7 +43,7 @@ pub(crate) fn cut(text: &str, longest: usize) -> &str {
     &text[..end]
 }
 
-/// The pattern that matches one channel alone, whatever its name is made of.
+/// Returns the pattern that matches one channel alone, whatever signs its name contains.
 pub(crate) fn pattern_of(channel: &Channel) -> String {
     let name = channel.as_str();
     match Pattern::new(name) {

@@ -1,24 +1,24 @@
-//! That types which refer to each other make sense together.
+//! Checks that types which refer to each other are consistent.
 
 use std::collections::BTreeMap;
 
 use super::model::{Definition, Dimension, Member, MemberType, PrimitiveType, TypeName};
 use super::problem::Problem;
 
-/// How deep structs may always hold structs. Messages that are deeper by their variable arrays are
-/// bounded where they are decoded.
+/// The maximum depth of structs within structs. The decoder bounds messages that are deeper by their variable
+/// arrays.
 pub(super) const MAX_DEPTH: usize = 100;
 
-/// How many bytes a value of a type takes.
+/// The encoded size of a value of a type.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct EncodedSize {
-    /// At least.
+    /// The minimum number of bytes.
     pub(super) least: usize,
-    /// Whether it never takes more.
+    /// Whether it always takes the minimum.
     pub(super) fixed: bool,
 }
 
-/// How many bytes a value of each type takes, or why there is no such value.
+/// Returns how many bytes a value of each type takes, or why there is no such value.
 pub(super) fn sizes(
     definitions: &BTreeMap<TypeName, Definition>,
 ) -> Result<BTreeMap<TypeName, EncodedSize>, (TypeName, Problem)> {
@@ -42,9 +42,9 @@ pub(super) fn sizes(
 #[derive(Clone, Copy, Default)]
 struct Least {
     bytes: usize,
-    /// How many structs it holds within each other.
+    /// The depth of structs within each other.
     depth: usize,
-    /// Whether it may take more.
+    /// Whether its size varies.
     varies: bool,
 }
 

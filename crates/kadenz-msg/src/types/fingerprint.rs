@@ -1,4 +1,4 @@
-//! Fingerprints as lcm-gen computes them (`lcmgen.c`, and the `_get_hash_recursive` of what it writes).
+//! Fingerprints as lcm-gen computes them (`lcmgen.c`, and `_get_hash_recursive` in its output).
 
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -7,15 +7,15 @@ use super::model::{Definition, Member, MemberType, Struct, TypeName};
 use super::problem::Problem;
 use crate::message::Fingerprint;
 
-/// How many steps the fingerprint of one type may take. Recursive types that all refer to each other
-/// take as many as they have subsets: 10 of them 5120.
+/// The maximum number of steps for the fingerprint of one type. Recursive types that all refer to each other
+/// take as many steps as they have subsets: 10 of them 5120.
 const MAX_STEPS: usize = 10_000;
 
-/// How many words of eight bytes may be kept of all types together: many tangles of few types each would
-/// take as much as they like otherwise.
+/// The maximum number of words of eight bytes for all types together: many cycles of few types each would
+/// take unlimited memory otherwise.
 const MAX_WORDS: usize = 1 << 22;
 
-/// How many types may lie between a type and what it is made of.
+/// The maximum number of types between a type and one that it contains.
 const MAX_PARENTS: usize = 256;
 
 /// The fingerprint of every type.
@@ -57,7 +57,7 @@ impl Stopped {
     }
 }
 
-/// Types by their index, a bit each; those behind the last word are not in it.
+/// Types by their index, a bit each; types behind the last word are not in it.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Set(Vec<u64>);
 
@@ -77,7 +77,7 @@ impl Set {
     fn and(&self, other: &Self) -> Self {
         let words = self.0.iter().zip(&other.0).map(|(one, two)| one & two);
         let mut both: Vec<u64> = words.collect();
-        // Mostly it is empty.
+        // Mostly the set is empty.
         let used = both.iter().rposition(|it| *it != 0).map_or(0, |it| it + 1);
         both.truncate(used);
         both.shrink_to_fit();
@@ -87,20 +87,20 @@ impl Set {
 
 /// A type in the graph of types that fingerprints are computed from.
 struct TypeNode {
-    /// What is hashed of it: of an enum all, of a struct what its members say themselves.
+    /// The hash without parents: of an enum all, of a struct the members alone.
     base: u64,
     is_enum: bool,
     /// The types of its members.
     parts: Vec<usize>,
-    /// What it is made of, directly or not, once that has been asked for.
+    /// The types that it contains, directly or not, once computed.
     reached: Option<Rc<Set>>,
 }
 
 struct Hasher {
     parts: Vec<TypeNode>,
-    /// By the type and those of its parents that it is made of: on these alone its hash depends.
+    /// By the type and those of its parents that it contains: its hash depends on these alone.
     known: BTreeMap<(usize, Set), u64>,
-    /// How many words those take.
+    /// The number of words that those take.
     words: usize,
     parents: Set,
     steps: usize,
@@ -240,8 +240,9 @@ impl StructHash {
         }
     }
 
-    /// Adds a member: its name, the name of its type where the language brings it, and for each dimension
-    /// whether a member states its length, and what stands between its brackets. Members come in their order.
+    /// Adds a member: its name, the name of its type if the language defines it, and for each dimension
+    /// whether a member states its length, and the text between its brackets. The caller adds members in
+    /// their order.
     #[must_use]
     pub const fn member(
         self,

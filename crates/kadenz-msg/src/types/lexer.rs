@@ -1,4 +1,4 @@
-//! Words of a `.lcm` text, and the comments between them.
+//! Tokens of a `.lcm` text, and the comments between them.
 
 use super::problem::{Position, Problem};
 
@@ -10,11 +10,11 @@ pub(super) struct Token {
     pub(super) comments: Vec<Comment>,
 }
 
-/// A comment, without what marks it as one.
+/// A comment, without its marks.
 #[derive(Debug, Clone)]
 pub(super) struct Comment {
     pub(super) lines: Vec<String>,
-    /// Where it begins.
+    /// The line on which it begins.
     pub(super) line: usize,
 }
 
@@ -22,7 +22,7 @@ pub(super) struct Comment {
 const SINGLE: &str = "();\",:'[]";
 const OPERATORS: &str = "!~<>=&|^%*+";
 
-/// All words. The last one is empty and stands where the text ends.
+/// Returns all tokens. The last one is empty and is at the end of the text.
 pub(super) fn tokens(text: &str) -> Result<Vec<Token>, (Position, Problem)> {
     let mut lexer = Lexer::new(text);
     let mut tokens = Vec::new();
@@ -76,7 +76,7 @@ impl<'a> Lexer<'a> {
             .unwrap_or_default()
     }
 
-    /// Goes over white space and comments.
+    /// Skips white space and comments.
     fn comments(&mut self) -> Result<Vec<Comment>, (Position, Problem)> {
         let mut comments = Vec::new();
         loop {
@@ -149,7 +149,7 @@ impl<'a> Lexer<'a> {
         }
     }
 
-    /// That lcm-gen, too, begins a new word here.
+    /// Checks that lcm-gen, too, begins a new token here.
     fn stands_free(&self, what: &'static str) -> Result<(), (Position, Problem)> {
         match self.before {
             Some(before) if !separates(before) && before != '/' => {
@@ -164,15 +164,15 @@ fn separates(it: char) -> bool {
     it.is_whitespace() || SINGLE.contains(it) || OPERATORS.contains(it)
 }
 
-/// A line of a block comment without the stars before it.
+/// Returns a line of a block comment without the stars before it.
 fn without_stars(line: &str) -> String {
     let line = line.trim();
     let bare = line.trim_start_matches('*');
     printable(bare.strip_prefix(' ').unwrap_or(bare))
 }
 
-/// Without what a terminal or an editor would act upon: tabs become blanks, other control characters
-/// and those that turn the direction of writing go.
+/// Replaces tabs by blanks, and removes other control characters and those that change the direction of
+/// writing: a terminal or an editor would act upon them.
 fn printable(line: &str) -> String {
     let acts = |it: &char| {
         let turns = matches!(it, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}');

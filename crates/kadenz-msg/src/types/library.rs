@@ -10,7 +10,7 @@ use super::problem::{Position, Problem, TypesError};
 use super::{check, fingerprint};
 use crate::message::Fingerprint;
 
-/// What some `.lcm` texts describe, each type's name resolved.
+/// The types that some `.lcm` texts describe, each type's name resolved.
 ///
 /// # Real-time safety
 /// Allocates; not for a real-time path.
@@ -23,20 +23,19 @@ pub struct Types {
 }
 
 impl Types {
-    /// The types of one text, which needs no other.
+    /// Returns the types of one text, which needs no other.
     ///
     /// # Errors
-    /// Where lcm-gen would refuse the text, where a type has no description, or where there is no
-    /// finite value of one.
+    /// If lcm-gen would refuse the text, if a type has no description, or if a type has no finite value.
     pub fn from_text(text: &str) -> Result<Self, TypesError> {
         Self::from_texts([("the text", text)])
     }
 
-    /// The types of several texts, which may refer to each other, each with what it is called in
-    /// errors. Each text begins without a package.
+    /// Returns the types of several texts, which may refer to each other, each with its name for errors. Each
+    /// text begins without a package.
     ///
     /// # Errors
-    /// As [`Types::from_text`], and where two describe the same type.
+    /// As [`Types::from_text`], and if two describe the same type.
     pub fn from_texts<'a>(
         texts: impl IntoIterator<Item = (&'a str, &'a str)>,
     ) -> Result<Self, TypesError> {
@@ -47,10 +46,10 @@ impl Types {
         gathered.resolve()
     }
 
-    /// The types of files, and of all files that end in `.lcm` in folders and the folders in them.
+    /// Returns the types of files, and of all files that end in `.lcm` in folders and the folders in them.
     ///
     /// # Errors
-    /// As [`Types::from_texts`], where one cannot be read, and where a folder holds none.
+    /// As [`Types::from_texts`], if one cannot be read, and if a folder holds none.
     pub fn from_files<P: AsRef<Path>>(
         paths: impl IntoIterator<Item = P>,
     ) -> Result<Self, TypesError> {
@@ -76,13 +75,13 @@ impl Types {
         self.definitions.values()
     }
 
-    /// How many types there are.
+    /// Returns how many types there are.
     #[must_use]
     pub fn len(&self) -> usize {
         self.definitions.len()
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no types.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.definitions.is_empty()
@@ -98,20 +97,20 @@ impl Types {
         self.definitions.get(name)
     }
 
-    /// The fingerprint of a type, as lcm-gen computes it.
+    /// Returns the fingerprint of a type, as lcm-gen computes it.
     #[must_use]
     pub fn fingerprint(&self, name: &str) -> Option<Fingerprint> {
         self.fingerprint_of(&TypeName::new(name))
     }
 
-    /// The same by a name that is in two parts already.
+    /// Returns the fingerprint by a name that is in two parts already.
     #[must_use]
     pub fn fingerprint_of(&self, name: &TypeName) -> Option<Fingerprint> {
         self.fingerprints.get(name).copied()
     }
 
-    /// The types of a fingerprint, by name: several where they differ in name alone, which LCM does
-    /// not tell apart.
+    /// Returns the types of a fingerprint, by name: several if they differ only in their names, which are not
+    /// in the fingerprint.
     pub fn by_fingerprint(&self, fingerprint: Fingerprint) -> impl Iterator<Item = &Definition> {
         let names = self.by_fingerprint.get(&fingerprint);
         names
@@ -120,21 +119,21 @@ impl Types {
             .filter_map(|name| self.definitions.get(name))
     }
 
-    /// How many bytes a value takes at least, without a fingerprint.
+    /// Returns how many bytes a value takes at least, without a fingerprint.
     #[must_use]
     pub fn least_bytes(&self, name: &TypeName) -> usize {
         self.sizes.get(name).map_or(0, |it| it.least)
     }
 
-    /// How many bytes every value takes, where all take the same.
+    /// Returns how many bytes every value takes, where all take the same.
     #[must_use]
     pub(crate) fn exact_bytes(&self, name: &TypeName) -> Option<usize> {
         let size = self.sizes.get(name)?;
         size.fixed.then_some(size.least)
     }
 
-    /// A type and all that it is made of: itself first, then in the order in which they are met.
-    /// Empty where there is no such type.
+    /// Returns a type and all types that it contains: itself first, then in the order of first use. Empty if
+    /// there is no such type.
     #[must_use]
     pub fn closure(&self, name: &str) -> Vec<&Definition> {
         let mut closure: Vec<&Definition> = self.get(name).into_iter().collect();
@@ -149,7 +148,7 @@ impl Types {
         closure
     }
 
-    /// Whether values of a type may hold values of the same type.
+    /// Returns whether values of a type may hold values of the same type.
     #[must_use]
     pub(crate) fn is_recursive(&self, name: &TypeName) -> bool {
         let closure = self.closure(&name.to_string());
@@ -157,8 +156,8 @@ impl Types {
         parts.any(|it| it == name)
     }
 
-    /// The text of a type's closure: what another program needs to decode its messages. lcm-gen reads
-    /// it, and gives it the same fingerprints.
+    /// Returns the text of a type's closure: the description by which another program decodes its messages.
+    /// lcm-gen reads it, and gives it the same fingerprints.
     #[must_use]
     pub fn text_of(&self, name: &str) -> Option<String> {
         let closure = self.closure(name);
@@ -283,10 +282,10 @@ fn files_at(path: &Path) -> Result<Vec<PathBuf>, TypesError> {
     }
 }
 
-// Descriptions as a `.lcm` text of their own, which says the same to lcm-gen.
+// Descriptions as a `.lcm` text of their own, which means the same to lcm-gen.
 
-/// The text of some types, in this order except for packages: lcm-gen cannot leave one again, so types
-/// without a package come first, and those of a package together.
+/// Returns the text of some types, in this order except for packages: lcm-gen cannot leave one again, so
+/// types without a package come first, and those of a package together.
 pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) -> String {
     let mut groups: Vec<(&str, Vec<&Definition>)> = vec![("", Vec::new())];
     for definition in definitions {
@@ -313,8 +312,8 @@ pub(super) fn text<'a>(definitions: impl IntoIterator<Item = &'a Definition>) ->
     text
 }
 
-/// A type's own package, but none where it is made of a type without one, which has no name within any
-/// package. It then bears its package in its name.
+/// Returns a type's own package, or none if the type contains a type without one, which has no name within
+/// any package. The type's name then includes the package.
 fn package_to_be_in(definition: &Definition) -> &str {
     let mut parts = definition.parts();
     if parts.any(|it| it.package.is_empty()) {

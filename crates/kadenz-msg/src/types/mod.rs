@@ -1,8 +1,8 @@
-//! The `.lcm` language: its text, what it describes, fingerprints, and messages known only at run time.
+//! The `.lcm` language: its text, its types, fingerprints, and messages known only at run time.
 //!
-//! A [`Types`] holds what some `.lcm` files describe. It knows each type's fingerprint as `lcm-gen`
-//! computes it, prints a type with all that it refers to as a text of its own, and decodes and encodes
-//! messages as [`Value`]s. What two versions of a type have to say to each other, [`change`] knows.
+//! A [`Types`] holds the types that some `.lcm` files describe. It computes each type's fingerprint as
+//! `lcm-gen` does, prints a type with all that it refers to as a text of its own, and decodes and encodes
+//! messages as [`Value`]s. [`change`] compares two versions of a type.
 //!
 //! ```
 //! use kadenz_msg::types::{Types, Value};
@@ -27,7 +27,8 @@
 //! ```
 //!
 //! # Real-time safety
-//! None of this is for a real-time path: it allocates. What `kadenz msg gen` writes is.
+//! None of this is for a real-time path: it allocates. The code that `kadenz msg gen` writes is real-time
+//! safe.
 
 pub mod change;
 mod check;

@@ -1,4 +1,4 @@
-//! What a `.lcm` file describes, without where it stood.
+//! The model of a `.lcm` file, without positions in the text.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,14 +8,14 @@ use crate::codec::Primitive as _;
 /// The name of a type, with its package.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TypeName {
-    /// The package, `a.b`; empty where there is none.
+    /// The package, `a.b`; empty if there is none.
     pub package: String,
     /// The name within it.
     pub short: String,
 }
 
 impl TypeName {
-    /// A name as it is written: what stands before the last point is the package.
+    /// Returns a name from its text: the part before the last point is the package.
     #[must_use]
     pub fn new(full: &str) -> Self {
         let (package, short) = full.rsplit_once('.').unwrap_or(("", full));
@@ -25,7 +25,7 @@ impl TypeName {
         }
     }
 
-    /// A name as it is written within a package, which is its own unless it names another.
+    /// Returns a name as written within a package, which is its own unless the text names another.
     #[must_use]
     pub fn within(package: &str, written: &str) -> Self {
         if written.contains('.') {
@@ -84,7 +84,7 @@ impl PrimitiveType {
         Self::Boolean,
     ];
 
-    /// By its name in the language.
+    /// Returns the type by its name in the language.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|it| it.name() == name)
@@ -106,19 +106,19 @@ impl PrimitiveType {
         }
     }
 
-    /// Whether a member of it may state how long an array is.
+    /// Returns whether a member of it may state the length of an array.
     #[must_use]
     pub fn states_lengths(self) -> bool {
         matches!(self, Self::Int8 | Self::Int16 | Self::Int32 | Self::Int64)
     }
 
-    /// Whether there are constants of it.
+    /// Returns whether there are constants of it.
     #[must_use]
     pub(crate) fn has_constants(self) -> bool {
         self.states_lengths() || matches!(self, Self::Float | Self::Double)
     }
 
-    /// How many bytes one takes at least when it is encoded: a string is its length and a NUL.
+    /// Returns the minimum number of encoded bytes: a string is its length and a NUL.
     #[must_use]
     pub fn least_bytes(self) -> usize {
         match self {
@@ -137,10 +137,10 @@ impl fmt::Display for PrimitiveType {
     }
 }
 
-/// What a member, or each element of it, is.
+/// The type of a member, or of each element of it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum MemberType {
-    /// One of the language's own types.
+    /// A primitive type of the language.
     Primitive(PrimitiveType),
     /// A struct or an enum.
     Named(TypeName),
@@ -155,18 +155,18 @@ impl fmt::Display for MemberType {
     }
 }
 
-/// How long an array is in one of its directions.
+/// The length of an array in one of its directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dimension {
     /// Always the same.
     Fixed {
-        /// The number as it was written, for the fingerprint tells `3` from `0x3`; a constant's name
-        /// has been replaced by its text.
+        /// The number as written, because the fingerprint distinguishes `3` from `0x3`; a constant's name has
+        /// been replaced by its text.
         text: String,
         /// The number: 1 or more.
         size: usize,
     },
-    /// What an earlier member of the same message says.
+    /// The value of an earlier member of the same message.
     Variable {
         /// The member's name.
         member: String,
@@ -174,7 +174,7 @@ pub enum Dimension {
 }
 
 impl Dimension {
-    /// What stands between the brackets.
+    /// Returns the text between the brackets.
     #[must_use]
     pub fn text(&self) -> &str {
         match self {
@@ -183,7 +183,7 @@ impl Dimension {
         }
     }
 
-    /// How long it always is, if it is.
+    /// Returns the length, if it is fixed.
     #[must_use]
     pub fn fixed(&self) -> Option<usize> {
         match self {
@@ -192,14 +192,14 @@ impl Dimension {
         }
     }
 
-    /// How many elements an array of these always has, if it always has as many.
+    /// Returns the number of elements of an array of these dimensions, if all are fixed.
     #[must_use]
     pub fn count(all: &[Self]) -> Option<usize> {
         let mut sizes = all.iter().map(Self::fixed);
         sizes.try_fold(1_usize, |count, size| Some(count.saturating_mul(size?)))
     }
 
-    /// The member that states it, if one does.
+    /// Returns the member that states it, if one does.
     #[must_use]
     pub fn stated_by(&self) -> Option<&str> {
         match self {
@@ -214,9 +214,9 @@ impl Dimension {
 pub struct Member {
     /// Its name.
     pub name: String,
-    /// What it, or each element of it, is.
+    /// The type of the member, or of each element of it.
     pub of: MemberType,
-    /// How long it is in each direction; empty where it is no array.
+    /// The length in each direction; empty if it is no array.
     pub dimensions: Vec<Dimension>,
     /// The comment at it, line by line.
     pub doc: String,
@@ -235,7 +235,7 @@ impl Member {
         text
     }
 
-    /// Whether a member states how long it is in some direction.
+    /// Returns whether a member states its length in some direction.
     #[must_use]
     pub fn is_variable(&self) -> bool {
         self.dimensions.iter().any(|it| it.stated_by().is_some())
@@ -251,7 +251,7 @@ pub struct Constant {
     pub of: PrimitiveType,
     /// Its value.
     pub value: ConstantValue,
-    /// The value as it was written.
+    /// The value as written.
     pub text: String,
     /// The comment at it, line by line.
     pub doc: String,
@@ -280,13 +280,13 @@ pub struct Struct {
 }
 
 impl Struct {
-    /// Where a member stands.
+    /// Returns the index of a member.
     #[must_use]
     pub fn index(&self, member: &str) -> Option<usize> {
         self.members.iter().position(|it| it.name == member)
     }
 
-    /// Whether a member states how long an array is.
+    /// Returns whether a member states how long an array is.
     #[must_use]
     pub fn is_length(&self, member: &str) -> bool {
         self.members
@@ -312,7 +312,7 @@ pub struct Enum {
 pub struct EnumValue {
     /// Its name.
     pub name: String,
-    /// What is sent.
+    /// The number that is sent.
     pub number: i32,
     /// The comment at it, line by line.
     pub doc: String,

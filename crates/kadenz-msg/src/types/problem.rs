@@ -1,4 +1,4 @@
-//! What can be wrong with a `.lcm` text.
+//! Errors of a `.lcm` text.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ impl fmt::Display for Position {
     }
 }
 
-/// Why descriptions cannot be used, and where.
+/// The reason for which descriptions cannot be used, with its position.
 #[derive(Debug, thiserror::Error)]
 pub enum TypesError {
     /// A text is wrong.
@@ -26,9 +26,9 @@ pub enum TypesError {
     Text {
         /// The file, or what the text was called.
         file: String,
-        /// Where in it.
+        /// The position in the text.
         at: Position,
-        /// What is wrong.
+        /// The kind of error.
         problem: Problem,
     },
     /// A file or a folder cannot be read.
@@ -47,15 +47,15 @@ pub enum TypesError {
     },
 }
 
-/// What is wrong with a text.
+/// The kind of error of a text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Problem {
-    /// Something else should stand there.
+    /// Another token is required at this place.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// What should.
+        /// The expected token.
         expected: &'static str,
-        /// What does.
+        /// The token in the text.
         found: String,
     },
     /// A comment has no end.
@@ -70,12 +70,12 @@ pub enum Problem {
     /// lcm-gen takes no semicolon after a closing brace.
     #[error("no ';' after '}}': lcm-gen refuses it; take it away")]
     SemicolonAfterBrace,
-    /// What is no name.
+    /// A token that is no name.
     #[error(
         "'{name}' is not a valid name: a name begins with a letter or '_' and goes on with those and digits"
     )]
     BadName {
-        /// What was written.
+        /// The token as written.
         name: String,
     },
     /// A word of the language as a name.
@@ -87,17 +87,17 @@ pub enum Problem {
     /// Unsigned types do not exist.
     #[error("there is no {name} in LCM, whose Java has no unsigned types; use {instead}")]
     Unsigned {
-        /// What was written.
+        /// The type as written.
         name: String,
-        /// What to write.
+        /// The type to write instead.
         instead: &'static str,
     },
     /// A type of another language.
     #[error("there is no {name} in LCM; use {instead}")]
     Foreign {
-        /// What was written.
+        /// The type as written.
         name: String,
-        /// What to write.
+        /// The type to write instead.
         instead: &'static str,
     },
     /// A struct or enum within a struct.
@@ -116,7 +116,7 @@ pub enum Problem {
         /// The struct's or enum's name.
         within: String,
     },
-    /// Two names of one value.
+    /// Two names have one value.
     #[error("{first} and {second} have the same value {number}; an enum's values differ")]
     DuplicateValue {
         /// The earlier name.
@@ -131,7 +131,7 @@ pub enum Problem {
     DuplicateType {
         /// The type.
         name: String,
-        /// Where else.
+        /// The position of the other one.
         first: String,
     },
     /// A constant of a type that has none.
@@ -145,17 +145,17 @@ pub enum Problem {
     /// A value that its type does not have.
     #[error("{text} is not a valid value of {of}{hint}")]
     BadValue {
-        /// What was written.
+        /// The number as written.
         text: String,
         /// The type.
         of: &'static str,
-        /// What to write instead; may be empty.
+        /// A hint about what to write instead; may be empty.
         hint: &'static str,
     },
     /// An array of no elements.
     #[error("an array has 1 to 2147483647 elements, not {text}")]
     BadSize {
-        /// What was written.
+        /// The size as written.
         text: String,
     },
     /// An array without a length.
@@ -163,12 +163,12 @@ pub enum Problem {
         "a length must stand between the brackets: a number, a constant, or an earlier integer member"
     )]
     NoSize,
-    /// A length that is not known there.
+    /// A length that is not defined at this place.
     #[error(
         "'{name}' is neither a constant nor a member above; the member that states an array's length stands before it"
     )]
     UnknownSize {
-        /// What was written.
+        /// The name as written.
         name: String,
     },
     /// A length that is no integer.
@@ -178,7 +178,7 @@ pub enum Problem {
     SizeIsNoInteger {
         /// The member or constant.
         name: String,
-        /// What it is.
+        /// The type of that name.
         of: String,
     },
     /// A type without a description.
@@ -196,7 +196,7 @@ pub enum Problem {
     Endless {
         /// The struct.
         name: String,
-        /// Through which structs.
+        /// The structs of the cycle.
         way: String,
     },
     /// Structs within structs within structs.
@@ -204,10 +204,10 @@ pub enum Problem {
     TooDeep {
         /// The outermost.
         name: String,
-        /// How deep they may be.
+        /// The maximum depth.
         most: usize,
     },
-    /// Recursive types that refer to each other in too many ways.
+    /// Recursive types refer to each other in too many ways.
     #[error(
         "the fingerprint of {name} takes more than {most} steps: too many of its types refer to each other; split them"
     )]
@@ -217,7 +217,7 @@ pub enum Problem {
         /// How many steps are allowed.
         most: usize,
     },
-    /// There are too many types of which so many refer to each other.
+    /// Too many types refer to each other.
     #[error(
         "the fingerprint of {name}, with those of the types before it, takes too much memory: too many types refer to each other; split them"
     )]

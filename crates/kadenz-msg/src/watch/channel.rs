@@ -1,4 +1,4 @@
-//! The channel_watch of one channel.
+//! The statistics of one channel.
 
 use std::collections::VecDeque;
 
@@ -11,49 +11,49 @@ use crate::channel::Channel;
 use crate::loss::Tally;
 use crate::message::Fingerprint;
 
-/// Senders of one channel that are told apart.
+/// The number of senders of one channel that are counted apart.
 const MAX_SENDERS: usize = 32;
-/// Seconds of which the number of messages is remembered.
+/// The number of seconds whose counts are remembered.
 const SECONDS: usize = 60;
 
-/// What one channel does.
+/// The statistics of one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelFigures {
     /// The channel.
     pub channel: Channel,
     /// Messages since the beginning.
     pub messages: u64,
-    /// Their payloads together.
+    /// The bytes of their payloads together.
     pub bytes: u64,
-    /// How fast they come; `None` until two have come.
+    /// The rate of the messages; `None` until two have arrived.
     pub pace: Option<Pace>,
-    /// When the last one came.
+    /// The time of the last one.
     pub last_at: MonotonicTime,
     /// How long its payload was.
     pub last_bytes: usize,
-    /// The hash of its type; `None` where it had fewer than eight bytes.
+    /// The hash of its type; `None` if it had fewer than eight bytes.
     pub fingerprint: Option<Fingerprint>,
-    /// How often the hash was another one than that of the message before: who publishes another
+    /// The number of messages whose hash differs from that of the message before: a program publishes another
     /// type here.
     pub type_changes: u64,
     /// Messages that could not be decoded.
     pub undecodable: u64,
-    /// Who publishes, the first 32 of them.
+    /// The senders, the first 32 of them.
     pub senders: Vec<SenderFigures>,
-    /// What was lost, doubled and out of order here: of senders whose numbers count this channel
-    /// alone. `None` where nothing is known.
+    /// The messages that were lost, doubled and out of order here: of senders whose numbers count this
+    /// channel alone. `None` if no such sender is known.
     pub loss: Option<Tally>,
 }
 
-/// What one sender does on one channel.
+/// The statistics of one sender on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderFigures {
     /// The sender.
     pub sender: SenderId,
     /// Its messages on this channel.
     pub messages: u64,
-    /// What was lost, doubled and out of order of them; `None` where nothing is known, or its
-    /// numbers count other channels as well.
+    /// The lost, doubled and out-of-order messages of the sender; `None` if it has no numbers, or its numbers
+    /// count other channels as well.
     pub loss: Option<Tally>,
 }
 
@@ -149,7 +149,7 @@ impl ChannelWatch {
     }
 }
 
-/// How many messages came in each of the last whole seconds of the clock.
+/// The number of messages in each of the last whole seconds of the clock.
 #[derive(Debug, Default)]
 struct Seconds {
     counts: VecDeque<u64>,
@@ -164,7 +164,7 @@ impl Seconds {
             self.newest = second;
             self.counts.push_back(0);
         }
-        // Late ones belong to a second that is there already.
+        // Late messages belong to a second that is there already.
         let steps = second.saturating_sub(self.newest);
         if steps > SECONDS as u64 {
             self.counts.clear();
@@ -183,7 +183,7 @@ impl Seconds {
         }
     }
 
-    /// Without the second that is not over yet, and with the silent ones since.
+    /// Returns the counts without the present second, and with the silent ones since.
     fn spark(&self, now: MonotonicTime) -> Spark {
         let mut spark = Spark::new(SECONDS);
         let second = now.as_ns() / 1_000_000_000;

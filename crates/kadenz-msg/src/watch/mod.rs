@@ -1,8 +1,8 @@
-//! What goes over a bus: how often, how evenly, how much, and how much of it is lost; sans-IO.
+//! Statistics of the messages on a bus: rate, regularity, size and loss; sans-IO.
 //!
-//! A [`Watcher`] takes every message that is heard, with its time, and says at any time what
-//! each channel does. It is what `kadenz msg spy`, `hz` and `list` show, and runs as well in virtual
-//! time or over a log.
+//! A [`Watcher`] takes every received message, with its time, and returns at any time the statistics of each
+//! channel. `kadenz msg spy`, `hz` and `list` show these; a watcher runs as well in virtual time or over a
+//! log.
 //!
 //! ```
 //! use kadenz_msg::channel::Channel;
@@ -21,7 +21,7 @@
 //! # Ok::<(), kadenz_msg::channel::ChannelError>(())
 //! ```
 //!
-//! Memory is bounded whatever comes: by the number of channels, of senders, and of messages that are
+//! Memory is bounded for any messages: by the number of channels, of senders, and of messages that are
 //! remembered of each channel. Not for a real-time path: it allocates as channels appear.
 
 mod channel;
@@ -49,13 +49,13 @@ use channel::ChannelWatch;
 /// How much is remembered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct WatchOptions {
-    /// Rates, jitter and bandwidth are of the messages within this span before now.
+    /// The span before now whose messages count for rates, jitter and bandwidth.
     pub window: Duration,
-    /// At most that many messages of a channel are remembered for them.
+    /// The maximum number of messages of a channel that are remembered for them.
     pub most_messages: usize,
-    /// At most that many channels are told apart; messages of further ones are counted together.
+    /// The maximum number of channels that are counted apart; messages of further ones are counted together.
     pub most_channels: usize,
-    /// At most that many senders are told apart.
+    /// The maximum number of senders that are counted apart.
     pub most_senders: usize,
     /// The interval that messages should keep; without it, jitter is against their median interval.
     pub expected: Option<Duration>,
@@ -77,22 +77,22 @@ impl Default for WatchOptions {
 /// A message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeardMessage {
-    /// When, best by the kernel's stamp.
+    /// The time, best by the kernel's stamp.
     pub at: MonotonicTime,
     /// The channel it was published to.
     pub channel: Channel,
     /// The length of its payload.
     pub bytes: usize,
-    /// Who sent it.
+    /// The sender.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
-    /// What it carries as the hash of its type; `None` for fewer than eight bytes.
+    /// The first eight bytes, as the hash of its type; `None` for fewer than eight bytes.
     pub fingerprint: Option<Fingerprint>,
 }
 
 impl HeardMessage {
-    /// A message of which no more is known.
+    /// Returns a message with these values and no others.
     #[must_use]
     pub fn at(at: MonotonicTime, channel: Channel, bytes: usize) -> Self {
         Self {
@@ -106,7 +106,7 @@ impl HeardMessage {
     }
 }
 
-/// Its time is the kernel's stamp where there is one.
+/// Its time is the kernel's stamp if there is one.
 impl From<&Raw<'_>> for HeardMessage {
     fn from(raw: &Raw<'_>) -> Self {
         let stamps = raw.stamps();
@@ -121,16 +121,16 @@ impl From<&Raw<'_>> for HeardMessage {
     }
 }
 
-/// What was heard on channels beyond the most that are told apart.
+/// The counts of channels beyond the maximum that are counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Beyond {
     /// Messages.
     pub messages: u64,
-    /// Their payloads together.
+    /// The bytes of their payloads together.
     pub bytes: u64,
 }
 
-/// Keeps channel_watch over the channels of a bus.
+/// Keeps the statistics of the channels of a bus.
 #[derive(Debug)]
 pub struct Watcher {
     options: WatchOptions,
@@ -140,7 +140,7 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Begins with nothing heard.
+    /// Returns a watcher without messages.
     #[must_use]
     pub fn new(options: WatchOptions) -> Self {
         Self {
@@ -151,8 +151,8 @@ impl Watcher {
         }
     }
 
-    /// Notes a message. Loss is exact where all messages of a sender are told here, on whatever
-    /// channel; what is to be shown of them is another question.
+    /// Counts a message. Loss is exact if the caller passes all messages of a sender, on whatever channel;
+    /// which of them are shown is another question.
     pub fn hear(&mut self, heard: &HeardMessage) {
         if let Some(sequence) = heard.sequence {
             let channel = heard.channel.as_str();
@@ -166,7 +166,7 @@ impl Watcher {
         self.beyond.bytes += heard.bytes as u64;
     }
 
-    /// Notes that a message of a channel, which it heard before, could not be decoded.
+    /// Counts a message of a known channel that could not be decoded.
     pub fn undecodable(&mut self, channel: Channel) {
         if let Some(channel_watch) = self.channels.get_mut(&channel) {
             channel_watch.undecodable += 1;
@@ -183,14 +183,16 @@ impl Watcher {
         Some(channel_watch.or_insert_with(|| ChannelWatch::new(channel, options)))
     }
 
-    /// What each channel does now, by name; loss as told by the messages that were heard.
+    /// Returns the present statistics of each channel, by name, with the loss of the messages that this
+    /// watcher received.
     #[must_use]
     pub fn figures(&self, now: MonotonicTime) -> Vec<ChannelFigures> {
         self.figures_with(now, self.loss.counters())
     }
 
-    /// The same with loss as somebody tells it who hears more, as [`Bus::losses`] does: what a slow
-    /// listener dropped itself is then not taken for a loss on the way.
+    /// As [`Watcher::figures`] with the loss of a source that receives more messages, such as
+    /// [`Bus::losses`]: messages that a slow listener dropped itself are then not taken for a loss on the
+    /// way.
     ///
     /// [`Bus::losses`]: crate::bus::Bus::losses
     #[must_use]
@@ -215,27 +217,27 @@ impl Watcher {
         figures
     }
 
-    /// How many messages came to a channel each second, for a small picture; `None` where it was not
-    /// heard of.
+    /// Returns the number of messages of a channel in each second, for a small picture; `None` if no message
+    /// of the channel has arrived.
     #[must_use]
     pub fn spark(&self, channel: &str, now: MonotonicTime) -> Option<Spark> {
         let channel_watch = self.channels.get(channel)?;
         Some(channel_watch.spark(now))
     }
 
-    /// What was counted of each sender, by the messages that were heard.
+    /// Returns the counts of each sender, by the messages that this watcher received.
     pub fn losses(&self) -> impl Iterator<Item = &SenderTally> {
         self.loss.counters()
     }
 
-    /// What was heard on further channels.
+    /// Returns the counts of further channels.
     #[must_use]
     pub fn beyond(&self) -> Beyond {
         self.beyond
     }
 }
 
-// No more than so many messages a second of each channel.
+// A maximum rate of the messages of each channel.
 
 /// Lets messages of a channel pass at most once an interval; the others are held back.
 ///
@@ -261,7 +263,7 @@ pub struct Throttle {
 }
 
 impl Throttle {
-    /// Of at most so many channels; messages of further ones are held back.
+    /// Returns a throttle of at most so many channels; messages of further ones are held back.
     #[must_use]
     pub fn new(interval: Duration, most: usize) -> Self {
         Self {
@@ -271,8 +273,8 @@ impl Throttle {
         }
     }
 
-    /// Whether a message may pass now. On average the rate is kept also where messages come a little
-    /// early or late: what passes is due on a beat of the interval.
+    /// Returns whether a message may pass now. On average the rate is kept also if messages arrive a little
+    /// early or late: a message that passes is due on a beat of the interval.
     pub fn passes(&mut self, channel: Channel, now: MonotonicTime) -> bool {
         let Some(next) = self.next.get_mut(&channel) else {
             let has_room = self.next.len() < self.most;

@@ -5,21 +5,21 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// How fast messages come.
+/// The rate and the jitter of messages.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pace {
-    /// Messages a second: intervals over the time they took. One that is overdue counts as an
-    /// interval that still grows, so that the rate of a channel that fell silent falls.
+    /// Messages a second: the number of intervals by their duration. An overdue message counts as an interval
+    /// that still grows, so that the rate of a silent channel falls.
     pub rate_hz: f64,
     /// Payload a second.
     pub bytes_per_s: f64,
     /// How many messages this rests on.
     pub messages: usize,
-    /// How evenly they come; `None` for fewer than two intervals.
+    /// The jitter of the intervals; `None` for fewer than two intervals.
     pub jitter: Option<Jitter>,
 }
 
-/// When the last messages came and how long they were.
+/// The times and lengths of the last messages.
 #[derive(Debug)]
 pub(super) struct Recent {
     window: Duration,
@@ -28,7 +28,7 @@ pub(super) struct Recent {
     arrivals: VecDeque<(MonotonicTime, usize)>,
 }
 
-/// So many are kept however old they are: a rate below one a window is known all the same.
+/// The number of messages that are kept regardless of their age, so that a rate below one a window is known.
 const MIN: usize = 2;
 
 impl Recent {
@@ -54,7 +54,7 @@ impl Recent {
         self.arrivals.push_back((at, bytes));
     }
 
-    /// What is known at a time; `None` for fewer than two messages, or for two of one instant.
+    /// Returns the pace at a time; `None` for fewer than two messages, or for two of one instant.
     pub(super) fn pace(&self, now: MonotonicTime) -> Option<Pace> {
         let too_old = self.arrivals.iter();
         let too_old = too_old.take_while(|it| now.remaining(it.0) > self.window);
@@ -87,27 +87,27 @@ impl Recent {
     }
 }
 
-// How evenly messages come.
+// The regularity of messages.
 
-/// How far intervals were from the expected one, either way.
+/// The deviation of intervals from the expected one, in either direction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Jitter {
     /// The interval that was expected: as stated, or the median of all.
     pub expected_ns: u64,
     /// How many intervals this rests on.
     pub intervals: usize,
-    /// Half of all intervals were no farther off.
+    /// Half of all intervals deviated by no more.
     pub p50_ns: Option<u64>,
-    /// 99 of 100 were no farther off; `None` for fewer than 100 intervals, where it would be the
-    /// largest under another name.
+    /// 99 of 100 deviated by no more; `None` for fewer than 100 intervals, for which it would be the maximum
+    /// under another name.
     pub p99_ns: Option<u64>,
     /// The farthest.
     pub max_ns: u64,
 }
 
 impl Jitter {
-    /// Of these intervals, in nanoseconds; `None` for fewer than two, which have nothing to differ
-    /// from, unless an interval is stated.
+    /// Returns the jitter of these intervals, in nanoseconds; `None` for fewer than two, which have nothing
+    /// to differ from, unless an interval is stated.
     pub(super) fn of(mut intervals: Vec<u64>, expected: Option<Duration>) -> Option<Self> {
         let count = intervals.len();
         let least = if expected.is_some() { 1 } else { 2 };
@@ -131,7 +131,7 @@ impl Jitter {
     }
 }
 
-/// The smallest value that so many of a hundred do not exceed; `None` where not one whole value lies
+/// Returns the smallest value that so many of a hundred do not exceed; `None` if not one whole value is
 /// beyond it.
 fn percentile(ascending: &[u64], percent: usize) -> Option<u64> {
     let count = ascending.len();

@@ -21,7 +21,7 @@ fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> HeardMessage {
 }
 
 #[test]
-fn channels_are_told_by_name_with_what_was_heard_on_each() {
+fn figures_list_channels_by_name_with_their_counts() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for ms in 0..10 {
         watcher.hear(&heard("B", ms * 100));
@@ -43,7 +43,7 @@ fn channels_are_told_by_name_with_what_was_heard_on_each() {
 }
 
 #[test]
-fn loss_of_a_sender_of_one_channel_is_told_there() {
+fn loss_of_a_sender_of_one_channel_counts_there() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for number in [0, 1, 4, 5, 5] {
         watcher.hear(&numbered("A", 0, 1, number));
@@ -58,7 +58,7 @@ fn loss_of_a_sender_of_one_channel_is_told_there() {
 }
 
 #[test]
-fn loss_of_a_sender_of_several_channels_is_told_of_no_single_one() {
+fn loss_of_a_sender_of_several_channels_counts_for_no_single_one() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for (name, number) in [("A", 0), ("B", 1), ("A", 3)] {
         watcher.hear(&numbered(name, 0, 1, number));

@@ -21,7 +21,7 @@ pub struct Traces {
 }
 
 impl Traces {
-    /// So many values of at most so many members; of further ones nothing is kept.
+    /// Returns traces of at most that many values of at most that many members; further members are not kept.
     #[must_use]
     pub fn new(values: usize, most: usize) -> Self {
         Self {
@@ -54,7 +54,7 @@ impl Traces {
 
 // A row of values as a small picture.
 
-/// The last values of something, oldest first, at most as many as it was made for.
+/// The last values of a series, oldest first, at most as many as it was made for.
 ///
 /// ```
 /// use kadenz_msg::watch::Spark;
@@ -74,7 +74,7 @@ pub struct Spark {
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
 impl Spark {
-    /// For at most so many values.
+    /// Returns a series of at most so many values.
     #[must_use]
     pub fn new(most: usize) -> Self {
         Self {
@@ -104,7 +104,7 @@ impl Spark {
         self.values.back().copied()
     }
 
-    /// The smallest and the largest number among them.
+    /// Returns the smallest and the largest number among them.
     #[must_use]
     pub fn range(&self) -> Option<(f64, f64)> {
         let numbers = self.values().filter(|it| it.is_finite());

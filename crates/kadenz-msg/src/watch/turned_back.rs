@@ -1,4 +1,4 @@
-//! What a bridge has sent itself and must not carry back.
+//! The messages that a bridge has sent itself and must not carry back.
 
 use std::collections::{HashMap, VecDeque};
 use std::hash::{BuildHasher as _, RandomState};
@@ -6,12 +6,12 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// Remembers messages that were sent to a bus, so that each is recognised once when it comes back
-/// from there: from the bridge's own socket, or by way of another bridge.
+/// Remembers messages that were sent to a bus, so that each is recognised once when it returns from there:
+/// from the bridge's own socket, or by way of another bridge.
 ///
-/// A message is recognised by channel and content. Somebody else's message of the same content on the
-/// same channel within the time that is remembered may be taken for it; one of the two is then
-/// carried all the same, and never one more than was sent.
+/// A message is recognised by channel and content. Another sender's message of the same content on the same
+/// channel within the remembered time may be taken for it; one of the two is still carried, and never more
+/// than were sent.
 ///
 /// ```
 /// use std::time::Duration;
@@ -34,7 +34,7 @@ pub struct TurnedBack {
 }
 
 impl TurnedBack {
-    /// Remembers for that long, and at most so many messages.
+    /// Returns an empty memory that holds messages for that long, and at most so many.
     #[must_use]
     pub fn new(keep: Duration, most: usize) -> Self {
         Self {
@@ -57,7 +57,7 @@ impl TurnedBack {
         self.order.push_back((now, key));
     }
 
-    /// Whether a message is one that was sent, which is then not expected any more.
+    /// Returns whether a message is one that was sent, which is then not expected any more.
     pub fn recognises(&mut self, channel: &str, payload: &[u8], now: MonotonicTime) -> bool {
         self.forget(now);
         let key = self.hasher.hash_one((channel, payload));
@@ -116,7 +116,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_long_ago_is_somebody_elses() {
+    fn a_message_too_long_ago_is_another_senders() {
         let mut sent = TurnedBack::new(Duration::from_secs(1), 10);
         sent.remember("A", b"x", at(0));
         assert!(!sent.recognises("A", b"x", at(1001)));

@@ -1,12 +1,12 @@
-//! Writing datagrams, the header in a place of its own and the payload by reference, and reading those that come.
+//! Writes datagrams, the header in a place of its own and the payload by reference, and reads received ones.
 
 use super::{
     FRAGMENT_BYTES, FRAGMENT_HEADER, LONG, MAX_MESSAGE, MAX_SHORT_MESSAGE, SHORT, SHORT_HEADER,
 };
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// The bytes before a payload: of a datagram its header, and the channel with its NUL where it has one; of a frame of
-/// tcpq its type, the channel and the lengths.
+/// The bytes before a payload: of a datagram its header, and the channel with its NUL if it has one; of a
+/// frame of tcpq its type, the channel and the lengths.
 #[derive(Debug, Clone, Copy)]
 pub struct Header {
     bytes: [u8; Self::MAX],
@@ -41,13 +41,13 @@ impl Header {
     }
 }
 
-/// Whether a message goes into one datagram.
+/// Returns whether a message fits into one datagram.
 #[must_use]
 pub fn fits_short(channel: &Channel, payload_bytes: usize) -> bool {
     channel.as_str().len() + 1 + payload_bytes <= MAX_SHORT_MESSAGE
 }
 
-/// The header of a short message; the payload follows it.
+/// Returns the header of a short message; the payload follows it.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -61,7 +61,7 @@ pub fn short_header(sequence: u32, channel: &Channel) -> Header {
     header
 }
 
-/// A message of more bytes than the wire can say, or than fragments of that length can carry.
+/// A message of more bytes than the wire can state, or than fragments of that length can carry.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "a message of {length} bytes is too long for LCM, which carries {longest} in such fragments"
@@ -69,12 +69,12 @@ pub fn short_header(sequence: u32, channel: &Channel) -> Header {
 pub struct TooLong {
     /// How long it is, in bytes.
     pub length: usize,
-    /// How long one may be.
+    /// The maximum length.
     pub longest: usize,
 }
 
-/// The fragments of a long message, in order: the header of each, and the part of the payload that
-/// follows it.
+/// The fragments of a long message, in order: the header of each, and the part of the payload that follows
+/// it.
 ///
 /// ```
 /// use kadenz_msg::channel::Channel;
@@ -88,7 +88,7 @@ pub struct TooLong {
 /// ```
 ///
 /// # Real-time safety
-/// Real-time safe: nothing is copied but headers, and nothing allocated.
+/// Real-time safe: only headers are copied, and nothing is allocated.
 #[derive(Debug, Clone)]
 pub struct Fragments<'a> {
     sequence: u32,
@@ -104,12 +104,11 @@ impl<'a> Fragments<'a> {
     /// The shortest budget: a channel's name must fit, and a byte.
     pub const MIN_BUDGET: usize = MAX_CHANNEL + 2;
 
-    /// Cuts a message into fragments of at most `budget` bytes of channel and payload;
-    /// [`FRAGMENT_BYTES`] is what C's LCM takes, and what a budget is held to, as well as to
-    /// [`Fragments::MIN_BUDGET`].
+    /// Cuts a message into fragments of at most `budget` bytes of channel and payload. C's LCM uses
+    /// [`FRAGMENT_BYTES`], which is the maximum of the budget; [`Fragments::MIN_BUDGET`] is its minimum.
     ///
     /// # Errors
-    /// Where the payload is longer than [`MAX_MESSAGE`], or needs more than 65,535 fragments.
+    /// If the payload is longer than [`MAX_MESSAGE`], or needs more than 65,535 fragments.
     pub fn new(
         sequence: u32,
         channel: &Channel,
@@ -163,21 +162,21 @@ impl<'a> Iterator for Fragments<'a> {
     }
 }
 
-// Reading a datagram that may come from anybody.
+// Reading a datagram of an unknown sender.
 
-/// What a datagram says.
+/// The content of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packet<'a> {
     /// A whole message.
     Short {
-        /// The sender's number of it.
+        /// The sender's number of the message.
         sequence: u32,
         /// The channel.
         channel: &'a str,
         /// The message.
         payload: &'a [u8],
     },
-    /// A part of one.
+    /// A part of a message.
     Fragment(Fragment<'a>),
 }
 
@@ -188,9 +187,9 @@ pub struct Fragment<'a> {
     pub sequence: u32,
     /// How long the whole message is, in bytes; at most [`MAX_MESSAGE`].
     pub size: usize,
-    /// Where in it this part begins.
+    /// The offset of this part in the message.
     pub offset: usize,
-    /// Which part this is, from 0; below `count`.
+    /// The index of this part, from 0; below `count`.
     pub number: u16,
     /// How many parts there are, at least 1.
     pub count: u16,
@@ -200,16 +199,16 @@ pub struct Fragment<'a> {
     pub payload: &'a [u8],
 }
 
-/// Why a datagram is none of LCM's. Making one allocates nothing.
+/// The reason for which a datagram is not LCM's. Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
-    /// It ends within its header.
+    /// The datagram ends within its header.
     #[error("a datagram of {length} bytes ends within LCM's header")]
     Short {
         /// How long it is.
         length: usize,
     },
-    /// It begins otherwise.
+    /// The datagram begins with another number.
     #[error("the datagram begins with {magic:#010x}, which is neither LC02 nor LC03")]
     Magic {
         /// Its first four bytes.
@@ -227,9 +226,9 @@ pub enum Malformed {
     /// The fragment is beyond the number of fragments, or empty without need.
     #[error("fragment {number} of {count} cannot be")]
     Number {
-        /// Which it says it is.
+        /// The stated number of the fragment.
         number: u16,
-        /// How many it says there are.
+        /// The stated number of fragments.
         count: u16,
     },
     /// The fragment reaches beyond the message, or the message is longer than any may be.
@@ -237,9 +236,9 @@ pub enum Malformed {
     Place {
         /// How long the fragment is, in bytes.
         length: usize,
-        /// Where it says that it begins.
+        /// The stated offset.
         offset: usize,
-        /// How long it says that the message is.
+        /// The stated length of the message.
         size: usize,
     },
 }
@@ -258,7 +257,7 @@ impl<'a> Packet<'a> {
     /// ```
     ///
     /// # Errors
-    /// Where LCM's receivers would throw it away, and where a fragment contradicts itself.
+    /// If LCM's receivers would discard the datagram, and if a fragment contradicts itself.
     ///
     /// # Real-time safety
     /// Real-time safe: allocates nothing, and takes a time that depends on the channel's length

@@ -11,10 +11,10 @@
 //! | | | channel and NUL, in fragment 0 alone | |
 //! | | | payload | |
 //!
-//! A message is short where channel, NUL and payload have at most [`MAX_SHORT_MESSAGE`] bytes. One counter
-//! of a sender numbers all its messages, whatever their channel; the fragments of one share its number.
+//! A message is short if channel, NUL and payload have at most [`MAX_SHORT_MESSAGE`] bytes. One counter of a
+//! sender numbers all its messages, whatever their channel; the fragments of a message share its number.
 //!
-//! - [`Packet`] reads a datagram of anybody; [`Reassembly`] makes messages of fragments.
+//! - [`Packet`] reads a datagram of any sender; [`Reassembly`] makes messages of fragments.
 //! - [`short_header`] and [`Fragments`] write what C's LCM writes, to the byte.
 //! - [`tcpq`] are the frames between LCM's TCP server and its clients.
 
@@ -38,12 +38,12 @@ pub const MAX_SHORT_MESSAGE: usize = 65_499;
 pub const FRAGMENT_BYTES: usize = 65_487;
 /// The longest message that LCM's receivers take, in bytes (`MAX_MESSAGE_SIZE` in C).
 pub const MAX_MESSAGE: usize = 1 << 28;
-/// The channel on which LCM's programs send to themselves when they start to receive; of no use to
-/// anybody else.
+/// The channel on which LCM's programs send to themselves when they start to receive; of no use to other
+/// programs.
 pub const SELF_TEST: &str = "LCM_SELF_TEST";
-/// What stands before the channel of a short message.
+/// The number of bytes before the channel of a short message.
 const SHORT_HEADER: usize = 8;
-/// What stands before the channel, or the payload, of a fragment.
+/// The number of bytes before the channel, or the payload, of a fragment.
 const FRAGMENT_HEADER: usize = 20;
 
 #[cfg(test)]

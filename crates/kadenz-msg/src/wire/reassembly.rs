@@ -9,20 +9,19 @@ use super::slot::{Fed, ReassemblySlot};
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 
-/// What may be held for messages of which parts are missing.
+/// The limits of memory for messages of which parts are missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ReassemblyLimits {
-    /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not
-    /// taken.
+    /// Memory for all of them, in bytes, with eight for each fragment; a message that is longer is not taken.
     pub bytes: usize,
-    /// How many of them.
+    /// The maximum number of them.
     pub messages: usize,
-    /// After how long without a further fragment one is given up.
+    /// The time without a further fragment after which one is given up.
     pub idle: Duration,
 }
 
 impl Default for ReassemblyLimits {
-    /// As LCM: 16 MB and 1000 messages. LCM knows no time; here it is 2 s.
+    /// As LCM: 16 MB and 1000 messages. LCM has no time limit; here it is 2 s.
     fn default() -> Self {
         Self {
             bytes: 16 << 20,
@@ -32,14 +31,14 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// What became of fragments.
+/// Counters of fragments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReassemblyCounters {
     /// Messages that became whole.
     pub complete: u64,
     /// Messages that were given up with parts missing.
     pub incomplete: u64,
-    /// Fragments that had come before, or whose message was whole or given up already.
+    /// Fragments that had arrived before, or whose message was whole or given up already.
     pub duplicates: u64,
     /// Fragments that contradict others of their message.
     pub inconsistent: u64,
@@ -47,12 +46,12 @@ pub struct ReassemblyCounters {
     pub too_long: u64,
 }
 
-/// What became of one fragment.
+/// The outcome of adding a fragment.
 #[derive(Debug)]
 pub enum Added<'a> {
-    /// More are needed.
+    /// More fragments are needed.
     Incomplete,
-    /// It is of no use, and was counted.
+    /// The fragment is of no use, and was counted.
     Ignored,
     /// The message is whole.
     Complete(Complete<'a>),
@@ -63,10 +62,10 @@ pub enum Added<'a> {
 pub struct Complete<'a> {
     /// The channel.
     pub channel: Channel,
-    /// The message. It may be swapped for another vector, whose memory is then used instead, unless
-    /// that is more than may be held.
+    /// The message. The caller may swap it for another vector, whose memory is then used instead, unless that
+    /// exceeds the limit.
     pub payload: &'a mut Vec<u8>,
-    /// When the kernel had the fragment that came first.
+    /// When the kernel had the fragment that arrived first.
     pub kernel: Option<MonotonicTime>,
 }
 
@@ -78,18 +77,19 @@ struct Done {
     at: MonotonicTime,
 }
 
-/// So many messages are remembered when they are done, so that their late fragments begin none anew.
+/// The number of finished messages that are remembered, so that their late fragments begin none anew.
 const REMEMBERED: usize = 64;
 
 /// Makes messages of fragments of any size, in any order, of many senders at once.
 ///
-/// Memory is taken as fragments come, not as their headers promise, and all of it together stays within
-/// [`ReassemblyLimits::bytes`]. A fragment that lies more than 1 MiB behind all that came is not taken: one datagram must not
-/// cost as much as a long message. It is used again: a steady stream of messages allocates nothing after the first.
-/// Where there is no room, the message that waits longest for its next fragment is given up.
+/// Memory is taken as fragments arrive, not by the lengths in their headers, and all of it together stays
+/// within [`ReassemblyLimits::bytes`]. A fragment more than 1 MiB behind all that arrived is not taken: one
+/// datagram must not cost as much as a long message. Memory is reused: a steady stream of messages allocates
+/// nothing after the first. If there is no room, the message that waits longest for its next fragment is
+/// given up.
 ///
 /// # Real-time safety
-/// Real-time safe but where a message is larger than any before.
+/// Real-time safe except for a message that is larger than any before.
 #[derive(Debug)]
 pub struct Reassembly {
     limits: ReassemblyLimits,
@@ -102,7 +102,7 @@ pub struct Reassembly {
 }
 
 impl Reassembly {
-    /// An empty one.
+    /// Returns an empty reassembly.
     #[must_use]
     pub fn new(limits: ReassemblyLimits) -> Self {
         Self {
@@ -115,19 +115,19 @@ impl Reassembly {
         }
     }
 
-    /// What became of fragments until now.
+    /// Returns the counters of fragments until now.
     #[must_use]
     pub fn counters(&self) -> ReassemblyCounters {
         self.counters
     }
 
-    /// How much memory it holds for messages, in bytes.
+    /// Returns the memory that it holds for messages, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {
         self.slots.iter().map(ReassemblySlot::held).sum()
     }
 
-    /// Takes a fragment that came from a sender, now; `kernel` is when the kernel had it.
+    /// Takes a fragment that arrived from a sender, now; `kernel` is when the kernel had it.
     pub fn add(
         &mut self,
         sender: SenderId,
@@ -152,7 +152,8 @@ impl Reassembly {
             None => self.begin(sender, fragment, now, kernel),
         };
         if self.slots[at].is_far_behind(fragment) {
-            // Should the ones between come later, this one is missing, and the message counts as such.
+            // If the fragments between arrive later, this one is missing, and the message counts as
+            // incomplete.
             return Added::Ignored;
         }
         let Some(at) = self.make_room(at, fragment) else {
@@ -175,8 +176,8 @@ impl Reassembly {
         }
     }
 
-    /// Gives up messages that have waited too long for their next fragment. To be called now and then,
-    /// also where nothing comes.
+    /// Gives up messages that have waited too long for their next fragment. The caller calls it now and then,
+    /// also while no fragment arrives.
     pub fn expire(&mut self, now: MonotonicTime) {
         let limit = i64::try_from(self.limits.idle.as_nanos()).unwrap_or(i64::MAX);
         let mut at = 0;
@@ -211,7 +212,7 @@ impl Reassembly {
         slot.last_fed = now;
         slot.begin(sender, fragment, kernel);
         if slot.held_with(fragment) > self.limits.bytes {
-            // Its vector was swapped for one that is too long.
+            // The caller swapped in a vector that is too long.
             slot.give_memory_back();
         }
         at
@@ -230,8 +231,8 @@ impl Reassembly {
         })
     }
 
-    /// Makes room for what a fragment adds to the slot `at`; where the slot then is. `None` where the
-    /// message is longer than all that may be held: then it is given up.
+    /// Makes room for the bytes that a fragment adds to the slot `at`; returns the slot's index afterwards.
+    /// `None` if the message is longer than the limit: then it is given up.
     fn make_room(&mut self, at: usize, fragment: &Fragment<'_>) -> Option<usize> {
         let mut at = at;
         loop {
@@ -294,11 +295,11 @@ impl Reassembly {
         };
         let now = self.slots[keep].last_fed;
         self.give_up(oldest, now);
-        // The last growing one took its place.
+        // The last growing slot took its place.
         if keep == self.active { oldest } else { keep }
     }
 
-    /// Makes a growing slot one to be used again, and remembers its message; where it then is.
+    /// Frees a growing slot, and remembers its message; returns the slot's index afterwards.
     fn retire(&mut self, at: usize, now: MonotonicTime) -> usize {
         let slot = &self.slots[at];
         self.done[self.next_done] = Some(Done {

@@ -1,4 +1,4 @@
-//! One long message as it grows.
+//! The state of one long message while its fragments arrive.
 
 use kadenz_rt::clock::MonotonicTime;
 
@@ -6,7 +6,7 @@ use super::fragments::Fragment;
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 
-/// Where a fragment lies; of one that has not come, `length` is [`Piece::ABSENT`].
+/// The place of a fragment; if it has not arrived, `length` is [`Piece::ABSENT`].
 #[derive(Debug, Clone, Copy)]
 struct Piece {
     offset: u32,
@@ -20,17 +20,17 @@ impl Piece {
     };
 }
 
-/// A fragment may lie so far behind those that came before it, in bytes: networks exchange a few.
+/// The maximum distance of a fragment behind those that arrived before it, in bytes: networks exchange a few.
 const MAX_JUMP: usize = 1 << 20;
 
-/// A message of which parts have come. Its memory is used again for the next one.
+/// A message of which parts have arrived. Its memory is reused for the next one.
 #[derive(Debug, Default)]
 pub(super) struct ReassemblySlot {
     pub(super) sender: SenderId,
     pub(super) sequence: u32,
     pub(super) channel: Option<Channel>,
     pub(super) last_fed: MonotonicTime,
-    /// When the kernel had the fragment that came first.
+    /// When the kernel had the fragment that arrived first.
     pub(super) kernel: Option<MonotonicTime>,
     pub(super) payload: Vec<u8>,
     size: usize,
@@ -39,7 +39,7 @@ pub(super) struct ReassemblySlot {
     present: u16,
 }
 
-/// What a fragment was to a slot.
+/// The outcome of feeding a fragment to a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fed {
     More,
@@ -67,7 +67,7 @@ impl ReassemblySlot {
         self.pieces.clear();
     }
 
-    /// Holds no memory any more; of a message of which nothing has come yet.
+    /// Releases the memory; for a message of which no part has arrived yet.
     pub(super) fn give_memory_back(&mut self) {
         self.payload = Vec::new();
         self.pieces = Vec::new();
@@ -77,24 +77,24 @@ impl ReassemblySlot {
         self.sequence == sequence && self.sender == sender
     }
 
-    /// Whether taking the fragment would cost memory for many that did not come.
+    /// Returns whether taking the fragment would cost memory for many fragments that did not arrive.
     pub(super) fn is_far_behind(&self, fragment: &Fragment<'_>) -> bool {
         fragment.offset > self.payload.len() + MAX_JUMP
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(super) fn held(&self) -> usize {
         self.payload.capacity() + self.pieces.capacity() * size_of::<Piece>()
     }
 
-    /// How much it would hold at most with this fragment, in bytes.
+    /// Returns the maximum memory that it would hold with this fragment, in bytes.
     pub(super) fn held_with(&self, fragment: &Fragment<'_>) -> usize {
         let payload = self.payload_room(fragment).max(self.payload.capacity());
         let pieces = self.piece_room(fragment).max(self.pieces.capacity());
         payload + pieces * size_of::<Piece>()
     }
 
-    /// Memory grows with what comes, by doubling, and never beyond the message.
+    /// Returns the memory to hold: it grows with the fragments, by doubling, and never beyond the message.
     fn payload_room(&self, fragment: &Fragment<'_>) -> usize {
         let end = fragment.offset + fragment.payload.len();
         let capacity = self.payload.capacity();
@@ -161,7 +161,7 @@ impl ReassemblySlot {
         self.payload.reserve_exact(rooms.1 - self.payload.len());
         let (begin, end) = (fragment.offset, fragment.offset + fragment.payload.len());
         if begin == self.payload.len() {
-            // In order nothing is written twice.
+            // In order no byte is written twice.
             self.payload.extend_from_slice(fragment.payload);
             return;
         }
@@ -171,12 +171,12 @@ impl ReassemblySlot {
         self.payload[begin..end].copy_from_slice(fragment.payload);
     }
 
-    /// Whether every fragment has come.
+    /// Returns whether every fragment has arrived.
     pub(super) fn is_full(&self) -> bool {
         self.present == self.count
     }
 
-    /// Whether the fragments follow each other from the first byte to the last: else a hole would show
+    /// Returns whether the fragments follow each other from the first byte to the last: else a hole would show
     /// what was in the memory before.
     fn has_no_hole(&self) -> bool {
         let mut end = 0;

@@ -7,9 +7,9 @@
 use super::Header;
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// What a server greets with.
+/// The first number of a server's greeting.
 pub const MAGIC_SERVER: u32 = 0x2876_17fa;
-/// What a client greets with.
+/// The first number of a client's greeting.
 pub const MAGIC_CLIENT: u32 = 0x2876_17fb;
 /// The only version there is.
 pub const VERSION: u32 = 0x0100;
@@ -18,19 +18,19 @@ const SUBSCRIBE: u32 = 2;
 const UNSUBSCRIBE: u32 = 3;
 /// The longest pattern that is taken, in bytes.
 pub const MAX_PATTERN: usize = 1024;
-/// What is read at once, at least.
+/// The minimum number of bytes of one read.
 const READ_SIZE: usize = 64 * 1024;
 
-/// Who the other side is.
+/// The kind of the other side of a connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Peer {
-    /// A server: it sends messages alone.
+    /// A server: it sends only messages.
     Server,
     /// A client.
     Client,
 }
 
-/// What the other side says.
+/// A frame from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
     /// A message.
@@ -40,19 +40,19 @@ pub enum Frame<'a> {
         /// The message.
         payload: &'a [u8],
     },
-    /// It wants what matches from now on.
+    /// The client subscribes to the matching channels from now on.
     Subscribe {
         /// A regular expression.
         pattern: &'a str,
     },
-    /// It wants that no more.
+    /// The client ends a subscription.
     Unsubscribe {
-        /// As it subscribed.
+        /// The pattern of the subscription.
         pattern: &'a str,
     },
 }
 
-/// Why a connection cannot go on: frames have no sync by which the next could be found.
+/// The reason for which a connection cannot go on: frames have no sync mark by which the next could be found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum TcpqError {
     /// The other side is no such peer.
@@ -60,43 +60,43 @@ pub enum TcpqError {
         "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
     )]
     Magic {
-        /// What it said.
+        /// The received number.
         found: u32,
-        /// What it should have said.
+        /// The expected number.
         expected: u32,
     },
-    /// It speaks another version.
+    /// The peer has another version of the protocol.
     #[error("it speaks version {found:#06x} of LCM's TCP protocol, and this is {VERSION:#06x}")]
     Version {
-        /// What it said.
+        /// The received version.
         found: u32,
     },
     /// A type that there is not, or not from that side.
     #[error("a frame of type {found} cannot come from there")]
     Type {
-        /// What it said.
+        /// The received number.
         found: u32,
     },
     /// A text or payload is too long.
     #[error("a {what} of {length} bytes; at most {longest} are taken")]
     TooLong {
-        /// Which.
+        /// The kind of field.
         what: &'static str,
-        /// How long it says that it is.
+        /// The stated length.
         length: usize,
-        /// How long it may be.
+        /// The maximum length.
         longest: usize,
     },
-    /// A name that is none.
+    /// An invalid name.
     #[error("a channel or pattern that is empty or no UTF-8")]
     Name,
 }
 
-/// Whether what a connection brought begins with the greeting of such a peer: how many bytes that is,
-/// or `None` while it is not there whole.
+/// Checks that the received bytes begin with the greeting of such a peer, and returns its length, or `None`
+/// while it is incomplete.
 ///
 /// # Errors
-/// Where somebody else is there.
+/// If the bytes are another program's.
 pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, TcpqError> {
     let expected = match peer {
         Peer::Server => MAGIC_SERVER,
@@ -114,11 +114,11 @@ pub(crate) fn read_greeting(bytes: &[u8], peer: Peer) -> Result<Option<usize>, T
     }
 }
 
-/// The frame at the front of what a peer sent, with its length; `None` while it is not there whole.
+/// Returns the frame at the front of the received bytes, with its length; `None` while it is incomplete.
 /// Messages may have `longest` bytes.
 ///
 /// # Errors
-/// Where what came is no LCM; nothing that follows makes sense then.
+/// If the bytes are not LCM; nothing that follows makes sense then.
 pub(crate) fn read_frame(
     bytes: &[u8],
     peer: Peer,
@@ -149,7 +149,7 @@ pub(crate) fn read_frame(
     Ok(Some((rest, frame)))
 }
 
-/// What stands behind its length at a place, and where it ends.
+/// Returns the bytes of a field behind its length at a place, and the end of the field.
 fn field<'a>(
     bytes: &'a [u8],
     at: usize,
@@ -191,17 +191,17 @@ fn number(bytes: &[u8], at: usize) -> Option<u32> {
     Some(u32::from_be_bytes(*bytes))
 }
 
-/// Makes frames of what a connection brings, in bounded memory: twice as much as came at most, and
-/// never more than the longest frame and what is read at once.
+/// Makes frames of the bytes of a connection, in bounded memory: at most twice as much as arrived, and never
+/// more than the longest frame and one read.
 ///
-/// A server of many connections lends one buffer to each decoder in turn ([`Decoder::lend`]), so that
-/// those of which no part of a frame has come hold nothing.
+/// A server of many connections lends one buffer to each decoder in turn ([`Decoder::lend`]), so that those
+/// of which no part of a frame has arrived hold nothing.
 #[derive(Debug)]
 pub struct Decoder {
     peer: Peer,
     longest: usize,
     buffer: Vec<u8>,
-    /// What is not used yet lies between.
+    /// The unused bytes are between `begin` and `end`.
     begin: usize,
     end: usize,
     greeted: bool,
@@ -210,7 +210,7 @@ pub struct Decoder {
 }
 
 impl Decoder {
-    /// For what that peer sends, with messages of at most `longest` bytes.
+    /// Returns a decoder for that peer's bytes, with messages of at most `longest` bytes.
     #[must_use]
     pub fn new(peer: Peer, longest: usize) -> Self {
         Self {
@@ -224,8 +224,8 @@ impl Decoder {
         }
     }
 
-    /// Where the next bytes go; [`Decoder::filled`] then says how many came. Never empty. Allocates
-    /// only where a frame is longer than all before.
+    /// Returns the place for the next bytes; [`Decoder::filled`] then states their number. Never empty.
+    /// Allocates only if a frame is longer than all before.
     pub fn space(&mut self) -> &mut [u8] {
         if self.begin > 0 && (self.begin == self.end || self.has_little_left()) {
             self.buffer.copy_within(self.begin..self.end, 0);
@@ -242,7 +242,7 @@ impl Decoder {
         &mut self.buffer[self.end..]
     }
 
-    /// How much memory of its own it will hold after the next [`Decoder::space`], in bytes.
+    /// Returns the bytes of its own memory after the next [`Decoder::space`].
     #[must_use]
     pub fn needed(&self) -> usize {
         let gains = self.begin > 0 && (self.begin == self.end || self.has_little_left());
@@ -255,7 +255,7 @@ impl Decoder {
         }
     }
 
-    /// A full buffer's next length: never more than the longest frame, behind which there is always
+    /// Returns a full buffer's next length: never more than the longest frame, behind which there is always
     /// room for one byte.
     fn grown(&self) -> usize {
         let longest = self.longest.saturating_add(16 + MAX_CHANNEL);
@@ -267,7 +267,7 @@ impl Decoder {
         self.buffer.len() - self.end < READ_SIZE / 2
     }
 
-    /// Reads into `room` from now on, where it holds less than a buffer of its own.
+    /// Reads into `room` from now on, if a buffer of its own would hold less.
     pub fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;
@@ -282,8 +282,8 @@ impl Decoder {
         self.lent = true;
     }
 
-    /// Gives a buffer back for others to read into, and holds no more than the part of a frame that has
-    /// come; of a long frame it keeps the buffer, where it needs a good part of that.
+    /// Gives a buffer back for other decoders to read into, and holds no more than the received part of a
+    /// frame; of a long frame it keeps the buffer, if it needs a good part of that.
     pub fn give_back(&mut self, room: &mut Vec<u8>) {
         self.lent = false;
         let rest = &self.buffer[self.begin..self.end];
@@ -300,33 +300,33 @@ impl Decoder {
         (self.begin, self.end) = (0, left);
     }
 
-    /// Whether the other side has greeted.
+    /// Returns whether the other side has greeted.
     #[must_use]
     pub(crate) fn is_greeted(&self) -> bool {
         self.greeted
     }
 
-    /// So many bytes of [`Decoder::space`] came.
+    /// Notes that this many bytes of [`Decoder::space`] were filled.
     pub fn filled(&mut self, bytes: usize) {
         self.end = (self.end + bytes).min(self.buffer.len());
     }
 
-    /// How much has come of what [`Decoder::next`] has not given yet, in bytes.
+    /// Returns the number of received bytes that [`Decoder::next`] has not returned yet.
     #[must_use]
     pub fn pending(&self) -> usize {
         self.end - self.begin
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     #[must_use]
     pub fn held(&self) -> usize {
         self.buffer.capacity()
     }
 
-    /// The next frame that is there whole.
+    /// Returns the next complete frame.
     ///
     /// # Errors
-    /// Where what came is no LCM; nothing that follows makes sense then.
+    /// If the bytes are not LCM; nothing that follows makes sense then.
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, TcpqError> {
         if !self.greeted {
@@ -346,14 +346,14 @@ impl Decoder {
     }
 }
 
-/// How long the message is that begins there, as far as its header has come; 0 where that is not known.
+/// Returns the length of the message that begins there, if its header has arrived; otherwise 0.
 fn promised(bytes: &[u8]) -> usize {
     let name = number(bytes, 4).map_or(0, |length| length as usize);
     let payload = number(bytes, 8 + name.min(MAX_CHANNEL));
     payload.map_or(0, |payload| payload as usize)
 }
 
-/// What this side says first.
+/// Returns the greeting of this side.
 #[must_use]
 pub fn greeting(magic: u32) -> [u8; 8] {
     let mut bytes = [0; 8];
@@ -362,7 +362,7 @@ pub fn greeting(magic: u32) -> [u8; 8] {
     bytes
 }
 
-/// What stands before a message's payload, of which the wire can say up to `u32::MAX` bytes.
+/// Returns the bytes before a message's payload, of which the wire can state up to `u32::MAX` bytes.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -378,10 +378,10 @@ pub fn message_header(channel: &Channel, payload_bytes: u32) -> Header {
     header
 }
 
-/// Appends a subscription, or the end of one, to what is to be sent.
+/// Appends a subscription, or the end of one, to the bytes to be sent.
 ///
 /// # Errors
-/// Where the pattern is empty or longer than [`MAX_PATTERN`].
+/// If the pattern is empty or longer than [`MAX_PATTERN`].
 pub fn push_subscription(
     to_send: &mut Vec<u8>,
     pattern: &str,

@@ -10,7 +10,7 @@ impl Generator<'_> {
         code.line("fn body_length(&self) -> usize {");
         let mut fixed = 0_usize;
         let mut terms = Vec::new();
-        // What takes no bytes adds none, however many of it there are.
+        // Elements of no bytes add none, however many there are.
         let members = it.members.iter();
         for member in members.filter(|it| self.exact(&it.of) != Some(0)) {
             match (Dimension::count(&member.dimensions), self.exact(&member.of)) {
@@ -107,7 +107,7 @@ impl Generator<'_> {
         code.lines("Ok(())\n}", &[]);
     }
 
-    /// Reads a member into a place; `says` is what a member states, as an `i64`.
+    /// Reads a member into a place; `says` is the value of a member that states a length, as an `i64`.
     pub(super) fn decode(
         &self,
         code: &mut Code,

@@ -1,8 +1,8 @@
-//! Rust: a module a package, a struct a type.
+//! Rust: a module for each package, a struct for each type.
 //!
-//! What is written implements [`Message`](crate::message::Message): it encodes without allocation into
-//! the caller's buffer, decodes over a value whose memory is used again, and has a view without copies
-//! where a message holds primitive arrays.
+//! The generated code implements [`Message`](crate::message::Message): it encodes without allocation into the
+//! caller's buffer, decodes into an existing value, whose memory it reuses, and has a view without copies if
+//! a message holds primitive arrays.
 
 mod body;
 mod names;
@@ -17,10 +17,10 @@ use super::{GenerateError, GeneratedFile};
 use crate::types::{Definition, Types};
 use names::RustNames;
 
-/// How the code is written.
+/// The options of the code.
 #[derive(Debug, Clone)]
 pub struct RustOptions {
-    /// By what path the code finds this crate: `kadenz_msg`, or `kadenz::msg`.
+    /// The path by which the code refers to this crate: `kadenz_msg`, or `kadenz::msg`.
     pub crate_path: String,
 }
 
@@ -32,10 +32,10 @@ impl Default for RustOptions {
     }
 }
 
-/// The code for all types: `mod.rs`, and a file for each package.
+/// Generates the code for all types: `mod.rs`, and a file for each package.
 ///
 /// # Errors
-/// Where two types would have the same name in Rust, or the crate's path is none.
+/// If two types would have the same name in Rust, or the crate's path is invalid.
 pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFile>, GenerateError> {
     let mut parts = options.crate_path.trim_start_matches("::").split("::");
     let good = |it: &str| {
@@ -75,13 +75,13 @@ pub fn generate(types: &Types, options: &RustOptions) -> Result<Vec<GeneratedFil
     Ok(files.collect())
 }
 
-/// `mod.rs`, `robot/mod.rs`: every package may have packages within.
+/// Returns the path of a package's file, `mod.rs` or `robot/mod.rs`: every package may have packages within.
 fn path(package: &[String]) -> PathBuf {
     let folders = package.iter().map(|it| it.trim_start_matches("r#"));
     folders.chain(["mod.rs"]).collect()
 }
 
-/// What all code of a package needs to know.
+/// The common state of the code of a package.
 struct Generator<'a> {
     types: &'a Types,
     names: &'a RustNames,
@@ -90,7 +90,7 @@ struct Generator<'a> {
 }
 
 impl Generator<'_> {
-    /// Lines of a template, in which `@krate@` and `@Default@` have their names besides.
+    /// Writes lines of a template, with `@krate@` and `@Default@` replaced besides.
     fn lines(&self, code: &mut Code, template: &str, values: &[(&str, &str)]) {
         let names = [("krate", self.krate), ("Default", &self.std("Default"))];
         code.lines(&fill(template, values), &names);
@@ -132,7 +132,7 @@ impl Generator<'_> {
 const HEAD: &str =
     "// Written by `kadenz msg gen --lang rust`: change the .lcm files, and write it again.\n";
 
-/// Allows lints about words, which are not ours, and about code that nobody calls.
+/// Allows lints about names, which the `.lcm` files choose, and about unused code.
 const TOP: &str = r#"//! Messages, a module a package.
 
 #![allow(
@@ -159,7 +159,7 @@ struct Code {
 }
 
 impl Code {
-    /// A line; a closing bracket at its beginning ends a level, an opening one at its end begins one.
+    /// Writes a line; a closing bracket at its beginning ends a level, an opening one at its end begins one.
     fn line(&mut self, line: &str) {
         if line.starts_with(['}', ')', ']']) {
             self.depth = self.depth.saturating_sub(1);
@@ -176,25 +176,25 @@ impl Code {
         }
     }
 
-    /// Documentation: the comment of the `.lcm` file where there is one, else what is said instead.
+    /// Writes documentation: the comment of the `.lcm` file if there is one, else `instead`.
     fn doc(&mut self, comment: &str, instead: &str) {
         let filled = comment.lines().any(|it| !it.trim().is_empty());
         let text = if filled { comment } else { instead };
         for line in text.lines() {
-            // Neither indentation nor fences: rustdoc would compile what is within.
+            // Neither indentation nor fences: rustdoc would compile the text within.
             let line = line.trim().replace("```", "'''").replace("~~~", "---");
             self.line(&format!("/// {line}"));
         }
     }
 
-    /// Lines of a template.
+    /// Writes lines of a template.
     fn lines(&mut self, template: &str, values: &[(&str, &str)]) {
         fill(template, values)
             .split('\n')
             .for_each(|it| self.line(it));
     }
 
-    /// Text as it is.
+    /// Writes text unchanged.
     fn raw(&mut self, text: &str) {
         self.text.push_str(text);
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::super::GenerateError;
 use crate::types::{Definition, PrimitiveType, TypeName, Types};
 
-/// Words that cannot be names but by `r#`.
+/// Words that are names only with `r#`.
 const KEYWORDS: &[&str] = &[
     "abstract", "as", "async", "await", "become", "box", "break", "const", "continue", "do", "dyn",
     "else", "enum", "extern", "false", "final", "fn", "for", "gen", "if", "impl", "in", "let",
@@ -47,7 +47,7 @@ pub(super) fn camel(name: &str) -> String {
     }
 }
 
-/// What each type is called.
+/// The Rust name of each type.
 pub(super) struct RustNames {
     called: BTreeMap<TypeName, (Vec<String>, String)>,
 }
@@ -111,7 +111,7 @@ impl RustNames {
         path.join("::")
     }
 
-    /// A name of the standard library, by its whole path where a type of the module hides it.
+    /// Returns a name of the standard library, by its whole path if a type of the module hides it.
     pub(super) fn std(&self, module: &[String], short: &str) -> String {
         let hidden = self
             .called

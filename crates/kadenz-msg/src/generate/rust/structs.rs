@@ -1,4 +1,4 @@
-//! A struct, its constants, and how it is a message.
+//! A struct, its constants, and its implementation of `Message`.
 
 use super::super::plan::number;
 use super::names::{primitive, word};
@@ -50,7 +50,7 @@ impl Generator<'_> {
         code.line("}");
     }
 
-    /// Arrays longer than 32 have no default of their own.
+    /// Arrays longer than 32 have no `Default` of their own.
     fn default(&self, code: &mut Code, it: &Struct, short: &str) {
         self.lines(code, DEFAULT, &[("short", short), ("body", "Self {")]);
         for member in &it.members {
@@ -77,7 +77,7 @@ impl Generator<'_> {
         code.line("}");
     }
 
-    /// What every message says of itself.
+    /// Writes the constants of the trait `Message`.
     pub(super) fn begin_message(
         &self,
         code: &mut Code,
@@ -99,7 +99,7 @@ impl Generator<'_> {
     }
 }
 
-/// What is said of a member without a comment.
+/// Returns the documentation of a member without a comment.
 pub(super) fn described(member: &Member) -> String {
     format!("`{} {}`", member.type_text(), member.name)
 }
@@ -109,7 +109,7 @@ fn needs_default(member: &Member) -> bool {
     outside.any(|size| size > MAX_DEFAULT)
 }
 
-// An enum: 32 bits, for its sender may know more values.
+// An enum: 32 bits, because its sender may have more values.
 
 impl Generator<'_> {
     pub(super) fn enumeration(&self, code: &mut Code, it: &Enum) {
@@ -176,7 +176,7 @@ Ok(())
 }
 }"#;
 
-// A member as a field: its type, and what it begins with.
+// A member as a field: its type, and its initial value.
 
 impl Generator<'_> {
     /// The type of one element.
@@ -205,7 +205,7 @@ impl Generator<'_> {
             })
     }
 
-    /// What a member, behind some of its dimensions, begins with.
+    /// Returns the initial value of a member, behind some of its dimensions.
     pub(super) fn start(&self, of: &MemberType, dimensions: &[Dimension]) -> String {
         match dimensions.split_first() {
             None => match of {
@@ -239,7 +239,7 @@ impl Generator<'_> {
         }
     }
 
-    /// How many bytes an element always takes, where it does.
+    /// Returns the number of bytes of an element, if it is always the same.
     pub(super) fn exact(&self, of: &MemberType) -> Option<usize> {
         match of {
             MemberType::Primitive(PrimitiveType::String) => None,
@@ -249,7 +249,7 @@ impl Generator<'_> {
     }
 }
 
-/// Whether it is a number, a byte or a boolean, which an array is read and written of at once.
+/// Returns whether it is a number, a byte or a boolean, an array of which is read and written at once.
 pub(super) fn is_number(of: &MemberType) -> bool {
     matches!(of, MemberType::Primitive(of) if *of != PrimitiveType::String)
 }

@@ -1,4 +1,4 @@
-//! A message as it lies in its bytes: primitive arrays are not copied.
+//! Views of a message in its bytes: primitive arrays are not copied.
 
 use super::names::{primitive, word};
 use super::structs::{described, is_number};

@@ -15,16 +15,16 @@ use crate::log::file::{self, Appender};
 use crate::log::limits::TOO_LONG;
 use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, survey};
 
-/// What every event begins with.
+/// The first bytes of every event.
 const SYNC: [u8; 4] = [0xed, 0xa1, 0xda, 0x01];
 
-/// What stands before the name: sync word, number, time and two lengths.
+/// The number of bytes before the name: sync word, number, time and two lengths.
 const HEADER_BYTES: usize = 28;
 
 /// liblcm's reader takes a longer name for damage.
 const MAX_NAME: usize = 999;
 
-/// What stands before an event's name.
+/// The fields before an event's name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct EventHeader {
     number: i64,
@@ -34,7 +34,7 @@ struct EventHeader {
 }
 
 impl EventHeader {
-    /// Reads what follows the sync word; `None` where it cannot be a header.
+    /// Reads the header behind the sync word; `None` if it is impossible.
     fn parse(bytes: &[u8; HEADER_BYTES]) -> Option<Self> {
         let (sync, rest) = bytes.split_first_chunk::<4>()?;
         let (number, rest) = rest.split_first_chunk::<8>()?;
@@ -59,7 +59,7 @@ impl EventHeader {
         into.extend_from_slice(&self.data_bytes.to_be_bytes());
     }
 
-    /// How many bytes follow the header.
+    /// Returns how many bytes follow the header.
     fn body_bytes(self) -> u64 {
         u64::from(self.name_bytes) + u64::from(self.data_bytes)
     }
@@ -71,7 +71,7 @@ pub struct EventWriter {
     number: i64,
 }
 
-/// How much is gathered before it is written.
+/// The number of bytes that are collected before they are written.
 const BATCH_BYTES: usize = 1 << 16;
 
 impl EventWriter {
@@ -148,7 +148,7 @@ impl LogWriter for EventWriter {
     }
 }
 
-/// Goes through whole events: each one's channel and how many bytes of payload it has.
+/// Goes through whole events, and passes on each one's channel and bytes of payload.
 fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
     while let Some((header, rest)) = events.split_first_chunk()
         && let Some(header) = EventHeader::parse(header)
@@ -160,10 +160,10 @@ fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
     }
 }
 
-/// Goes on behind the end of an event log that is there. Reads it through once, to count its events.
+/// Opens an existing event log to continue behind its end. Reads it through once, to count its events.
 ///
 /// # Errors
-/// Where it is a log of another format, another recorder writes it, or the file system fails.
+/// If it is a log of another format, another recorder writes it, or the file system fails.
 pub fn append(path: &Path) -> Result<Box<dyn LogWriter>, LogError> {
     let mut reader = super::open(path)?;
     let info = survey(reader.as_mut())?;

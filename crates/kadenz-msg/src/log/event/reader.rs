@@ -10,26 +10,26 @@ use crate::log::{
     Damage, Entry, Format, Info, LogError, LogReader, LoggedChannel, READ_AHEAD, Source,
 };
 
-/// Reads LCM's event log. Over damage it goes byte by byte to the next event, and counts what it
-/// passed over; an event that is followed by neither another one nor the end is damage, as in liblcm.
+/// Reads LCM's event log. Over damage it goes byte by byte to the next event, and counts the skipped bytes;
+/// an event that is followed by neither another one nor the end is damage, as in liblcm.
 pub struct EventReader<S> {
     source: BufReader<S>,
     at: u64,
     length: u64,
     damage: Damage,
     channels: HashMap<String, Arc<LoggedChannel>>,
-    /// The name as it is read, used again.
+    /// The name as read; its memory is reused.
     name: Vec<u8>,
 }
 
-/// Bisection ends where so few bytes are left.
+/// Bisection ends if so few bytes are left.
 const NEAR: u64 = 1 << 16;
 
 impl<S: Source> EventReader<S> {
-    /// Reads from the begin of a source.
+    /// Reads from the beginning of a source.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the source cannot be read.
     pub fn open(mut source: S) -> Result<Self, LogError> {
         let length = source.seek(SeekFrom::End(0))?;
         source.seek(SeekFrom::Start(0))?;
@@ -46,7 +46,7 @@ impl<S: Source> EventReader<S> {
     /// Reads a log that does not begin with an event, if there is one within its first MiB.
     ///
     /// # Errors
-    /// Where it cannot be read.
+    /// If the source cannot be read.
     pub(crate) fn open_damaged(source: S) -> Result<Option<Self>, LogError> {
         const FAR: u64 = 1 << 20;
         let mut reader = Self::open(source)?;
@@ -69,7 +69,7 @@ impl<S: Source> EventReader<S> {
         Ok(())
     }
 
-    /// Fills an array from here on; `None` where the file ends before.
+    /// Fills an array from here on; `None` if the file ends before.
     fn take<const N: usize>(&mut self) -> Result<Option<[u8; N]>, LogError> {
         let mut bytes = [0; N];
         if self.length.saturating_sub(self.at) < N as u64 {
@@ -90,14 +90,14 @@ impl<S: Source> EventReader<S> {
         }
     }
 
-    /// Whether an event may begin at a place ahead; the reader stays where it is.
+    /// Returns whether an event may begin at a place ahead; the reader's position stays.
     fn sync_at(&mut self, place: u64) -> Result<bool, LogError> {
         let ahead = usize::try_from(place - self.at).unwrap_or(usize::MAX);
         let buffered = self.source.buffer().get(ahead..);
         if let Some(four) = buffered.and_then(|it| it.first_chunk()) {
             return Ok(*four == SYNC);
         }
-        // What is read ahead stays: a hostile log asks for this every few bytes.
+        // The read-ahead buffer stays: a hostile log causes this every few bytes.
         let source = self.source.get_mut();
         let stands = source.stream_position()?;
         source.seek(SeekFrom::Start(place))?;
@@ -111,8 +111,8 @@ impl<S: Source> EventReader<S> {
         }
     }
 
-    /// The header of the event that begins here, if one does and it is followed by another one or
-    /// the end. The reader stands after the header then, and anywhere else otherwise.
+    /// Returns the header of the event that begins here, if one does and another one or the end follows it.
+    /// The reader is then behind the header, and anywhere else otherwise.
     fn event_here(&mut self) -> Result<Option<EventHeader>, LogError> {
         let Some(bytes) = self.take::<HEADER_BYTES>()? else {
             return Ok(None);
@@ -125,7 +125,7 @@ impl<S: Source> EventReader<S> {
         Ok(fits.then_some(header))
     }
 
-    /// The first event at or after a byte and before a limit, with where it begins.
+    /// Returns the first event at or after a byte and before a limit, with its offset.
     fn find(&mut self, from: u64, limit: u64) -> Result<Option<(u64, EventHeader)>, LogError> {
         let mut from = from;
         while let Some(sync) = self.next_sync(from, limit)? {
@@ -138,7 +138,7 @@ impl<S: Source> EventReader<S> {
         Ok(None)
     }
 
-    /// Where the next sync word is.
+    /// Returns the offset of the next sync word.
     fn next_sync(&mut self, from: u64, limit: u64) -> Result<Option<u64>, LogError> {
         self.go_to(from)?;
         let mut window = [0_u8; 4096];
@@ -197,7 +197,7 @@ impl<S: Source> EventReader<S> {
     }
 }
 
-/// Reads so many bytes over what is there; memory is taken as they come, not as they are promised.
+/// Reads that many bytes into an existing vector; memory is taken as they are read, not by the stated length.
 fn read_into(source: &mut impl Read, bytes: u64, into: &mut Vec<u8>) -> Result<(), LogError> {
     into.clear();
     let read = source.take(bytes).read_to_end(into)?;

@@ -211,7 +211,7 @@ proptest! {
             .iter()
             .map(|it| (HEADER_BYTES + it.channel.name.len() + it.payload.len()) as u64)
             .sum();
-        // A name that is not UTF-8 is told longer than it is.
+        // A name that is not UTF-8 becomes longer than it was.
         prop_assert!(told + reader.damage().skipped_bytes >= bytes.len() as u64);
     }
 }

@@ -28,7 +28,8 @@ impl Forged {
         Self { bytes, chunks }
     }
 
-    /// A chunk of messages of channel 0 at those times, each with a payload, and an index record of it.
+    /// Appends a chunk of messages of channel 0 at those times, each with a payload, and an index record of
+    /// it.
     fn chunk(&mut self, messages: &[(i64, &[u8])]) -> &mut Self {
         let mut records = Vec::new();
         records.record(op::CHANNEL, |content| {
@@ -85,7 +86,7 @@ impl Forged {
         self
     }
 
-    /// What stands at the end, where the summary begins at that offset.
+    /// Returns the end of a file whose summary begins at that offset.
     fn end(&self, offset: u64) -> Vec<u8> {
         let mut end = self.chunks.concat();
         end.record(op::FOOTER, |content| {

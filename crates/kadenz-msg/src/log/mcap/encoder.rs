@@ -1,4 +1,4 @@
-//! The bytes of an MCAP file, sans-IO: chunks as they fill, and what the summary needs of them.
+//! The bytes of an MCAP file, sans-IO: chunks as they fill, and their data for the summary.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -32,18 +32,18 @@ pub(super) struct McapEncoder {
 #[derive(Default)]
 struct Chunk {
     records: Vec<u8>,
-    /// How many bytes of those describe channels.
+    /// The number of those bytes that describe channels.
     descriptions: usize,
     span: Option<(i64, i64)>,
-    /// What each channel has in it.
+    /// The messages of each channel in it.
     index: BTreeMap<u16, InChunk>,
     schemas: Vec<bool>,
 }
 
-/// What a channel has in a chunk.
+/// The messages of a channel in a chunk.
 #[derive(Default)]
 struct InChunk {
-    /// The time of each message, and where it lies.
+    /// The time and the offset of each message.
     places: Vec<(i64, u64)>,
     payload_bytes: u64,
 }
@@ -63,7 +63,7 @@ pub(super) struct Indexed {
     pub(super) content: Vec<u8>,
 }
 
-/// Why a message is no message of an MCAP file.
+/// The reason for which a message does not fit an MCAP file.
 pub(super) const TOO_MANY_CHANNELS: &str = "a file has at most 65535 channels";
 
 impl McapEncoder {
@@ -83,7 +83,7 @@ impl McapEncoder {
         }
     }
 
-    /// What the file begins with.
+    /// Writes the beginning of the file.
     pub(super) fn header(options: &McapOptions, into: &mut Vec<u8>) {
         into.extend_from_slice(MAGIC);
         into.record(op::HEADER, |content| {
@@ -92,24 +92,24 @@ impl McapEncoder {
         });
     }
 
-    /// How many bytes of records the chunk holds.
+    /// Returns how many bytes of records the chunk holds.
     pub(super) fn chunk_bytes(&self) -> usize {
         self.chunk.records.len()
     }
 
-    /// How many of those are messages: what a chunk is ended by, as one with long descriptions would
-    /// else hold a message or two, and the file mostly descriptions.
+    /// Returns the number of those bytes that are messages. They decide the end of a chunk, as one with long
+    /// descriptions would else hold a message or two, and the file mostly descriptions.
     pub(super) fn message_bytes(&self) -> usize {
         self.chunk.records.len() - self.chunk.descriptions
     }
 
-    /// What messages of each channel the chunk holds.
+    /// Returns the messages of each channel in the chunk.
     pub(super) fn chunk_messages(&self) -> impl Iterator<Item = (u16, Amount)> {
         let index = self.chunk.index.iter();
         index.map(|(channel, it)| (*channel, it.amount()))
     }
 
-    /// Each channel's number and name.
+    /// Returns each channel's number and name.
     pub(super) fn names(&self) -> impl Iterator<Item = (u16, &str)> {
         let channels = self.channels.iter();
         channels.map(|(channel, number)| (*number, channel.name.as_str()))
@@ -139,7 +139,7 @@ impl McapEncoder {
         Ok(())
     }
 
-    /// The number of a channel, which is given one where it has none.
+    /// Returns the number of a channel, and gives it one if it has none.
     fn number(&mut self, channel: &Arc<LoggedChannel>) -> Result<u16, &'static str> {
         let address = ByAddress::new(channel);
         if let Some(number) = self.seen_channels.get(&address) {
@@ -198,7 +198,7 @@ impl McapEncoder {
         Ok(number)
     }
 
-    /// Puts a channel and its schema into the chunk, where they are not in it: a chunk stands alone.
+    /// Puts a channel and its schema into the chunk, if they are not in it: each chunk is self-contained.
     fn describe(&mut self, channel: u16) {
         let chunk = &mut self.chunk;
         if chunk.index.contains_key(&channel) {
@@ -216,8 +216,8 @@ impl McapEncoder {
         chunk.descriptions += chunk.records.len() - begin;
     }
 
-    /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`,
-    /// which will lie at that offset of the file.
+    /// Ends the chunk, if there is anything in it, and puts it and its message indexes into `into`, which
+    /// will be at that offset of the file.
     pub(super) fn end_chunk(&mut self, offset: u64, into: &mut Vec<u8>) -> io::Result<()> {
         let Some(span) = self.chunk.span.take() else {
             return Ok(());
@@ -263,7 +263,7 @@ impl McapEncoder {
         Ok(())
     }
 
-    /// Forgets what lay from that offset on, beside chunks.
+    /// Removes the records at or behind that offset, except for chunks.
     pub(super) fn forget_from(&mut self, offset: u64) {
         self.attachments.retain(|it| it.offset < offset);
         self.metadata.retain(|it| it.offset < offset);

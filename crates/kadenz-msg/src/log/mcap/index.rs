@@ -1,5 +1,5 @@
-//! Where the chunks of a file lie that is being written: the latest ones in memory, those before in
-//! the file itself, so that memory does not grow with the file.
+//! The places of the chunks of a file while it is written: the latest ones in memory, earlier ones in the
+//! file itself, so that memory does not grow with the file.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -10,7 +10,7 @@ use crate::log::Amount;
 use crate::log::compression::Compression;
 use crate::log::file::Appender;
 
-/// How much of the index is held in memory before it goes into the file.
+/// The bytes of the index in memory before it goes into the file.
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// A chunk that was written, for its index.
@@ -20,13 +20,13 @@ pub(super) struct ChunkPlace {
     pub(super) span: (i64, i64),
     pub(super) compressed: u64,
     pub(super) uncompressed: u64,
-    /// For each channel: where its message index lies, and what messages there are.
+    /// For each channel: the offset of its message index, and the amount of its messages.
     pub(super) indexes: Vec<(u16, u64, Amount)>,
     pub(super) index_length: u64,
 }
 
 impl ChunkPlace {
-    /// As a record of MCAP's summary.
+    /// Writes the entry as a record of MCAP's summary.
     fn put(&self, compression: Compression, into: &mut Vec<u8>) {
         into.record(op::CHUNK_INDEX, |content| {
             content.put_time(self.span.0);
@@ -46,9 +46,9 @@ impl ChunkPlace {
     }
 }
 
-/// A part of the index that lies in the file, as a record that other programs pass over.
+/// A part of the index in the file, as a record that other programs skip.
 struct Block {
-    /// Where the record begins.
+    /// The offset of the record.
     offset: u64,
     /// How long its content is.
     length: usize,
@@ -56,8 +56,8 @@ struct Block {
 
 /// The index of a file that is being written.
 ///
-/// An entry is a chunk index record, as it will stand in the summary, what messages of each channel the
-/// chunk has, and the entry's own length, by which the last one is found.
+/// An entry is a chunk index record in the form of the summary, the amounts of each channel in the chunk, and
+/// the entry's own length, by which the last one is found.
 #[derive(Default)]
 pub(super) struct ChunkIndex {
     recent: Vec<u8>,
@@ -69,7 +69,7 @@ pub(super) struct ChunkIndex {
     pub(super) messages: BTreeMap<u16, u64>,
 }
 
-/// What the last chunk held when it is taken back.
+/// The content of the last chunk when it is removed.
 pub(super) struct GivenUp {
     pub(super) offset: u64,
     pub(super) channels: Vec<(u16, Amount)>,
@@ -78,14 +78,14 @@ pub(super) struct GivenUp {
 /// How much of an entry each channel takes: its number, how many messages, how many bytes.
 const COUNT_BYTES: usize = 2 + 8 + 8;
 
-/// A chunk's entry of the index, as it lies in memory.
+/// A chunk's entry of the index, in its form in memory.
 struct IndexEntry<'a> {
     record: &'a [u8],
     counts: &'a [u8],
 }
 
 impl IndexEntry<'_> {
-    /// The first and last time of the chunk, and where it lies.
+    /// Returns the first and last time of the chunk, and its place.
     fn place(&self) -> Option<((i64, i64), u64)> {
         let mut fields = Fields(self.record.get(RECORD_HEAD as usize..)?);
         Some(((fields.time()?, fields.time()?), fields.u64()?))
@@ -117,8 +117,8 @@ impl ChunkIndex {
         self.chunks += 1;
     }
 
-    /// Puts the entries in memory into the file, once they are many. What cannot be put there now is
-    /// tried again later; what cannot be read from there stays in memory.
+    /// Moves the entries in memory into the file, once they are many. Entries that cannot be written now are
+    /// tried again later; entries that could not be read back stay in memory.
     pub(super) fn spill(&mut self, file: &mut Appender) {
         if self.kept || self.recent.len() < BLOCK_BYTES || !file.waiting.is_empty() {
             return;
@@ -144,7 +144,7 @@ impl ChunkIndex {
         }
     }
 
-    /// About how long the index is, and no less.
+    /// Returns an upper bound of the index's length, close to it.
     pub(super) fn bytes(&self) -> u64 {
         let blocks = self.blocks.iter().map(|block| block.length as u64);
         blocks.sum::<u64>() + self.recent.len() as u64
@@ -173,8 +173,8 @@ impl ChunkIndex {
         Ok(span)
     }
 
-    /// Takes the last chunk out of the index; what it takes up in the file is left to the caller,
-    /// but not what of the index lies behind it.
+    /// Removes the last chunk from the index; the caller frees the chunk's room in the file, but this
+    /// function that of the index behind it.
     pub(super) fn pop(&mut self, file: &mut Appender) -> io::Result<Option<GivenUp>> {
         if self.recent.is_empty()
             && let Some(block) = self.blocks.last()
@@ -186,7 +186,7 @@ impl ChunkIndex {
         Ok(self.pop_recent())
     }
 
-    /// Takes the last chunk out of the index where it lies at an offset or behind.
+    /// Removes the last chunk from the index if it is at an offset or behind.
     pub(super) fn pop_from(&mut self, offset: u64) -> Option<GivenUp> {
         let (last, _) = last_entry(&self.recent)?;
         let (_, begin) = last.place()?;
@@ -219,7 +219,7 @@ fn load(file: &mut Appender, block: &Block) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The entries of a part, in the order they were put.
+/// Returns the entries of a part, in the order of writing.
 fn entries(mut bytes: &[u8]) -> Vec<IndexEntry<'_>> {
     let mut found = Vec::new();
     while let Some((entry, before)) = last_entry(bytes) {
@@ -230,7 +230,7 @@ fn entries(mut bytes: &[u8]) -> Vec<IndexEntry<'_>> {
     found
 }
 
-/// The last entry, and what is before it.
+/// Returns the last entry, and the bytes before it.
 fn last_entry(bytes: &[u8]) -> Option<(IndexEntry<'_>, &[u8])> {
     let (rest, length) = last_u32(bytes)?;
     let (before, entry) = rest.split_at(rest.len().checked_sub(length)?);

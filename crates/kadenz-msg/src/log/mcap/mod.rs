@@ -1,9 +1,9 @@
 //! MCAP, Kadenz's own format of logs (<https://mcap.dev/spec>).
 //!
-//! Written here: chunks that each stand alone, with the schemas and channels of their messages, so
-//! that a file whose writer was killed is read to its last whole chunk; message indexes, chunk indexes
-//! and statistics at the end. LCM messages carry the `.lcm` text of their type and of all that it
-//! refers to, so that a log decodes itself for ever.
+//! Written here: chunks that are each self-contained, with the schemas and channels of their messages, so
+//! that a file whose writer was killed is read to its last whole chunk; message indexes, chunk indexes and
+//! statistics at the end. LCM messages carry the `.lcm` text of their type and of all that it refers to, so
+//! that a log remains decodable.
 
 mod encoder;
 mod index;
@@ -24,7 +24,7 @@ pub use reader::{Attachment, McapReader};
 use records::Fields;
 pub use writer::{McapOptions, McapWriter};
 
-/// What a file begins and ends with.
+/// The first and last bytes of a file.
 const MAGIC: &[u8; 8] = b"\x89MCAP0\r\n";
 
 /// The numbers of records (MCAP specification, "Records").
@@ -44,12 +44,12 @@ mod op {
     pub(super) const METADATA_INDEX: u8 = 0x0d;
     pub(super) const SUMMARY_OFFSET: u8 = 0x0e;
     pub(super) const DATA_END: u8 = 0x0f;
-    /// A part of the index, within the data: numbers from 0x80 on are for such, and passed over by
-    /// whoever does not know them.
+    /// A part of the index, within the data: opcodes from 0x80 on are private, and readers skip those that
+    /// they do not know.
     pub(super) const KADENZ_INDEX: u8 = 0xb1;
 }
 
-/// A record's number and its length stand before it.
+/// A record's number and its length precede it.
 const RECORD_HEAD: u64 = 9;
 
 // Schemas and channels by their numbers.
@@ -62,10 +62,10 @@ struct ChannelRegistry {
     budget: DescriptionBudget,
 }
 
-/// What a map or an `Arc` takes beside the text, in bytes.
+/// The memory of a map or an `Arc` beside the text, in bytes.
 const ENTRY_BYTES: usize = 256;
 
-/// How many times as long a channel's metadata are in memory, where all of them are empty or short.
+/// The ratio of a channel's metadata in memory to their length, if all of them are empty or short.
 const METADATA_FACTOR: usize = 12;
 
 /// A record that takes more memory than there is for descriptions.
@@ -73,7 +73,7 @@ const METADATA_FACTOR: usize = 12;
 struct TooMuch;
 
 impl ChannelRegistry {
-    /// Takes a schema or channel record; any other one, and one that is cut off, is passed over.
+    /// Takes a schema or channel record; any other one, and a truncated one, is skipped.
     fn learn(&mut self, number: u8, content: &[u8]) -> Result<(), TooMuch> {
         let mut fields = Fields(content);
         let learned = match number {

@@ -25,11 +25,11 @@ pub struct McapReader<S> {
 pub struct Attachment {
     /// Its name.
     pub name: String,
-    /// What kind of file it is, as a media type.
+    /// The kind of file, as a media type.
     pub media_type: String,
     /// When it was made.
     pub time: WallTime,
-    /// What is in it.
+    /// The content of the file.
     pub data: Vec<u8>,
 }
 
@@ -38,7 +38,7 @@ struct McapChunkReader<S> {
     source: BufReader<S>,
     length: u64,
     names: ChannelRegistry,
-    /// A chunk as it lies in the file, used again.
+    /// A chunk as in the file; its memory is reused.
     raw: Vec<u8>,
 }
 
@@ -46,7 +46,7 @@ impl<S: Source> McapReader<S> {
     /// Finds the chunks of a file.
     ///
     /// # Errors
-    /// Where it cannot be read, or does not begin like MCAP.
+    /// If it cannot be read, or does not begin like MCAP.
     pub fn open(source: S) -> Result<Self, LogError> {
         let what = "it does not begin with MCAP's sign";
         let (mut source, length) = chunks::open(source, MAGIC, Format::Mcap, what)?;
@@ -69,11 +69,11 @@ impl<S: Source> McapReader<S> {
         Ok(Self { chunks, shelf, map })
     }
 
-    /// The named facts that the file holds; an index that names more than the file can hold is read
-    /// as far as that.
+    /// Returns the named facts in the file; of an index that names more than the file can hold, a part is
+    /// read.
     ///
     /// # Errors
-    /// Where the file system fails.
+    /// If the file system fails.
     #[expect(clippy::type_complexity, reason = "names, and pairs under each")]
     pub fn facts(&mut self) -> Result<Vec<(String, Vec<(String, String)>)>, LogError> {
         self.chunks.records(&self.map.metadata, op::METADATA, |it| {
@@ -82,17 +82,17 @@ impl<S: Source> McapReader<S> {
         })
     }
 
-    /// The files within the log; those over 96 MiB are left out, and an index that names more than the
-    /// log can hold is read as far as that.
+    /// Returns the files within the log; those over 96 MiB are left out, and of an index that names more than
+    /// the log can hold, a part is read.
     ///
     /// # Errors
-    /// Where the file system fails.
+    /// If the file system fails.
     pub fn attachments(&mut self) -> Result<Vec<Attachment>, LogError> {
         self.chunks
             .records(&self.map.attachments, op::ATTACHMENT, attachment)
     }
 
-    /// What the statistics say, where the file has them and nothing was damaged.
+    /// Returns the statistics, if the file has them and nothing was damaged.
     fn told(&self) -> Option<Info> {
         let counts = self
             .map
@@ -136,7 +136,7 @@ fn attachment(content: &[u8]) -> Option<Attachment> {
 }
 
 impl<S: Source> McapChunkReader<S> {
-    /// What is in the records of a kind, as far as they are no more than the file.
+    /// Returns the content of the records of a kind, up to the length of the file.
     fn records<T>(
         &mut self,
         offsets: &[u64],
@@ -173,7 +173,7 @@ impl<S: Source> McapChunkReader<S> {
         Ok(self.raw.len() as u64 == place.length)
     }
 
-    /// Brings what was fetched into the form of bare records.
+    /// Converts the fetched bytes to bare records.
     fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
         if self.raw.first() != Some(&op::CHUNK) {
             std::mem::swap(&mut self.raw, &mut into.bytes);

@@ -1,6 +1,6 @@
 //! The fields of records: little-endian, strings and maps behind their lengths.
 
-/// Reads fields one after the other; `None` where the bytes end before.
+/// Reads fields one after the other; `None` if the bytes end before.
 #[derive(Debug, Clone)]
 pub(super) struct Fields<'a>(pub(super) &'a [u8]);
 
@@ -33,7 +33,7 @@ impl<'a> Fields<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A time, which is one of Kadenz's up to the year 2262.
+    /// Returns a time, which is one of Kadenz's up to the year 2262.
     pub(super) fn time(&mut self) -> Option<i64> {
         self.u64().map(|ns| i64::try_from(ns).unwrap_or(i64::MAX))
     }

@@ -1,5 +1,5 @@
-//! Where an MCAP file's chunks lie: by the index at its end, or by going from record to record where
-//! there is none; over damage to the next chunk.
+//! The places of an MCAP file's chunks: by the index at its end, or from record to record if there is none;
+//! over damage to the next chunk.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
@@ -11,16 +11,16 @@ use crate::log::chunks::{ChunkExtent, overlap};
 use crate::log::compression::Compression;
 use crate::log::{Damage, LogError, MAX_CHUNK_BYTES, Source};
 
-/// What is known of a file without its messages.
+/// The structure of a file without its messages.
 #[derive(Default)]
 pub(super) struct McapIndex {
     pub(super) places: Vec<ChunkExtent>,
     pub(super) names: ChannelRegistry,
-    /// How many messages each channel has, where the file says it.
+    /// The number of messages of each channel, if the file states it.
     pub(super) counts: Option<HashMap<u16, u64>>,
     pub(super) span: (i64, i64),
     pub(super) compressions: Vec<(String, u64)>,
-    /// Where attachments and facts lie.
+    /// The offsets of attachments and facts.
     pub(super) attachments: Vec<u64>,
     pub(super) metadata: Vec<u64>,
     pub(super) damage: Damage,
@@ -32,7 +32,7 @@ pub(super) struct McapIndex {
 /// Messages outside of chunks are gathered to about so much.
 const STRETCH_BYTES: u64 = 1 << 20;
 
-/// Looks for the chunks of a file.
+/// Finds the chunks of a file.
 pub(super) struct McapScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
@@ -40,7 +40,7 @@ pub(super) struct McapScanner<'a, S> {
 }
 
 impl<S: Source> McapScanner<'_, S> {
-    /// All that is known of the file.
+    /// Returns the structure of the file.
     pub(super) fn map(mut self) -> Result<McapIndex, LogError> {
         let begin = MAGIC.len() as u64;
         if let Some((op::HEADER, content)) = self.record(begin)? {
@@ -72,7 +72,7 @@ impl<S: Source> McapScanner<'_, S> {
         record_at(self.source, offset)
     }
 
-    /// Takes over the summary; `false` where there is none that can be believed.
+    /// Takes over the summary; `false` if there is no consistent one.
     fn summary(&mut self) -> Result<bool, LogError> {
         const FOOTER: u64 = 20;
         let tail = RECORD_HEAD + FOOTER + MAGIC.len() as u64;
@@ -100,8 +100,8 @@ impl<S: Source> McapScanner<'_, S> {
         Ok((crc == 0 || crc == found.finalize()) && self.has_index())
     }
 
-    /// Takes over the records of the summary one by one, as a long log's is longer than what should
-    /// lie in memory. Returns the checksum of all of it.
+    /// Takes over the records of the summary one by one, as a long log's summary would take too much memory.
+    /// Returns the checksum of all of it.
     fn take_summary(
         &mut self,
         start: u64,
@@ -186,8 +186,8 @@ impl<S: Source> McapScanner<'_, S> {
         Some(())
     }
 
-    /// Whether the index finds every message, and each once: one without chunks does not, nor does one
-    /// whose chunks overlap, which no writer made.
+    /// Returns whether the index finds every message, and each once: one without chunks does not, nor does
+    /// one whose chunks overlap, which no writer made.
     fn has_index(&self) -> bool {
         let empty = |counts: &HashMap<u16, u64>| counts.values().all(|count| *count == 0);
         if overlap(&self.map.places) {
@@ -239,7 +239,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(self.length - at == MAGIC.len() as u64 && self.bytes(at, 8)? == MAGIC)
     }
 
-    /// A record's number and length; the source stands behind them.
+    /// Returns a record's number and length; the source is then behind them.
     fn head(&mut self, at: u64) -> Result<Option<(u8, u64)>, LogError> {
         if self.length.saturating_sub(at) < RECORD_HEAD {
             return Ok(None);
@@ -250,7 +250,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(fields.u8().zip(fields.u64()))
     }
 
-    /// Takes note of one record; `false` where it cannot be one.
+    /// Takes one record; `false` if it is impossible.
     fn step(
         &mut self,
         number: u8,
@@ -291,7 +291,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(true)
     }
 
-    /// What stands before a chunk's records, where it is one.
+    /// Returns the fields before a chunk's records, if it is one.
     fn chunk_head(&mut self, length: u64) -> Result<Option<ChunkHead>, LogError> {
         let mut bytes = Vec::new();
         let longest = length.min(CHUNK_HEAD);
@@ -299,7 +299,7 @@ impl<S: Source> McapScanner<'_, S> {
         Ok(ChunkHead::parse(&bytes, length))
     }
 
-    /// Where the next chunk begins, or the file ends.
+    /// Returns the offset of the next chunk, or of the end of the file.
     fn next_chunk(&mut self, from: u64) -> Result<u64, LogError> {
         const WINDOW: u64 = 1 << 16;
         const AHEAD: u64 = RECORD_HEAD + CHUNK_HEAD;
@@ -324,7 +324,7 @@ impl<S: Source> McapScanner<'_, S> {
     }
 }
 
-/// Puts a message outside of chunks into a stretch of such.
+/// Adds a message outside of chunks to a run of such messages.
 fn extend(
     stretch: &mut Option<ChunkExtent>,
     places: &mut Vec<ChunkExtent>,
@@ -350,7 +350,7 @@ fn extend(
     places.extend(stretch.replace(begun));
 }
 
-/// What stands before a chunk's records.
+/// The fields before a chunk's records.
 pub(super) struct ChunkHead {
     pub(super) span: (i64, i64),
     pub(super) uncompressed: u64,
@@ -361,15 +361,15 @@ pub(super) struct ChunkHead {
     pub(super) compressed: u64,
 }
 
-/// How much may stand behind a chunk's records, where later versions of MCAP have more fields. A chunk
-/// with more has a garbled length: both lengths in it say the same except for this.
+/// The maximum length behind a chunk's records, for later versions of MCAP with more fields. A chunk with
+/// more has a garbled length: both lengths in it agree except for this.
 const MAX_EXTENSION: u64 = 1 << 16;
 
 /// The longest name of a compression aside, so long is what stands before a chunk's records.
 const CHUNK_HEAD: u64 = 8 + 8 + 8 + 4 + 4 + 16 + 8;
 
 impl ChunkHead {
-    /// Reads it from the begin of a content of that length; `None` where it cannot be a chunk.
+    /// Parses the beginning of a content of that length; `None` if it cannot be a chunk.
     pub(super) fn parse(bytes: &[u8], length: u64) -> Option<Self> {
         let mut fields = Fields(bytes);
         let span = (fields.time()?, fields.time()?);
@@ -391,7 +391,7 @@ impl ChunkHead {
     }
 }
 
-/// A whole record of bounded length at an offset; `None` where there is none.
+/// Returns a whole record of bounded length at an offset; `None` if there is none.
 pub(super) fn record_at<S: Source>(
     source: &mut BufReader<S>,
     offset: u64,

@@ -1,5 +1,5 @@
-//! What stands behind the last chunk: the end of the data, the summary, and the footer. It goes into
-//! the file piece by piece: a long log's index is longer than what should lie in memory.
+//! The part behind the last chunk: the end of the data, the summary, and the footer. It is written piece by
+//! piece: a long log's index would take too much memory.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use super::records::PutRecord as _;
 use super::{MAGIC, op};
 use crate::log::file::Appender;
 
-/// Puts it all at the end of a file.
+/// Writes all of it at the end of a file.
 pub(super) fn put(encoder: &McapEncoder, file: &mut Appender) -> io::Result<()> {
     file.waiting
         .record(op::DATA_END, |content| content.put_u32(0));
@@ -36,7 +36,7 @@ struct Summary<'a> {
     file: &'a mut Appender,
     start: u64,
     crc: crc32fast::Hasher,
-    /// The kind of record, where the first one begins, and how long all of them are.
+    /// The kind of record, the offset of the first one, and the length of all of them.
     groups: Vec<(u8, u64, u64)>,
 }
 

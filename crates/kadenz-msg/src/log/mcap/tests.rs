@@ -64,7 +64,7 @@ fn rest(reader: &mut McapReader<Cursor<&[u8]>>) -> Vec<Entry> {
 }
 
 #[test]
-fn what_is_written_is_read_with_schemas_and_told_by_the_statistics() {
+fn written_messages_are_read_with_schemas_and_counted_by_the_statistics() {
     for compression in [Compression::None, Compression::Lz4, Compression::Zstd] {
         let bytes = written(&thousand(), compression);
         let mut reader = reader(&bytes);
@@ -135,7 +135,7 @@ fn a_seek_reads_no_chunk_before() {
 }
 
 #[test]
-fn chunks_that_overlap_are_told_in_the_order_of_time() {
+fn chunks_that_overlap_are_read_in_the_order_of_time() {
     let channel = channel("POSE");
     let shuffled: Vec<Entry> = (0..1000).map(|n| entry(&channel, n * 389 % 1000)).collect();
     let bytes = written(&shuffled, Compression::Lz4);
@@ -248,8 +248,8 @@ fn chunks_grow_with_the_file() {
     assert!((537_000..538_000).contains(&chunks), "{chunks}");
 }
 
-/// The index has gone into the file in part, and there is no room for all of it: chunks are given up
-/// beyond what is in memory.
+/// A part of the index is in the file, and there is no room for all of it: chunks beyond those in memory are
+/// given up.
 #[test]
 fn a_spilled_index_gives_way_too_when_the_disk_is_full() {
     let channels = ["POSE", "IMU", "GPS"].map(channel);

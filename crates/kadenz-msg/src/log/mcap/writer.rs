@@ -9,17 +9,17 @@ use crate::log::compression::Compression;
 use crate::log::file::Appender;
 use crate::log::{Amount, Entry, Format, LogError, LogFile, LogWriter, MAX_MESSAGE_BYTES};
 
-/// How an MCAP file is written.
+/// The options of an MCAP file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct McapOptions {
-    /// How chunks are compressed.
+    /// The compression of chunks.
     pub compression: Compression,
     /// How many bytes of messages make a chunk, before compression.
     pub chunk_bytes: usize,
-    /// Up to how many bytes chunks grow as the file does, by a byte for each 8 KiB of it, so that
-    /// its index stays short; a day at 100 MB/s has half a million chunks.
+    /// The maximum length of chunks, which grow by a byte for each 8 KiB of the file, so that its index stays
+    /// short; a day at 100 MB/s has half a million chunks.
     pub longest_chunk_bytes: usize,
-    /// What the file promises of itself, in MCAP's words; `lcm` for logs of LCM messages.
+    /// The profile of the file, in MCAP's terms; `lcm` for logs of LCM messages.
     pub profile: String,
 }
 
@@ -35,10 +35,10 @@ impl Default for McapOptions {
     }
 }
 
-/// Writes MCAP. Holds the chunk that is being filled in memory, and the last MiB of what the index at
-/// the end needs; what of it is older lies in the file, between chunks, as a record that other programs
-/// pass over. In a file that was opened for writing alone it cannot be read again at the end and stays
-/// in memory: about 80 bytes a chunk, and 20 for each channel in it.
+/// Writes MCAP. Holds the present chunk in memory, and the last MiB of the data of the index at the end; the
+/// older part is in the file, between chunks, as a record that other programs skip. In a file that was opened
+/// only for writing that part could not be read again at the end, so it stays in memory: about 80 bytes a
+/// chunk, and 20 for each channel in it.
 ///
 /// ```
 /// use kadenz_msg::log::mcap::{McapWriter, McapOptions};
@@ -60,17 +60,17 @@ pub struct McapWriter {
     longest_chunk_bytes: usize,
 }
 
-/// A chunk holds this part of the file before it, once that is more than it holds at least.
+/// A chunk holds at least this part of the file before it, once that exceeds the minimum.
 const CHUNK_OF_FILE: u64 = 1 << 13;
 
-/// Longer ones would be no joy to a reader, who holds a whole one in memory.
+/// The maximum length of a chunk: a reader holds a whole one in memory.
 const MAX_CHUNK: usize = 64 << 20;
 
 impl McapWriter {
     /// Begins an MCAP file in an empty file.
     ///
     /// # Errors
-    /// Where its begin cannot be written.
+    /// If its beginning cannot be written.
     pub fn new(file: Box<dyn LogFile>, options: &McapOptions) -> Result<Self, LogError> {
         let mut file = Appender::new(file, 0);
         McapEncoder::header(options, &mut file.waiting);
@@ -108,7 +108,7 @@ impl McapWriter {
         self.file.put().map_err(LogError::of_write)
     }
 
-    /// Ends the chunk where what waited before has gone.
+    /// Ends the chunk, once the waiting bytes are written.
     fn end_chunk(&mut self) -> io::Result<()> {
         self.file.put()?;
         let offset = self.file.length();
@@ -139,8 +139,7 @@ impl McapWriter {
         }
     }
 
-    /// Makes room of so many bytes, and of one chunk at least, at the end of the file. `false` where
-    /// there is no chunk any more.
+    /// Frees so many bytes, and one chunk at least, at the end of the file. `false` if no chunk is left.
     fn give_up(&mut self, bytes: u64, given_up: &mut Lost) -> io::Result<bool> {
         let (from, mut any) = (self.file.length(), false);
         while !any || from - self.file.length() < bytes {
@@ -158,7 +157,7 @@ impl McapWriter {
     /// Gives up what is not in the file.
     fn give_up_waiting(&mut self, given_up: &mut Lost) {
         given_up.add(self.encoder.chunk_messages());
-        // What waits is the last chunk that was ended, which is listed already.
+        // The waiting bytes are the last chunk that was ended, which is listed already.
         let written = self.file.written();
         if let Some(chunk) = self.encoder.index.pop_from(written) {
             given_up.add(chunk.channels);
@@ -168,7 +167,7 @@ impl McapWriter {
     }
 }
 
-/// What was given up, by the number of the channel.
+/// The amounts that were given up, by the number of the channel.
 #[derive(Default)]
 struct Lost(BTreeMap<u16, Amount>);
 
@@ -233,7 +232,7 @@ impl LogWriter for McapWriter {
     }
 }
 
-/// How many bytes of messages make a chunk in a file of that length.
+/// Returns how many bytes of messages make a chunk in a file of that length.
 pub(super) fn chunk_bytes(least: usize, most: usize, length: u64) -> usize {
     let grown = usize::try_from(length / CHUNK_OF_FILE).unwrap_or(usize::MAX);
     grown.min(most).max(least)

@@ -1,8 +1,8 @@
 //! Playing: a log's messages again, at the times of a beat of their own.
 //!
-//! A [`Player`] only computes: it says which message is due when, and is tested in virtual time.
-//! [`play`] sleeps and hands over. Due times are absolute, so that no delay adds up: a message that
-//! was late makes none of the next ones late.
+//! A [`Player`] only computes: it returns which message is due when, and is tested in virtual time. [`play`]
+//! sleeps and hands over. Due times are absolute, so that no delay adds up: a message that was late makes
+//! none of the next ones late.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOpti
 use super::{Entry, LogError, LogReader};
 use crate::channel::Pattern;
 
-/// Says which message of a log is due when.
+/// Determines when each message of a log is due.
 ///
 /// ```
 /// use kadenz_msg::log::play::{PlayOptions, Player, Timing as _, VirtualTime, play};
@@ -42,7 +42,7 @@ pub struct Player {
     /// Whether `head` is the next message.
     has_head: bool,
     due: MonotonicTime,
-    /// Which time of the log is played at which time.
+    /// A time of the log, with the time at which it is played.
     anchor: Option<(WallTime, MonotonicTime)>,
     rounds: u64,
     /// How many messages this round has given; a round without any is the last.
@@ -51,10 +51,10 @@ pub struct Player {
 }
 
 impl Player {
-    /// Plays from the begin that the options name.
+    /// Plays from the start that the options name.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn new(mut reader: Box<dyn LogReader>, options: PlayOptions) -> Result<Self, LogError> {
         if let Some(from) = options.from {
             reader.seek(from)?;
@@ -73,10 +73,11 @@ impl Player {
         })
     }
 
-    /// When the next message is due; `None` at the end. The first one asked for is due at `now`.
+    /// Returns the due time of the next message; `None` at the end. The first call sets its message due at
+    /// `now`.
     ///
     /// # Errors
-    /// Where the log cannot be read.
+    /// If the log cannot be read.
     pub fn next_due(&mut self, now: MonotonicTime) -> Result<Option<MonotonicTime>, LogError> {
         while !self.has_head {
             if !self.reader.read(&mut self.head)? || self.is_behind_the_end() {
@@ -93,20 +94,20 @@ impl Player {
         Ok(Some(self.due))
     }
 
-    /// The message that is due next; to be asked for after [`Player::next_due`] has named its time.
+    /// Returns the message that is due next; call it after [`Player::next_due`] has returned its time.
     pub fn take(&mut self) -> Option<&mut Entry> {
         let had = std::mem::take(&mut self.has_head);
         self.given += u64::from(had);
         had.then_some(&mut self.head)
     }
 
-    /// How many messages were left out on purpose, by [`PlayOptions::loss`].
+    /// Returns how many messages were left out on purpose, by [`PlayOptions::loss`].
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.lost
     }
 
-    /// How much of the log has been read, and how much there is, in bytes.
+    /// Returns how much of the log has been read, and how much there is, in bytes.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
         self.reader.progress()
@@ -153,7 +154,7 @@ impl Player {
             .log_time
             .as_unix_ns()
             .saturating_sub(origin.as_unix_ns());
-        // Exact where the speed is 1: a float has no room for the nanoseconds of a year.
+        // Exact if the speed is 1: a float has no room for the nanoseconds of a year.
         let scaled_ns = if speed == 1.0 {
             passed_ns
         } else {
@@ -175,11 +176,11 @@ pub struct Played<'a> {
     pub lateness_ns: i64,
 }
 
-/// Plays to the end, or until `stop` says so, which is asked at least every 50 ms. Returns how many
-/// messages were handed over.
+/// Plays to the end, or until `stop` returns `true`; it is called at least every 50 ms. Returns the number of
+/// messages that were handed over.
 ///
 /// # Errors
-/// Where the log cannot be read.
+/// If the log cannot be read.
 pub fn play(
     player: &mut Player,
     time: &mut dyn Timing,
@@ -207,27 +208,27 @@ pub fn play(
     Ok(count)
 }
 
-/// After how long a sleep looks whether it is to end.
+/// The maximum duration of a sleep before the next look at `stop`.
 const MAX_SLEEP: std::time::Duration = std::time::Duration::from_millis(50);
 
-/// How a log is played.
+/// The options of a player.
 #[derive(Debug, Clone)]
 pub struct PlayOptions {
-    /// How much faster than it was recorded; 0 for as fast as possible.
+    /// The speed relative to the recording; 0 for as fast as possible.
     pub speed: f64,
-    /// From which time of the log on.
+    /// The time of the log at which it begins.
     pub from: Option<WallTime>,
-    /// Before which time of the log it ends.
+    /// The time of the log before which it ends.
     pub until: Option<WallTime>,
-    /// Which channels; all where there is none.
+    /// The channels; empty for all.
     pub channels: Vec<Pattern>,
-    /// Whether those channels are the ones to leave out.
+    /// Whether those channels are left out.
     pub inverted: bool,
     /// Whether it begins again at its end.
     pub looped: bool,
-    /// By how much each message may be late, evenly from zero on.
+    /// The maximum delay of a message, evenly distributed from zero on.
     pub jitter: Duration,
-    /// Which share of messages is left out, from 0 to 1.
+    /// The share of messages that are left out, from 0 to 1.
     pub loss: f64,
     /// The same seed gives the same jitter and loss.
     pub seed: u64,
@@ -251,7 +252,7 @@ impl Default for PlayOptions {
 }
 
 impl PlayOptions {
-    /// Whether a channel is to be played.
+    /// Returns whether a channel is to be played.
     #[must_use]
     pub fn wants(&self, channel: &str) -> bool {
         let named = self.channels.iter().any(|it| it.matches(channel));
@@ -268,7 +269,7 @@ impl Random {
         Self(seed)
     }
 
-    /// Evenly from 0 to below 1.
+    /// Returns a number from 0 to below 1, evenly distributed.
     fn fraction(&mut self) -> f64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mut bits = self.0;
@@ -279,14 +280,14 @@ impl Random {
     }
 }
 
-// What a player sleeps on: the sleep clock, or a clock of its own in tests.
+// The clock by which a player sleeps: the sleep clock, or a clock of its own in tests.
 
 /// A clock, and a way to sleep on it.
 pub trait Timing {
-    /// What the clock shows.
+    /// Returns the present time.
     fn now(&self) -> MonotonicTime;
 
-    /// Returns once the clock shows that time; at once where it has passed.
+    /// Returns once the clock shows that time; at once if it has passed.
     fn sleep_until(&mut self, deadline: MonotonicTime);
 }
 
@@ -294,10 +295,10 @@ pub trait Timing {
 pub struct SleepClock(Box<dyn Sleeper>);
 
 impl SleepClock {
-    /// By the sleeper that is recommended for this system.
+    /// Opens the sleeper that is recommended for this system.
     ///
     /// # Errors
-    /// Where the kernel refuses one.
+    /// If the kernel refuses one.
     pub fn open() -> Result<Self, OpenSleeperError> {
         let sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default())?;
         Ok(Self(sleeper))
@@ -314,7 +315,7 @@ impl Timing for SleepClock {
     }
 }
 
-/// A clock that moves when somebody sleeps on it, and only then.
+/// A clock that advances only when a thread sleeps by it.
 #[derive(Debug, Clone, Default)]
 pub struct VirtualTime(MonotonicTime);
 

@@ -24,7 +24,7 @@ fn log() -> Box<dyn LogReader> {
     Box::new(event::EventReader::open(Cursor::new(disk.contents())).unwrap())
 }
 
-/// Number and time, in ms, of each message.
+/// Returns number and time, in ms, of each message.
 fn played(options: PlayOptions, most: usize) -> Vec<(u32, f64)> {
     let mut player = Player::new(log(), options).unwrap();
     let mut time = VirtualTime::default();

@@ -1,4 +1,4 @@
-//! What became of each channel's messages; counted without a lock.
+//! Counters of each channel's messages; without a lock.
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -15,7 +15,7 @@ pub(super) struct CounterSlot {
     pub(super) written: AtomicU64,
 }
 
-/// What became of one channel's messages.
+/// The counters of one channel's messages.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChannelCounts {
@@ -32,13 +32,13 @@ pub struct ChannelCounts {
     pub disk_full: u64,
 }
 
-/// What became of the messages of channels beyond those that are counted one by one.
+/// The counters of the messages of channels beyond those that are counted one by one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct FurtherCounts {
     /// How many came.
     pub offered: u64,
-    /// How many are in a file, as far as is known.
+    /// How many are in a file, as far as it is known.
     pub written: u64,
     /// How many were dropped because the queue was full.
     #[cfg_attr(feature = "schema", serde(rename = "dropped_queue_full"))]
@@ -51,14 +51,14 @@ pub struct FurtherCounts {
 /// A table of fixed size: one thread adds channels, all may read.
 #[derive(Debug)]
 pub(super) struct AtomicChannelCounts {
-    /// The last one is for all channels that found no place.
+    /// The last one is for all channels without a place.
     slots: Box<[CounterSlot]>,
-    /// Messages of channels whose names are none.
+    /// Messages of channels whose names are invalid.
     pub(super) unnamed: AtomicU64,
 }
 
 impl AtomicChannelCounts {
-    /// For so many channels.
+    /// Returns counters for that many channels.
     pub(super) fn new(channels: usize) -> Self {
         let slots = (0..channels.max(1) + 1).map(|_| CounterSlot::default());
         let slots = slots.collect();
@@ -66,20 +66,20 @@ impl AtomicChannelCounts {
         Self { slots, unnamed }
     }
 
-    /// How many channels have a place of their own, which is the place of all others too.
+    /// Returns how many channels have a place of their own, which is the place of all others too.
     pub(super) fn further(&self) -> usize {
         self.slots.len() - 1
     }
 
-    /// Where a channel may have its place, the likeliest first.
+    /// Returns the possible places of a channel, the likeliest first.
     fn places(&self, channel: &str) -> impl Iterator<Item = usize> {
         let count = self.further();
         let begin = hash(channel) as usize % count;
         (begin..count).chain(0..begin)
     }
 
-    /// The place of a channel, which gets one where it has none; `None` where all are taken. To be
-    /// called by one thread. Allocates nothing and waits for nobody.
+    /// Returns the place of a channel, and gives it one if it has none; `None` if all are taken. Only one
+    /// thread may call it. Allocates nothing and does not wait.
     pub(super) fn place(&self, channel: &Channel) -> Option<usize> {
         for place in self.places(channel.as_str()) {
             let name = self.slots[place].name.get_or_init(|| *channel);
@@ -90,7 +90,7 @@ impl AtomicChannelCounts {
         None
     }
 
-    /// The counters of a channel that has been given a place, or of those that have not. For any thread.
+    /// Returns the counters of a channel with a place, or of those without. For any thread.
     pub(super) fn counters(&self, channel: &str) -> Option<&CounterSlot> {
         let mut slots = self.places(channel).map(|place| &self.slots[place]);
         let own = slots.find_map(|slot| match slot.name.get() {
@@ -100,7 +100,7 @@ impl AtomicChannelCounts {
         own.flatten().or(self.slots.last())
     }
 
-    /// What became of the messages of channels without a place.
+    /// Returns the counts of the channels without a place.
     pub(super) fn further_counts(&self) -> FurtherCounts {
         self.slots
             .last()

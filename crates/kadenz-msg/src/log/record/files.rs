@@ -1,4 +1,4 @@
-//! Which files a recorder writes, one after the other.
+//! The files that a recorder writes, one after the other.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,18 +9,18 @@ use super::RecordOptions;
 use crate::log::mcap::{self, McapWriter};
 use crate::log::{Format, LogError, LogFile, LogWriter, event, file};
 
-/// Which files, one after the other.
+/// The names of the files, one after the other.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Naming {
-    /// One file of that name; a split goes on in `drive-001.mcap`, `drive-002.mcap`, ...
+    /// One file of that name; further parts are `drive-001.mcap`, `drive-002.mcap`, ...
     Numbered,
-    /// As lcm-logger's `--rotate`: always into number 0; older ones are renamed to 1, 2, ..., and
-    /// what would be beyond this count is deleted.
+    /// As lcm-logger's `--rotate`: always into number 0; older ones are renamed to 1, 2, ..., and those
+    /// beyond this count are deleted.
     Rotating(u32),
 }
 
-/// Makes an empty file under a name; the `bool` says whether one that is there may be overwritten.
-/// Called by the writing thread.
+/// Makes an empty file under a name; the `bool` allows overwriting an existing one. The writing thread calls
+/// it.
 pub type MakeFile = Box<dyn FnMut(&Path, bool) -> io::Result<Box<dyn LogFile>> + Send>;
 
 /// Makes a file of the file system.
@@ -34,7 +34,7 @@ pub(super) fn make_file(path: &Path, overwrite: bool) -> io::Result<Box<dyn LogF
         open.create_new(true);
     }
     let file = file::alone(open.open(path)?)?;
-    // What was there goes only once it is certain that nobody else is writing it.
+    // The old content is removed only once it is certain that no other program writes the file.
     if overwrite && file.metadata()?.is_file() {
         file.set_len(0)?;
     }
@@ -74,7 +74,7 @@ impl Files {
         let writer: Box<dyn LogWriter> = match options.format {
             Format::EventLog => Box::new(event::EventWriter::new(file)),
             _ => Box::new(mcap_writer(file, options).inspect_err(|_| {
-                // An empty file of our own making helps nobody, and would block the next try.
+                // An empty file that this program made is useless, and would block the next try.
                 let _ = fs::remove_file(&path);
             })?),
         };
@@ -104,7 +104,7 @@ fn mcap_writer(file: Box<dyn LogFile>, options: &RecordOptions) -> Result<McapWr
     Ok(writer)
 }
 
-/// Moves each file one number up; the last one goes.
+/// Renames each file to the next number; the last one is deleted.
 fn rotate(path: &Path, keep: u32) -> Result<(), LogError> {
     let newest = numbered(path, "-0");
     if newest.exists() {
@@ -138,10 +138,10 @@ fn numbered(path: &Path, number: &str) -> PathBuf {
     path.with_file_name(name)
 }
 
-// When a recording goes on in the next file.
+// The limits at which a recording continues in the next file.
 
-/// When a recording goes on in the next file; by default never. It does so with a message, so that a
-/// bus that falls silent makes no empty files.
+/// The limits at which a recording continues in the next file; by default none. A new file begins with a
+/// message, so that a silent bus makes no empty files.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Split {
     /// Once a file is that long, in bytes.
@@ -160,13 +160,13 @@ impl Split {
         }
     }
 
-    /// Whether there is more than one file to come.
+    /// Returns whether there is any limit.
     #[must_use]
     pub fn is_asked_for(&self) -> bool {
         *self != Self::default()
     }
 
-    /// Whether a file of that length and age is to be the last one no more.
+    /// Returns whether a file of that length and age is complete.
     #[must_use]
     pub fn is_due(&self, length: u64, age: Duration) -> bool {
         self.bytes.is_some_and(|bytes| length >= bytes)

@@ -1,12 +1,12 @@
-//! The time that a message is logged with: that of the wall clock, which never goes back in a log.
+//! The log time of a message: that of the wall clock, which never goes back in a log.
 
 use kadenz_rt::clock::{MonotonicTime, WallTime};
 
-/// Makes wall times that go on evenly where the wall clock is set back.
+/// Makes wall times that go on evenly if the wall clock is set back.
 ///
-/// A step is what the wall clock moved by beyond the monotonic clock. One back is added to all later
-/// times, so that spans between messages stay what they were; one forward uses up what was added
-/// before, and is followed for the rest.
+/// A step is the change of the wall clock beyond that of the monotonic clock. A step back is added to all
+/// later times, so that spans between messages stay right; a step forward first reduces that sum, and the log
+/// follows the rest.
 ///
 /// # Real-time safety
 /// Real-time safe.
@@ -16,10 +16,11 @@ pub(super) struct LogClock {
     added_ns: i64,
 }
 
-/// A shorter step is not told from the time between two reads of clocks, and slewing makes none.
+/// The minimum step: a shorter one is not distinguished from the time between two reads of clocks, and
+/// slewing makes none.
 const MIN_STEP_NS: i64 = 50_000_000;
 
-/// Where reading the clocks was held up for longer, nothing is concluded.
+/// If reading the clocks took longer, the reading is not evaluated.
 const MAX_READ_NS: i64 = 5_000_000;
 
 /// The clocks, read one after the other.
@@ -31,8 +32,8 @@ pub(super) struct Reading {
 }
 
 impl LogClock {
-    /// The log's time at that moment, and by how many nanoseconds the wall clock was set back since the
-    /// last one: 0 where it was not.
+    /// Returns the log's time at that moment, and by how many nanoseconds the wall clock was set back since
+    /// the last one: 0 if it was not.
     pub(super) fn at(&mut self, reading: Reading) -> (WallTime, u64) {
         let wall_ns = reading.wall.as_unix_ns();
         let mut back_ns = 0;
@@ -76,7 +77,7 @@ mod tests {
     }
 
     #[test]
-    fn a_clock_that_is_set_back_is_told_once_and_spans_stay() {
+    fn a_clock_that_is_set_back_is_reported_once_and_spans_stay() {
         let mut clock = LogClock::default();
         assert_eq!(told(&mut clock, S, 100 * S), (100 * S, 0));
         assert_eq!(told(&mut clock, 2 * S, 101 * S), (101 * S, 0));
@@ -86,7 +87,7 @@ mod tests {
             (102 * S, 3600 * 1_000_000_000)
         );
         assert_eq!(told(&mut clock, 4 * S, 103 * S - 3600 * S), (103 * S, 0));
-        // And set right again: the log goes on with the clock's own time.
+        // The clock is set right again: the log goes on with the clock's own time.
         assert_eq!(told(&mut clock, 5 * S, 104 * S), (104 * S, 0));
         assert_eq!(told(&mut clock, 6 * S, 105 * S), (105 * S, 0));
     }

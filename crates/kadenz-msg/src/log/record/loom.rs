@@ -3,7 +3,7 @@
 use super::ring::{Consumer, MessageHeader, Producer, ring};
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// The bytes of a ring of eight words: one message and a half of those that are pushed here.
+/// The bytes of a ring of eight words: one and a half of the messages that are pushed here.
 const NARROW: usize = 64;
 
 fn model(run: impl Fn() + Sync + Send + 'static) {
@@ -22,7 +22,7 @@ fn head(n: u32) -> MessageHeader {
     }
 }
 
-/// Of different lengths, so that heads lie elsewhere in every round of the ring.
+/// Of different lengths, so that heads are elsewhere in every round of the ring.
 fn payload(n: u32) -> Vec<u8> {
     vec![n as u8 + 1; 8 * (n as usize % 2) + 3]
 }
@@ -31,7 +31,7 @@ fn push(producer: &mut Producer, n: u32) -> bool {
     producer.push(&head(n), &[], &payload(n))
 }
 
-/// Takes what is there; every message is whole, and later than the one before.
+/// Takes the present messages; every message is whole, and later than the one before.
 fn take(consumer: &mut Consumer, after: &mut Option<u32>) -> u32 {
     let (mut taken, mut bytes) = (0, Vec::new());
     while let Some(found) = consumer.pop(&mut bytes) {
@@ -74,7 +74,7 @@ fn room_that_was_given_back_is_not_read_any_more() {
     });
 }
 
-/// As `Writing::run` ends: who sees the end beforehand sees all that was recorded before it.
+/// As `Writing::run` ends: after it has seen the end, it takes everything that was recorded before the end.
 #[test]
 fn what_was_recorded_before_the_end_is_taken_before_the_end() {
     model(|| {

@@ -1,7 +1,7 @@
 //! Recording: messages go through a bounded ring to a thread that writes the log.
 //!
-//! Whoever records never waits for a disk: what does not fit the ring is dropped and counted for its
-//! channel. Where the disk is full the file stays whole, what comes is counted, and writing goes on
+//! A recording thread never waits for a disk: a message that does not fit the ring is dropped and counted for
+//! its channel. If the disk is full, the file stays whole, dropped messages are counted, and writing goes on
 //! when there is room.
 
 mod counts;
@@ -34,31 +34,31 @@ use crate::channel::Channel;
 use crate::message::Fingerprint;
 use crate::sync::lock;
 
-/// Says what is known of a channel when the first message with a fingerprint arrives: its type's name
-/// and text. Called by the writing thread.
+/// Returns the description of a channel when the first message with a fingerprint arrives: its type's name
+/// and text. The writing thread calls it.
 pub type Describe = Box<dyn FnMut(&Channel, Option<Fingerprint>) -> LoggedChannel + Send>;
 
-/// How to record.
+/// The options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
     /// [`Format::EventLog`] or MCAP.
     pub format: Format,
-    /// How chunks of MCAP are compressed.
+    /// The compression of MCAP's chunks.
     pub compression: Compression,
     /// How many bytes of messages may wait for the disk.
     pub queue_bytes: usize,
-    /// How many channels are counted one by one; messages of further ones are recorded and counted
+    /// The number of channels that are counted one by one; messages of further ones are recorded and counted
     /// together.
     pub most_channels: usize,
-    /// After how long what was taken is in the file, as the kernel sees it.
+    /// The maximum time until a taken message is in the file, as the kernel sees it.
     pub flush_interval: Duration,
-    /// When the next file is begun.
+    /// The limits at which the next file begins.
     pub split: Split,
-    /// Which files.
+    /// The names of the files.
     pub naming: Naming,
     /// Whether files that are there may be overwritten.
     pub overwrite: bool,
-    /// Whether the first file, where it is there and an event log, is written on.
+    /// Whether to continue an existing first file, if it is an event log.
     pub append: bool,
     /// How much of the disk must stay free; below, nothing is written until there is more.
     pub keep_free_bytes: u64,
@@ -109,7 +109,7 @@ pub struct Recorder {
     clock: LogClock,
 }
 
-/// What recorder, writer and watchers share.
+/// The state that recorder, writer and watchers share.
 #[derive(Debug)]
 struct RecorderContext {
     counts: AtomicChannelCounts,
@@ -122,17 +122,17 @@ struct RecorderContext {
     trouble: Mutex<Option<String>>,
 }
 
-/// What was recorded until now.
+/// The counts of a recording until now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
     /// Channel by channel.
     pub channels: Vec<ChannelCounts>,
     /// The channels beyond those, together.
     pub further: FurtherCounts,
-    /// Messages that were dropped because their channel's name is none.
+    /// Messages that were dropped because their channel's name is invalid.
     pub unnamed: u64,
-    /// Messages of those that the disk cost which were taken at first, and at the end not brought into the
-    /// file or given up for its index.
+    /// Messages that were counted as dropped by the disk although they were taken at first: at the end they
+    /// could not be written to the file or were given up for its index.
     pub given_up: u64,
     /// How many bytes of payload are in the files.
     pub bytes: u64,
@@ -140,12 +140,12 @@ pub struct Recorded {
     pub set_back: SetBack,
     /// The files, in the order of their begin; rotation has renamed some since.
     pub files: Vec<PathBuf>,
-    /// What the disk said last, while it refuses.
+    /// The last error of the disk, while it refuses.
     pub trouble: Option<String>,
 }
 
-/// What happened to the wall clock. The log's times go on as if it had not: spans between messages stay
-/// right, and later times are ahead of the wall clock by that much, until it is set right.
+/// The steps back of the wall clock. The log's times go on without them: spans between messages stay right,
+/// and later times are ahead of the wall clock by that much, until the clock is set right.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SetBack {
     /// How often it was set back.
@@ -155,14 +155,14 @@ pub struct SetBack {
 }
 
 impl Recorded {
-    /// How many messages are in the files.
+    /// Returns how many messages are in the files.
     #[must_use]
     pub fn written(&self) -> u64 {
         let written: u64 = self.channels.iter().map(|it| it.written).sum();
         written + self.further.written
     }
 
-    /// How many messages are in none.
+    /// Returns how many messages are in none.
     #[must_use]
     pub fn dropped(&self) -> u64 {
         let lost = |it: &ChannelCounts| it.queue_full + it.disk_full;
@@ -176,13 +176,13 @@ impl Recorded {
 pub struct Watch(Arc<RecorderContext>);
 
 impl Watch {
-    /// What the disk said last, while it refuses.
+    /// Returns the last error of the disk, while it refuses.
     #[must_use]
     pub fn trouble(&self) -> Option<String> {
         lock(&self.0.trouble).clone()
     }
 
-    /// How often the wall clock was set back, and by how much.
+    /// Returns how often the wall clock was set back, and by how much.
     #[must_use]
     pub fn set_back(&self) -> SetBack {
         SetBack {
@@ -191,13 +191,13 @@ impl Watch {
         }
     }
 
-    /// Whether there are more channels than are counted one by one.
+    /// Returns whether there are more channels than are counted one by one.
     #[must_use]
     pub fn has_further_channels(&self) -> bool {
         self.0.counts.further_counts().offered > 0
     }
 
-    /// What was recorded until now.
+    /// Returns the counts until now.
     #[must_use]
     pub fn recorded(&self) -> Recorded {
         let shared = &self.0;
@@ -218,7 +218,7 @@ impl Recorder {
     /// Makes the first file and starts the thread that writes. Takes all memory of the queue.
     ///
     /// # Errors
-    /// Where the file cannot be made, or is there already.
+    /// If the file cannot be made, or exists already.
     pub fn start(
         path: &Path,
         options: &RecordOptions,
@@ -227,11 +227,11 @@ impl Recorder {
         Self::start_on(Box::new(files::make_file), path, options, describe)
     }
 
-    /// As [`Recorder::start`], into files that `make` makes: in memory, or such as fail for a test
+    /// As [`Recorder::start`], into files that `make` makes: in memory, or faulty ones for a test
     /// ([`FaultyFile`](super::FaultyFile)).
     ///
     /// # Errors
-    /// Where the file cannot be made.
+    /// If the file cannot be made.
     pub fn start_on(
         make: MakeFile,
         path: &Path,
@@ -262,9 +262,9 @@ impl Recorder {
         })
     }
 
-    /// Records a message that was received at a time. Its number is its sender's, or else counts what
-    /// the channel offered, so that a gap in the log shows what was dropped. Returns whether there was
-    /// room. Wait-free; allocates nothing; makes no system call.
+    /// Records a message that was received at a time. Its number is its sender's, or else the count of the
+    /// channel's messages, so that a gap in the log shows the dropped ones. Returns whether there was room.
+    /// Wait-free; allocates nothing; makes no system call.
     pub fn record(
         &mut self,
         channel: &Channel,
@@ -286,7 +286,7 @@ impl Recorder {
         let head = MessageHeader {
             length: u32::try_from(length).unwrap_or(u32::MAX),
             slot: place as u32,
-            // What counts all further channels numbers none of them.
+            // The common counter of all further channels gives no numbers.
             sequence: more.sequence.unwrap_or(own.map_or(0, |_| counted)),
             log_time: received.as_unix_ns(),
             publish_time: more.time.unwrap_or(received).as_unix_ns(),
@@ -298,8 +298,8 @@ impl Recorder {
         taken
     }
 
-    /// Records a message as a provider hands it over; the log's time is the kernel's stamp where there is
-    /// one, and never goes back where the wall clock is set back ([`SetBack`]).
+    /// Records a message from a provider; the log's time is the kernel's stamp if there is one, and never
+    /// goes back if the wall clock is set back ([`SetBack`]).
     ///
     /// # Real-time safety
     /// As real-time safe as [`Recorder::record`].
@@ -335,13 +335,13 @@ impl Recorder {
         time
     }
 
-    /// Looks at what was recorded, from any thread.
+    /// Returns a watch that reads the counts, from any thread.
     #[must_use]
     pub fn watch(&self) -> Watch {
         Watch(Arc::clone(&self.shared))
     }
 
-    /// Writes what waits, ends the file, and says what was recorded. Waits for the disk.
+    /// Writes the waiting messages, finishes the file, and returns the counts. Waits for the disk.
     #[must_use]
     pub fn finish(mut self) -> Recorded {
         self.end();
@@ -357,7 +357,7 @@ impl Recorder {
     }
 }
 
-/// What a sender said of a message.
+/// The sender's data of a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Published {
     /// When it was published.

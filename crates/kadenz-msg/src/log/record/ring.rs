@@ -1,14 +1,14 @@
 //! A bounded ring of messages between one thread that records and one that writes.
 //!
-//! Assumption: one producer and one consumer, which the types see to. Guarantees: neither waits for
-//! the other, and the consumer sees whole messages only, because `end` is stored with release after the
-//! words and loaded with acquire before them, and `begin` the other way round. The words are atomics,
-//! so that no unsafe code is needed (as in decision 0211). Loom checks that in `loom.rs` beside this
-//! file, and Miri runs the tests below.
+//! Assumption: one producer and one consumer, which the types ensure. Guarantees: neither waits for the
+//! other, and the consumer reads whole messages only, because `end` is stored with release after the words
+//! and loaded with acquire before them, and `begin` the other way round. The words are atomics, so that no
+//! unsafe code is needed (as in decision 0211). Loom checks that in `loom.rs` beside this file, and Miri runs
+//! the tests below.
 
 use crate::sync::{Arc, AtomicU64, Ordering};
 
-/// What stands before a message's bytes.
+/// The fields before a message's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MessageHeader {
     pub(super) length: u32,
@@ -41,7 +41,7 @@ pub(super) struct Producer(Arc<WordRing>);
 /// The end that messages are taken from.
 pub(super) struct Consumer(Arc<WordRing>);
 
-/// The fewest words of a ring; in a model each word is one more thing to interleave.
+/// The minimum number of words of a ring; in a model each word is one more thing to interleave.
 const MIN_WORDS: usize = if cfg!(loom) { 8 } else { 64 };
 
 /// A ring of at least so many bytes, all of which are taken and touched now.
@@ -56,8 +56,8 @@ pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
 }
 
 impl Producer {
-    /// Puts a message in, of two parts whose lengths together stand in its head; `false` where there is
-    /// no room. Wait-free, allocates nothing.
+    /// Puts a message in, of two parts whose total length is in its head; `false` if there is no room.
+    /// Wait-free, allocates nothing.
     pub(super) fn push(&mut self, head: &MessageHeader, begin: &[[u8; 8]], payload: &[u8]) -> bool {
         let ring = &self.0;
         let needed = HEAD_WORDS + (begin.len() + payload.len().div_ceil(8)) as u64;

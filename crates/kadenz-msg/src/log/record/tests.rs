@@ -32,7 +32,7 @@ fn all(path: &Path) -> Vec<Entry> {
     all
 }
 
-/// Waits for what must come true sooner or later.
+/// Waits for a condition that must become true.
 fn wait_until(condition: impl Fn() -> bool) {
     for _ in 0..1000 {
         if condition() {

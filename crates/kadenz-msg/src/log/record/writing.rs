@@ -36,11 +36,11 @@ pub(super) struct Writing {
     open: Option<Opened>,
     opened_at: MonotonicTime,
     channels: HashMap<(Channel, Option<Fingerprint>), Arc<LoggedChannel>>,
-    /// Those that had no description yet: they are asked for again, once a flush.
+    /// Channels without a description so far: the writer requests it again, once a flush.
     undescribed: HashSet<(Channel, Option<Fingerprint>)>,
     entry: Entry,
     flush_at: MonotonicTime,
-    /// Until when nothing is tried, after a refusal.
+    /// The time until which nothing is tried, after a refusal.
     refused_until: Option<MonotonicTime>,
     look_at: MonotonicTime,
 }
@@ -82,7 +82,7 @@ impl Writing {
         Ok(())
     }
 
-    /// Until the recorder ends and the queue is empty.
+    /// Runs until the recorder ends and the queue is empty.
     pub(super) fn run(mut self) {
         loop {
             let ending = self.shared.stop.load(Ordering::Acquire);
@@ -140,7 +140,7 @@ impl Writing {
     }
 
     fn refuse(&mut self, error: &LogError, now: MonotonicTime) {
-        // A message that no log can hold says nothing about the next one.
+        // A message that no log can hold does not affect the next one.
         if !matches!(error, LogError::Unfit { .. }) {
             self.refused_until = Some(now + AGAIN);
         }
@@ -159,7 +159,7 @@ impl Writing {
         }
     }
 
-    /// Holds the free room against the limit, ten times a second.
+    /// Compares the free room to the limit, ten times a second.
     fn look_at_the_disk(&mut self, now: MonotonicTime) -> Result<(), LogError> {
         let keep = self.options.keep_free_bytes;
         if keep == 0 || now < self.look_at {
@@ -234,7 +234,7 @@ impl Writing {
             return;
         }
         self.flush_at = now + self.options.flush_interval;
-        // Whoever publishes may have answered late.
+        // A publisher may have described its type since.
         let undescribed = self.channels.iter().filter(|(_, it)| it.schema.is_none());
         self.undescribed.extend(undescribed.map(|(key, _)| *key));
         let refused = self.refused_until.is_some_and(|until| now < until);
@@ -273,8 +273,8 @@ impl Writing {
     }
 }
 
-/// A channel's name as it stands before the payload of a message whose channel has no place of its own:
-/// a length, and the name.
+/// Returns a channel's name in the form before the payload of a message whose channel has no place of its
+/// own: a length, and the name.
 pub(super) fn name_bytes(channel: &Channel) -> [[u8; 8]; NAME_WORDS] {
     let name = channel.as_str().as_bytes();
     let mut words = [[0; 8]; NAME_WORDS];

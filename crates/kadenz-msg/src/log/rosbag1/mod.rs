@@ -5,7 +5,7 @@ mod scan;
 
 pub use reader::Rosbag1Reader;
 
-/// What a bag begins with.
+/// The first bytes of a bag.
 const MAGIC: &[u8] = b"#ROSBAG V2.0\n";
 
 /// The numbers of records.

@@ -25,7 +25,7 @@ struct BagChunkReader<S> {
     source: BufReader<S>,
     length: u64,
     connections: Connections,
-    /// A chunk as it lies in the file, used again.
+    /// A chunk as in the file; its memory is reused.
     raw: Vec<u8>,
 }
 
@@ -33,7 +33,7 @@ impl<S: Source> Rosbag1Reader<S> {
     /// Finds the chunks of a bag.
     ///
     /// # Errors
-    /// Where it cannot be read, or does not begin like one.
+    /// If it cannot be read, or does not begin like one.
     pub fn open(source: S) -> Result<Self, LogError> {
         let what = "it does not begin like a bag of version 2.0";
         let (mut source, length) = chunks::open(source, MAGIC, Format::Rosbag1, what)?;
@@ -62,7 +62,7 @@ impl<S: Source> Rosbag1Reader<S> {
 }
 
 impl<S: Source> BagChunkReader<S> {
-    /// Decompresses the chunk in `raw`; `None` where it is damaged.
+    /// Decompresses the chunk in `raw`; `None` if it is damaged.
     fn unpack(&mut self, into: &mut Loaded) -> Option<()> {
         let mut raw = &self.raw[..];
         let record = BagRecord::take(&mut raw)?;
@@ -107,7 +107,7 @@ impl<S: Source> Chunked for BagChunkReader<S> {
     fn load(&mut self, place: &ChunkExtent, into: &mut Loaded) -> Result<bool, LogError> {
         self.source.seek(SeekFrom::Start(place.offset))?;
         self.raw.clear();
-        // What of the place is no chunk is an index behind it, which nobody needs.
+        // The part of the place behind the chunk is an index, which this reader does not need.
         let length = place.length.min(MAX_CHUNK_BYTES);
         self.source
             .by_ref()
@@ -167,7 +167,7 @@ mod tests {
             "/../../conformance/logs/ros1-lz4.bag"
         );
         let mut bytes = std::fs::read(golden).unwrap();
-        // The index ends with what it says of the last chunk; both numbers are little-endian.
+        // The index ends with its data of the last chunk; both numbers are little-endian.
         let number = |name: &[u8]| {
             let at = bytes.windows(name.len()).position(|it| it == name);
             at.unwrap() + name.len()

@@ -1,4 +1,4 @@
-//! Where a bag's chunks lie: by its index, or by going from record to record.
+//! The places of a bag's chunks: by its index, or from record to record.
 
 use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
@@ -16,11 +16,11 @@ pub(super) struct Connections {
     budget: DescriptionBudget,
 }
 
-/// What a map or an `Arc` takes beside the text, in bytes.
+/// The memory of a map or an `Arc` beside the text, in bytes.
 const ENTRY_BYTES: usize = 512;
 
 impl Connections {
-    /// Takes a connection record; `None` where it is none, and where there is no memory for it.
+    /// Takes a connection record; `None` if it is none, or there is no memory for it.
     pub(super) fn learn(&mut self, record: &BagRecord<'_>) -> Option<()> {
         let number = record.header.u32("conn")?;
         if self.channels.contains_key(&number) {
@@ -47,7 +47,7 @@ impl Connections {
     }
 }
 
-/// What is known of a bag without its messages.
+/// The structure of a bag without its messages.
 #[derive(Default)]
 pub(super) struct BagIndex {
     pub(super) places: Vec<ChunkExtent>,
@@ -56,7 +56,7 @@ pub(super) struct BagIndex {
     pub(super) complete: bool,
 }
 
-/// Looks for the chunks of a bag.
+/// Finds the chunks of a bag.
 pub(super) struct BagScanner<'a, S> {
     pub(super) source: &'a mut BufReader<S>,
     pub(super) length: u64,
@@ -71,7 +71,7 @@ impl<S: Source> BagScanner<'_, S> {
         self.walk(begin)
     }
 
-    /// What the index says, where there is one that can be believed.
+    /// Returns the structure by the index, if there is a consistent one.
     fn indexed(&mut self, begin: u64) -> Result<Option<BagIndex>, LogError> {
         let Some((header, _)) = self.header(begin)? else {
             return Ok(None);
@@ -98,7 +98,7 @@ impl<S: Source> BagScanner<'_, S> {
     fn header(&mut self, at: u64) -> Result<Option<(Vec<u8>, u32)>, LogError> {
         let by = i64::try_from(at).unwrap_or(i64::MAX)
             - i64::try_from(self.source.stream_position()?).unwrap_or(0);
-        // What is read ahead stays: records may be many and short.
+        // The read-ahead buffer stays: records may be many and short.
         self.source.seek_relative(by)?;
         let Some(length) = self
             .length_field()?
@@ -124,7 +124,7 @@ impl<S: Source> BagScanner<'_, S> {
         Ok(bytes.first_chunk().map(|it| u32::from_le_bytes(*it)))
     }
 
-    /// Goes from record to record: a bag whose recorder was killed.
+    /// Goes from record to record, for a bag whose recorder was killed.
     fn walk(&mut self, begin: u64) -> Result<BagIndex, LogError> {
         let mut map = BagIndex::default();
         let mut at = begin;
@@ -169,7 +169,7 @@ impl<S: Source> BagScanner<'_, S> {
     }
 }
 
-/// Takes over what an index record behind a chunk says of its times, or a connection.
+/// Takes the times of a chunk from an index record behind it, or a connection.
 fn note(record: &BagRecord<'_>, number: u8, map: &mut BagIndex) -> Option<()> {
     if number == op::CONNECTION {
         return map.connections.learn(record);

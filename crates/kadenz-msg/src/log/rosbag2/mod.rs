@@ -15,7 +15,7 @@ const MAX_METADATA: u64 = 1 << 24;
 /// Opens the folder of a bag: all its files as one log.
 ///
 /// # Errors
-/// Where there is none of them, or one cannot be read.
+/// If there is none of them, or one cannot be read.
 pub fn open(folder: &Path) -> Result<Box<dyn LogReader>, LogError> {
     let mut files = listed(folder)?;
     if files.is_empty() {
@@ -95,13 +95,13 @@ fn found(folder: &Path) -> Result<Vec<PathBuf>, LogError> {
 /// Opens one SQLite file of a bag.
 ///
 /// # Errors
-/// Where it cannot be read, or Kadenz was built without the feature `rosbag2-sqlite`.
+/// If it cannot be read, or Kadenz was built without the feature `rosbag2-sqlite`.
 #[cfg(feature = "rosbag2-sqlite")]
 pub(crate) fn open_sqlite(file: &Path) -> Result<Box<dyn LogReader>, LogError> {
     Ok(Box::new(sqlite::SqliteReader::open(file)?))
 }
 
-/// Says that this needs the feature `rosbag2-sqlite`.
+/// Returns an error: this needs the feature `rosbag2-sqlite`.
 ///
 /// # Errors
 /// Always.

@@ -1,4 +1,4 @@
-//! Which columns a type has, and what of a message stands in them.
+//! The columns of a type, and the values of a message in them.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -15,15 +15,15 @@ pub(super) struct Column {
     pub(super) kind: ColumnType,
 }
 
-/// What stands in a column.
+/// The type of a column's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ColumnType {
     One(Scalar),
     /// An array of one dimension.
     List(Scalar),
-    /// The same of bytes.
+    /// A list of bytes.
     Bytes,
-    /// What has no other form, as JSON.
+    /// Values of no other form, as JSON.
     Json,
 }
 
@@ -57,7 +57,7 @@ impl Scalar {
     }
 }
 
-/// What stands in a cell.
+/// The value of a cell.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum Cell<'a> {
     Null,
@@ -100,7 +100,7 @@ pub(super) struct Columns {
     lists: Lists,
 }
 
-/// What becomes of arrays that have a column of their own.
+/// The form of arrays that have a column of their own.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Lists {
     /// JSON text.
@@ -109,7 +109,7 @@ pub(super) enum Lists {
     Kept,
 }
 
-/// How the parts of a value become cells.
+/// The form in which the parts of a value become cells.
 enum ColumnMapping {
     One(ColumnType),
     Struct(Vec<ColumnMapping>),
@@ -145,7 +145,7 @@ const NANOSECONDS: Scalar = Scalar::Integer {
 };
 
 impl Columns {
-    /// The columns of a type: as deep as it goes, or where that is too much, one a member.
+    /// Returns the columns of a type: to its full depth, or if they are too many, one for each member.
     pub(super) fn of(types: &Types, name: &TypeName, lists: Lists) -> Self {
         let Some(Definition::Struct(of)) = types.definition(name) else {
             return Self::whole(ColumnType::One(Scalar::Text), lists);
@@ -166,7 +166,7 @@ impl Columns {
         Self::with(plan, columns, lists)
     }
 
-    /// One column for all of the message.
+    /// Returns one column for the whole message.
     fn whole(kind: ColumnType, lists: Lists) -> Self {
         let name = "message".to_owned();
         Self::with(ColumnMapping::One(kind), vec![Column { name, kind }], lists)
@@ -202,8 +202,8 @@ impl Columns {
         cells
     }
 
-    /// The rest of the cells, empty where there is no value. `false` where one is empty as its text is
-    /// too long.
+    /// Fills the rest of the cells, with empty ones for missing values. `false` if one is empty because its
+    /// text is too long.
     pub(super) fn fill<'a>(&self, value: Option<&'a Value>, cells: &mut Vec<Cell<'a>>) -> bool {
         self.fill_within(MAX_TEXT_BYTES, value, cells)
     }
@@ -233,7 +233,7 @@ impl Columns {
 struct Filling<'c, 'a> {
     cells: &'c mut Vec<Cell<'a>>,
     lists: Lists,
-    /// So many bytes of JSON text may follow.
+    /// The rest of the allowed bytes of JSON text.
     left: usize,
     is_whole: bool,
 }
@@ -287,7 +287,7 @@ impl<'a> Filling<'_, 'a> {
     }
 }
 
-/// Looks for the columns of a type.
+/// Finds the columns of a type.
 struct Finder<'a> {
     types: &'a Types,
     /// Whether structs and arrays within are taken apart.
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[test]
-    fn an_array_whose_text_is_too_long_is_left_empty_and_told_of() {
+    fn an_array_whose_text_is_too_long_is_left_empty_and_counted() {
         let types = Types::from_text("struct a_t { int32_t n; byte image[n]; int8_t last; }");
         let (types, name) = (types.unwrap(), TypeName::new("a_t"));
         let fingerprint = types.fingerprint_of(&name).unwrap().0.to_be_bytes();

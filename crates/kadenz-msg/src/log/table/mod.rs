@@ -1,10 +1,10 @@
 //! Logs as tables, for pandas, polars and spreadsheets: a row a message, its fields as columns.
 //!
 //! Columns are `channel`, `sequence`, `log_time_ns`, `publish_time_ns`, and each field by its path:
-//! `pose.position.x`, `joints[0]`. Arrays of fixed length have a column an element up to 64 elements;
-//! longer ones, and those of variable length, are one column: JSON text in CSV, a list in Parquet, and
-//! there bytes where they are bytes. Arrays of structs, and of several dimensions, are JSON text in both.
-//! A type that would have more than 1,024 columns has one a member.
+//! `pose.position.x`, `joints[0]`. Arrays of fixed length have a column for each element up to 64 elements;
+//! longer ones, and those of variable length, are one column: JSON text in CSV, a list in Parquet, and bytes
+//! there if their elements are bytes. Arrays of structs, and of several dimensions, are JSON text in both. A
+//! type that would have more than 1,024 columns has one for each member.
 
 mod columns;
 #[cfg(feature = "parquet")]
@@ -26,20 +26,20 @@ use crate::types::TypeName;
 /// The formats of tables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum TableFormat {
-    /// Comma-separated values (RFC 4180, with `\n`): numbers so that they are read back exactly, nothing
-    /// for what is missing.
+    /// Comma-separated values (RFC 4180, with `\n`): numbers with the digits that restore them exactly, and
+    /// empty cells for missing values.
     Csv,
     /// Apache Parquet, by snappy.
     #[cfg(feature = "parquet")]
     Parquet,
 }
 
-/// Which messages share a file.
+/// The messages that share a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Tabling {
-    /// All of them, which must be of one type.
+    /// All messages, which must be of one type.
     OneFile,
-    /// Those of a channel, and of a type where the channel carries several.
+    /// The messages of a channel, and of a type if the channel carries several.
     FilePerChannel,
 }
 
@@ -68,7 +68,7 @@ pub struct Tables {
 pub struct MalformedCount(Arc<Mutex<(u64, Option<String>)>>);
 
 impl MalformedCount {
-    /// How many until now, and why the first.
+    /// The number until now, and the first reason.
     #[must_use]
     pub fn told(&self) -> (u64, Option<String>) {
         lock(&self.0).clone()
@@ -94,7 +94,7 @@ struct Table {
 
 /// A table's file.
 trait TableFile: Send {
-    /// Takes a row. Returns how many bytes wait in memory for it.
+    /// Takes a row. Returns the number of bytes that wait in memory for it.
     fn row(&mut self, cells: &[Cell<'_>]) -> io::Result<usize>;
 
     /// Writes what waits.
@@ -247,7 +247,7 @@ fn made<T>(file: io::Result<T>) -> Result<T, LogError> {
     file.map_err(LogError::of_write)
 }
 
-/// A file, and how many bytes went into all of them.
+/// A file, and the number of bytes that went into all of them.
 struct CountedFile {
     file: Box<dyn Write + Send>,
     written: Arc<AtomicU64>,
@@ -265,7 +265,7 @@ impl Write for CountedFile {
     }
 }
 
-// Comma-separated values (RFC 4180): what holds a comma, a quote or a line's end is quoted.
+// Comma-separated values (RFC 4180): a value with a comma, a quote or a line's end is quoted.
 
 struct Csv {
     file: BufWriter<CountedFile>,
@@ -303,7 +303,7 @@ impl Csv {
     }
 }
 
-/// A text as a cell; an empty one is quoted, to be told from none.
+/// Writes a text as a cell; an empty one is quoted, to distinguish it from a missing one.
 fn quote(text: &str, into: &mut String) {
     if !text.is_empty() && !text.contains([',', '"', '\n', '\r']) {
         into.push_str(text);

@@ -77,7 +77,7 @@ impl Parquet {
     }
 }
 
-/// What the file system said, or else what Parquet did.
+/// Returns the file system's error, or else Parquet's.
 fn failed(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
@@ -88,7 +88,7 @@ fn failed(error: ParquetError) -> io::Error {
     }
 }
 
-/// How a scalar is kept, and what it is.
+/// Returns the storage and the logical type of a scalar.
 fn physical(of: Scalar) -> (Physical, Option<LogicalType>) {
     match of {
         Scalar::Integer { bits: 64, .. } => (Physical::INT64, None),
@@ -151,7 +151,7 @@ impl PendingCells {
         }
     }
 
-    /// Takes a cell; returns how many bytes it takes in memory.
+    /// Takes a cell; returns the bytes that it takes in memory.
     fn push(&mut self, cell: &Cell<'_>) -> usize {
         const LEVELS: usize = 2 * size_of::<i16>();
         if !self.is_list {
@@ -184,7 +184,7 @@ impl PendingCells {
         macro_rules! write {
             ($writer:ident, $values:ident) => {{
                 $writer.write_batch($values, definitions, repetitions)?;
-                // One long list is no reason to keep its memory.
+                // The memory of one long list is released.
                 *$values = Vec::new();
             }};
         }

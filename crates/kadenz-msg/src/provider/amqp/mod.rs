@@ -1,25 +1,25 @@
-//! `amqp://HOST:PORT`: a broker that speaks AMQP 0-9-1, such as RabbitMQ.
+//! `amqp://HOST:PORT`: a broker with AMQP 0-9-1, such as RabbitMQ.
 //!
-//! A bus is a topic exchange, a channel is a routing key, and every inlet has a queue of its own that
-//! goes when it goes. Programs of any language take part by publishing to the exchange and binding
-//! queues to it; messages of ours carry a header `kadenz` with sender and number, which others may
+//! A bus is a topic exchange, a channel is a routing key, and every inlet has a queue of its own, which the
+//! broker deletes with the inlet. Programs of any language take part by publishing to the exchange and
+//! binding queues to it; Kadenz's messages carry a header `kadenz` with sender and number, which others may
 //! ignore.
 //!
-//! What it guarantees: the order of each sender; no loss while both ends live, except for an inlet so slow
-//! that its queue in the broker is full: then its oldest messages are dropped, counted as overrun where
-//! the publisher is ours. A broker that cannot keep up takes no more, and publishing then fails with
+//! Guarantees: the order of each sender; no loss while both ends live, except for an inlet so slow that its
+//! queue in the broker is full: then its oldest messages are dropped, counted as overrun if the publisher is
+//! a Kadenz program. A broker that cannot keep up takes no more, and publishing then fails with
 //! [`PublishError::Full`] rather than wait. No history. Discovery is the broker, which must be running.
 //!
-//! What it costs: two ways over TCP and a broker between, some 100 us. Messages are not persistent, not
-//! acknowledged and not confirmed: what is in the broker when it dies is lost.
+//! Cost: two ways over TCP and a broker between, some 100 us. Messages are not persistent, not acknowledged
+//! and not confirmed: those that are in the broker when it dies are lost.
 //!
-//! What is not possible: TLS (put a tunnel before it), and patterns other than plain names in the
-//! broker: an inlet with a regular expression gets every message and sorts them out.
+//! Not possible: TLS (put a tunnel before it), and patterns other than plain names in the broker: an inlet
+//! with a regular expression gets every message and discards the others.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `exchange` | the name of the topic exchange, which is made where it is not there | `kadenz` |
-//! | `user`, `password_file` | who connects, and the file that holds the password | `guest`, `guest` |
+//! | `exchange` | the name of the topic exchange, which is made if it is missing | `kadenz` |
+//! | `user`, `password_file` | the user's name, and the file that holds the password | `guest`, `guest` |
 //! | `vhost` | the broker's virtual host | `/` |
 //! | `depth` | messages that wait in the broker for one inlet | 10000 |
 //! | `queue` | bytes that wait here for a busy broker | 4 MiB |
@@ -53,7 +53,7 @@ use session::{Account, Status};
 /// How long a broker may take to let a program in.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1 << 18;
 
 /// A broker.
@@ -68,7 +68,7 @@ pub struct Amqp {
 }
 
 impl Amqp {
-    /// Reads the address; the broker is reached when an outlet or an inlet is asked for.
+    /// Reads the address; the first outlet or inlet connects to the broker.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, amqp::Amqp, parameters::Address};
@@ -79,7 +79,7 @@ impl Amqp {
     /// ```
     ///
     /// # Errors
-    /// Where the address or a parameter is none, or the password's file cannot be read.
+    /// If the address or a parameter is invalid, or the password's file cannot be read.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let (host, port) = address.host_and_port()?;
         let host = if host.is_empty() { "localhost" } else { host };
@@ -119,13 +119,13 @@ impl Amqp {
         self.address.wrong(format!("no broker: {error}"), remedy)
     }
 
-    /// Looks at how far the connection is until it is ready. `step` may do something meanwhile.
+    /// Checks the progress of the connection until it is ready. `step` may do something meanwhile.
     fn until_ready(
         &self,
         status: &Lock<Status>,
         mut step: impl FnMut(),
     ) -> Result<(), ProviderError> {
-        // Fails at once where nobody listens, instead of when patience ends.
+        // Fails at once if no program listens, instead of when patience ends.
         self.place.connect().map_err(|error| self.failed(&error))?;
         let end = clock::now() + PATIENCE;
         while clock::now() < end {
@@ -142,7 +142,7 @@ impl Amqp {
                 }
             }
         }
-        let remedy = "look into its log: a broker hangs up without a word on a wrong password";
+        let remedy = "look into its log: a broker closes the connection on a wrong password";
         Err(self.address.wrong("the broker does not let us in", remedy))
     }
 }
@@ -191,7 +191,7 @@ impl Provider for Amqp {
         let mut receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
         receiver.connect(0, self.place.clone(), Box::new(greet));
         self.until_ready(&status, || {
-            // Nothing is wanted yet, so that nothing can come; a broken connection is made again.
+            // No key is bound yet, so that no message can arrive; a broken connection is made again.
             let soon = Wait::Until(clock::now() + Duration::from_millis(5));
             let _ = receiver.receive(soon, &mut |_| More::GoOn);
         })?;

@@ -1,4 +1,4 @@
-//! What both sides of the provider say until the exchange is there. Sans-IO.
+//! The handshake of both sides of the provider until the exchange is declared. Sans-IO.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::peer_set::PeerSetProtocol;
 use crate::sync::Lock;
 
-/// Frames are no longer than this, as RabbitMQ offers by itself.
+/// The maximum length of a frame, which is RabbitMQ's default.
 const LARGEST_FRAME: u32 = 1 << 17;
 
-/// Who connects to what.
+/// The address, the user and the exchange of a connection.
 #[derive(Debug, Clone)]
 pub(in crate::provider) struct Account {
     pub(in crate::provider) user: String,
@@ -20,10 +20,10 @@ pub(in crate::provider) struct Account {
     pub(in crate::provider) exchange: String,
 }
 
-/// How far a connection is, for those that wait for it.
+/// The progress of a connection, for those that wait for it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(in crate::provider) enum Status {
-    /// Nobody has answered yet.
+    /// The broker has not answered yet.
     #[default]
     Waiting,
     /// Messages can go.
@@ -32,10 +32,10 @@ pub(in crate::provider) enum Status {
     Refused(String),
 }
 
-/// What the broker sent.
+/// A frame or method that the broker sent.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum BrokerMessage<'a> {
-    /// Something that was answered or needs no answer.
+    /// A frame that was answered or needs no answer.
     Nothing,
     /// The exchange is there.
     Ready,
@@ -74,7 +74,7 @@ impl Session {
         self.status.with(|it| *it = status);
     }
 
-    /// Reads a method and answers it where it is of the connection.
+    /// Reads a method and answers it if it belongs to the connection's handshake.
     pub(in crate::provider) fn obey<'a>(
         &mut self,
         payload: &'a [u8],
@@ -92,7 +92,7 @@ impl Session {
                 let writer = writer
                     .short(self.account.exchange.as_bytes())
                     .short(b"topic");
-                // Neither passive, durable, deleted nor internal; its arguments are none.
+                // Neither passive, durable, deleted nor internal, and without arguments.
                 writer.u8(0).u32(0).end();
             }
             Method::EXCHANGE_DECLARE_OK => return Ok(BrokerMessage::Ready),
@@ -111,7 +111,7 @@ impl Session {
     fn start(&self, words: &mut Vec<u8>) {
         let Account { user, password, .. } = &*self.account;
         let response = format!("\0{user}\0{password}");
-        // No properties of ours.
+        // No client properties.
         let writer = AmqpFrameWriter::method(words, Method::START_OK)
             .u32(0)
             .short(b"PLAIN");
@@ -132,7 +132,7 @@ impl Session {
             return Err(ProtocolError);
         }
         self.frame = frame as usize - super::wire::AROUND;
-        // One channel, and no heartbeats, for nobody could answer them while nothing is received.
+        // One channel, and no heartbeats, because a program that does not receive could not answer them.
         AmqpFrameWriter::method(words, Method::TUNE_OK)
             .u16(1)
             .u32(frame)
@@ -185,7 +185,7 @@ impl PeerSetProtocol for PublisherSession {
         Ok(frame.length)
     }
 
-    /// It was asked for, and is no stranger.
+    /// The inlet opened this connection itself, so the broker is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }

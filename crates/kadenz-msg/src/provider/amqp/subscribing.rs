@@ -28,7 +28,7 @@ pub(in crate::provider) struct ConsumerSession {
 /// The message that is coming.
 #[derive(Debug, Default)]
 struct Coming {
-    /// Empty where the key was no name of a channel.
+    /// Empty if the key was no name of a channel.
     channel: String,
     from: Option<(SenderId, Sequence)>,
     size: usize,
@@ -75,7 +75,7 @@ impl ConsumerSession {
         Ok(())
     }
 
-    /// Asks for a queue without a name, for this connection alone, which drops its oldest messages.
+    /// Declares a queue without a name, for this connection alone, which drops its oldest messages.
     fn declare(&self, words: &mut Vec<u8>) {
         const EXCLUSIVE_AND_DELETED: u8 = 1 << 2 | 1 << 3;
         const LIMIT: &[u8] = b"x-max-length";
@@ -105,7 +105,7 @@ impl ConsumerSession {
         let exchange = self.session.account().exchange.as_bytes();
         let writer = AmqpFrameWriter::method(words, method).u16(0);
         let writer = writer.short(queue).short(exchange).short(key);
-        // Binding can be told not to be answered, unbinding cannot.
+        // Binding has a flag for no answer, unbinding has none.
         let writer = match method {
             Method::QUEUE_BIND => writer.u8(1),
             _ => writer,
@@ -147,7 +147,7 @@ impl Coming {
         if self.channel.is_empty() {
             return ReadOutcome::Malformed(used);
         }
-        // The broker hides who sent it, except for ours.
+        // The broker hides the sender, except for Kadenz's own.
         let (sender, sequence) = match self.from {
             Some((sender, sequence)) => (sender, Some(sequence)),
             None => (SenderId::default(), None),
@@ -161,7 +161,7 @@ impl Coming {
         ReadOutcome::Message(used, heard)
     }
 
-    /// Takes a part of the body; hands it on where it is all, without a copy where it is one.
+    /// Takes a part of the body; hands the body on when it is complete, without a copy if it is one part.
     fn part<'a>(
         &'a mut self,
         part: &'a [u8],
@@ -191,7 +191,7 @@ impl PeerProtocol for ConsumerSession {
         let mut keys: Vec<Vec<u8>> = wanted.iter().map(key).collect();
         keys.sort();
         keys.dedup();
-        // One that gets everything anyhow must not get some of it twice; a topic exchange sees to it.
+        // An inlet that gets everything must not get some of it twice; a topic exchange ensures that.
         for key in keys.iter().filter(|key| !self.bound.contains(key)) {
             self.bind(words, key, Method::QUEUE_BIND);
         }
@@ -225,7 +225,7 @@ impl PeerProtocol for ConsumerSession {
         Ok(ReadOutcome::Other(used))
     }
 
-    /// It was asked for, and is no stranger.
+    /// The inlet opened this connection itself, so the broker is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }

@@ -1,9 +1,9 @@
-//! AMQP 0-9-1, as RabbitMQ speaks it: frames, methods and their fields. Sans-IO.
+//! AMQP 0-9-1 in RabbitMQ's form: frames, methods and their fields. Sans-IO.
 
 use crate::provider::stream::ProtocolError;
 use crate::provider::stream::note::NOTE;
 
-/// What a client says first.
+/// The first bytes of a client.
 pub(super) const PROTOCOL: &[u8; 8] = b"AMQP\0\0\x09\x01";
 
 /// The kinds of frames.
@@ -11,13 +11,13 @@ pub(super) const METHOD: u8 = 1;
 pub(super) const HEADER: u8 = 2;
 pub(super) const BODY: u8 = 3;
 
-/// What stands at the end of a frame.
+/// The last byte of a frame.
 pub(super) const END: u8 = 0xce;
 
-/// What stands around a frame's payload, in bytes.
+/// The bytes around a frame's payload.
 pub(super) const AROUND: usize = 8;
 
-/// The one channel of AMQP that a connection of ours uses.
+/// The one AMQP channel that each connection uses.
 const CHANNEL: u16 = 1;
 
 /// The name of the message header that holds our note.
@@ -51,22 +51,22 @@ impl Method {
     pub(super) const DELIVER: Self = Self(60, 60);
 }
 
-/// A frame as it stands in what came.
+/// A frame in the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct AmqpFrame<'a> {
     pub(super) kind: u8,
     pub(super) payload: &'a [u8],
-    /// How long it is with all around, in bytes.
+    /// The length with all fields around the payload, in bytes.
     pub(super) length: usize,
 }
 
-/// The frame at the front; `None` where it is not all there.
+/// Returns the frame at the front; `None` while it is incomplete.
 pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>>, ProtocolError> {
     let Some((head, rest)) = bytes.split_first_chunk::<7>() else {
         return Ok(None);
     };
     let size = u32::from_be_bytes([head[3], head[4], head[5], head[6]]) as usize;
-    // A server that does not speak this version says which it speaks, and no frame.
+    // A server without this version sends its own version instead of a frame.
     if !matches!(head[0], 1..=3 | 8) || size > longest {
         return Err(ProtocolError);
     }
@@ -84,7 +84,7 @@ pub(super) fn frame(bytes: &[u8], longest: usize) -> Result<Option<AmqpFrame<'_>
     }))
 }
 
-/// Writes what comes before a frame's payload.
+/// Returns the bytes before a frame's payload.
 pub(super) fn frame_head(kind: u8, channel: u16, size: usize) -> [u8; 7] {
     let [c0, c1] = channel.to_be_bytes();
     let [s0, s1, s2, s3] = (size as u32).to_be_bytes();
@@ -178,7 +178,7 @@ pub(super) fn publish(
     writer.u8(b'S').long(note).end();
 }
 
-/// What stands before a frame of a body.
+/// Returns the bytes before the payload of a body's frame.
 pub(super) fn body_head(size: usize) -> [u8; 7] {
     frame_head(BODY, CHANNEL, size)
 }
@@ -231,13 +231,13 @@ impl<'a> AmqpFieldReader<'a> {
     }
 }
 
-/// A message's header: the size of its body, and our note where there is one.
+/// Reads a message's header: the size of its body, and Kadenz's note if there is one.
 pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), ProtocolError> {
     let mut reader = AmqpFieldReader(payload);
     let _class_and_weight = reader.u32()?;
     let size = reader.u64()?;
     let flags = reader.u16()?;
-    // Before the headers stand the content's type and encoding.
+    // The content's type and encoding precede the headers.
     for property in [15, 14] {
         if flags & (1 << property) != 0 {
             reader.short()?;
@@ -249,7 +249,7 @@ pub(super) fn read_header(payload: &[u8]) -> Result<(u64, Option<&[u8]>), Protoc
     Ok((size, note_in(reader.long()?)))
 }
 
-/// Our note, where it stands first in a table of headers; the tables of others may be anything.
+/// Returns Kadenz's note, if it is the first in a table of headers; the tables of others may be anything.
 fn note_in(table: &[u8]) -> Option<&[u8]> {
     let mut reader = AmqpFieldReader(table);
     let is_ours = reader.short().ok()? == OURS && reader.u8().ok()? == b'S';

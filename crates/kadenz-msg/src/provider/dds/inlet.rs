@@ -1,4 +1,4 @@
-//! Subscribing: a DataReader, in which rustdds's thread puts what comes.
+//! Subscribing: a DataReader, into which rustdds's thread puts the samples.
 
 use std::io::ErrorKind;
 use std::sync::Arc;
@@ -18,9 +18,9 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
-/// No call looks at more samples before it looks whether it is to end.
+/// The maximum number of samples of one call before it checks whether it must end.
 const LARGEST_BATCH: usize = 64;
-/// Senders whose numbers are followed.
+/// The number of senders whose numbers are followed.
 const SENDERS: usize = 1024;
 
 pub(super) struct DdsInlet {
@@ -32,7 +32,7 @@ pub(super) struct DdsInlet {
     malformed: u64,
 }
 
-/// What a look at the reader came to.
+/// The outcome of a look at the reader.
 struct Batch {
     handed: usize,
     /// Whether there may be more.
@@ -58,7 +58,7 @@ impl DdsInlet {
         })
     }
 
-    /// The next sample that is a message, or cannot be one.
+    /// Returns the next sample that is a message, or a malformed one.
     fn next(&mut self) -> Result<Option<DeserializedCacheChange<Came>>, ReceiveError> {
         let sieve = Sieve {
             wanted: &self.wanted,
@@ -67,7 +67,7 @@ impl DdsInlet {
         loop {
             match self.reader.try_take_one_with(sieve) {
                 Ok(sample) => return Ok(sample),
-                // Bytes of a form that was not asked for, which are skipped.
+                // Bytes of another representation, which are skipped.
                 Err(ReadError::Deserialization { .. } | ReadError::UnknownKey { .. }) => {
                     self.malformed += 1;
                 }
@@ -81,7 +81,7 @@ impl DdsInlet {
         }
     }
 
-    /// Hands over what is there, and is wanted.
+    /// Hands over the present and wanted messages.
     fn take_batch(&mut self, take: Take<'_>) -> Result<Batch, ReceiveError> {
         let mut handed = 0;
         for _ in 0..LARGEST_BATCH {
@@ -100,11 +100,11 @@ impl DdsInlet {
         Ok(Batch { handed, is_full })
     }
 
-    /// Hands one over; `None` where it is of no channel that is wanted.
+    /// Hands one over; `None` if its channel is not wanted.
     fn hand(&mut self, sample: DeserializedCacheChange<Came>, take: Take<'_>) -> Option<More> {
         let sender = sender_of(sample.writer_guid);
         let sequence = Sequence {
-            // Receivers of numbers know that they wrap.
+            // The receivers of these numbers account for their wrap.
             number: i64::from(sample.sequence_number) as u32,
             scope: Scope::Sender,
         };
@@ -135,7 +135,7 @@ fn sender_of(writer: GUID) -> SenderId {
 impl Inlet for DdsInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         if self.wanted.is_empty() && !patterns.is_empty() {
-            // What came while nothing was wanted is forgotten; its numbers count.
+            // Messages that arrived while no channel was wanted are discarded; their numbers count.
             let most = self.bus.settings.history / LARGEST_BATCH + 2;
             for _ in 0..most {
                 let taken = self.take_batch(&mut |_| More::GoOn);
@@ -155,7 +155,7 @@ impl Inlet for DdsInlet {
                 return Ok(Received::Messages(first.handed));
             }
             if !first.is_full {
-                // What comes from here on rings, and what came just before is looked for once more.
+                // Samples from here on notify, and those just before are found by one more look.
                 let waker = Waker::from(Arc::clone(&self.notifier));
                 self.reader.set_waker(Some(waker));
             }
@@ -179,7 +179,7 @@ impl Inlet for DdsInlet {
     fn counters(&self) -> InletCounters {
         let numbers = self.meter.total();
         InletCounters {
-            // Reliable, nothing but an inlet's own slowness loses.
+            // With reliable delivery, only an inlet's own slowness loses messages.
             overrun: if self.bus.settings.reliable {
                 numbers.lost
             } else {

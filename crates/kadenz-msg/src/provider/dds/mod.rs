@@ -1,45 +1,46 @@
-//! `dds://DOMAIN`: DDS, as Cyclone DDS, Fast DDS, RTI Connext and ROS 2 speak it. Behind the feature
+//! `dds://DOMAIN`: DDS, interoperable with Cyclone DDS, Fast DDS, RTI Connext and ROS 2. Behind the feature
 //! `dds`.
 //!
 //! A bus is one topic, `kadenz_<bus>`, whose samples hold channel and payload; `docs/schema/kadenz.idl` has
-//! its type, `kadenz::Message`, for the compilers of other DDS programs, which then take part. It is spoken
-//! by rustdds, which is Rust alone. An outlet is a DataWriter and an inlet a DataReader, so that DDS's own
-//! numbers tell every sender's losses, whoever it is.
+//! its type, `kadenz::Message`, for the compilers of other DDS programs, which then take part. The
+//! implementation is rustdds, which is Rust alone. An outlet is a DataWriter and an inlet a DataReader, so
+//! that DDS's own numbers show the losses of every sender, of other programs too.
 //!
-//! What it guarantees:
+//! Guarantees:
 //!
 //! - The order of each sender.
 //! - Reliable, which is the default: nothing is lost between an outlet and an inlet that have found each
-//!   other, while the inlet takes messages faster than `history` of them come; what it does not take is
-//!   counted as overrun, the oldest first. Publishing waits, for `send_wait` at most, while that many
-//!   messages are not acknowledged, and then says that there is no room.
-//! - Best effort: nobody waits, and what the network or a slow inlet loses stays lost, and is counted.
-//! - No history: who comes later gets what is published later. Finding each other takes a tenth of a
-//!   second or two, in which messages reach nobody. An outlet that is dropped waits, for `send_wait` at
-//!   most, until what it sent is acknowledged.
+//!   other, while the inlet takes messages faster than `history` of them arrive; messages that it does not
+//!   take are counted as overrun, the oldest first. Publishing waits, for `send_wait` at most, while that
+//!   many messages are not acknowledged, and then fails because there is no room.
+//! - Best effort: no outlet waits, and messages that the network or a slow inlet loses stay lost, and are
+//!   counted.
+//! - No history: an inlet gets the messages that are published after its start. Discovery takes a tenth of a
+//!   second or two, in which messages reach no inlet. An outlet that is dropped waits, for `send_wait` at
+//!   most, until its messages are acknowledged.
 //! - Programs find each other by multicast, and on loopback, which has none, by asking the first 12
 //!   participants of the domain on this host; further ones do not meet each other there. A program that
 //!   publishes and subscribes is two of them.
 //!
-//! What it costs: rustdds's thread stands between both ends, and allocates for every message. An inlet keeps
-//! the last `history` messages in memory, also those that were taken: with large messages, make it small.
+//! Cost: rustdds's thread stands between both ends, and allocates for every message. An inlet keeps the last
+//! `history` messages in memory, also those that were taken: with large messages, make it small.
 //!
-//! Long messages: what does not fit into one datagram goes out in fragments of 256 bytes, many in a datagram,
-//! all at once. They must fit into the receiver's socket buffer: what is lost there is repaired at some 800 kB
-//! a second, or never, and messages behind it wait. With `net.core.rmem_max` at 4 MiB, bare rustdds carried
-//! messages of 6 MB on loopback, and of messages of 8 MB none; Debian's own limit is 208 KiB.
+//! Long messages: a message that does not fit into one datagram is sent in fragments of 256 bytes, many in a
+//! datagram, all at once. They must fit into the receiver's socket buffer: losses there are repaired at some
+//! 800 kB a second, or never, and messages behind wait. With `net.core.rmem_max` at 4 MiB, bare rustdds
+//! carried messages of 6 MB on loopback, and of messages of 8 MB none; Debian's own limit is 208 KiB.
 //!
-//! What is not possible: DDS partitions, security, IPv6 and shared memory, since rustdds has none of them
-//! (security it has, with OpenSSL). **By `iface=lo` a bus tells itself to this host alone, but rustdds binds
-//! its sockets to every address**: who can reach UDP ports 7400 + 250 * domain and above can still speak to
-//! it; a firewall must keep strangers off. With best effort, an inlet is deaf for as long as the wall clock
-//! was set back.
+//! Not possible: DDS partitions, security, IPv6 and shared memory, since rustdds has none of them (security
+//! only with OpenSSL). **By `iface=lo` a bus announces itself on this host alone, but rustdds binds its
+//! sockets to every address**: every host that reaches UDP ports 7400 + 250 * domain and above can still send
+//! to it; a firewall must block unknown hosts. With best effort, an inlet receives nothing for as long as the
+//! wall clock was set back.
 //!
 //! | parameter | what it is | without it |
 //! |---|---|---|
 //! | `bus` | its name; the topic is `kadenz_<bus>` | `messages` |
-//! | `iface` | by which others are looked for: `lo`, a name, an IPv4 address, or `all` | `lo` |
-//! | `reliability` | `reliable` or `best_effort`; a reliable inlet does not hear best-effort outlets | `reliable` |
+//! | `iface` | the interface of discovery: `lo`, a name, an IPv4 address, or `all` | `lo` |
+//! | `reliability` | `reliable` or `best_effort`; a reliable inlet ignores best-effort outlets | `reliable` |
 //! | `history` | messages that wait in an inlet, or for acknowledgement (at least 16) | 256 |
 //! | `send_wait` | how long a reliable outlet waits for acknowledgements | 100ms |
 //! | `largest` | the longest payload, in bytes | 4MiB |
@@ -82,8 +83,8 @@ pub struct Dds(Arc<DdsBus>);
 struct DdsBus {
     address: Address,
     settings: DdsSettings,
-    /// For outlets and for inlets one each, since a participant whose only interface is loopback sends
-    /// nothing to itself.
+    /// One for outlets and one for inlets, since a participant whose only interface is loopback sends nothing
+    /// to itself.
     publishing: Mutex<Option<Arc<Joined>>>,
     subscribing: Mutex<Option<Arc<Joined>>>,
 }
@@ -104,7 +105,7 @@ impl fmt::Debug for Joined {
 }
 
 impl DdsBus {
-    /// Joins the domain where that was not done before. Starts rustdds's two threads.
+    /// Joins the domain, unless that was done before. Starts rustdds's two threads.
     fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
         let mut joined = lock(joined);
         if let Some(joined) = &*joined {
@@ -144,8 +145,8 @@ impl DdsBus {
 }
 
 impl Dds {
-    /// The provider that a URL describes. Joins nothing yet: the first outlet and the first inlet each
-    /// join the domain, and start two threads of rustdds.
+    /// Opens the provider that a URL describes. It joins nothing yet: the first outlet and the first inlet
+    /// each join the domain, and start two threads of rustdds.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, dds::Dds, parameters::Address};
@@ -156,7 +157,7 @@ impl Dds {
     /// ```
     ///
     /// # Errors
-    /// Where the domain or a parameter is none.
+    /// If the domain or a parameter is invalid.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -202,9 +203,9 @@ impl Provider for Dds {
     }
 }
 
-// How rustdds makes bytes of messages and messages of bytes.
+// The conversion between messages and bytes for rustdds.
 
-/// What both ends are made with.
+/// The CDR serialisation of both ends.
 struct Cdr;
 
 /// A message that is written already, the lowest byte of a length first.
@@ -222,11 +223,11 @@ impl SerializerAdapter<Written> for Cdr {
     }
 }
 
-/// What a sample turned out to be.
+/// The kind of a received sample.
 enum Came {
     /// A message that is wanted, copied.
     Message { channel: Channel, payload: Vec<u8> },
-    /// One that nobody wants.
+    /// A message on a channel that no subscription wants.
     Unwanted { channel: Channel },
     /// No message at all.
     Malformed,
@@ -248,7 +249,7 @@ impl DeserializerAdapter<Came> for Cdr {
     }
 }
 
-/// Copies those that are wanted alone.
+/// Copies the payloads of wanted channels alone.
 #[derive(Clone, Copy)]
 struct Sieve<'a> {
     wanted: &'a [Pattern],

@@ -69,7 +69,7 @@ impl Outlet for DdsOutlet {
 }
 
 impl Drop for DdsOutlet {
-    /// What nobody has acknowledged would go with the writer.
+    /// Unacknowledged messages would be lost with the writer.
     fn drop(&mut self) {
         let _ = self
             .writer

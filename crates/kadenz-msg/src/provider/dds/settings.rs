@@ -1,4 +1,4 @@
-//! What a `dds://` URL says.
+//! The settings of a `dds://` URL.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::time::Duration;
@@ -14,15 +14,15 @@ use crate::provider::parameters::Address;
 const HIGHEST_DOMAIN: u16 = 232;
 /// The longest name of a bus.
 const MAX_NAME: usize = 200;
-/// A writer that had to wait for each acknowledgement would be as slow as they are.
+/// The minimum window: a writer that waits for each acknowledgement would be as slow as they are.
 const SMALLEST_WINDOW: usize = 16;
 
-/// What the URL says, with the defaults for what it does not.
+/// The parameters of the URL, with the defaults for missing ones.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct DdsSettings {
     pub(super) domain: u16,
     pub(super) topic: String,
-    /// Of the interfaces by which others are looked for; `None` for all.
+    /// The addresses of the interfaces for discovery; `None` for all.
     pub(super) interfaces: Option<Vec<IpAddr>>,
     pub(super) reliable: bool,
     pub(super) history: usize,
@@ -56,13 +56,13 @@ impl DdsSettings {
         Ok(settings)
     }
 
-    /// How long publishing may wait, in milliseconds; 0 where it never does.
+    /// Returns the maximum time for which publishing waits, in milliseconds; 0 if it never does.
     pub(super) fn longest_wait_ms(&self) -> u32 {
         let wait = self.send_wait.as_millis();
         u32::try_from(wait).unwrap_or(u32::MAX)
     }
 
-    /// The policies of both ends: messages for whoever is there now, the newest ones.
+    /// Returns the policies of both ends: messages for the present readers, the newest ones.
     pub(super) fn policies(&self) -> QosPolicies {
         let limit = |most: usize| i32::try_from(most).unwrap_or(i32::MAX);
         let most = limit(self.history.max(SMALLEST_WINDOW));
@@ -109,7 +109,7 @@ fn topic(address: &Address, bus: &str) -> Result<String, ProviderError> {
     Err(address.wrong(format!("bus={bus} cannot be"), remedy))
 }
 
-/// Interfaces by an address, a name, or `all`.
+/// Returns the interfaces by an address, a name, or `all`.
 fn interfaces(address: &Address, text: &str) -> Result<Option<Vec<IpAddr>>, ProviderError> {
     if text == "all" {
         return Ok(None);

@@ -1,14 +1,14 @@
-//! A message as CDR (OMG's DDS-XTypes 1.3, 7.4.1, encoding version 1) writes it; sans-IO.
+//! The CDR form of a message (OMG's DDS-XTypes 1.3, 7.4.1, encoding version 1); sans-IO.
 //!
-//! A string is its length with the NUL that ends it, in four bytes, and then both; a sequence of octets
-//! its length in four bytes and then they. Lengths stand at multiples of four. The byte order is told
+//! A string is its length with the NUL that ends it, in four bytes, and then both; a sequence of octets is
+//! its length in four bytes and then the octets. Lengths are aligned to four bytes. The byte order is stated
 //! outside of it.
 
 use std::ops::Range;
 
 use crate::channel::{Channel, MAX_CHANNEL};
 
-/// How many bytes of a length.
+/// The number of bytes of a length.
 const LENGTH: usize = 4;
 
 /// The order of a length's bytes.
@@ -27,11 +27,11 @@ pub(in crate::provider) struct DdsMessage<'a> {
     pub(in crate::provider) payload: &'a [u8],
 }
 
-/// A message of so many bytes of payload, all zero, the lowest byte of a length first, and where they
-/// lie.
+/// Returns a message with a payload of that many zero bytes, lengths in little-endian order, and the place of
+/// the payload.
 ///
-/// Its end is padded, for RTPS pads every part of a message (RTPS 2.5, 9.4.1), and rustdds 0.15 does not
-/// where the part is a sample's last fragment: Cyclone DDS then throws that away, and asks for it for ever.
+/// The end is padded, because RTPS pads every part of a message (RTPS 2.5, 9.4.1), and rustdds 0.15 does not
+/// pad a sample's last fragment: Cyclone DDS then discards that, and requests it again for ever.
 pub(in crate::provider) fn begin(channel: &Channel, length: u32) -> (Vec<u8>, Range<usize>) {
     let name = channel.as_str().as_bytes();
     let at = payload_at(name.len());
@@ -43,12 +43,12 @@ pub(in crate::provider) fn begin(channel: &Channel, length: u32) -> (Vec<u8>, Ra
     (bytes, at..end)
 }
 
-/// Where the payload begins, behind a name of so many bytes.
+/// Returns the offset of the payload, behind a name of that many bytes.
 fn payload_at(name: usize) -> usize {
     (LENGTH + name + 1).next_multiple_of(LENGTH) + LENGTH
 }
 
-/// Reads a message; `None` for what is none. Allocates nothing.
+/// Reads a message; `None` if the bytes are none. Allocates nothing.
 pub(in crate::provider) fn read(bytes: &[u8], order: ByteOrder) -> Option<DdsMessage<'_>> {
     let named = length_at(bytes, 0, order)?;
     if !(2..=MAX_CHANNEL + 1).contains(&named) {
@@ -134,7 +134,7 @@ mod tests {
         }
 
         #[test]
-        fn strangers_may_say_anything(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
+        fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
                 if let Some(heard) = read(&bytes, order) {
                     prop_assert!(Channel::new(heard.channel).is_ok());

@@ -15,7 +15,7 @@ use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Take, 
 
 pub(super) struct FileInlet {
     path: PathBuf,
-    /// None where the log is written and nothing is to be received.
+    /// `None` if the log is written and no message is to be received.
     player: Option<Player>,
     wanted: Vec<Pattern>,
     notifier: Arc<Notifier>,
@@ -28,7 +28,7 @@ impl fmt::Debug for FileInlet {
     }
 }
 
-/// The most messages of one batch.
+/// The maximum number of messages of one batch.
 const BATCH: usize = 64;
 
 /// The last stretch before a message is slept by a sleeper, which is more exact than a lock's wait.
@@ -70,7 +70,7 @@ impl FileInlet {
             })
     }
 
-    /// Hands over what is due; the last message's answer, where one was handed over.
+    /// Hands over the due messages; returns the last message's answer, if one was handed over.
     fn hand_over(&mut self, now: MonotonicTime, take: Take<'_>) -> Option<More> {
         let entry = self.player.as_mut().and_then(Player::take)?;
         let channel = Arc::clone(&entry.channel);

@@ -17,7 +17,7 @@ pub(super) struct OutletLog {
     state: Mutex<OutletLogState>,
 }
 
-/// The writer of the log, and what the next entry of it needs.
+/// The writer of the log, and the state for its next entry.
 struct OutletLogState {
     writer: Option<Box<dyn LogWriter>>,
     channels: HashMap<Channel, Arc<LoggedChannel>>,
@@ -26,7 +26,7 @@ struct OutletLogState {
     flush_at: MonotonicTime,
 }
 
-/// As lcm-logger's `--flush-interval`.
+/// The default of lcm-logger's `--flush-interval`.
 const FLUSH_EVERY: Duration = Duration::from_millis(100);
 
 /// The most channels that are remembered.

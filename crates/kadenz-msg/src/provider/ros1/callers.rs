@@ -1,4 +1,4 @@
-//! Those who call a node: several at once, each for a bounded time and with bounded memory.
+//! The callers of a node: several at once, each for a bounded time and with bounded memory.
 
 use std::io::{self, IoSlice};
 use std::sync::Arc;
@@ -12,13 +12,13 @@ use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
 use crate::provider::stream::socket::{Door, Socket};
 
-/// Callers at once.
+/// The maximum number of callers at once.
 const MAX_CALLERS: usize = 64;
-/// No request is longer, in bytes.
+/// The maximum length of a request, in bytes.
 const MAX_REQUEST: usize = 1 << 20;
 /// Memory for all requests together, in bytes.
 const MEMORY: usize = 16 << 20;
-/// Callers that are let in between two looks at those that are there.
+/// The number of callers that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
 
 #[derive(Debug)]
@@ -36,18 +36,18 @@ struct Caller {
     socket: Socket,
     incoming: HttpMessageReader,
     memory: Share,
-    /// Its answer, once its request is whole, and how much of that has gone.
+    /// Its answer, once its request is complete, and the number of sent bytes of it.
     reply: Vec<u8>,
     sent: usize,
     is_done: bool,
 }
 
 impl Callers {
-    /// Those who come to that door.
+    /// Returns the callers of that listening socket.
     pub(super) fn at(door: Door) -> Self {
         Self {
             acceptor: Acceptor::new(door),
-            // Nobody is known better before it was answered, and then it goes.
+            // A caller stays an unknown peer until it has its answer, and is then disconnected.
             seats: ConnectionSlots::new(MAX_CALLERS, PATIENCE),
             memory: Budget::new(MEMORY),
             callers: Vec::new(),
@@ -55,7 +55,7 @@ impl Callers {
         }
     }
 
-    /// Watches them, at the first places, and the door.
+    /// Watches the callers, at the first places, and the listening socket.
     pub(super) fn watch(&self, watch: &mut Watch) {
         watch.clear();
         for caller in &self.callers {
@@ -68,13 +68,13 @@ impl Callers {
         self.acceptor.watch(watch);
     }
 
-    /// When there is something to do without a word from anybody.
+    /// Returns the time of the next step that needs no input.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
         let all = [self.seats.deadline(), self.acceptor.deadline()];
         all.into_iter().flatten().min()
     }
 
-    /// Hears and answers whom the wait has found, and lets others in.
+    /// Reads and answers the callers that the wait has found, and accepts others.
     pub(super) fn tend(&mut self, watch: &Watch, answer: impl Fn(&Call) -> XmlRpcValue) {
         for place in 0..self.callers.len() {
             let Self { callers, room, .. } = self;
@@ -86,7 +86,7 @@ impl Callers {
             if outcome.is_ok() && !caller.reply.is_empty() {
                 outcome = caller.send();
             }
-            // A caller that goes away in the middle is nobody's loss but its own.
+            // A caller that disconnects in the middle harms only itself.
             caller.is_done |= outcome.is_err();
             while !self.callers[place].claim() {
                 self.give_up_the_greediest();
@@ -156,7 +156,7 @@ impl Caller {
             return Ok(());
         };
         if self.is_done || !self.reply.is_empty() {
-            // Nothing that is said after the request means anything.
+            // Bytes after the request have no meaning.
             return Ok(());
         }
         if self.incoming.push(&room[..count])? {
@@ -167,7 +167,7 @@ impl Caller {
         Ok(())
     }
 
-    /// Takes memory for what it has said; whether it was there.
+    /// Claims memory for the received bytes; returns whether there was enough.
     fn claim(&mut self) -> bool {
         self.memory.resize(self.incoming.held())
     }
@@ -254,7 +254,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slow_caller_makes_nobody_wait() {
+    fn a_slow_caller_delays_no_other() {
         let node = Node::start();
         let _slow = node.begun(b"POST /RPC2 HTTP/1.0\r\n");
         for _ in 0..20 {
@@ -263,11 +263,11 @@ mod tests {
     }
 
     #[test]
-    fn more_slow_callers_than_seats_keep_nobody_out() {
+    fn more_slow_callers_than_slots_exclude_no_other() {
         let node = Node::start();
         let slow = (0..3 * MAX_CALLERS).map(|_| node.begun(b"POST"));
         let slow: Vec<_> = slow.collect();
-        // Once the first ones are no newcomers any more.
+        // Once the first ones are no longer the newest.
         thread::sleep(std::time::Duration::from_millis(150));
         assert_eq!(node.call().unwrap(), XmlRpcValue::Int(7));
         drop(slow);
@@ -285,7 +285,7 @@ mod tests {
         let mut slow = Vec::new();
         for _ in 0..30 {
             let (place, begun) = (place.clone(), begun.clone());
-            // Who is given up cannot say all that it wants to.
+            // A caller that is given up cannot send all of its request.
             slow.push(thread::spawn(move || {
                 let mut stream = TcpStream::connect(place).unwrap();
                 let _ = stream.write_all(&begun);
@@ -293,7 +293,7 @@ mod tests {
             }));
         }
         let (mut most, mut came) = (0, 0);
-        // Until all are written or given up, and what was written is read.
+        // Until all are written or given up, and the written requests are read.
         let mut quiet = 0;
         while quiet < 5 {
             callers.watch(&mut watch);

@@ -1,4 +1,4 @@
-//! HTTP as XML-RPC needs it: one request and one answer a connection.
+//! HTTP in the form of XML-RPC: one request and one answer a connection.
 
 use std::io::{self, ErrorKind, Read as _, Write as _};
 use std::net::{IpAddr, SocketAddr, TcpStream, ToSocketAddrs as _};
@@ -9,28 +9,28 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::xmlrpc::{Call, XmlRpcValue, answer_to_xml, parse_answer};
 use crate::provider::stream::socket::SocketAddress;
 
-/// How long a call may take, from the first byte of the request to the last one of the answer.
+/// The maximum duration of a call, from the first byte of the request to the last one of the answer.
 pub(super) const PATIENCE: Duration = Duration::from_secs(3);
 /// How long connecting may take.
 const CONNECTING: Duration = Duration::from_secs(1);
-/// Whether a call is still wanted is asked so often.
+/// The interval at which a call checks whether it is still wanted.
 const SLICE: Duration = Duration::from_millis(50);
-/// No head is longer, in bytes.
+/// The maximum length of a head, in bytes.
 const MAX_HEAD: usize = 16 << 10;
-/// No answer to a call of ours is longer, in bytes.
+/// The maximum length of an answer to this node's calls, in bytes.
 const MAX_ANSWER: usize = 8 << 20;
 
-/// A request or an answer as it comes, sans-IO. No byte is looked at twice for the end of the head.
+/// A request or an answer while it arrives, sans-IO. No byte is searched twice for the end of the head.
 #[derive(Debug)]
 pub(in crate::provider) struct HttpMessageReader {
     bytes: Vec<u8>,
-    /// Before it, no head ends.
+    /// No head ends before this offset.
     looked_at: usize,
     body: Option<Body>,
     max_body: usize,
 }
 
-/// Where the body begins, and how long it is where that is said.
+/// The offset of the body, and its length if it is stated.
 #[derive(Debug, Clone, Copy)]
 struct Body {
     start: usize,
@@ -38,7 +38,7 @@ struct Body {
 }
 
 impl HttpMessageReader {
-    /// One whose body is no longer than that, in bytes.
+    /// Returns a reader of messages whose body is no longer than that, in bytes.
     pub(in crate::provider) fn new(max_body: usize) -> Self {
         Self {
             bytes: Vec::new(),
@@ -48,15 +48,15 @@ impl HttpMessageReader {
         }
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(in crate::provider) fn held(&self) -> usize {
         self.bytes.capacity()
     }
 
-    /// Adds what came; whether the body is there whole.
+    /// Adds received bytes; returns whether the body is complete.
     ///
     /// # Errors
-    /// Where it is longer than it may be.
+    /// If the body is longer than the maximum.
     pub(in crate::provider) fn push(&mut self, bytes: &[u8]) -> io::Result<bool> {
         self.bytes.extend_from_slice(bytes);
         let body = match self.body {
@@ -96,11 +96,11 @@ impl HttpMessageReader {
         }))
     }
 
-    /// The body, of a connection that has ended or when it is there whole; without a length it ends
-    /// with the connection.
+    /// Returns the body, of a connection that has ended or when it is complete; without a length it ends with
+    /// the connection.
     ///
     /// # Errors
-    /// Where it is not there, or no text.
+    /// If the body is incomplete, or no text.
     pub(in crate::provider) fn body(self) -> io::Result<String> {
         let body = self.body.ok_or(ErrorKind::UnexpectedEof)?;
         let rest = &self.bytes[body.start..];
@@ -130,8 +130,8 @@ pub(super) fn response(value: &XmlRpcValue) -> String {
     )
 }
 
-/// Calls a method and gives the third part of what it returned, which is the value. Ends within that
-/// span, with connecting, and soon after it is no longer `wanted`.
+/// Calls a method and returns the third part of its result, which is the value. Ends within that span, with
+/// connecting, and soon after it is no longer `wanted`.
 pub(super) fn call(
     place: &str,
     call: &Call,
@@ -188,30 +188,30 @@ fn read_body(
     }
 }
 
-/// The address of this host by which that one is reached.
+/// Returns the address of this host that reaches the other one.
 pub(super) fn own_address(place: &str) -> io::Result<IpAddr> {
     connect(place, CONNECTING)?
         .local_addr()
         .map(|address| address.ip())
 }
 
-/// `host:port` of `http://host:port/`.
+/// Returns `host:port` of `http://host:port/`.
 pub(super) fn place_of(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("http://")?;
     rest.split('/').next().filter(|place| place.contains(':'))
 }
 
-/// Where a host of that address listens.
+/// Returns the address of a listener on that host.
 pub(super) fn place(host: IpAddr, port: u16) -> SocketAddress {
     SocketAddress::Tcp(SocketAddr::new(host, port).to_string())
 }
 
-/// Whether a call was answered, with a refusal.
+/// Returns whether a call was answered, with a refusal.
 pub(super) fn is_refusal(error: &io::Error) -> bool {
     error.kind() == ErrorKind::Other
 }
 
-/// Connects within that span, or the usual one where it is shorter.
+/// Connects within that span, or the usual one if it is shorter.
 pub(super) fn connect(place: &str, patience: Duration) -> io::Result<TcpStream> {
     let patience = patience.clamp(Duration::from_millis(1), CONNECTING);
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
@@ -274,7 +274,7 @@ mod tests {
         assert!(endless.push(b"x").is_err());
     }
 
-    /// A peer that says a byte every few milliseconds, and never comes to an end.
+    /// A peer that sends a byte every few milliseconds, and never finishes.
     fn dripping() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let place = listener.local_addr().unwrap().to_string();

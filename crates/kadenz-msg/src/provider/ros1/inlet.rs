@@ -44,7 +44,7 @@ impl RosInlet {
         }
     }
 
-    /// Connects to the publishers that the node knows by now, and hangs up on others.
+    /// Connects to the publishers that the node knows by now, and disconnects from others.
     fn follow(&mut self) {
         let sources = self.node.sources();
         let Self { receiver, node, .. } = self;

@@ -1,37 +1,38 @@
 //! `ros1://HOST:PORT`: the topics of a running ROS 1 master.
 //!
-//! The channel `robot/arm` is the topic `/robot/arm`, and a payload is a message as ROS serialises it:
-//! this provider carries bytes and knows no type of ROS. Subscribing takes every type. To publish, the
-//! URL says which type the bytes are of, as other nodes refuse a topic of an unknown one:
+//! The channel `robot/arm` is the topic `/robot/arm`, and a payload is a message as ROS serialises it: this
+//! provider carries bytes and knows no type of ROS. Subscribing takes every type. To publish, the URL names
+//! the type of the bytes, as other nodes refuse a topic of an unknown one:
 //! `ros1://localhost:11311?type=std_msgs/String&md5=992ce8a1687cec8c8bd883ec73ca41d1`.
 //!
-//! What it guarantees: the order of each sender's messages on a channel; no loss while a subscriber's buffer has room, and
-//! messages that find none dropped for that subscriber, counted as overrun where the publisher is ours
-//! (programs of ours know each other by a field of the connection's header, and number their messages);
-//! publishing never waits for a subscriber; no history, unless the URL says `latch=yes`: then the last message of each
-//! channel comes first to whoever subscribes later, for as long as an outlet of this bus lives. What other nodes latch is
-//! received without that. Discovery by the master, within half a second for patterns.
+//! Guarantees: the order of each sender's messages on a channel; no loss while a subscriber's buffer has
+//! room, and messages without room are dropped for that subscriber, counted as overrun if the publisher is a
+//! Kadenz program (Kadenz programs recognise each other by a field of the connection's header, and number
+//! their messages); publishing never waits for a subscriber; no history, unless the URL has `latch=yes`: then
+//! a later subscriber first gets the last message of each channel, for as long as an outlet of this bus
+//! lives. Messages that other nodes latch are received without that. Discovery by the master, within half a
+//! second for patterns.
 //!
-//! A master that starts again has forgotten its nodes. This provider notices within some half a second, registers all again,
-//! and keeps the connections that it has: also those with publishers that do not register again, as nodes of ROS itself,
-//! until they do not answer three times in a row. While there is no master, channels that it knew go on; the first message
-//! of a new one is refused.
+//! A master that starts again has forgotten its nodes. This provider notices within some half a second,
+//! registers all again, and keeps the connections that it has: also those with publishers that do not
+//! register again, such as nodes of ROS itself, until they do not answer three times in a row. While there is
+//! no master, known channels go on; the first message of a new one is refused.
 //!
 //! Services: [`Ros1::service_client`] calls one, [`Ros1::offer_service`] offers one. Both carry bytes, as channels do.
 //!
-//! What it costs: as `zmq://`, a message goes from the publishing thread's system call to the receiving
-//! thread's. The first message of a channel waits for the master, at most 4 s, and a name server's time where the host is
-//! given by name. A latched message is copied once more, and stays in memory until the next one.
+//! Cost: as `zmq://`, a message goes from the publishing thread's system call to the receiving thread's. The
+//! first message of a channel waits for the master, at most 4 s, and for a name server if the host is given
+//! by name. A latched message is copied once more, and stays in memory until the next one.
 //!
-//! What is not possible: parameters, UDPROS, names of more than 63 bytes; and telling whether a message that came was
-//! latched.
+//! Not possible: parameters, UDPROS, names of more than 63 bytes; and recognising whether a received message
+//! was latched.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `type`, `md5` | what is published | none: the bus only receives |
+//! | `type`, `md5` | the type of published messages | none: the bus only receives |
 //! | `definition` | the type's text, for programs that record | empty |
 //! | `latch` | whether the last message of each channel is kept for later subscribers: `yes`, `no` | `no` |
-//! | `host` | the address of this host that other nodes reach | that by which the master is reached |
+//! | `host` | the address of this host that other nodes reach | the one that reaches the master |
 //! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
@@ -67,7 +68,7 @@ pub use services::{ServiceClient, ServiceError, ServiceServer, ServiceType};
 use tcpros::{Framed, TcprosSubscriber, TopicType};
 use topics::Topics;
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1024;
 
 /// ROS 1.
@@ -80,12 +81,12 @@ pub struct Ros1 {
     queue: usize,
     largest: usize,
     is_latched: bool,
-    /// What the outlets that live send from.
+    /// The sending side of the living outlets.
     publishers: Lock<Weak<PublisherSide>>,
 }
 
 impl Ros1 {
-    /// Reads the address; the master is asked when an outlet or an inlet is.
+    /// Reads the address; the first outlet or inlet contacts the master.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, parameters::Address, ros1::Ros1};
@@ -97,7 +98,7 @@ impl Ros1 {
     /// ```
     ///
     /// # Errors
-    /// Where the address or a parameter is none, or there is a type without its md5.
+    /// If the address or a parameter is invalid, or there is a type without its md5.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let (host, port) = address.host_and_port()?;
         let host = if host.is_empty() { "localhost" } else { host };
@@ -132,7 +133,7 @@ impl Ros1 {
             kind,
             host,
             queue,
-            // Its length goes over the wire in four bytes.
+            // The length takes four bytes on the wire.
             largest: largest.clamp(1, 1 << 30),
             is_latched,
             publishers: Lock::new(Weak::new()),
@@ -144,7 +145,7 @@ impl Ros1 {
         RosNode::start(&self.master, self.host, &caller)
     }
 
-    /// What all outlets send from.
+    /// Returns the sending side of all outlets.
     fn publishers(&self, kind: &Arc<TopicType>) -> io::Result<Arc<PublisherSide>> {
         self.publishers.with(|known| {
             if let Some(publishers) = known.upgrade() {
@@ -221,7 +222,7 @@ impl Provider for Ros1 {
     }
 }
 
-/// What outlets send from. The peers goes before the node, so that nobody is sent to a closed door.
+/// The sending side of outlets. The node is dropped before the peers, so that the master names no closed port.
 #[derive(Debug)]
 struct PublisherSide {
     node: RosNode,
@@ -239,7 +240,7 @@ struct RosOutlet {
 }
 
 impl RosOutlet {
-    /// Tells the master of a channel, once. Waits for it.
+    /// Registers a channel at the master, once. Waits for the answer.
     fn advertise(&mut self, channel: &Channel) -> Result<(), PublishError> {
         if self.advertised.contains(channel) {
             return Ok(());

@@ -1,8 +1,8 @@
-//! A node: what the master knows about this program, and whom it names to it.
+//! A node: this program's registrations at the master, and the peers that the master names.
 //!
-//! One thread answers the master's and other nodes' calls. Another one asks the master for topics that
-//! patterns match, and publishers where they are. So no caller waits for another program's answer, nor
-//! any thread of a user's but where it subscribes or first publishes.
+//! One thread answers the master's and other nodes' calls. Another one queries the master for topics that
+//! match patterns, and publishers for their addresses. So no caller waits for another program's answer, nor
+//! any of the user's threads except when it subscribes or first publishes.
 
 mod master;
 mod publishers;
@@ -29,22 +29,22 @@ use crate::sync::Lock;
 use master::Unlisted;
 pub(super) use publishers::TopicPublisher;
 
-/// The master is asked for new topics and whether it knows this node, and silent publishers for their place, after so
-/// long.
+/// The interval at which a node queries the master for new topics and for its own registration, and silent
+/// publishers for their addresses.
 const ASK_AGAIN: Duration = Duration::from_millis(500);
 
-/// A node that ends tells the master so within that span, or not at all.
+/// The time in which a node that ends unregisters at the master, or not at all.
 const GOODBYE: Duration = Duration::from_secs(1);
 
 /// A node of ROS, which runs until it is dropped.
 pub(super) struct RosNode {
     shared: Arc<RosNodeContext>,
-    /// Of the thread that asks, and the one that answers.
+    /// Of the querying thread, and of the answering one.
     wakers: [Waker; 2],
     threads: Vec<JoinHandle<()>>,
 }
 
-/// What a node is, to itself and its thread.
+/// The state that a node and its thread share.
 struct RosNodeContext {
     master: String,
     caller: Arc<str>,
@@ -54,7 +54,7 @@ struct RosNodeContext {
     ends: AtomicBool,
 }
 
-/// What a node subscribes to, publishes and offers, and whom the master has named to it.
+/// The subscriptions, publications and services of a node, and the publishers that the master has named.
 #[derive(Default)]
 struct RosNodeState {
     /// The port that published topics are sent from.
@@ -62,18 +62,18 @@ struct RosNodeState {
     wanted: Vec<Pattern>,
     /// The topics that are subscribed to, with their publishers' URIs.
     subscribed: BTreeMap<String, BTreeSet<String>>,
-    /// Where publishers send from, by topic and URI.
+    /// The addresses of publishers, by topic and URI.
     places: BTreeMap<(String, String), (u64, String)>,
     next_id: u64,
     /// The topics that are published, with their types.
     published: BTreeMap<String, String>,
-    /// The services that are offered, with the places that they are called at.
+    /// The offered services, with their addresses.
     services: BTreeMap<String, String>,
     /// The master has forgotten all that.
     is_forgotten: bool,
-    /// Publishers that it has forgotten, the longest not asked first.
+    /// Publishers that the master has forgotten; the one with the oldest query first.
     unlisted: VecDeque<Unlisted>,
-    /// Who waits for changes of the places.
+    /// The threads that wait for changes of the addresses.
     listener: Option<Waker>,
 }
 
@@ -132,22 +132,22 @@ impl RosNode {
         self.shared.host
     }
 
-    /// Tells the port that topics are sent from.
+    /// Sets the port from which topics are sent.
     pub(super) fn publish_from(&self, port: u16) {
         self.shared.state.with(|state| state.port = Some(port));
     }
 
-    /// Tells the master of a topic, once.
+    /// Registers a topic at the master, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
         self.shared.advertise(topic, kind)
     }
 
-    /// Tells the master of a service, once, and of the place that it is called at.
+    /// Registers a service at the master, once, with its address.
     pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
         self.shared.offer(service, place)
     }
 
-    /// Subscribes to what is wanted. Plain names are subscribed to at once, patterns by the thread.
+    /// Subscribes to the wanted channels. Plain names are subscribed to at once, patterns by the thread.
     pub(super) fn want(&self, wanted: &[Pattern], listener: Waker) -> io::Result<()> {
         let gone = self.shared.state.with(|state| {
             state.wanted = wanted.to_vec();
@@ -242,8 +242,8 @@ impl RosNodeContext {
         !self.ends.load(Ordering::Acquire)
     }
 
-    /// Subscribes to topics that patterns match, and asks publishers for their places. Where it is time to, sees to it
-    /// that the master knows this node. What fails is tried again later.
+    /// Subscribes to topics that match patterns, and queries publishers for their addresses. If it is time
+    /// to, ensures that the master knows this node. Failures are tried again later.
     fn tend(&self, is_time: bool) {
         let mut answers = true;
         if is_time {
@@ -282,7 +282,7 @@ impl RosNodeContext {
         }
     }
 
-    /// What this node answers.
+    /// Returns this node's answer to a call.
     fn answer(&self, call: &Call) -> XmlRpcValue {
         let value = match (call.method.as_str(), call.arguments.as_slice()) {
             ("publisherUpdate", [_, XmlRpcValue::Text(topic), publishers]) => {

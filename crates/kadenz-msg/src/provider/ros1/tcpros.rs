@@ -15,13 +15,13 @@ use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
 use crate::sync::Lock;
 
-/// No header is longer, in bytes.
+/// The maximum length of a header, in bytes.
 pub(super) const MAX_HEADER: usize = 1 << 16;
 
-/// The field by which programs of ours know each other, and then add a note to their messages.
+/// The field by which Kadenz programs recognise each other, and then add a note to their messages.
 const OURS: &str = "kadenz";
 
-/// The type of a topic's messages, as a publisher's header says it.
+/// The type of a topic's messages, as in a publisher's header.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::provider) struct TopicType {
     /// Such as `std_msgs/String`.
@@ -47,7 +47,7 @@ pub(in crate::provider) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &s
     }
 }
 
-/// What stands after its length; `None` where it is not all there.
+/// Returns the bytes after their length; `None` while they are incomplete.
 fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, ProtocolError> {
     let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
         return Ok(None);
@@ -62,7 +62,7 @@ fn counted(bytes: &[u8], longest: usize) -> Result<Option<&[u8]>, ProtocolError>
 /// A header at the front, as fields, and its length with all.
 type ConnectionHeader<'a> = (Vec<(&'a str, &'a str)>, usize);
 
-/// Reads a header; `None` where it is not all there.
+/// Reads a header; `None` while it is incomplete.
 pub(in crate::provider) fn read_header(
     bytes: &[u8],
 ) -> Result<Option<ConnectionHeader<'_>>, ProtocolError> {
@@ -85,7 +85,7 @@ pub(super) fn field<'a>(fields: &[(&str, &'a str)], name: &str) -> &'a str {
     found.next().map_or("", |field| field.1)
 }
 
-/// A message between its length and, for programs of ours, its note.
+/// A message between its length and, for Kadenz programs, its note.
 pub(in crate::provider) struct Framed<'a> {
     /// With the note, and without.
     lengths: [[u8; 4]; 2],
@@ -112,14 +112,14 @@ impl<'a> Framed<'a> {
     }
 }
 
-/// A subscriber, as its publisher sees it.
+/// A subscriber, on its publisher's side.
 #[derive(Debug)]
 pub(in crate::provider) struct TcprosSubscriber {
     kind: Arc<TopicType>,
     caller: Arc<str>,
     /// The topics that are published here.
     topics: Arc<Lock<Topics>>,
-    /// Empty before its header has come.
+    /// Empty until the header has arrived.
     topic: String,
     pub(in crate::provider) is_ours: bool,
 }
@@ -139,7 +139,7 @@ impl TcprosSubscriber {
         }
     }
 
-    /// Whether it has subscribed to the channel's topic.
+    /// Returns whether it has subscribed to the channel's topic.
     pub(in crate::provider) fn wants(&self, channel: &str) -> bool {
         self.channel() == Some(channel)
     }
@@ -148,7 +148,7 @@ impl TcprosSubscriber {
         self.topic.strip_prefix('/')
     }
 
-    /// Why it cannot be served.
+    /// Returns the reason for which it cannot be served.
     fn refusal(&self, fields: &[(&str, &str)]) -> Option<&'static str> {
         let topic = field(fields, "topic");
         if !self.topics.with(|topics| topics.has(topic)) {
@@ -163,7 +163,7 @@ impl TcprosSubscriber {
 impl PeerSetProtocol for TcprosSubscriber {
     fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         if !self.topic.is_empty() {
-            // Nothing that is said after the header means anything.
+            // Bytes after the header have no meaning.
             return Ok(bytes.len());
         }
         let Some((fields, length)) = read_header(bytes)? else {
@@ -202,7 +202,7 @@ impl PeerSetProtocol for TcprosSubscriber {
         }
     }
 
-    /// Sends the topic's last message, where it is latched.
+    /// Sends the topic's last message, if it is latched.
     fn welcome(&self, say: &mut Say<'_>) -> io::Result<()> {
         let channel = self.channel().unwrap_or_default();
         self.topics.with(|topics| match topics.last(channel) {
@@ -212,14 +212,14 @@ impl PeerSetProtocol for TcprosSubscriber {
     }
 }
 
-/// A publisher of one topic, as its subscriber sees it.
+/// A publisher of one topic, on its subscriber's side.
 #[derive(Debug)]
 pub(in crate::provider) struct TcprosPublisher {
     channel: String,
-    /// Stands for a sender that is not ours.
+    /// The identity of a sender that is not a Kadenz program.
     sender: SenderId,
     longest: usize,
-    /// Whether its header has come, and then whether it is ours.
+    /// `None` until the header has arrived, and then whether the peer is a Kadenz program.
     is_ours: Option<bool>,
 }
 
@@ -295,7 +295,7 @@ impl PeerProtocol for TcprosPublisher {
         Ok(ReadOutcome::Message(used, heard))
     }
 
-    /// It was asked for, and is no stranger.
+    /// The inlet opened this connection itself, so the publisher is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }
@@ -364,7 +364,7 @@ mod tests {
     }
 
     #[test]
-    fn a_subscriber_of_a_latched_topic_is_told_so_and_gets_its_last_message_first() {
+    fn a_subscriber_of_a_latched_topic_gets_its_last_message_first() {
         for (is_ours, is_latched) in [(true, true), (false, true), (true, false)] {
             let mut topics = chatter(is_latched);
             for number in 0..2 {

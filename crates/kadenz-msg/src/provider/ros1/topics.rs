@@ -1,4 +1,4 @@
-//! What is published here: topics, and the last message of each where they are latched.
+//! The topics that this node publishes, and the last message of each if they are latched.
 
 use std::collections::BTreeMap;
 
@@ -36,13 +36,14 @@ impl Topics {
         }
     }
 
-    /// Whether there is a topic of that name, as ROS writes it.
+    /// Returns whether there is a topic of that name, in ROS's form.
     pub(in crate::provider) fn has(&self, topic: &str) -> bool {
         let channel = topic.strip_prefix('/');
         channel.is_some_and(|channel| self.all.contains_key(channel))
     }
 
-    /// Keeps a latched topic's message instead of the one before. Allocates where it is longer than all before it.
+    /// Keeps a latched topic's message instead of the one before. Allocates if it is longer than all before
+    /// it.
     pub(in crate::provider) fn keep(&mut self, channel: &str, payload: &[u8], note: &[u8; NOTE]) {
         if !self.is_latched {
             return;

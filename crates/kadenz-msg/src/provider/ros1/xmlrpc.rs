@@ -1,8 +1,8 @@
-//! XML-RPC, as far as a ROS master and its nodes speak it. Sans-IO.
+//! The part of XML-RPC that a ROS master and its nodes use. Sans-IO.
 
 use std::fmt::Write as _;
 
-/// Lists within lists are no deeper.
+/// The maximum depth of lists within lists.
 const DEEPEST: usize = 16;
 
 /// A value of XML-RPC: a parameter of a call, or its result.
@@ -11,7 +11,7 @@ pub(in crate::provider) enum XmlRpcValue {
     Int(i32),
     Text(String),
     List(Vec<XmlRpcValue>),
-    /// A type that nothing here asks for.
+    /// A type that this node never uses.
     Other,
 }
 
@@ -83,7 +83,7 @@ impl Call {
         out
     }
 
-    /// Reads a call; `None` where it is none.
+    /// Reads a call; `None` if the text is none.
     pub(in crate::provider) fn parse(xml: &str) -> Option<Self> {
         let mut reader = XmlReader(xml);
         reader.skip_to("<methodName>")?;
@@ -96,7 +96,7 @@ impl Call {
     }
 }
 
-/// What a method answers.
+/// Returns the response of a method.
 pub(in crate::provider) fn answer_to_xml(value: &XmlRpcValue) -> String {
     let mut out = String::from("<?xml version=\"1.0\"?><methodResponse><params><param>");
     value.write(&mut out);
@@ -104,7 +104,7 @@ pub(in crate::provider) fn answer_to_xml(value: &XmlRpcValue) -> String {
     out
 }
 
-/// Reads an answer; `None` where it is none, or a fault.
+/// Reads an answer; `None` if the text is none, or a fault.
 pub(in crate::provider) fn parse_answer(xml: &str) -> Option<XmlRpcValue> {
     let mut reader = XmlReader(xml);
     reader.skip_to("<methodResponse>")?;
@@ -112,7 +112,7 @@ pub(in crate::provider) fn parse_answer(xml: &str) -> Option<XmlRpcValue> {
     reader.value(0)
 }
 
-/// Reads XML off the front of what is left of it.
+/// Parses XML from the front of the rest of a text.
 struct XmlReader<'a>(&'a str);
 
 impl<'a> XmlReader<'a> {
@@ -120,14 +120,14 @@ impl<'a> XmlReader<'a> {
         self.until(tag).map(|_| ())
     }
 
-    /// What stands before a tag, which is left behind.
+    /// Returns the text before a tag, and moves behind the tag.
     fn until(&mut self, tag: &str) -> Option<&'a str> {
         let (before, after) = self.0.split_once(tag)?;
         self.0 = after;
         Some(before)
     }
 
-    /// Goes behind a tag that comes next, where it does.
+    /// Moves behind a tag that comes next; returns whether it does.
     fn take(&mut self, tag: &str) -> bool {
         let Some(rest) = self.0.trim_start().strip_prefix(tag) else {
             return false;

@@ -20,19 +20,19 @@ use crate::provider::{
     Inlet, InletCounters, More, ProviderError, ReceiveError, Received, Take, Wait, Wake,
 };
 
-/// No call of `receive` hands over more messages.
+/// The maximum number of messages of one call of `receive`.
 const LARGEST_BATCH: usize = 64;
 
-/// Senders whose numbers are followed, so that a gap is known; living and gone.
+/// The number of senders whose numbers are followed, so that a gap is known; living and gone.
 const MAX_SENDERS: usize = 1024;
 
-/// One look at the clock in so many turns of a spinning wait.
+/// The number of turns of a spinning wait for each reading of the clock.
 const TURNS: u32 = 16;
 
 pub(super) struct ShmInlet {
     bus: Arc<ShmBus>,
     subscriber: Subscriber<FileService, [u8], UserHeader>,
-    /// `None` where the inlet polls.
+    /// `None` if the inlet polls.
     listener: Option<Listener<FileService>>,
     waker: Arc<ShmWaker>,
     wanted: Vec<Pattern>,
@@ -48,7 +48,7 @@ impl ShmInlet {
             let remedy = "close another inlet, or open the bus with more by ?inlets=";
             bus.address.wrong(format!("no inlet: {error:?}"), remedy)
         };
-        // Before the subscriber, so that no message comes without its event.
+        // Before the subscriber, so that no message arrives without its event.
         let (listener, notifier) = if bus.settings.waiting == WaitMode::Event {
             let listener = bus.events.listener_builder().create();
             let listener = listener.map_err(|error| failed(&error))?;
@@ -77,7 +77,7 @@ impl ShmInlet {
         })
     }
 
-    /// Hands over what is there, and says how much that was.
+    /// Hands over the present messages, and returns their number.
     fn take_all(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         while count < LARGEST_BATCH {
@@ -131,7 +131,7 @@ impl ShmInlet {
         }
     }
 
-    /// Sleeps until something is told, or so long.
+    /// Sleeps until an event arrives, or that time.
     fn sleep(&self, end: Option<MonotonicTime>) -> Result<(), ReceiveError> {
         let Some(listener) = &self.listener else {
             std::hint::spin_loop();
@@ -141,14 +141,14 @@ impl ShmInlet {
             None => listener.blocking_wait(|_| {}),
             Some(end) => listener.timed_wait(|_| {}, end.remaining(clock::now())),
         };
-        // A signal ends the wait as well; whoever called looks again.
+        // A signal ends the wait as well; the caller looks again.
         told.map(|_| ()).or_else(|error| match error {
             iceoryx2::port::listener::ListenerWaitError::InterruptSignal => Ok(()),
             _ => Err(self.lost()),
         })
     }
 
-    /// Lets what was told already not end the next wait.
+    /// Discards earlier events, so that they do not end the next wait.
     fn forget_what_was_told(&self) {
         if let Some(listener) = &self.listener {
             let _ = listener.try_wait(|_| {});
@@ -202,7 +202,7 @@ impl Inlet for ShmInlet {
     }
 }
 
-/// By which a notifier reaches this listener alone.
+/// Returns the key by which a notifier reaches this listener alone.
 fn key_of(
     notifier: &Notifier<FileService>,
     listener: &Listener<FileService>,
@@ -220,13 +220,13 @@ fn key_of(
 
 struct ShmWaker {
     woken: AtomicBool,
-    /// `None` where the inlet polls and looks at the flag alone.
+    /// `None` if the inlet polls and reads the flag alone.
     notifier: Option<(Notifier<FileService>, ListenerKey)>,
 }
 
 impl ShmWaker {
-    /// Whether it was used since the last look. Costs a load where it was not, as one that spins looks
-    /// again and again.
+    /// Returns whether it was used since the last look. Costs one load if it was not, because a spinning
+    /// inlet looks again and again.
     fn was_used(&self) -> bool {
         self.woken.load(Ordering::Relaxed) && self.woken.swap(false, Ordering::AcqRel)
     }
@@ -238,7 +238,7 @@ impl Wake for ShmWaker {
     fn wake(&self) {
         self.woken.store(true, Ordering::Release);
         if let Some((notifier, key)) = &self.notifier {
-            // One that cannot be told is awake already, or gone.
+            // A listener that cannot be notified is awake already, or gone.
             let _ = notifier.notify_single_listener_with_custom_event_id(key, EventId::new(WAKE));
         }
     }

@@ -1,28 +1,28 @@
 //! `shm://NAME`: shared memory of one host, by iceoryx2. Behind the feature `shm`, on Linux.
 //!
-//! A bus is one iceoryx2 service `kadenz/NAME` of bytes, whose user header holds the channel and the
-//! sender's number of the message, and one event service of the same name. Every inlet is a subscriber
-//! and takes what it wants; that needs no discovery of channels, and as many channels as one likes cost
-//! nothing (decision 0530).
+//! A bus is one iceoryx2 service `kadenz/NAME` of bytes, whose user header holds the channel and the sender's
+//! number of the message, and one event service of the same name. Every inlet is a subscriber and takes the
+//! messages that it wants; that needs no discovery of channels, and the number of channels costs nothing
+//! (decision 0530).
 //!
-//! What it guarantees: the order of each sender; no loss while an inlet's queue has room, and the oldest
-//! lost where it has not, counted as overrun; publishing never waits; no history; whoever opens the same
+//! Guarantees: the order of each sender; no loss while an inlet's queue has room, and the oldest message lost
+//! if it has not, counted as overrun; publishing never waits; no history; every program that opens the same
 //! name on the same host, with the same parameters and as the same user, takes part.
 //!
-//! What it costs: about a microsecond where the inlet polls, and a datagram that wakes where it waits.
-//! Publishing waits for nothing, but iceoryx2 0.10 allocates a block of 104 bytes for every message that
-//! it lends; receiving allocates nothing. So it is not called real-time safe.
+//! Cost: about a microsecond if the inlet polls, and a datagram that wakes it if it waits. Publishing waits
+//! for nothing, but iceoryx2 0.10 allocates a block of 104 bytes for every message that it lends; receiving
+//! allocates nothing. So the provider is not real-time safe.
 //! A message is written into shared memory once and read there, however long it is. The memory of an
 //! outlet is reserved for the largest number of messages that all inlets together may hold, but taken
 //! only as it is used.
 //!
-//! What is not possible: other hosts; other users, since all of a bus lies in a folder that its user alone
-//! may enter (decision 0572); more inlets or outlets than its first program said. What a killed program
-//! leaves is cleaned by the next one that opens.
+//! Not possible: other hosts; other users, since all files of a bus are in a folder that its user alone may
+//! enter (decision 0572); more inlets or outlets than its first program set. The next program that opens the
+//! bus removes the remains of a killed program.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `wait` | `event`: inlets sleep until something comes; `poll`: they spin, and the quickest ones do | `event` |
+//! | `wait` | `event`: inlets sleep until a message arrives; `poll`: they spin, which is quickest | `event` |
 //! | `queue` | messages that wait in an inlet | 64 |
 //! | `inlets`, `outlets` | how many there may be at once | 64 |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
@@ -52,17 +52,17 @@ use super::{
 use crate::channel::{Channel, MAX_CHANNEL};
 use private::FileService;
 
-/// iceoryx2's user header beside a payload, as words because iceoryx2 asks for a type with a default.
+/// iceoryx2's user header beside a payload, as words because iceoryx2 requires a type with a default.
 type UserHeader = [u64; 9];
 
 /// The bytes of a [`UserHeader`] in memory: the length of the channel's name, the name, zeros, and the
 /// number of the message in little-endian order.
 type HeaderBytes = [u8; 72];
 
-/// Where the number stands.
+/// The offset of the number.
 const NUMBER_AT: usize = 68;
 
-/// The event that says there is a message.
+/// The event of a new message.
 const MESSAGE: usize = 0;
 
 /// The event by which an inlet is woken.
@@ -70,7 +70,7 @@ const WAKE: usize = 1;
 
 type Messages = publish_subscribe::PortFactory<FileService, [u8], UserHeader>;
 
-/// How an inlet waits.
+/// The way in which an inlet waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum WaitMode {
     /// Asleep.
@@ -79,7 +79,7 @@ enum WaitMode {
     Poll,
 }
 
-/// What the URL says, with the defaults for what it does not.
+/// The parameters of the URL, with the defaults for missing ones.
 #[derive(Debug, Clone, Copy)]
 struct ShmSettings {
     waiting: WaitMode,
@@ -112,8 +112,7 @@ impl fmt::Debug for ShmBus {
 }
 
 impl Shm {
-    /// Opens the bus of that name, and makes it where it is not there yet. Cleans up what killed programs
-    /// have left.
+    /// Opens the bus of that name, and makes it if it does not exist. Removes the remains of killed programs.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, parameters::Address, shm::Shm};
@@ -125,7 +124,7 @@ impl Shm {
     /// ```
     ///
     /// # Errors
-    /// Where the name or a parameter is none, the folder in `/dev/shm` cannot be had or is not this user's,
+    /// If the name or a parameter is invalid, the folder in `/dev/shm` cannot be made or is not this user's,
     /// the bus was opened before with other parameters, or it does not open within ten seconds.
     ///
     /// # Real-time safety
@@ -136,7 +135,8 @@ impl Shm {
         set_log_level(LogLevel::Fatal);
         let folder = private::folder();
         let wanted = address.clone();
-        // iceoryx2 waits for what another program has begun, and for ever where that one was killed.
+        // iceoryx2 waits until another program finishes what it began, and for ever if that program was
+        // killed.
         match within(OPENING, move || open_in(&folder, wanted, settings)) {
             Ok(opened) => opened,
             Err(error) => {
@@ -150,7 +150,7 @@ impl Shm {
 /// How long a bus may take to open. Another program that begins takes milliseconds.
 const OPENING: Duration = Duration::from_secs(10);
 
-/// Why something that was begun did not end.
+/// The reason for which an opening did not end.
 #[derive(Debug, thiserror::Error)]
 enum Unopened {
     #[error("the system gives no thread to open it: {0}")]
@@ -173,7 +173,7 @@ impl Unopened {
     }
 }
 
-/// Does something beside this thread, and waits so long for it.
+/// Runs `work` on another thread, and waits at most that long for it.
 fn within<T: Send + 'static>(
     most: Duration,
     work: impl FnOnce() -> T + Send + 'static,
@@ -181,7 +181,7 @@ fn within<T: Send + 'static>(
     let (done, wait) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name("kadenz-shm".to_owned());
     let begun = thread.spawn(move || {
-        // Where nobody waits any more, what was made is taken away again.
+        // If no caller waits any more, the result is dropped again.
         let _ = done.try_send(work());
     });
     begun.map_err(Unopened::NoThread)?;
@@ -191,7 +191,7 @@ fn within<T: Send + 'static>(
     })
 }
 
-/// How to begin anew.
+/// Returns the remedy that starts a bus anew.
 fn reset(folder: &Path) -> String {
     format!(
         "end this user's programs that use shm:// and remove {} (rm -r {0})",
@@ -330,7 +330,7 @@ fn bytes_of(header: &UserHeader) -> HeaderBytes {
     bytes
 }
 
-/// The channel and the number; `None` for what no outlet of ours has written.
+/// Returns the channel and the number; `None` if no Kadenz outlet has written the header.
 fn read_header(bytes: &HeaderBytes) -> Option<(&str, u32)> {
     let length = usize::from(bytes[0]);
     if length == 0 || length > MAX_CHANNEL {
@@ -365,7 +365,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_an_opening_is_told_that_it_takes_too_long() {
+    fn an_opening_that_takes_too_long_fails() {
         let (_keeps_waiting, wait) = mpsc::sync_channel::<()>(1);
         let endless = within(Duration::from_millis(10), move || wait.recv());
         let late = endless.unwrap_err();

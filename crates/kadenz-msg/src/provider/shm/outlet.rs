@@ -20,8 +20,8 @@ const FIRST_LENGTH: usize = 4096;
 
 type Lent = SampleMut<FileService, [u8], UserHeader>;
 
-/// Memory that was lent before there was a message for it, for one as long as the last: lending takes as
-/// long as sending, and nobody waits for it then.
+/// Memory that was lent before there was a message for it, for one as long as the last: lending takes as long
+/// as sending, and no caller waits for it then.
 struct Ahead {
     length: usize,
     sample: Lent,
@@ -66,13 +66,13 @@ impl ShmOutlet {
         })
     }
 
-    /// What was lent ahead, if it is that long; else that goes back, as no more than one is lent.
+    /// Returns the memory lent ahead, if it has that length; else releases it, as no more than one is lent.
     fn take_ahead(&mut self, length: usize) -> Option<Lent> {
         let ahead = self.ahead.take()?;
         (ahead.length == length).then_some(ahead.sample)
     }
 
-    /// Where nothing is lent now, the next message asks again, and says why there is none.
+    /// If lending fails now, the next message tries again, and reports the error.
     fn lend_ahead(&mut self, length: usize) {
         if length <= FIRST_LENGTH {
             let sample = self.publisher.loan_slice(length).ok();
@@ -89,9 +89,9 @@ impl ShmOutlet {
         *sample.user_header_mut() = header_of(channel, self.next);
         self.next = self.next.wrapping_add(1);
         sample.send().map_err(|error| not_sent(channel, &error))?;
-        // Inlets that poll listen to nothing; telling nobody would cost a look into shared memory.
+        // Inlets that poll have no listener; notifying none would cost a look into shared memory.
         if self.bus.events.dynamic_config().number_of_listeners() > 0 {
-            // One that cannot be told has been told so often that it is awake, or it is gone.
+            // A listener that cannot be notified has so many events that it is awake, or it is gone.
             let _ = self.notifier.notify();
         }
         self.lend_ahead(length);

@@ -1,10 +1,10 @@
-//! Everything of a bus lies in one folder that this user alone may enter.
+//! The folder that holds all files of a bus, which this user alone may enter.
 //!
-//! iceoryx2's own services put names that can be guessed into `/dev/shm` and `/tmp/iceoryx2`, where
-//! another user may have made them before: a truncated file that every program waits for, or a link by
-//! which root makes files in a foreign folder. So [`FileService`] is `ipc_threadsafe` with files in place of
-//! POSIX shared memory, and [`config`] has all of them in `/dev/shm/kadenz-msg-USER`, whose owner and
-//! mode are checked first. The files lie in the same kind of memory (tmpfs).
+//! iceoryx2's own services put names that can be guessed into `/dev/shm` and `/tmp/iceoryx2`, where another
+//! user may have made them before: a truncated file that every program waits for, or a link by which root
+//! makes files in a foreign folder. So [`FileService`] is `ipc_threadsafe` with files in place of POSIX
+//! shared memory, and [`config`] has all of them in `/dev/shm/kadenz-msg-USER`, whose owner and mode are
+//! checked first. The files are in the same kind of memory (tmpfs).
 
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ use iceoryx2_cal::shm_allocator::pool_allocator::PoolAllocator;
 use iceoryx2_cal::{dynamic_storage, resizable_shared_memory, shared_memory, zero_copy_connection};
 use kadenz_rt::own_file::{self, OwnFileError};
 
-/// Where memory has names on Linux.
+/// The folder of named memory on Linux.
 const MEMORY: &str = "/dev/shm";
 
 /// The folder of this user's buses.
@@ -29,7 +29,7 @@ pub(super) fn folder() -> PathBuf {
     Path::new(MEMORY).join(format!("kadenz-msg-{}", own_file::user()))
 }
 
-/// Makes the folder where it is not there, and has iceoryx2 keep to it.
+/// Makes the folder if it does not exist, and sets iceoryx2 to use it alone.
 pub(super) fn config(folder: &Path) -> Result<Config, OwnFileError> {
     own_file::folder(folder)?;
     let mut config = Config::default();
@@ -41,7 +41,7 @@ pub(super) fn config(folder: &Path) -> Result<Config, OwnFileError> {
     Ok(config)
 }
 
-/// As `ipc_threadsafe`, in files.
+/// `ipc_threadsafe`, in files.
 #[derive(Clone, Debug)]
 pub(super) struct FileService;
 

@@ -1,4 +1,4 @@
-//! Accepting connections, with a pause where the system has no descriptor left.
+//! Accepting connections, with a pause while the system has no descriptor left.
 
 use std::io;
 use std::time::Duration;
@@ -9,14 +9,15 @@ use kadenz_rt::net::watch::Watch;
 
 use super::socket::{Door, Socket};
 
-/// A listening socket is left alone for so long after the system had no descriptor for a connection, or until one
-/// ends. It is readable all that time: whoever waited for it would be woken at once, and for ever.
+/// The pause of a listening socket after the system had no descriptor for a connection, or until a connection
+/// ends. The socket is readable all that time: a thread that waited for it would be woken at once, and for
+/// ever.
 const PAUSE: Duration = Duration::from_millis(200);
 
-/// Connections in a row that may fail before the next look at those that stand.
+/// The number of connections in a row that may fail before the next look at the connected ones.
 const MAX_FAILED: usize = 16;
 
-/// A listening socket, and whether it is listened to.
+/// A listening socket, and its pause.
 #[derive(Debug)]
 pub(in crate::provider) struct Acceptor {
     door: Door,
@@ -29,14 +30,14 @@ impl Acceptor {
         Self { door, pause }
     }
 
-    /// Watches the socket, unless there is no descriptor for who comes.
+    /// Watches the socket, unless there is no descriptor for a new connection.
     pub(in crate::provider) fn watch(&self, watch: &mut Watch) {
         if self.pause.until.is_none() {
             self.door.watch(watch);
         }
     }
 
-    /// When a pause ends.
+    /// Returns when a pause ends.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
         self.pause.until
     }
@@ -47,7 +48,7 @@ impl Acceptor {
         pause.accept(now, || door.accept())
     }
 
-    /// As if the system had no descriptor.
+    /// Pauses as if the system had no descriptor.
     #[cfg(test)]
     pub(in crate::provider) fn pause(&mut self, now: MonotonicTime) {
         self.pause.until = Some(now + PAUSE);
@@ -59,7 +60,7 @@ impl Acceptor {
         self.pause.until = None;
     }
 
-    /// Whether connections wait for a descriptor; to be told once, until one was accepted again.
+    /// Returns whether connections wait for a descriptor; once, until one was accepted again.
     pub(in crate::provider) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.pause.is_news)
     }
@@ -69,7 +70,7 @@ impl Acceptor {
 #[derive(Debug, Default)]
 struct Pause {
     until: Option<MonotonicTime>,
-    /// It was paused since a connection was accepted.
+    /// Whether it paused since a connection was accepted.
     is_known: bool,
     is_news: bool,
 }
@@ -95,7 +96,7 @@ impl Pause {
                     self.is_news |= !std::mem::replace(&mut self.is_known, true);
                     return None;
                 }
-                // That peer has gone.
+                // That peer has disconnected.
                 Err(_) => {}
             }
         }
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_gone_again_is_no_reason_for_a_pause() {
+    fn a_peer_that_disconnected_causes_no_pause() {
         let mut pause = Pause::default();
         let mut gone = 3;
         let accepted = pause.accept(at(0), || {
@@ -150,7 +151,7 @@ mod tests {
     }
 
     #[test]
-    fn that_no_descriptor_is_left_is_news_once_until_somebody_was_accepted() {
+    fn a_lack_of_descriptors_is_reported_once_until_a_peer_is_accepted() {
         let mut pause = Pause::default();
         let mut news = |ms, result: fn() -> io::Result<Option<u8>>| {
             pause.accept(at(ms), result);

@@ -1,4 +1,5 @@
-//! Which peers may stay connected to a listener, sans-IO: so many, and those that have not greeted for a short time.
+//! The peers that may stay connected to a listener, sans-IO: a maximum number, and those that have not
+//! greeted for a short time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -7,31 +8,31 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// How long a peer may take to greet, where a listener does not say otherwise.
+/// The time that a peer may take to greet, if a listener sets no other.
 pub(in crate::provider) const GREETING: Duration = Duration::from_secs(5);
 
-/// A peer that has sent and taken nothing for so long is idle, where a listener does not say otherwise.
+/// The time without sending or taking after which a peer is idle, if a listener sets no other.
 pub(in crate::provider) const IDLE: Duration = Duration::from_secs(10);
 
-/// A stranger's greeting is read within that span.
+/// The time within which an unknown peer's greeting is read.
 const GRACE: Duration = Duration::from_millis(100);
 
 /// A connection's number, in the order of coming. No two connections of a listener have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::provider) struct ConnectionId(pub(in crate::provider) u64);
 
-/// How well a peer is known.
+/// The progress of a peer's introduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::provider) enum Standing {
-    /// It has not greeted as the protocol asks.
+    /// The peer has not greeted as the protocol requires.
     Stranger,
-    /// It has, and nothing more.
+    /// The peer has greeted, and nothing more.
     Greeted,
-    /// It has subscribed or published.
+    /// The peer has subscribed or published.
     Active,
 }
 
-/// The connections that one listener has room for.
+/// The connections for which one listener has room.
 ///
 /// A peer that connects when all slots are taken gets the slot of one that has not greeted, of these the first, or
 /// else of one that has greeted and done nothing since, or else of an active one that is idle, where the
@@ -41,17 +42,17 @@ pub(in crate::provider) struct ConnectionSlots {
     limit: usize,
     greeting: Duration,
     next: u64,
-    /// Until when they must have greeted.
+    /// The times by which unknown peers must have greeted.
     strangers: BTreeMap<ConnectionId, MonotonicTime>,
     /// With the same time.
     greeted: BTreeMap<ConnectionId, MonotonicTime>,
-    /// Until when they are known not to have been idle.
+    /// The times until which active peers are known not to have been idle.
     active: BTreeMap<ConnectionId, MonotonicTime>,
     by_time: BTreeSet<(MonotonicTime, ConnectionId)>,
 }
 
 impl ConnectionSlots {
-    /// For so many peers, who must greet within that span.
+    /// Returns slots for that many peers, which must greet within that span.
     pub(in crate::provider) fn new(limit: usize, greeting: Duration) -> Self {
         Self {
             limit,
@@ -68,7 +69,7 @@ impl ConnectionSlots {
         self.strangers.len() + self.greeted.len() + self.active.len() < self.limit
     }
 
-    /// Gives a seat to a stranger.
+    /// Gives a slot to an unknown peer.
     pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> ConnectionId {
         let seat = ConnectionId(self.next);
         self.next += 1;
@@ -76,7 +77,7 @@ impl ConnectionSlots {
         seat
     }
 
-    /// Notes how well the peer is known by now; that never falls.
+    /// Notes the peer's standing; it never falls.
     pub(in crate::provider) fn note(&mut self, seat: ConnectionId, standing: Standing) {
         if standing > Standing::Stranger
             && let Some(until) = self.strangers.remove(&seat)
@@ -94,7 +95,7 @@ impl ConnectionSlots {
         self.by_time.insert((until, seat));
     }
 
-    /// The peer has gone.
+    /// Frees the slot of a disconnected peer.
     pub(in crate::provider) fn leave(&mut self, seat: ConnectionId) {
         self.strangers.remove(&seat);
         self.greeted.remove(&seat);
@@ -103,8 +104,8 @@ impl ConnectionSlots {
         }
     }
 
-    /// The active peer that has been idle for the longest, and when it last did something, which `last`
-    /// says of each. Looks at those alone that did something since they were looked at.
+    /// Returns the active peer that has been idle for the longest, and the time of its last activity, which
+    /// `last` returns for each. Looks only at those that were active since the last look.
     pub(in crate::provider) fn longest_idle(
         &mut self,
         last: impl Fn(ConnectionId) -> MonotonicTime,
@@ -119,12 +120,12 @@ impl ConnectionSlots {
         }
     }
 
-    /// Whom to send away first where there is no room.
+    /// Returns the first peer to disconnect if there is no room.
     pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.least_needed(now, None)
     }
 
-    /// The same, where that active peer is idle.
+    /// As [`longest_idle`](Self::longest_idle), if that active peer is idle.
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,
@@ -141,27 +142,27 @@ impl ConnectionSlots {
         of_before.or(idle).or_else(newest)
     }
 
-    /// A stranger whose time is over.
+    /// Returns an unknown peer whose time is over.
     pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<ConnectionId> {
         let (seat, until) = self.strangers.first_key_value()?;
         (*until <= now).then_some(*seat)
     }
 
-    /// Whether this is a stranger whose time is over.
+    /// Returns whether this is an unknown peer whose time is over.
     pub(in crate::provider) fn is_overdue(&self, seat: ConnectionId, now: MonotonicTime) -> bool {
         self.strangers.get(&seat).is_some_and(|until| *until <= now)
     }
 
-    /// When the next stranger's time is over.
+    /// Returns when the next unknown peer's time is over.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
         self.strangers.first_key_value().map(|(_, until)| *until)
     }
 }
 
-// A bound on what the peers of one listener may take together: memory in bytes, or anything that is
+// A bound on the resources of all peers of one listener together: memory in bytes, or anything that is
 // counted.
 
-/// What there is, and how much of it is taken.
+/// An amount of memory, and the part of it that is taken.
 #[derive(Debug)]
 pub(in crate::provider) struct Budget {
     limit: usize,
@@ -182,7 +183,7 @@ impl Budget {
         }
     }
 
-    /// A share of that size; `None` where it is not left.
+    /// Returns a share of that size; `None` if less is left.
     pub(in crate::provider) fn take(self: &Arc<Self>, amount: usize) -> Option<Share> {
         let mut share = self.share();
         share.resize(amount).then_some(share)
@@ -194,7 +195,7 @@ impl Budget {
     }
 }
 
-/// A part of a budget, given back when it is dropped.
+/// A part of a budget, which returns to the budget when it is dropped.
 #[derive(Debug)]
 pub(in crate::provider) struct Share {
     budget: Arc<Budget>,
@@ -267,7 +268,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stranger_s_time_ends_and_nobody_else_s() {
+    fn only_the_time_of_an_unknown_peer_ends() {
         let mut seats = seats();
         let [first, second] = [0, 10].map(|ms| seats.take(at(ms)));
         assert_eq!(seats.deadline(), Some(at(500)));

@@ -1,5 +1,5 @@
-//! What providers over streams share: sockets that do not block, a set of peers from which outlets publish to
-//! many peers, and a receiver that hears many peers. What is said on them is the provider's, sans-IO.
+//! Common parts of providers over streams: sockets that do not block, a set of peers from which outlets
+//! publish to many peers, and a receiver of many peers. The protocol is the provider's, sans-IO.
 
 pub(super) mod acceptor;
 pub(super) mod connection_slots;
@@ -22,11 +22,11 @@ use page_buffer::PageBuffer;
 /// A connection that is lost or was refused is tried again after so long.
 pub(super) const RETRY: Duration = Duration::from_millis(100);
 
-/// What a peer said cannot be; the connection is given up.
+/// A peer violated the protocol; the connection is given up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ProtocolError;
 
-/// A message as it stands in what a peer has sent.
+/// A message in a peer's bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct StreamMessage<'a> {
     pub(super) channel: &'a str,
@@ -36,7 +36,7 @@ pub(super) struct StreamMessage<'a> {
 }
 
 impl<'a> StreamMessage<'a> {
-    /// As it is handed over, now.
+    /// Returns the arrival to hand over, now.
     fn arrival(self) -> Arrival<'a> {
         Arrival {
             channel: self.channel,
@@ -48,20 +48,20 @@ impl<'a> StreamMessage<'a> {
     }
 }
 
-/// What stands at the front of what a peer has sent.
+/// The item at the front of a peer's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum ReadOutcome<'a> {
-    /// Not all of it yet.
+    /// The item is incomplete.
     Short,
-    /// Nothing for a user, of that many bytes.
+    /// An item without a message, of that many bytes.
     Other(usize),
-    /// Something that should be a message and is none, of that many bytes.
+    /// Bytes in place of a message that are not a valid one, and their number.
     Malformed(usize),
     /// A message, of that many bytes.
     Message(usize, StreamMessage<'a>),
 }
 
-// What outlets do about lengths, and about payloads that are written in place.
+// Lengths and in-place payloads of outlets.
 
 /// Refuses a message that is longer than allowed.
 pub(in crate::provider) fn refuse_too_long(
@@ -79,13 +79,14 @@ pub(in crate::provider) fn refuse_too_long(
     })
 }
 
-/// What an outlet does beside what [`Buffered`] does for it.
+/// The part of an outlet beside [`Buffered`].
 pub(in crate::provider) trait Publish: Send + Debug {
-    /// As [`Outlet::publish`], of a message that is not too long.
+    /// As [`Outlet::publish`], for a message that is not too long.
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError>;
 }
 
-/// An outlet that refuses long messages, and has a buffer for those that are written in place, which only grows.
+/// An outlet that refuses long messages, and has a buffer for those that are written in place, which only
+/// grows.
 ///
 /// # Real-time safety
 /// Real-time safe once it has held a message as long, if `fill` and publishing are.

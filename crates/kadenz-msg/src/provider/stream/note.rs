@@ -1,4 +1,4 @@
-//! What programs of ours add to a message for each other: who sent it, and its number on its channel.
+//! The note that Kadenz programs add to a message for each other: its sender, and its number on its channel.
 
 use std::collections::HashMap;
 use std::fmt::Debug;
@@ -14,7 +14,7 @@ use crate::provider::{
 /// The length of a note, in bytes.
 pub(in crate::provider) const NOTE: usize = 16;
 
-/// What ends a note, so that it is not taken for somebody else's.
+/// The end of a note, by which it differs from other programs' bytes.
 const MARK: &[u8; 4] = b"kdz1";
 
 /// Writes a note.
@@ -26,7 +26,7 @@ pub(in crate::provider) fn note(sender: u64, number: u32) -> [u8; NOTE] {
     note
 }
 
-/// Reads a note; `None` for what is none.
+/// Reads a note; `None` if the bytes are none.
 pub(in crate::provider) fn read_note(bytes: &[u8]) -> Option<(SenderId, Sequence)> {
     let bytes: &[u8; NOTE] = bytes.try_into().ok()?;
     let (sender, rest) = bytes.split_first_chunk()?;
@@ -56,7 +56,7 @@ impl Numbers {
         }
     }
 
-    /// The note of the next message. Allocates for a channel's first one.
+    /// Returns the note of the next message. Allocates for a channel's first one.
     pub(in crate::provider) fn note(&mut self, channel: &Channel) -> [u8; NOTE] {
         let next = self.next.entry(*channel).or_insert(0);
         let note = note(self.sender, *next);
@@ -64,8 +64,8 @@ impl Numbers {
         note
     }
 
-    /// Gives the number of a message that was refused to the next one: its sender knows of it, so no
-    /// inlet is to count it as lost.
+    /// Gives the number of a refused message to the next one: its sender got the error, so no inlet is to
+    /// count it as lost.
     pub(in crate::provider) fn take_back(&mut self, channel: &Channel) {
         if let Some(next) = self.next.get_mut(channel) {
             *next = next.wrapping_sub(1);
@@ -73,21 +73,21 @@ impl Numbers {
     }
 }
 
-/// Channels of senders that are remembered, so that a gap in their numbers is known.
+/// The number of senders' channels that are remembered, so that a gap in their numbers is known.
 const MAX_EXPECTED: usize = 1 << 16;
 
-/// What an inlet knows of senders' numbers.
+/// The next expected numbers of senders.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Expected(HashMap<(SenderId, Channel), u32>);
 
 impl Expected {
-    /// Forgets them: what was not wanted is not lost.
+    /// Forgets the numbers: messages that were not wanted are not lost.
     pub(in crate::provider) fn clear(&mut self) {
         self.0.clear();
     }
 
-    /// How many messages before this one were dropped. A stream loses nothing and keeps the order,
-    /// so that only a sender's full buffer makes a gap.
+    /// Returns how many messages before this one were dropped. A stream loses nothing and keeps the order, so
+    /// that only a sender's full buffer makes a gap.
     pub(in crate::provider) fn gap(&mut self, arrival: &Arrival<'_>) -> u64 {
         let (Some(sequence), Ok(channel)) = (arrival.sequence, Channel::new(arrival.channel))
         else {
@@ -99,7 +99,7 @@ impl Expected {
         let next = sequence.number.wrapping_add(1);
         let before = self.0.insert((arrival.sender, channel), next);
         let gap = before.map_or(0, |before| sequence.number.wrapping_sub(before));
-        // A latched message comes again with a new connection: nothing is missing where numbers go back.
+        // A latched message arrives again with a new connection: nothing is missing if numbers go back.
         if gap.cast_signed() < 0 { 0 } else { gap.into() }
     }
 }
@@ -108,7 +108,7 @@ impl Expected {
 #[derive(Debug)]
 pub(in crate::provider) struct PeerInlet<T> {
     pub(in crate::provider) receiver: PeerReceiver<T>,
-    /// Where messages have numbers.
+    /// `None` if messages have no numbers.
     pub(in crate::provider) expected: Option<Expected>,
 }
 

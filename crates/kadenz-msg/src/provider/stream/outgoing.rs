@@ -1,17 +1,17 @@
-//! What waits to be sent on a connection, bounded.
+//! The bytes that wait to be sent on a connection, bounded.
 
 use std::io::{self, ErrorKind, IoSlice};
 
 use super::connection_slots::Share;
 use super::socket::Socket;
 
-/// Most parts of a message.
+/// The maximum number of parts of a message.
 pub(in crate::provider) const PARTS: usize = 3;
 
-/// A protocol's own words may wait for that many bytes beyond the limit; a peer that makes us say more
-/// without reading it is given up.
+/// The bytes of a protocol's own answers that may wait beyond the limit; a peer that causes more without
+/// reading them is given up.
 const MAX_WORDS: usize = 1 << 20;
-/// A buffer that had no more in it is kept.
+/// A buffer that never held more than this is kept.
 const SMALL: usize = 64 << 10;
 
 /// Bytes that a peer has not taken yet. A message is taken whole or not at all.
@@ -20,12 +20,12 @@ pub(in crate::provider) struct Outgoing {
     waiting: Vec<u8>,
     sent: usize,
     limit: usize,
-    /// For the most that has waited, where many share a budget.
+    /// The memory of the longest queue so far, if many share a budget.
     memory: Option<Share>,
 }
 
 impl Outgoing {
-    /// For up to so many bytes, and one message of any length if there are none.
+    /// Returns a queue for that many bytes, and for one message of any length if it is empty.
     pub(in crate::provider) fn new(limit: usize, memory: Option<Share>) -> Self {
         Self {
             waiting: Vec::new(),
@@ -51,12 +51,12 @@ impl Outgoing {
         self.waiting.len() - self.sent
     }
 
-    /// How much of the budget it has, in bytes.
+    /// Returns the part of the budget that it has, in bytes.
     pub(in crate::provider) fn held(&self) -> usize {
         self.memory.as_ref().map_or(0, Share::amount)
     }
 
-    /// Gives back what was needed once, where nothing waits any more.
+    /// Releases memory that is no longer needed, if no bytes wait any more.
     pub(in crate::provider) fn trim(&mut self) {
         if self.is_empty() && self.held() > SMALL {
             self.waiting = Vec::with_capacity(self.limit);
@@ -65,10 +65,10 @@ impl Outgoing {
         }
     }
 
-    /// Sends a message, or keeps what there is no room for; `false` where it had to be dropped.
+    /// Sends a message, or keeps the part for which there is no room; `false` if it had to be dropped.
     ///
     /// # Errors
-    /// Where the connection has failed, or there is no memory for the rest of a message that has begun.
+    /// If the connection has failed, or there is no memory for the rest of a message that has begun.
     pub(in crate::provider) fn send(
         &mut self,
         socket: &mut Socket,
@@ -94,11 +94,11 @@ impl Outgoing {
         Err(ErrorKind::OutOfMemory.into())
     }
 
-    /// Adds what is never dropped: a protocol's own words.
+    /// Adds bytes that are never dropped: a protocol's own answers.
     ///
     /// # Errors
-    /// [`QuotaExceeded`](ErrorKind::QuotaExceeded) where the peer has not read so many that there is no room for
-    /// more, [`OutOfMemory`](ErrorKind::OutOfMemory) where the budget that it shares with others has none.
+    /// [`QuotaExceeded`](ErrorKind::QuotaExceeded) if the peer has not read so many that there is no room for
+    /// more, [`OutOfMemory`](ErrorKind::OutOfMemory) if the budget that it shares with others has none.
     pub(in crate::provider) fn say(&mut self, words: &[u8]) -> io::Result<()> {
         let most = self.limit.saturating_add(MAX_WORDS);
         if self.waiting.len() - self.sent + words.len() > most {
@@ -123,7 +123,7 @@ impl Outgoing {
         Ok(())
     }
 
-    /// Keeps the parts without their first bytes; whether there is memory for them.
+    /// Keeps the parts without their first bytes; returns whether there is memory for them.
     fn keep(&mut self, parts: [&[u8]; PARTS], mut written: usize) -> bool {
         let length: usize = parts.iter().map(|part| part.len()).sum();
         let held = self.waiting.len() - self.sent + length - written;

@@ -1,15 +1,16 @@
-//! Buffers of long messages that lie where the kernel copies them fast.
+//! Buffers of long messages at addresses from which the kernel copies fast.
 //!
-//! A socket's memory begins with a page, and a plain allocation of some 100 KiB or more at byte 16 of one. On an AMD EPYC
-//! the kernel took nearly twice as long for 1 MiB behind a header of 25 bytes from byte 16 as from byte 2048
-//! (`cargo xtask bench socket-copy`, docs/benchmarks.md). The likely reason: it copies by `rep movsb`, which is slow there
-//! where the destination stands 1 to 63 bytes behind the source, both taken modulo 4 KiB.
+//! A socket's memory begins with a page, and a plain allocation of some 100 KiB or more at byte 16 of one. On
+//! an AMD EPYC the kernel took nearly twice as long for 1 MiB behind a header of 25 bytes from byte 16 as
+//! from byte 2048 (`cargo xtask bench socket-copy`, docs/benchmarks.md). The likely reason: it copies by `rep
+//! movsb`, which is slow there if the destination is 1 to 63 bytes behind the source, both taken modulo 4
+//! KiB.
 
 use std::ops::{Deref, DerefMut};
 
 const PAGE: usize = 4096;
 
-/// Bytes whose first one stands at a place of a page that was asked for.
+/// Bytes whose first one is at a requested offset in a page.
 #[derive(Debug)]
 pub(in crate::provider) struct PageBuffer {
     bytes: Vec<u8>,
@@ -36,7 +37,7 @@ impl PageBuffer {
         }
     }
 
-    /// Makes it that long where it is shorter; what is new is zero.
+    /// Extends the buffer to that length if it is shorter; new bytes are zero.
     pub(in crate::provider) fn grow(&mut self, length: usize) {
         if self.len() >= length {
             return;
@@ -49,7 +50,7 @@ impl PageBuffer {
         (self.bytes, self.start) = (bytes, start);
     }
 
-    /// The first bytes of one that only grows.
+    /// Returns the first bytes of a buffer that only grows.
     pub(in crate::provider) fn front(&mut self, length: usize) -> &mut [u8] {
         self.grow(length);
         &mut self[..length]

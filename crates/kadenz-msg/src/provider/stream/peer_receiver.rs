@@ -1,4 +1,4 @@
-//! Hearing many peers from the thread that waits, without a second one between.
+//! Receiving from many peers on the waiting thread, without a second one between.
 
 mod connection;
 
@@ -18,28 +18,28 @@ use crate::channel::Pattern;
 use crate::provider::{InletCounters, More, ReceiveError, Received, Take, Wait, Wake};
 use connection::PeerReceiverConnection;
 
-/// Room for what comes, at first; it grows with the messages.
+/// The initial room for received bytes; it grows with the messages.
 const FIRST_ROOM: usize = 1 << 16;
 
-/// Seats for peers.
+/// The maximum number of peers.
 const MAX_PEERS: usize = 1024;
 
-/// Memory for all peers together, in bytes: what they have sent of messages that are not whole yet, and answers that
-/// they have not read. More where messages are longer.
+/// Memory for all peers together, in bytes: their incomplete messages, and answers that they have not read.
+/// More if messages are longer.
 const MEMORY: usize = 256 << 20;
 
 /// A peer that has begun a message must send more of it within that span.
 const UNFINISHED: Duration = Duration::from_secs(30);
 
-/// Peers that are let in between two looks at those that are there.
+/// The number of peers that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
 
 /// The protocol of a receiver on one connection, sans-IO.
 pub(in crate::provider) trait PeerProtocol: Send {
-    /// Says that these are wanted from now on, where it can be said already.
+    /// Writes a request for these channels from now on, if the protocol allows it already.
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
 
-    /// Reads the front of what came. What is to be answered goes to `words`.
+    /// Reads the front of the received bytes. Answers go to `words`.
     fn read<'a>(
         &'a mut self,
         bytes: &'a [u8],
@@ -47,16 +47,16 @@ pub(in crate::provider) trait PeerProtocol: Send {
         words: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError>;
 
-    /// How well the peer is known.
+    /// Returns the peer's standing.
     fn standing(&self) -> Standing;
 }
 
 /// Makes the protocol of a new peer, and writes its first bytes.
 type MakeProtocol<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 
-/// Where a peer is, and what to say to it.
+/// The address of a peer, and its protocol state.
 struct Target<T> {
-    /// By which whoever asked for it knows it.
+    /// The identifier by which the requesting code knows it.
     id: u64,
     place: SocketAddress,
     make: MakeProtocol<T>,
@@ -72,7 +72,7 @@ pub(in crate::provider) struct PeerReceiver<T> {
     seats: ConnectionSlots,
     memory: Arc<Budget>,
     wanted: Vec<Pattern>,
-    /// The longest message, with all that is around it.
+    /// The longest message, with all bytes around it.
     longest: usize,
     /// How long a message may make no progress.
     unfinished: Duration,
@@ -114,12 +114,12 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         })
     }
 
-    /// Lets peers in.
+    /// Accepts peers at a listening socket.
     pub(in crate::provider) fn open(&mut self, door: Door, make: MakeProtocol<T>) {
         self.door = Some((Acceptor::new(door), make));
     }
 
-    /// Connects there, and again whenever it is lost.
+    /// Connects to an address, and again whenever the connection is lost.
     pub(in crate::provider) fn connect(
         &mut self,
         id: u64,
@@ -135,17 +135,17 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         self.connect_again();
     }
 
-    /// Whether a connection to that one stands now.
+    /// Returns whether a connection to that peer exists now.
     pub(in crate::provider) fn is_connected(&self, id: u64) -> bool {
         self.connections.iter().any(|it| it.target == Some(id))
     }
 
-    /// Whether it connects to that one.
+    /// Returns whether it connects to that peer.
     pub(in crate::provider) fn has(&self, id: u64) -> bool {
         self.targets.iter().any(|target| target.id == id)
     }
 
-    /// Connects no more to those for which it says `false`, and hangs up.
+    /// Connects no more to those for which `keeps` returns `false`, and disconnects.
     pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
         self.targets.retain(|target| keeps(target.id));
         let Self {
@@ -188,7 +188,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             match self.wait(wait) {
                 Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
                 Woke::Ready => self.hear()?,
-                // Perhaps because somebody's time is over.
+                // Perhaps because a peer's time is over.
                 Woke::Nothing => self.change_peers()?,
             }
             let count = self.hand_over(take)?;
@@ -206,7 +206,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Hands over what is there whole.
+    /// Hands over the complete messages.
     fn hand_over(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
         for place in 0..self.connections.len() {
@@ -224,7 +224,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         Ok(count)
     }
 
-    /// Hands over what is there whole of one peer. What is to be answered goes to `words`.
+    /// Hands over the complete messages of one peer. Answers go to `words`.
     fn hand_over_of(
         &mut self,
         place: usize,
@@ -267,7 +267,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Answers a peer; whether it could be. Where there is no memory, who holds more than it makes room.
+    /// Answers a peer; returns whether that was possible. If there is no memory, a peer that holds more gives
+    /// it up.
     fn say(&mut self, place: usize, words: &[u8]) -> bool {
         loop {
             let connection = &mut self.connections[place];
@@ -306,11 +307,11 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             (Wait::Forever, Some(next)) => Wait::Until(next),
             (wait, _) => wait,
         };
-        // Without memory in the kernel nothing can be waited for; it looks like a signal.
+        // Without memory the kernel cannot wait; the result is as of a signal.
         self.watch.wait(until).unwrap_or(Woke::Interrupted)
     }
 
-    /// Reads from whoever has something, and lets in who stands at the door.
+    /// Reads from the peers that have sent something, and accepts new ones.
     fn hear(&mut self) -> Result<(), ReceiveError> {
         let mut lost = None;
         for place in 0..self.connections.len() {
@@ -328,13 +329,13 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             }
         }
         match lost {
-            // Of those behind it, what has come is not read yet: nobody is too late.
+            // The bytes of the peers behind it are not read yet: none of these is too late.
             Some((place, kind)) => Err(self.hang_up(place, kind)),
             None => self.change_peers(),
         }
     }
 
-    /// Hangs up on whose time is over, and lets others in.
+    /// Disconnects peers whose time is over, and accepts others.
     fn change_peers(&mut self) -> Result<(), ReceiveError> {
         self.hang_up_on_the_silent();
         self.let_in();
@@ -345,7 +346,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    /// Reads as much as is there and there is room for, and makes room where a message needs it.
+    /// Reads as much as has arrived and there is room for, and makes room if a message needs it.
     fn fill(&mut self, place: usize) -> io::Result<()> {
         let connection = &mut self.connections[place];
         let needed = connection.make_room(self.longest)?;
@@ -357,8 +358,9 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         self.connections[place].fill(needed)
     }
 
-    /// Takes the memory of the peer that holds the most, where that is more than another one needs, and hangs up on it
-    /// later, where it loses something by that; whether there was one. Its place stays, so that others' do.
+    /// Takes the memory of the peer that holds the most, if that is more than another one needs, and
+    /// disconnects it later, if it loses data by that; returns whether there was one. Its place stays, so
+    /// that the places of others do.
     fn give_up_the_greediest(&mut self, but: usize, than: usize) -> bool {
         let others = self.connections.iter_mut().enumerate();
         let others = others.filter(|(place, it)| *place != but && it.held() > than);
@@ -370,8 +372,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         true
     }
 
-    /// Hangs up on those who have not greeted in time or go on with no message that they have begun, and those who
-    /// were given up.
+    /// Disconnects peers that have not greeted in time or do not continue a message that they have begun, and
+    /// those that were given up.
     fn hang_up_on_the_silent(&mut self) {
         let Self {
             connections, seats, ..
@@ -431,7 +433,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         ReceiveError::Disconnected { peer, reason }
     }
 
-    /// Connects to whom it is time for.
+    /// Connects to the peers whose next attempt is due.
     fn connect_again(&mut self) {
         let now = clock::now();
         for target in &mut self.targets {
@@ -441,7 +443,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             let socket = target.place.connect();
             let id = Some(target.id);
             let seat = self.seats.take(now);
-            // Who was asked for is no stranger.
+            // This receiver opened the connection itself, so the peer is not unknown.
             self.seats.note(seat, Standing::Active);
             let (make, memory) = (&mut target.make, &self.memory);
             let greeted = socket.ok();

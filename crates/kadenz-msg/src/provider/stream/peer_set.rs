@@ -1,8 +1,8 @@
-//! Where outlets publish to many peers from.
+//! The set of peers to which outlets publish.
 //!
-//! A thread of its own lets peers in, hears what they want and sends what a full socket would not
-//! take; publishing writes to the peers' sockets itself, under a lock that inherits priority, so that
-//! no second thread stands between a message and the kernel.
+//! A thread of its own accepts peers, reads their requests and sends the bytes that a full socket did not
+//! take; publishing writes to the peers' sockets itself, under a lock that inherits priority, so that no
+//! second thread stands between a message and the kernel.
 
 mod connection;
 
@@ -28,44 +28,44 @@ use connection::PeerSetConnection;
 /// A peers that is closed waits so long for peers to take what was published.
 const LINGER: Duration = Duration::from_secs(1);
 
-/// Seats for peers.
+/// The maximum number of peers.
 const MAX_PEERS: usize = 1024;
 
-/// Memory for all peers together, in bytes: what waits for them, what they have begun to say, and what
-/// they have subscribed to.
+/// Memory for all peers together, in bytes: messages that wait for them, their incomplete requests, and their
+/// subscriptions.
 const MEMORY: usize = 256 << 20;
 
-/// Peers that are let in between two looks at those that are there.
+/// The number of peers that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
 
 /// Sends a message to one peer.
 pub(in crate::provider) type Say<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
 
-/// What a peer of a set says and hears, sans-IO.
+/// The protocol of one peer of a set, sans-IO.
 pub(in crate::provider) trait PeerSetProtocol: Send + 'static {
-    /// Reads the front of what came; how much of it, or none where it is not all there. What is to be
-    /// answered goes to `reply`.
+    /// Reads the front of the received bytes; returns how many it used, or none while the front is
+    /// incomplete. Answers go to `reply`.
     fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError>;
 
-    /// How well it is known.
+    /// Returns the peer's standing.
     fn standing(&self) -> Standing;
 
-    /// Sends what a peer gets before all that is published, once it is no stranger any more.
+    /// Sends the peer's first messages, before all that is published, once the peer has greeted.
     fn welcome(&self, _say: &mut Say<'_>) -> io::Result<()> {
         Ok(())
     }
 
-    /// How much memory is held for what it said, in bytes.
+    /// Returns the memory that is held for the peer's requests, in bytes.
     fn held(&self) -> usize {
         0
     }
 }
 
-/// How the peers reaches its peers.
+/// The way in which a set gets its connections.
 pub(in crate::provider) enum Side {
-    /// They come.
+    /// The peers connect to this listening socket.
     Door(Acceptor),
-    /// It goes there.
+    /// This set connects to that address.
     Place(SocketAddress),
 }
 
@@ -78,11 +78,11 @@ impl Side {
     }
 }
 
-/// What became of a message, by peers.
+/// The outcome of a message, by peers.
 #[derive(Debug, Clone, Copy, Default)]
 pub(in crate::provider) struct Sent {
     pub(in crate::provider) taken: usize,
-    /// Their buffers were full.
+    /// Peers whose buffers were full.
     pub(in crate::provider) dropped: usize,
 }
 
@@ -94,7 +94,7 @@ pub(in crate::provider) struct PeerSet<P> {
     thread: Option<JoinHandle<()>>,
 }
 
-/// What a set of peers and its thread share.
+/// The state that a set of peers and its thread share.
 struct PeerSetContext<P> {
     connections: Lock<Vec<PeerSetConnection<P>>>,
     waker: Waker,
@@ -108,7 +108,7 @@ impl<P> fmt::Debug for PeerSet<P> {
 }
 
 impl<P: PeerSetProtocol> PeerSet<P> {
-    /// Begins. At most `limit` bytes wait for one peer.
+    /// Starts the thread. At most `limit` bytes wait for one peer.
     pub(in crate::provider) fn start(
         side: Side,
         limit: usize,
@@ -138,7 +138,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         })
     }
 
-    /// What the first peer says, where there is one.
+    /// Applies `says` to the first peer, if there is one.
     pub(in crate::provider) fn first_peer<R>(&self, says: impl Fn(&P) -> R) -> Option<R> {
         let connections = &self.shared.connections;
         connections.with(|connections| connections.first().map(|first| says(&first.peer)))
@@ -152,7 +152,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         self.publish_after(|| (), parts)
     }
 
-    /// The same, after `first` was done; between the two no peer is welcomed.
+    /// As `publish`, after `first` was done; between the two no peer is welcomed.
     pub(in crate::provider) fn publish_after<'a>(
         &self,
         first: impl FnOnce(),
@@ -187,7 +187,8 @@ impl<P: PeerSetProtocol> PeerSet<P> {
                     }
                 }
             }
-            // Not even the first message could be kept: the greediest makes room for the next one.
+            // Not even the first message could be kept: the peer that holds the most gives up its memory for
+            // the next.
             if let Some(held) = lacks {
                 tell |= give_up_the_greediest(connections, held);
             }
@@ -205,14 +206,14 @@ impl<P> Drop for PeerSet<P> {
         self.shared.ends.store(true, Ordering::Release);
         self.shared.waker.wake();
         if let Some(thread) = self.thread.take() {
-            // It ends by itself; had it panicked, there were nothing to mend.
+            // The thread ends by itself; after a panic there would be nothing to repair.
             let _ = thread.join();
         }
     }
 }
 
-/// The thread of the peers. It alone adds and removes connections, so that places stay what they are while
-/// it waits.
+/// The thread of the peers. It alone adds and removes connections, so that places keep their meaning while it
+/// waits.
 struct PeerSetThread<P> {
     shared: Arc<PeerSetContext<P>>,
     watch: Watch,
@@ -249,7 +250,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         self.linger();
     }
 
-    /// When there is something to do without a word from anybody.
+    /// Returns the time of the next step that needs no input.
     fn deadline(&self) -> Option<MonotonicTime> {
         let accepts = match &self.side {
             Side::Door(acceptor) => acceptor.deadline(),
@@ -258,8 +259,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         [self.seats.deadline(), accepts].into_iter().flatten().min()
     }
 
-    /// Gives up lost connections and watches the others; how many there are, and the places of those of
-    /// which more has been read than heard.
+    /// Gives up lost connections and watches the others; returns their number, and the places of those whose
+    /// received bytes were not all processed.
     fn prepare(&mut self) -> (usize, Vec<usize>) {
         let Self {
             shared,
@@ -296,8 +297,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         (count, unheard)
     }
 
-    /// Hears and sends what the wait has found, and hears on whom a turn was not enough for. Between two
-    /// peers others may publish.
+    /// Reads and sends for the peers that the wait has found, and continues those whose turn was not enough.
+    /// Between two peers others may publish.
     fn tend(&mut self, room: &mut [u8], count: usize, unheard: &[usize]) {
         let Self {
             shared,
@@ -321,7 +322,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
                 connection.is_lost |= outcome.is_err();
                 let held = connection.held();
                 if !connection.is_lost && !connection.claim() {
-                    // Who holds more makes room; it itself may say no more before it is there.
+                    // A peer that holds more gives up memory; this peer waits until there is memory again.
                     let has_room = give_up_the_greediest(connections, held);
                     connections[place].is_lost |= !has_room;
                 }
@@ -337,7 +338,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
             match acceptor.accept(clock::now()) {
                 Some(socket) => self.add(socket),
                 None => {
-                    // No descriptor is left for who waits: that of a silent peer, where there is one.
+                    // No descriptor is left for the next peer: a silent peer gives up its own, if there is
+                    // one.
                     if acceptor.deadline().is_some() {
                         self.send_one_away();
                     }
@@ -353,8 +355,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         }
     }
 
-    /// Sends the least known peer away, or else the one that has been idle for the longest; whether
-    /// there was one.
+    /// Disconnects the peer of the lowest standing, or else the one that has been idle for the longest;
+    /// returns whether there was one.
     fn send_one_away(&mut self) -> bool {
         let now = clock::now();
         let seat = self.seats.least_needed(now, self.idle(now));
@@ -394,7 +396,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         let now = clock::now();
         let seat = self.seats.take(now);
         if matches!(self.side, Side::Place(_)) {
-            // Who was asked for is no stranger.
+            // This set opened the connection itself, so the peer is not unknown.
             self.seats.note(seat, Standing::Active);
         }
         let mut words = Vec::new();
@@ -436,7 +438,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 }
 
-/// Gives up the peer that holds the most, where that is more than another one does; whether there was
+/// Gives up the peer that holds the most, if that is more than another one holds; returns whether there was
 /// one.
 fn give_up_the_greediest<P: PeerSetProtocol>(
     connections: &mut [PeerSetConnection<P>],

@@ -1,4 +1,4 @@
-//! Sockets that do not block: TCP, and Unix's where there are such.
+//! Sockets that do not block: TCP, and Unix sockets if the system has them.
 
 use std::io::{self, ErrorKind, IoSlice, Read as _, Write as _};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs as _};
@@ -13,18 +13,18 @@ use kadenz_rt::net::listener;
 use kadenz_rt::net::poller::Poller;
 use kadenz_rt::net::watch::{Interest, Watch};
 
-/// Connections that may wait to be let in.
+/// The maximum number of connections that wait to be accepted.
 const BACKLOG: u16 = 4096;
 
-/// What the kernel may take for a peer that does not read, in bytes, beside what is on its way.
+/// The bytes that the kernel may hold for a peer that does not read, beside those on their way.
 const MAX_UNSENT: u32 = 256 << 10;
-/// The same for a peer that gets messages which are longer, so that they need one call.
+/// The same for a peer that gets longer messages, so that they need one call.
 const MAX_UNSENT_OF_LONG: u32 = 4 << 20;
 
 /// How long connecting may take.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Where a peer is.
+/// The address of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(in crate::provider) enum SocketAddress {
     /// `host:port`.
@@ -34,7 +34,7 @@ pub(in crate::provider) enum SocketAddress {
 }
 
 impl SocketAddress {
-    /// From what stands in a URL: a path begins with a slash.
+    /// Parses the location of a URL: a path begins with a slash.
     pub(in crate::provider) fn of(location: &str) -> Self {
         if location.starts_with('/') {
             Self::Unix(PathBuf::from(location))
@@ -66,7 +66,7 @@ impl SocketAddress {
         }
     }
 
-    /// Listens there. A Unix socket that nobody listens at any more is replaced.
+    /// Listens at the address. A Unix socket at which no program listens any more is replaced.
     pub(in crate::provider) fn listen(&self) -> io::Result<Door> {
         match self {
             Self::Tcp(place) => {
@@ -97,7 +97,7 @@ impl SocketAddress {
     }
 }
 
-/// Where peers connect to.
+/// A listening socket.
 #[derive(Debug)]
 pub(in crate::provider) enum Door {
     Tcp(TcpListener),
@@ -106,7 +106,7 @@ pub(in crate::provider) enum Door {
 }
 
 impl Door {
-    /// Who stands at the door; `None` when nobody does.
+    /// Accepts the next connection; `None` if there is none.
     pub(in crate::provider) fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match self {
             Self::Tcp(listener) => listener
@@ -125,7 +125,7 @@ impl Door {
         }
     }
 
-    /// The port of a TCP door.
+    /// Returns the port of a TCP socket.
     pub(in crate::provider) fn port(&self) -> Option<u16> {
         match self {
             Self::Tcp(listener) => listener.local_addr().ok().map(|address| address.port()),
@@ -155,7 +155,7 @@ impl Drop for Door {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Self::Unix(_, path) = self {
-            // Where it is gone already, there is nothing left to do.
+            // If the file is gone already, there is nothing left to do.
             let _ = std::fs::remove_file(path);
         }
     }
@@ -166,7 +166,7 @@ impl Drop for Door {
 pub(in crate::provider) enum Socket {
     Tcp {
         stream: TcpStream,
-        /// What the kernel may take unsent, where that is limited.
+        /// The bytes that the kernel may hold unsent, if they are limited.
         max_unsent: Option<u32>,
     },
     #[cfg(unix)]
@@ -180,9 +180,10 @@ impl Socket {
         Ok(Self::Tcp { stream, max_unsent })
     }
 
-    /// Lets the kernel take a message of that many bytes at once, up to [`MAX_UNSENT_OF_LONG`], where in parts it needs
-    /// the thread that tends peers, and a copy of the rest. What the kernel holds so for a peer that does not read
-    /// counts in no budget. A system call for the first message that is longer than all before it.
+    /// Lets the kernel take a message of that many bytes at once, up to [`MAX_UNSENT_OF_LONG`], because a
+    /// message in parts needs the thread that serves peers, and a copy of the rest. The bytes that the kernel
+    /// holds so for a peer that does not read count in no budget. A system call for the first message that is
+    /// longer than all before it.
     pub(in crate::provider) fn admit(&mut self, bytes: usize) {
         let Self::Tcp {
             stream,
@@ -194,13 +195,13 @@ impl Socket {
         let wanted = u32::try_from(bytes)
             .unwrap_or(u32::MAX)
             .min(MAX_UNSENT_OF_LONG);
-        // Where the system refuses, it goes in parts.
+        // If the system refuses, the message is sent in parts.
         if wanted > *most && listener::limit_unsent(stream, wanted).is_ok() {
             *most = wanted;
         }
     }
 
-    /// Who is at the other end, as the system tells it.
+    /// Returns the address of the other end, as the system reports it.
     pub(in crate::provider) fn peer(&self) -> String {
         match self {
             Self::Tcp { stream, .. } => stream.peer_addr().map(|it| it.to_string()),

@@ -1,23 +1,23 @@
-//! Who is served next, sans-IO: whoever asks for little before those who ask for all.
+//! The order of service, sans-IO: peers with few requests come before those with many.
 
 use std::collections::VecDeque;
 
 use super::connection_slots::ConnectionId;
 
-/// So many turns of others come before one of those whose last turn was not enough.
+/// The number of others' turns before one of the peers whose last turn was not enough.
 const QUICK_TURNS: u32 = 4;
 
 /// Whether a peer waits for its turn.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Waits(bool);
 
-/// Peers that have something to be done. One whose turn was not enough goes behind all others that do
-/// the same, and every fifth turn at least is of them.
+/// Peers that have work. A peer whose turn was not enough goes behind all others of that kind, and every
+/// fifth turn at least is of them.
 #[derive(Debug, Default)]
 pub(in crate::provider) struct Turns {
     quick: VecDeque<ConnectionId>,
     long: VecDeque<ConnectionId>,
-    /// Since the last turn of a long one.
+    /// The number of turns since the last turn of a long one.
     quick_turns: u32,
 }
 
@@ -26,7 +26,7 @@ impl Turns {
         self.quick.is_empty() && self.long.is_empty()
     }
 
-    /// Something has come for it.
+    /// Notes that there is work for the peer.
     pub(in crate::provider) fn wait(&mut self, seat: ConnectionId, waits: &mut Waits) {
         if !waits.0 {
             waits.0 = true;
@@ -34,7 +34,8 @@ impl Turns {
         }
     }
 
-    /// Who is next; it may have gone. Of one that has not, [`Turns::done`] is to be told.
+    /// Returns the next peer; it may have disconnected. For one that has not, the caller calls
+    /// [`Turns::done`].
     pub(in crate::provider) fn next(&mut self) -> Option<ConnectionId> {
         let is_long = self.quick.is_empty() || self.quick_turns >= QUICK_TURNS;
         if is_long && let Some(seat) = self.long.pop_front() {
@@ -45,7 +46,7 @@ impl Turns {
         self.quick.pop_front()
     }
 
-    /// It had its turn, which was enough or not.
+    /// Notes that the peer had its turn, which was enough or not.
     pub(in crate::provider) fn done(
         &mut self,
         seat: ConnectionId,
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_asks_for_little_waits_for_one_turn_of_any_number_who_ask_for_all() {
+    fn a_short_request_waits_for_one_turn_of_any_number_of_long_ones() {
         let mut turns = Turns::default();
         let mut greedy: Vec<Waits> = (0..10_000).map(|_| Waits::default()).collect();
         let mut modest = Waits::default();
@@ -92,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn those_who_ask_for_all_share_alike_and_are_not_starved() {
+    fn long_requests_share_alike_and_are_not_starved() {
         let mut turns = Turns::default();
         let mut long = [(); 2].map(|()| Waits::default());
         let mut quick = Waits::default();

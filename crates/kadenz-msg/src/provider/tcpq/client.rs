@@ -1,4 +1,4 @@
-//! One client of a server, as the server holds it.
+//! The server's state of one client.
 
 use std::collections::HashMap;
 use std::io;
@@ -23,42 +23,42 @@ use crate::wire::tcpq::{
     Decoder, Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
 };
 
-/// Names and prefixes in all patterns of one client.
+/// The maximum number of names and prefixes in all patterns of one client.
 const MAX_NAMES: usize = 1000;
-/// Expressions of one client.
+/// The maximum number of expressions of one client.
 const MAX_EXPRESSIONS: usize = 16;
-/// What a name in a pattern costs beside its text: its places in the maps of client and routes.
+/// The memory of a name in a pattern beside its text: its places in the maps of client and routes.
 const AROUND_NAME: usize = 384;
-/// Bytes that are read in one turn.
+/// The maximum number of bytes that are read in one turn.
 const READ_LIMIT: usize = 64 << 10;
-/// Bytes that are sent in one turn, or one message.
+/// The maximum number of bytes that are sent in one turn, except for one longer message.
 const SEND_LIMIT: usize = 256 << 10;
 
-/// A client of the server: its connection, its patterns, and what waits for it.
+/// A client of the server: its connection, its patterns, and its waiting messages.
 #[derive(Debug)]
 pub(super) struct TcpqClient {
     pub(super) socket: Socket,
     pub(super) decoder: Decoder,
     pub(super) queue: SendQueue,
-    /// By pattern, as it came.
+    /// By pattern, as received.
     pub(super) wanted: HashMap<Box<str>, WantedPattern>,
     pub(super) forwarding: ForwardingMode,
     names: usize,
     expressions: usize,
-    /// What its patterns take.
+    /// The memory of its patterns.
     patterns: usize,
     /// For its decoder, its patterns and its queue, without the messages there.
     memory: Share,
     pub(super) standing: Standing,
     pub(super) progress: Progress,
     pub(super) waits: Waits,
-    /// Something came, as far as is known.
+    /// The socket may have bytes to read.
     pub(super) readable: bool,
-    /// There is room to send, as far as is known.
+    /// The socket may have room to send.
     pub(super) writable: bool,
-    /// The peer sends no more: reading goes on to its end.
+    /// The peer sends no more: its last bytes are still read.
     pub(super) ended: bool,
-    /// A turn ended before all that was read was heard.
+    /// A turn ended before all received bytes were processed.
     pub(super) unheard: bool,
     pub(super) counters: Arc<AtomicClientCounters>,
 }
@@ -100,18 +100,18 @@ impl TcpqClient {
         }
     }
 
-    /// Whether another turn would do something.
+    /// Returns whether another turn would do something.
     pub(super) fn has_work(&self) -> bool {
         self.unheard || self.readable || (self.writable && !self.queue.is_empty())
     }
 
-    /// How much it keeps from others: its memory, and messages that wait for it, also where they wait
-    /// for others as well.
+    /// Returns the memory that it takes from others: its own, and messages that wait for it, also if they
+    /// wait for others as well.
     pub(super) fn held(&self) -> usize {
         self.memory.amount() + self.queue.bytes()
     }
 
-    /// Takes memory for what it holds and a decoder that holds so much; whether it was there.
+    /// Claims memory for its state and a decoder that holds so much; returns whether there was enough.
     pub(super) fn claim(&mut self, decoder: usize) -> bool {
         let queue = self.queue.own_bytes();
         self.memory.resize(decoder + self.patterns + queue)
@@ -145,7 +145,7 @@ impl TcpqClient {
         Ok(())
     }
 
-    /// Keeps a message for later, of which so many bytes have gone; whether there is memory for it.
+    /// Keeps a message for later, of which so many bytes are sent; returns whether there is memory for it.
     pub(super) fn keep(
         &mut self,
         message: Arc<WireMessage>,
@@ -163,13 +163,13 @@ impl TcpqClient {
         true
     }
 
-    /// Whether it wants the pattern already; if so, once more from now on.
+    /// Returns whether it has the pattern already; if so, counts it once more.
     pub(super) fn wants_again(&mut self, pattern: &str) -> bool {
         let wanted = self.wanted.get_mut(pattern);
         wanted.map(|it| it.times += 1).is_some()
     }
 
-    /// Notes a pattern that it did not want before; whether it may have so many.
+    /// Adds a new pattern; returns whether it may have so many.
     pub(super) fn note(
         &mut self,
         pattern: &str,
@@ -189,7 +189,7 @@ impl TcpqClient {
         self.names <= MAX_NAMES && self.expressions <= MAX_EXPRESSIONS
     }
 
-    /// Notes that it wants a pattern once less; whether it wants it no more.
+    /// Counts a pattern once less; returns whether none is left.
     pub(super) fn forget(&mut self, pattern: &str) -> bool {
         let Some(wanted) = self.wanted.get_mut(pattern) else {
             return false;
@@ -208,12 +208,12 @@ impl TcpqClient {
         true
     }
 
-    /// Leaves it out of what is passed on.
+    /// Excludes the client from the messages that are passed on.
     pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
         self.change(seat, routes, ForwardingMode::Skipped);
     }
 
-    /// It is served again.
+    /// Serves the client again.
     pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
         self.change(seat, routes, ForwardingMode::Served);
     }
@@ -228,7 +228,7 @@ impl TcpqClient {
         }
     }
 
-    /// Counts what is dropped for it from now on, while it is skipped, by what it wants now.
+    /// Counts the messages that are dropped for it from now on, while it is skipped, by its present patterns.
     pub(super) fn count_skipped(&mut self, routes: &mut ClientRoutes) {
         self.counters.resume();
         if self.forwarding == ForwardingMode::Skipped {
@@ -238,7 +238,7 @@ impl TcpqClient {
         }
     }
 
-    /// Whether for longer than `idle` it has used nothing of what it holds.
+    /// Returns whether it has used none of its memory for longer than `idle`.
     pub(super) fn is_stalled(&self, idle: Duration, now: MonotonicTime) -> bool {
         let something_waits = !self.queue.is_empty();
         self.progress.is_stalled(idle, something_waits, now)
@@ -253,19 +253,19 @@ fn cost(pattern: &str, kind: PatternKind) -> usize {
     }
 }
 
-// What a client says and hears on its connection.
+// The client's protocol on its connection.
 
 /// One connection to a server.
 #[derive(Debug)]
 pub(super) struct Listening {
     longest: usize,
     greeted: bool,
-    /// What the server was told to send.
+    /// The patterns that the server has received.
     told: Vec<String>,
 }
 
 impl Listening {
-    /// Greets.
+    /// Writes the greeting.
     pub(super) fn begin(longest: usize, words: &mut Vec<u8>) -> Self {
         words.extend_from_slice(&greeting(MAGIC_CLIENT));
         Self {
@@ -279,8 +279,8 @@ impl Listening {
 impl PeerProtocol for Listening {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
         let is_wanted = |told: &String| wanted.iter().any(|it| it.as_str() == told);
-        // New ones first, so that what both the old and the new want has no gap. A pattern that the
-        // wire cannot say is wanted in vain.
+        // New patterns first, so that the channels of both old and new patterns have no gap. A pattern that
+        // the wire cannot carry has no effect.
         for pattern in wanted {
             let text = pattern.as_str();
             let is_new = !self.told.iter().any(|told| told == text);
@@ -301,7 +301,7 @@ impl PeerProtocol for Listening {
         words: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if !self.greeted {
-            // After the connection was lost the server must be told again.
+            // After the connection was lost the server needs the patterns again.
             self.want(wanted, words);
             let Some(length) = read_greeting(bytes, Peer::Server).map_err(|_| ProtocolError)?
             else {
@@ -325,7 +325,7 @@ impl PeerProtocol for Listening {
         }
     }
 
-    /// It was asked for, and is no stranger.
+    /// The client opened this connection itself, so the server is no unknown peer.
     fn standing(&self) -> Standing {
         Standing::Active
     }

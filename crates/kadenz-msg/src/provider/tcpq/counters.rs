@@ -1,4 +1,4 @@
-//! What a server counts.
+//! The counters of a server.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -7,29 +7,29 @@ use std::sync::{Arc, Mutex};
 use crate::provider::stream::connection_slots::ConnectionId;
 use crate::sync::lock;
 
-/// What a server did until now.
+/// The counters of a server since its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServerCounters {
     /// Clients that are connected.
     pub clients: u64,
-    /// Clients that came, and went again or were hung up on.
+    /// Clients that connected, and disconnected again or were disconnected.
     pub left: u64,
-    /// Messages that came.
+    /// Messages that arrived.
     pub messages: u64,
     /// Messages that were passed on, once for each client.
     pub delivered: u64,
     /// Messages that were dropped for clients that do not read, or are gone.
     pub dropped: u64,
-    /// Clients that were turned away or hung up on: too many, silent for too long, no LCM, or more
-    /// memory than there is.
+    /// Clients that were refused or disconnected: too many, silent for too long, no LCM, or more memory than
+    /// there is.
     pub refused: u64,
 }
 
-/// What one client of a server was given.
+/// The counters of one client of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ClientCounters {
-    /// Its address, as the system tells it.
+    /// Its address, as the system reports it.
     pub address: String,
     /// Messages that were passed on to it.
     pub delivered: u64,
@@ -44,11 +44,11 @@ pub(super) struct AtomicClientCounters {
     address: String,
     delivered: AtomicU64,
     dropped: AtomicU64,
-    /// What is dropped for it while it is skipped.
+    /// The counters of the messages that are dropped for it while it is skipped.
     skipped: Mutex<Vec<Since>>,
 }
 
-/// A counter of messages, and what it was.
+/// A counter of messages, and its earlier value.
 #[derive(Debug)]
 struct Since {
     messages: Arc<AtomicU64>,
@@ -56,7 +56,7 @@ struct Since {
 }
 
 impl AtomicClientCounters {
-    /// What these count is dropped for it from now on.
+    /// Counts the messages of these counters as dropped for it from now on.
     pub(super) fn skip(&self, messages: Vec<Arc<AtomicU64>>) {
         let since = messages.into_iter().map(|messages| Since {
             before: of(&messages),
@@ -65,7 +65,7 @@ impl AtomicClientCounters {
         lock(&self.skipped).extend(since);
     }
 
-    /// Nothing that others count is dropped for it any more.
+    /// Adds the messages since `skip` to the dropped ones, and ends that count.
     pub(super) fn resume(&self) {
         let mut skipped = lock(&self.skipped);
         let dropped = skipped.drain(..).map(|it| it.count()).sum();
@@ -89,7 +89,7 @@ impl Since {
     }
 }
 
-/// What the serving thread writes and others read.
+/// The counters that the serving thread writes and others read.
 #[derive(Debug, Default)]
 pub(super) struct AtomicServerCounters {
     pub(super) ends: AtomicBool,
@@ -98,7 +98,7 @@ pub(super) struct AtomicServerCounters {
     delivered: AtomicU64,
     dropped: AtomicU64,
     pub(super) refused: AtomicU64,
-    /// Locked for a client that comes or goes, not for a message.
+    /// Locked when a client connects or disconnects, not for a message.
     clients: Mutex<BTreeMap<ConnectionId, Arc<AtomicClientCounters>>>,
 }
 
@@ -149,7 +149,7 @@ impl AtomicServerCounters {
     }
 
     pub(super) fn clients(&self) -> Vec<ClientCounters> {
-        // Others are not kept waiting while thousands are read.
+        // Other threads do not wait while thousands are read.
         let clients: Vec<_> = lock(&self.clients).values().cloned().collect();
         clients.iter().map(|it| it.counters()).collect()
     }

@@ -1,4 +1,4 @@
-//! What a client's pattern wants, in a form that is cheap to look up whoever sent it.
+//! The channels that a client's pattern matches, in a form that is cheap to look up for any client.
 //!
 //! LCM's clients send names, `PREFIX.*`, `.*` and `A|B`: those become lookups in a table. Any other
 //! regular expression is compiled in small bounds, for ASCII classes, as in LCM.
@@ -11,9 +11,9 @@ use crate::channel::is_literal;
 /// 1.13 on a virtual machine: what stays below compiles within 0.1 ms, matches within 0.03 ms and takes
 /// 25 kB with its caches.
 const MAX_PROGRAM: usize = 8 << 10;
-/// What an expression costs of a budget, in bytes, with its caches.
+/// The part of a budget that an expression takes, in bytes, with its caches.
 pub(super) const EXPRESSION_COST: usize = 32 << 10;
-/// Parentheses within parentheses.
+/// The maximum depth of parentheses within parentheses.
 const MAX_NESTING: u32 = 16;
 
 /// A part of a pattern that is a lookup.
@@ -25,7 +25,7 @@ pub(super) enum Name<'a> {
     Prefix(&'a str),
 }
 
-/// The parts of a pattern of names, with `|` between; `None` where it is another expression.
+/// Returns the parts of a pattern of names, with `|` between; `None` if it is another expression.
 pub(super) fn names(pattern: &str) -> Option<impl Iterator<Item = Name<'_>>> {
     let inner = pattern
         .strip_prefix('(')
@@ -43,7 +43,7 @@ pub(super) fn names(pattern: &str) -> Option<impl Iterator<Item = Name<'_>>> {
     are_names.then_some(parts)
 }
 
-/// Compiles what are no names; `None` where it is no expression, or none in those bounds.
+/// Compiles the patterns that are no names; `None` if the text is no expression, or exceeds those bounds.
 pub(super) fn compile(pattern: &str) -> Option<Regex> {
     RegexBuilder::new(&format!("^(?:{pattern})$"))
         .unicode(false)

@@ -1,12 +1,12 @@
-//! `tcpq://`: LCM's server in the middle, over TCP, for where multicast does not go.
+//! `tcpq://`: LCM's central server, over TCP, for networks that do not carry multicast.
 //!
-//! `tcpq://127.0.0.1:7700` is what LCM takes without being told otherwise. Order is kept, and nothing is
-//! lost while both ends and the server live and nobody is slow: a server gives up messages for a client
-//! that does not fetch them ([`TcpqServer`] counts them; LCM's own server lets all clients wait for the
-//! slowest). A message passes two connections, which costs latency; senders are not told apart, and
-//! messages carry no number. A server that goes is looked for ten times a second.
+//! `tcpq://127.0.0.1:7700` is LCM's default. Order is kept, and nothing is lost while both ends and the
+//! server live and no client is slow: a server drops messages for a client that does not read them
+//! ([`TcpqServer`] counts them; LCM's own server lets all clients wait for the slowest). A message passes two
+//! connections, which costs latency; senders are not distinguished, and messages carry no number. A client
+//! tries ten times a second to connect again to a server that has gone.
 //!
-//! | parameter | what it is | without it |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `queue` | bytes that may wait to be sent to the server | 4MB |
 //! | `send_wait` | how long publishing waits for a server that does not read | 100ms |
@@ -42,7 +42,7 @@ pub use server::TcpqServer;
 
 /// LCM's port.
 pub const PORT: u16 = 7700;
-/// The number of the one whom a client connects to.
+/// The number of the server's connection.
 const SERVER: u64 = 0;
 /// Header and channel of a message.
 const AROUND: usize = 12 + 64;
@@ -58,7 +58,7 @@ pub struct Tcpq {
 }
 
 impl Tcpq {
-    /// The client that a URL describes. Connects nothing yet.
+    /// Opens the client that a URL describes. It connects nothing yet.
     ///
     /// ```
     /// use kadenz_msg::provider::parameters::Address;
@@ -69,7 +69,7 @@ impl Tcpq {
     /// ```
     ///
     /// # Errors
-    /// Where the port is none, or a parameter is unknown or cannot be.
+    /// If the port is invalid, or a parameter is unknown or invalid.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let (host, port) = address.host_and_port()?;
         let host = if host.is_empty() { "127.0.0.1" } else { host };
@@ -105,7 +105,7 @@ impl Provider for Tcpq {
         let wait_ms = u32::try_from(self.send_wait.as_millis()).unwrap_or(u32::MAX);
         Guarantees {
             order: DeliveryOrder::Kept,
-            // What a server drops for a slow client it does not tell the client.
+            // A server does not report to the client what it drops for a slow client.
             loss: Loss::Network,
             back_pressure: BackPressure::Bounded(wait_ms),
             history: History::None,
@@ -137,7 +137,7 @@ impl Provider for Tcpq {
             SocketAddress::Tcp(self.place.clone()),
             Box::new(make),
         );
-        // Later it is waited for; at the start somebody is there to be told.
+        // Later the client waits for the server; at the start the caller can still take the error.
         if !receiver.is_connected(SERVER) {
             return Err(self.no_server(""));
         }
@@ -148,35 +148,35 @@ impl Provider for Tcpq {
     }
 }
 
-/// What a server allows.
+/// The limits of a server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServerOptions {
-    /// Where it listens; port 0 lets the kernel choose.
+    /// The address at which it listens; port 0 lets the kernel choose.
     pub address: SocketAddr,
     /// Bytes that may wait for a client that does not read. Once a message does not fit, all are dropped and
     /// counted until the client has taken half of what waits.
     pub queue: usize,
-    /// The longest message, in bytes; a client that sends a longer one is hung up on.
+    /// The longest message, in bytes; a client that sends a longer one is disconnected.
     pub longest: usize,
-    /// The most clients. Whoever comes when all seats are taken gets that of a client that has not
-    /// greeted, or else of one that has neither subscribed nor published, or else of the one that has been
-    /// idle for the longest; where there is none, it is turned away.
+    /// The maximum number of clients. A client that connects when all slots are taken gets that of a client
+    /// that has not greeted, or else of one that has neither subscribed nor published, or else of the one
+    /// that has been idle for the longest; if there is none, the server refuses it.
     pub clients: usize,
-    /// Memory for all clients together, in bytes: parts of messages, messages that wait, patterns. Where
-    /// it is not enough, a client that has stalled is hung up on, or else the one that holds the most. At
+    /// Memory for all clients together, in bytes: parts of messages, messages that wait, patterns. If it is
+    /// not enough, the server disconnects a client that has stalled, or else the one that holds the most. At
     /// least twice `longest` and 1 MiB.
     pub memory: usize,
-    /// How long a client may take to greet before it is hung up on; LCM's do so at once.
+    /// How long a client may take to greet before it is disconnected; LCM's do so at once.
     pub greeting: Duration,
-    /// A client that has sent and taken nothing for so long is idle: its seat may be another's. One that
-    /// has taken nothing of what waits for it for so long, or is so far behind 64 KiB a second with a message
-    /// that it sends, has stalled: its memory may be another's.
+    /// A client that has sent and taken nothing for so long is idle: another may get its slot. One that has
+    /// taken nothing of its waiting messages for so long, or is so far behind 64 KiB a second with a message
+    /// that it sends, has stalled: another may get its memory.
     pub idle: Duration,
 }
 
 impl ServerOptions {
-    /// The least [`ServerOptions::memory`]: for a message that comes and its copy for those that do not
-    /// read it at once.
+    /// Returns the minimum of [`ServerOptions::memory`]: for a received message and its copy for clients that
+    /// do not read it at once.
     #[must_use]
     pub fn least_memory(&self) -> usize {
         self.longest.saturating_mul(2).saturating_add(1 << 20)
@@ -184,7 +184,8 @@ impl ServerOptions {
 }
 
 impl Default for ServerOptions {
-    /// LCM's port on the loopback address, so that nobody outside is served unless that is asked for.
+    /// LCM's port on the loopback address, so that no other host is served unless the caller sets another
+    /// address.
     fn default() -> Self {
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], PORT)),

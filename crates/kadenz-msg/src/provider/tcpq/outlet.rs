@@ -112,7 +112,8 @@ impl Publish for TcpqOutlet {
 }
 
 impl Socket {
-    /// Reads what a server says to one that only publishes, and finds out when it is gone.
+    /// Reads and discards the bytes that a server sends to a client that only publishes, and detects a closed
+    /// connection.
     fn forget_what_came(&mut self) -> io::Result<()> {
         let mut room = [0; 1024];
         while self.read(&mut room)?.is_some() {}

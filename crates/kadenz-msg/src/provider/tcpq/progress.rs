@@ -1,13 +1,13 @@
-//! When a client last did something, and whether it holds what it does not use. In virtual time.
+//! The time of a client's last activity, and whether it holds memory without using it. In virtual time.
 
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// Who sends a message slower than this falls behind.
+/// A client that sends a message slower than this falls behind.
 const MIN_BYTES_PER_SECOND: u64 = 64 << 10;
 
-/// What a client has sent and taken.
+/// The bytes that a client has sent and taken, over time.
 #[derive(Debug)]
 pub(super) struct Progress {
     sent: MonotonicTime,
@@ -19,7 +19,7 @@ pub(super) struct Progress {
 #[derive(Debug, Clone, Copy)]
 struct PartialMessage {
     bytes: usize,
-    /// When the last byte would have come at the least speed; never later than it came.
+    /// The time at which the last byte would have arrived at the minimum speed; never later than it arrived.
     due: MonotonicTime,
 }
 
@@ -32,17 +32,18 @@ impl Progress {
         }
     }
 
-    /// Bytes came.
+    /// Notes that bytes arrived.
     pub(super) fn sent(&mut self, now: MonotonicTime) {
         self.sent = now;
     }
 
-    /// Bytes went to it, or the first one waits for it.
+    /// Notes that bytes were sent to it, or that the first one waits for it.
     pub(super) fn taken(&mut self, now: MonotonicTime) {
         self.taken = now;
     }
 
-    /// So many bytes of a message have come. `is_new` where others were completed since the last part.
+    /// Notes that so many bytes of a message have arrived. `is_new` if others were completed since the last
+    /// part.
     pub(super) fn part(&mut self, bytes: usize, is_new: bool, now: MonotonicTime) {
         let before = self.part.filter(|_| !is_new);
         let due = before.map_or(now, |before| {
@@ -53,13 +54,13 @@ impl Progress {
         self.part = (bytes > 0).then_some(PartialMessage { bytes, due });
     }
 
-    /// When something last came from it or went to it.
+    /// Returns the time at which it last sent or took bytes.
     pub(super) fn last(&self) -> MonotonicTime {
         self.sent.max(self.taken)
     }
 
-    /// Whether it is behind with a message that it sends by more than `idle`, or has taken nothing of what
-    /// waits for it for longer.
+    /// Returns whether it is behind with a message that it sends by more than `idle`, or has taken none of
+    /// its waiting messages for longer.
     pub(super) fn is_stalled(
         &self,
         idle: Duration,
@@ -117,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn who_takes_nothing_of_what_waits_stalls_and_who_waits_for_nothing_does_not() {
+    fn a_client_that_takes_no_waiting_message_stalls_and_one_without_does_not() {
         let mut progress = Progress::new(at(0));
         progress.taken(at(5));
         assert!(!progress.is_stalled(IDLE, true, at(15)));

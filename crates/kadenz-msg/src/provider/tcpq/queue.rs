@@ -1,4 +1,4 @@
-//! What waits for a client that does not read as fast as others publish.
+//! The messages that wait for a client that does not read as fast as others publish.
 
 use std::collections::VecDeque;
 use std::io::{self, IoSlice};
@@ -6,12 +6,12 @@ use std::sync::Arc;
 
 use crate::provider::stream::connection_slots::Share;
 
-/// What a message costs beside its bytes.
+/// The memory of a message beside its bytes.
 const AROUND: usize = 128;
-/// Messages that are written by one call.
+/// The maximum number of messages that are written by one call.
 const BATCH: usize = 16;
 
-/// A message as it goes over the wire: one copy for all that wait for it.
+/// The wire form of a message: one copy for all clients that wait for it.
 #[derive(Debug)]
 pub(super) struct WireMessage {
     bytes: Box<[u8]>,
@@ -19,12 +19,12 @@ pub(super) struct WireMessage {
 }
 
 impl WireMessage {
-    /// How much memory a message takes whose parts have that many bytes.
+    /// Returns the memory of a message whose parts have that many bytes.
     pub(super) fn cost(length: usize) -> usize {
         length + AROUND
     }
 
-    /// A copy, in memory that was taken for it.
+    /// Returns a copy, in memory that was claimed for it.
     pub(super) fn new(parts: &[&[u8]], memory: Share) -> Arc<Self> {
         let bytes = parts.concat().into_boxed_slice();
         Arc::new(Self {
@@ -38,7 +38,7 @@ impl WireMessage {
 #[derive(Debug, Default)]
 pub(super) struct SendQueue {
     waiting: VecDeque<Arc<WireMessage>>,
-    /// Bytes of the first that have gone.
+    /// The number of sent bytes of the first.
     sent: usize,
     bytes: usize,
 }
@@ -53,17 +53,17 @@ impl SendQueue {
         self.bytes
     }
 
-    /// What the queue itself takes, without messages.
+    /// Returns the memory of the queue itself, without messages.
     pub(super) fn own_bytes(&self) -> usize {
         self.waiting.capacity() * size_of::<Arc<WireMessage>>()
     }
 
-    /// Takes memory for one more.
+    /// Reserves memory for one more.
     pub(super) fn reserve(&mut self) {
         self.waiting.reserve(1);
     }
 
-    /// Adds a message, of which so many bytes have gone where it is the first.
+    /// Adds a message, of which so many bytes are sent if it is the first.
     pub(super) fn push(&mut self, message: Arc<WireMessage>, sent: usize) {
         if self.waiting.is_empty() {
             self.sent = sent;

@@ -1,4 +1,4 @@
-//! Which clients want a channel, sans-IO.
+//! The clients that want a channel, sans-IO.
 //!
 //! A message costs a few lookups, however many patterns there are that do not match, and a step for
 //! each client that it is passed on to. Clients that do not read are skipped: they cost nothing.
@@ -14,24 +14,24 @@ use super::filter::{Name, compile, names};
 use crate::channel::{Channel, MAX_CHANNEL};
 use crate::provider::stream::connection_slots::ConnectionId;
 
-/// Different expressions of all clients together: a bit each.
+/// The maximum number of different expressions of all clients together: a bit each.
 pub(super) const MAX_EXPRESSIONS: usize = 64;
-/// Channels of which it is remembered which expressions match them: the newest, and as many before.
+/// The number of channels whose matching expressions are remembered: the newest, and as many before.
 const MAX_REMEMBERED: usize = 1024;
 
-/// Why a pattern was not taken.
+/// The reason for which a pattern was not taken.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Refusal {
-    /// It is no expression, or one that would take too long.
+    /// The pattern is no expression, or one that would take too long.
     NoPattern,
-    /// There are as many expressions as there may be. Those that are there stay.
+    /// The maximum number of expressions is reached. Existing ones stay.
     NoRoom,
 }
 
-/// What a pattern is to the client that sent it.
+/// The kind of a pattern by which its client is entered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum PatternKind {
-    /// So many names and prefixes.
+    /// That many names and prefixes.
     Names(usize),
     Expression,
 }
@@ -40,14 +40,14 @@ pub(super) enum PatternKind {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ForwardingMode {
     Served,
-    /// It does not read: its messages are counted alone.
+    /// The client does not read: its messages are only counted.
     Skipped,
 }
 
-/// Those who want each name, or each prefix.
+/// The clients of each name, or each prefix.
 type SubscriberMap = HashMap<Box<str>, Subscribers>;
 
-/// Which clients want a channel: by name, by prefix and by expression.
+/// The clients that want a channel: by name, by prefix and by expression.
 #[derive(Debug)]
 pub(super) struct ClientRoutes {
     names: SubscriberMap,
@@ -66,14 +66,14 @@ struct Expression {
     subscribers: Subscribers,
 }
 
-/// Those who want a name, a prefix or what an expression matches.
+/// The clients of a name, a prefix or an expression.
 #[derive(Debug, Default)]
 struct Subscribers {
-    /// Who is served, each with how often it stands in its patterns.
+    /// The served clients, each with the number of its patterns that match.
     served: BTreeMap<ConnectionId, u32>,
-    /// How often it stands in patterns of clients that are skipped.
+    /// The number of patterns of skipped clients that contain it.
     skipped: usize,
-    /// Messages so far, for the counters of those that are skipped.
+    /// The number of messages so far, for the counters of skipped clients.
     messages: Arc<AtomicU64>,
 }
 
@@ -104,12 +104,12 @@ impl Subscribers {
     }
 }
 
-/// Who gets a message.
+/// The clients that get a message.
 #[derive(Debug, Default)]
 pub(super) struct Recipients {
-    /// In the order of coming, each once.
+    /// In the order of connection, each once.
     pub(super) seats: Vec<ConnectionId>,
-    /// For how many names, prefixes and expressions of others it is not passed on.
+    /// The number of matching names, prefixes and expressions of skipped clients.
     pub(super) skipped: usize,
 }
 
@@ -132,7 +132,7 @@ impl ClientRoutes {
         }
     }
 
-    /// A client wants what matches from now on. To be told once of each of its patterns.
+    /// Adds a client's pattern. The caller adds each of its patterns once.
     pub(super) fn subscribe(
         &mut self,
         seat: ConnectionId,
@@ -183,7 +183,7 @@ impl ClientRoutes {
         self.expressions[place].as_mut().ok_or(Refusal::NoRoom)
     }
 
-    /// A client wants what matches no more.
+    /// Removes a client's pattern.
     pub(super) fn unsubscribe(
         &mut self,
         seat: ConnectionId,
@@ -208,7 +208,7 @@ impl ClientRoutes {
         }
     }
 
-    /// From now on a client that wants what matches is served, or skipped.
+    /// Serves a client of a pattern from now on, or skips it.
     pub(super) fn change(
         &mut self,
         seat: ConnectionId,
@@ -222,14 +222,15 @@ impl ClientRoutes {
         });
     }
 
-    /// Counters of the messages that match, by name, prefix and expression, where somebody wants those.
+    /// Returns the counters of the messages that match, by name, prefix and expression, if a client wants
+    /// those.
     pub(super) fn messages(&mut self, pattern: &str) -> Vec<Arc<AtomicU64>> {
         let mut messages = Vec::new();
         self.each(pattern, |it| messages.push(Arc::clone(&it.messages)));
         messages
     }
 
-    /// Does something with all that a pattern names.
+    /// Calls `what` for each part that a pattern names.
     fn each(&mut self, pattern: &str, mut what: impl FnMut(&mut Subscribers)) {
         let Some(parts) = names(pattern) else {
             let mut known = self.expressions.iter_mut().flatten();
@@ -254,8 +255,8 @@ impl ClientRoutes {
         }
     }
 
-    /// How many prefixes have the length of this one; `None` for a name, and for a prefix that is so
-    /// long that it begins no channel.
+    /// Returns the number of prefixes with the length of this one; `None` for a name, and for a prefix that is
+    /// too long for any channel.
     fn prefixes_like(&mut self, name: Name<'_>) -> Option<&mut usize> {
         match name {
             Name::Exactly(_) => None,
@@ -263,7 +264,7 @@ impl ClientRoutes {
         }
     }
 
-    /// Who gets a message on the channel. Counts it.
+    /// Returns the clients that get a message on the channel. Counts the message.
     pub(super) fn route(&mut self, channel: &Channel, found: &mut Recipients) {
         found.seats.clear();
         found.skipped = 0;
@@ -310,7 +311,7 @@ impl Expression {
     }
 }
 
-/// Which expressions match a channel, as far as that was asked.
+/// The expressions that match a channel, as far as they were evaluated.
 #[derive(Debug, Clone, Copy, Default)]
 struct KnownMatches {
     asked: u64,
@@ -330,7 +331,7 @@ impl KnownMatches {
     }
 }
 
-/// What is known of channels. Those that nobody publishes to any more are forgotten.
+/// The routes of known channels. Channels without messages are forgotten.
 #[derive(Debug, Default)]
 struct Remembered {
     new: HashMap<Channel, KnownMatches>,
@@ -346,7 +347,7 @@ impl Remembered {
         self.new.entry(*channel).or_insert_with(before)
     }
 
-    /// Another expression has these bits now.
+    /// Forgets results of these bits, which belong to another expression now.
     fn forget(&mut self, bits: u64) {
         for known in self.new.values_mut().chain(self.old.values_mut()) {
             known.asked &= !bits;
@@ -413,7 +414,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_skipped_is_counted_and_not_found() {
+    fn a_skipped_client_is_counted_and_not_found() {
         for pattern in ["ARM", "A.*", "A[R]M"] {
             let mut routes = ClientRoutes::new();
             subscribe(&mut routes, 1, pattern).unwrap();
@@ -446,7 +447,7 @@ mod tests {
         assert!(subscribe(&mut routes, 0, "B").is_ok());
         assert_eq!(route(&mut routes, "AA").len(), 10_000);
         unsubscribe(&mut routes, 0, "[A]{2}");
-        // The bit of the old one says nothing of the new one.
+        // The bit of the old client must not apply to the new one.
         subscribe(&mut routes, 10_000, "[B]+").unwrap();
         assert_eq!(route(&mut routes, "AA").len(), 10_000);
         assert_eq!(route(&mut routes, "BB"), [10_000]);
@@ -467,7 +468,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn who_is_found_is_who_has_a_pattern_that_matches(
+        fn found_clients_are_those_with_a_matching_pattern(
             wanted in prop::collection::vec((0_u64..4, "[AB]{0,2}(\\.\\*|\\.|[AB])(\\|[AB.]{1,3})?"), 0..12),
             gone in prop::collection::vec(any::<prop::sample::Index>(), 0..6),
             channels in prop::collection::vec("[AB]{1,4}", 1..6),

@@ -15,10 +15,10 @@ use super::serving::Serving;
 /// Passes messages from each client to all that want them, as LCM's `TCPService` does, with a bounded
 /// queue for each. Runs on a thread of its own until it is dropped.
 ///
-/// No client can take it from the others: memory is bounded for each and in all, seats of silent and idle
-/// clients are given to others, patterns are small, and whoever asks for little is served before those that ask
-/// for all there is. A process may have few files open (`ulimit -n`); a server of
-/// many clients begins with [`raise_open_files`](kadenz_rt::net::listener::raise_open_files).
+/// No client can take the server from the others: memory is bounded for each and in all, silent and idle
+/// clients lose their slots to others, patterns are small, and clients with few requests are served before
+/// those with many. A process may have few files open (`ulimit -n`); a server of many clients begins with
+/// [`raise_open_files`](kadenz_rt::net::listener::raise_open_files).
 ///
 /// ```
 /// use kadenz_msg::provider::tcpq::{ServerOptions, TcpqServer};
@@ -38,11 +38,11 @@ pub struct TcpqServer {
 }
 
 impl TcpqServer {
-    /// Begins to listen.
+    /// Begins to listen, on a thread of its own.
     ///
     /// # Errors
-    /// Where the address is taken or not this host's, the system has no descriptor left, or the memory
-    /// is less than [`ServerOptions::least_memory`].
+    /// If the address is taken or not this host's, the system has no descriptor left, or the memory is less
+    /// than [`ServerOptions::least_memory`].
     pub fn start(options: &ServerOptions) -> io::Result<Self> {
         if options.memory < options.least_memory() {
             let least = options.least_memory();
@@ -64,19 +64,19 @@ impl TcpqServer {
         })
     }
 
-    /// Where it listens; its port is never 0.
+    /// Returns the address at which it listens; its port is never 0.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.address
     }
 
-    /// What it did until now.
+    /// Returns its counters since the start.
     #[must_use]
     pub fn counters(&self) -> ServerCounters {
         self.counters.counters()
     }
 
-    /// Who is connected, in the order of coming, and what each was given or not.
+    /// The connected clients, in the order of connection, with the messages that each was given or not.
     #[must_use]
     pub fn clients(&self) -> Vec<ClientCounters> {
         self.counters.clients()
@@ -88,7 +88,7 @@ impl Drop for TcpqServer {
         self.counters.ends.store(true, Ordering::Release);
         self.waker.wake();
         if let Some(thread) = self.thread.take() {
-            // Its panic has been told already.
+            // A panic has printed its own message.
             let _ = thread.join();
         }
     }

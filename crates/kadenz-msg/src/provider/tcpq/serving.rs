@@ -1,7 +1,7 @@
 //! The thread of a server.
 //!
-//! Sockets tell it of changes alone, so that clients that do nothing cost nothing. What a client has
-//! to be served for is done in turns of bounded work, and between turns newcomers are heard of.
+//! Sockets report only changes, so that idle clients cost nothing. The work for a client is done in turns of
+//! bounded length, and between turns the thread accepts new clients.
 
 mod passing;
 
@@ -30,15 +30,15 @@ use crate::wire::tcpq::{Decoder, Frame, MAGIC_SERVER, Peer, TcpqError, greeting}
 
 /// A turn begins no further frame after so long.
 const TURN: Duration = Duration::from_micros(50);
-/// The sockets are asked for changes at least so often.
+/// The maximum time between two looks at the sockets' changes.
 const ROUND: Duration = Duration::from_micros(100);
-/// Connections that are let in, or hung up on for silence, between two rounds.
+/// The number of connections that are accepted, or closed for silence, between two rounds.
 const BATCH: usize = 16;
-/// After what the system refused, until it is asked again.
+/// The pause after the system refused a connection.
 const REST: Duration = Duration::from_millis(10);
-/// A client that is idle gives its memory to others where it holds more than this, in bytes.
+/// An idle client that holds more than this loses its memory to others, in bytes.
 const MAX_IDLE_MEMORY: usize = 64 << 10;
-/// The door's number, where clients have their seats'.
+/// The number of the listening socket, where clients have their slots' numbers.
 const DOOR: u64 = u64::MAX - 1;
 
 pub(super) struct Serving {
@@ -51,25 +51,25 @@ pub(super) struct Serving {
     turns: Turns,
     routes: ClientRoutes,
     memory: Arc<Budget>,
-    /// What all decoders read into that hold nothing.
+    /// The buffer into which all decoders read that hold no bytes.
     room: Vec<u8>,
     room_memory: Share,
-    /// Who gets the message that is passed on, and for whom others wait already.
+    /// The clients that get the present message, and those that others wait for already.
     found: Recipients,
     behind: Vec<ConnectionId>,
-    /// Whose connection failed while a message was passed on.
+    /// The clients whose connection failed while a message was passed on.
     lost: Vec<ConnectionId>,
-    /// Somebody may stand at the door.
+    /// The listening socket may have a new connection.
     knocks: bool,
     /// The system refuses connections until then.
     rests_until: Option<MonotonicTime>,
 }
 
-/// Why a client is hung up on.
+/// The reason for which a client is disconnected.
 enum Leaves {
-    /// It has gone.
+    /// The client has disconnected.
     Gone,
-    /// It said what it may not say, or there is no memory for it.
+    /// The client violated the protocol, or there is no memory for it.
     Refused,
 }
 
@@ -201,7 +201,7 @@ impl Serving {
         if !self.claim(seat, decoder.held()) {
             return self.refuse(seat);
         }
-        // It may have been hung up on for what another one needs.
+        // The client may have been disconnected to give its memory to another one.
         let Some(client) = self.clients.get_mut(&seat) else {
             return;
         };
@@ -210,7 +210,7 @@ impl Serving {
         self.turns.done(seat, &mut client.waits, is_enough);
     }
 
-    /// Sends to a client, and hears it, for a turn from now.
+    /// Sends to a client, and reads its frames, for a turn from now.
     fn hear(
         &mut self,
         seat: ConnectionId,
@@ -235,7 +235,7 @@ impl Serving {
         while let Some(frame) = decoder.next()? {
             heard = true;
             self.obey(seat, frame)?;
-            // It may have been hung up on for what another one needs, and is heard no more.
+            // The client may have been disconnected to give its memory to another one; its frames end here.
             if !self.clients.contains_key(&seat) {
                 return Ok(());
             }
@@ -284,7 +284,7 @@ impl Serving {
         }
     }
 
-    /// Takes memory for a client whose decoder holds so much; whether it was there.
+    /// Claims memory for a client whose decoder holds so much; returns whether there was enough.
     fn claim(&mut self, seat: ConnectionId, decoder: usize) -> bool {
         loop {
             let Some(client) = self.clients.get_mut(&seat) else {
@@ -300,7 +300,7 @@ impl Serving {
         }
     }
 
-    /// Frees memory for one that holds so much; whether there was any to be freed.
+    /// Frees memory for a client that holds so much; returns whether any could be freed.
     fn make_room(&mut self, held: usize) -> bool {
         if !self.room.is_empty() && self.room_memory.amount() > 0 {
             self.give_room_back();
@@ -317,7 +317,7 @@ impl Serving {
         self.room_memory.resize(0);
     }
 
-    /// Hangs up on that one of some clients that holds the most memory, where that is more than so much.
+    /// Disconnects the one of some clients that holds the most memory, if that exceeds `than`.
     fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&TcpqClient) -> bool) -> bool {
         let some = self.clients.iter().filter(|(_, client)| of(client));
         let all = some.map(|(seat, client)| (client.held(), *seat));
@@ -337,14 +337,14 @@ impl Serving {
             match self.door.accept() {
                 Ok(Some(socket)) => self.admit(socket),
                 Ok(None) => self.knocks = false,
-                // Who knocked has gone.
+                // That peer has disconnected.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(_) => return self.find_a_descriptor(),
             }
         }
     }
 
-    /// The system has no descriptor left: a silent client's is taken, or one is waited for.
+    /// Finds a descriptor when the system has none left: a silent client's, or a later one.
     fn find_a_descriptor(&mut self) {
         match self.least_needed(clock::now()) {
             Some(seat) => self.refuse(seat),
@@ -352,7 +352,7 @@ impl Serving {
         }
     }
 
-    /// Whose seat a newcomer gets where there is no other.
+    /// Returns the client whose slot a new client gets if there is no other.
     fn least_needed(&mut self, now: MonotonicTime) -> Option<ConnectionId> {
         let Self { seats, clients, .. } = self;
         let last = |seat: ConnectionId| clients.get(&seat).map_or(now, |it| it.progress.last());

@@ -23,18 +23,18 @@ use crate::provider::{
 use crate::sync::Lock;
 use crate::wire::{Added, Fragment, Packet, Reassembly, ReassemblyLimits, SELF_TEST};
 
-/// Datagrams that are taken by one call.
+/// The maximum number of datagrams of one call.
 const BATCH: usize = 32;
 /// The longest datagram there is.
 const MAX_DATAGRAM: usize = 65_535;
-/// Batches without a message that are taken although the time is over, for parts of long messages:
-/// a flood of what is no message ends there.
+/// The number of batches without a message that are taken although the time is over, for parts of long
+/// messages: a flood of datagrams without a message ends there.
 const MAX_LATE_BATCHES: usize = 8;
 /// How often the interface is looked for.
 const POLL_INTERVAL: Duration = Duration::from_secs(1);
-/// How often, while it is gone.
+/// The interval of looking for a missing interface.
 const POLL_INTERVAL_WHILE_LOST: Duration = Duration::from_millis(100);
-/// Senders whose numbers are followed.
+/// The number of senders whose numbers are followed.
 const SENDERS: usize = 1024;
 
 /// Waits at a port of its own until something is wanted; then joins the group.
@@ -54,7 +54,7 @@ pub(super) struct UdpmInlet {
     made: Making,
 }
 
-/// What makes messages of datagrams.
+/// The state that makes messages of datagrams.
 #[derive(Debug)]
 struct Making {
     bridge: WallBridge,
@@ -65,7 +65,7 @@ struct Making {
     rejoined: u64,
 }
 
-/// What one datagram came to.
+/// The outcome of one datagram.
 enum DatagramOutcome {
     Nothing,
     Taken(More),
@@ -122,7 +122,7 @@ impl UdpmInlet {
         Ok(())
     }
 
-    /// Forgets what came while nothing was wanted; its numbers count.
+    /// Discards datagrams that arrived while no channel was wanted; their numbers count.
     fn forget_the_past(&mut self) {
         const MAX: usize = 10_000;
         for _ in 0..MAX {
@@ -136,7 +136,7 @@ impl UdpmInlet {
         }
     }
 
-    /// Looks for the interface, where it is time; an error when it has just gone.
+    /// Looks for the interface, when it is time; an error when it has just disappeared.
     fn look_for_interface(&mut self, now: MonotonicTime) -> Result<(), ReceiveError> {
         let Some(port) = self.joined.as_mut().filter(|_| now >= self.next_look) else {
             return Ok(());
@@ -160,7 +160,7 @@ impl UdpmInlet {
         Ok(())
     }
 
-    /// Hands over what is left in the inbox; how many messages.
+    /// Hands over the rest of the inbox; returns the number of messages.
     fn hand_over(&mut self, take: Take<'_>) -> usize {
         let mut count = 0;
         for mut datagram in self.inbox.datagrams().skip(self.next) {
@@ -180,7 +180,7 @@ impl UdpmInlet {
         let port = self.joined.as_mut().unwrap_or(&mut self.idle);
         match port.receive_batch(&mut self.inbox, wait) {
             Ok(reception) => Ok(reception),
-            // What the network says of datagrams is of none that was to be received.
+            // The network's errors about sent datagrams concern no received one.
             Err(PortError::Refused | PortError::Unreachable) => Ok(Reception::Interrupted),
             Err(PortError::InterfaceDown) => Err(ReceiveError::Interface(ErrorKind::NetworkDown)),
             Err(PortError::Other { errno }) => {
@@ -322,13 +322,13 @@ impl Making {
     }
 }
 
-/// A port to wait at while nothing is wanted: what comes to it is thrown away.
+/// Returns a port to wait at while no channel is wanted: datagrams to it are discarded.
 fn idle_port(options: &Options) -> Result<UdpPort, ProviderError> {
     let anywhere = PortOptions {
         local: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
         ..PortOptions::default()
     };
-    // Where the loopback interface is down, it has no address to listen on.
+    // If the loopback interface is down, it has no address to listen on.
     UdpPort::open(&PortOptions::default()).or_else(|_| options.open_port(&anywhere))
 }
 
@@ -353,8 +353,8 @@ pub(super) fn sender_of(from: SocketAddr) -> SenderId {
 
 // Ending an inlet's wait, before and after it has joined.
 
-/// Wakes the port that an inlet waits at until it joins, and then the one that joined. Either side
-/// first says what it did and then looks at what the other did, so no wake is lost between the two.
+/// Wakes the port at which an inlet waits until it joins, and then the one that joined. Either side first
+/// publishes its own step and then reads the other's, so that no wake is lost between the two.
 #[derive(Debug)]
 pub(super) struct UdpmWake {
     idle: PortWaker,
@@ -368,7 +368,7 @@ impl UdpmWake {
     }
 
     pub(super) fn join(&self, waker: PortWaker) {
-        // A second one would be of the same port.
+        // A second waker would be of the same port.
         let _ = self.joined.set(waker);
         fence(Ordering::SeqCst);
     }

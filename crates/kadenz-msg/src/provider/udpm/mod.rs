@@ -1,15 +1,15 @@
-//! `udpm://`: LCM's own, by multicast of UDP datagrams; every LCM program takes part unchanged.
+//! `udpm://`: LCM's own transport, by multicast of UDP datagrams; every LCM program takes part unchanged.
 //!
-//! `udpm://239.255.76.67:7667?ttl=0` is what LCM takes without being told otherwise. Order is as the
-//! network delivers, which on one host and in one switched network is the order of sending. A
-//! receiver that is slow loses what its socket's buffer does not hold, and networks lose; both are
-//! counted, the first by the kernel, all by the senders' numbers. Nobody slows a publisher.
+//! `udpm://239.255.76.67:7667?ttl=0` is LCM's default. Order is as the network delivers, which on one host
+//! and in one switched network is the order of sending. A slow receiver loses the datagrams that its socket's
+//! buffer does not hold, and networks lose some; both are counted, the first by the kernel, all by the
+//! senders' numbers. No receiver slows a publisher.
 //!
-//! One thread waits in the call that receives and hands the message to whoever wants it; LCM's
-//! receivers pay for a second thread and a pipe. Every message carries the kernel's stamp. After the
-//! first messages, publishing and receiving allocate nothing.
+//! One thread waits in the call that receives and hands the message to its subscriptions; LCM's receivers
+//! need a second thread and a pipe. Every message carries the kernel's stamp. After the first messages,
+//! publishing and receiving allocate nothing.
 //!
-//! | parameter | what it is | without it |
+//! | parameter | meaning | default |
 //! |---|---|---|
 //! | `ttl` | networks that a datagram may pass; 0 keeps it on this host | 0 |
 //! | `iface` | the interface to send and receive by | as the routes lead |
@@ -19,8 +19,8 @@
 //! | `reassembly` | memory for messages of which parts are missing; none may be longer | 16MiB |
 //! | `fragment` | bytes of a long message in a datagram; 1423 keeps it in an Ethernet frame | 65487 |
 //! | `busy_poll` | how long a receiver polls the card before it sleeps | 0 |
-//! | `priority` | `SO_PRIORITY` of what is sent | 0 |
-//! | `dscp` | what switches may prefer it by, 0 to 63 | 0 |
+//! | `priority` | `SO_PRIORITY` of sent datagrams | 0 |
+//! | `dscp` | the priority for switches, 0 to 63 | 0 |
 
 mod inlet;
 mod outlet;
@@ -51,8 +51,8 @@ use outlet::UdpmOutlet;
 const GROUP: IpAddr = IpAddr::V4(Ipv4Addr::new(239, 255, 76, 67));
 /// LCM's port.
 const PORT: u16 = 7667;
-/// What is asked for where the URL says nothing: LCM leaves it at the system's 208 KiB, where three
-/// datagrams of a long message fill it.
+/// The receive buffer if the URL sets none: LCM leaves it at the system's 208 KiB, which three datagrams of a
+/// long message fill.
 const RECEIVE_BUFFER: usize = 8_000_000;
 
 /// LCM's multicast.
@@ -62,7 +62,7 @@ pub struct Udpm {
     measures: Arc<Lock<Vec<Measure>>>,
 }
 
-/// What a URL says.
+/// The parameters of a URL.
 #[derive(Debug, Clone)]
 struct Options {
     address: Address,
@@ -79,21 +79,21 @@ struct Options {
     dscp: Option<u8>,
 }
 
-/// What a URL asks of the network.
+/// The network settings of a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NetworkSettings {
     /// The group and port.
     pub group: std::net::SocketAddr,
     /// How many networks a datagram may pass.
     pub ttl: u8,
-    /// The interface, where the URL names one.
+    /// The interface, if the URL names one.
     pub interface: Option<String>,
     /// Room for datagrams that wait to be read, in bytes.
     pub receive_buffer: usize,
 }
 
 impl Udpm {
-    /// The provider that a URL describes. Opens nothing yet.
+    /// Opens the provider that a URL describes. It opens no socket yet.
     ///
     /// ```
     /// use kadenz_msg::provider::parameters::Address;
@@ -106,7 +106,7 @@ impl Udpm {
     /// ```
     ///
     /// # Errors
-    /// Where the address is no multicast group, or a parameter is unknown or cannot be.
+    /// If the address is no multicast group, or a parameter is unknown or invalid.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         Ok(Self {
             options: Options::read(address)?,
@@ -114,7 +114,7 @@ impl Udpm {
         })
     }
 
-    /// What the URL asks of the network.
+    /// Returns the network settings of the URL.
     #[must_use]
     pub fn asked(&self) -> NetworkSettings {
         let options = &self.options;
@@ -134,7 +134,7 @@ impl Udpm {
     }
 }
 
-/// Adds what is not there yet: of many outlets each asks for the same.
+/// Adds the measures that are not there yet: many outlets request the same.
 fn add(all: &mut Vec<Measure>, measures: Vec<Measure>) {
     for measure in measures {
         if !all.contains(&measure) {
@@ -275,24 +275,24 @@ fn small(number: Option<u64>) -> Option<u8> {
     number.and_then(|number| u8::try_from(number).ok())
 }
 
-// Whether this host hears what it sends, without disturbing anybody.
+// Whether this host receives its own datagrams, tested without disturbing other programs.
 
-/// Whether a host hears what it sends to a group.
+/// Whether a host receives the datagrams that it sends to a group.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SelfTest {
-    /// It does.
+    /// The host receives them.
     Heard {
-        /// How long the first datagram that was heard took, with the scheduler's share.
+        /// The time that the first received datagram took, with the scheduler's share.
         after: Duration,
     },
-    /// Nothing came.
+    /// No datagram arrived.
     Silent {
         /// How many datagrams were sent.
         sent: u32,
     },
     /// A socket was refused, or could not send.
     Refused {
-        /// Why.
+        /// The reason.
         why: String,
     },
 }
@@ -323,7 +323,7 @@ impl Udpm {
         let mut inbox = Inbox::new(8, 200);
         for number in 0..TRIES {
             let begun = clock::now();
-            // Nobody else says the same.
+            // No other program sends the same bytes.
             let mark = begun.as_ns().to_be_bytes();
             let header = short_header(number, &channel);
             let sent = mouth.send_parts([header.bytes(), &mark], self.options.group);

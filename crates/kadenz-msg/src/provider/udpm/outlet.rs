@@ -13,10 +13,10 @@ use crate::provider::PublishError;
 use crate::provider::stream::Publish;
 use crate::wire::{self, Fragments};
 
-/// An interface that is gone is looked for no more often.
+/// The minimum time between two searches for a missing interface.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// A socket of its own, so that its numbers count what one publisher sends.
+/// An outlet with a socket of its own, so that its numbers count the messages of one publisher.
 #[derive(Debug)]
 pub(super) struct UdpmOutlet {
     port: UdpPort,
@@ -90,7 +90,7 @@ impl Publish for UdpmOutlet {
         if wire::fits_short(channel, payload.len()) {
             let header = wire::short_header(self.sequence, channel);
             let sent = self.send(&header, payload);
-            // What was not sent is not numbered: nobody is to miss it.
+            // An unsent message takes no number: no receiver is to count it as lost.
             sent.map_err(|error| refused(channel, error))?;
             self.sequence = self.sequence.wrapping_add(1);
             return Ok(());

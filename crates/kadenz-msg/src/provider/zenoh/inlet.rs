@@ -24,16 +24,16 @@ struct SampleQueue {
     notifier: Arc<Notifier>,
 }
 
-/// What the lock of a sample queue guards.
+/// The state under the lock of a sample queue.
 #[derive(Default)]
 struct SampleQueueState {
     samples: VecDeque<Sample>,
-    /// Samples that found no place and came from senders that do not count.
+    /// Dropped samples of senders that do not count.
     uncounted: u64,
 }
 
 impl SampleQueue {
-    /// Adds one; the oldest goes where there is no place.
+    /// Adds one; if there is no place, the oldest is dropped.
     fn push(&self, sample: Sample, places: usize) {
         let mut state = lock(&self.state);
         if state.samples.len() >= places {
@@ -84,7 +84,7 @@ impl ZenohInlet {
         Ok(())
     }
 
-    /// Hands one over; `None` where it is of no channel that is wanted.
+    /// Hands one over; `None` if its channel is not wanted.
     fn hand(&mut self, sample: &Sample, take: Take<'_>) -> Option<More> {
         let Some(channel) = channel_of(&self.bus.prefix, sample.key_expr().as_str()) else {
             self.counters.malformed += 1;
@@ -115,7 +115,7 @@ impl Inlet for ZenohInlet {
         };
         let mut keys: Vec<String> = patterns.iter().map(key).collect();
         let all = format!("{prefix}/**");
-        // Who gets everything must not get some of it twice.
+        // An inlet that gets everything must not get some of it twice.
         if keys.contains(&all) {
             keys = vec![all];
         }

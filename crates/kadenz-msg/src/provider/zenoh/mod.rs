@@ -1,29 +1,29 @@
 //! `zenoh://` or `zenoh://HOST:PORT`: Zenoh, for buses that span networks. Behind the feature `zenoh`.
 //!
-//! A channel `ARM` is the key `kadenz/ARM`, so that any program on Zenoh takes part; sender and number
-//! of a message travel in its attachment. Routers of Zenoh carry a bus between networks, encrypt it and
-//! say who may do what: connect to one by its address, and let it do the rest.
+//! A channel `ARM` is the key `kadenz/ARM`, so that any program on Zenoh takes part; sender and number of a
+//! message travel in its attachment. Routers of Zenoh carry a bus between networks, encrypt it and control
+//! access: connect to one by its address.
 //!
-//! What it guarantees: the order of each sender; no loss while the network keeps up and the inlet's
-//! queue has room: what is dropped then is counted as overrun by the senders' numbers; publishing never
-//! waits for a slow subscriber, and for the network, where `TX_BATCHES` parts of 64 KiB wait already,
-//! at most `MAX_WAIT`, before it gives the message up; no history; programs find each other by
-//! multicast, or by the address of a router or a peer.
+//! Guarantees: the order of each sender; no loss while the network keeps up and the inlet's queue has room:
+//! messages dropped then are counted as overrun by the senders' numbers; publishing never waits for a slow
+//! subscriber, and for the network, if `TX_BATCHES` parts of 64 KiB wait already, at most `MAX_WAIT`, before
+//! it gives the message up; no history; programs find each other by multicast, or by the address of a router
+//! or a peer.
 //!
-//! What it costs: Zenoh's own threads and executor stand between both ends, and allocate for every
-//! message: this is no way for a control loop's thread. It is what one outgrows one machine with.
+//! Cost: Zenoh's own threads and executor stand between both ends, and allocate for every message: not for a
+//! control loop's thread. It is for buses of more than one machine.
 //!
-//! What is not possible: TLS and QUIC without a router in between, as they are not built in.
+//! Not possible: TLS and QUIC without a router in between, as they are not built in.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
 //! | `mode` | `peer`, or `client` of a router | `peer` |
-//! | `listen` | where this peer listens, as `tcp/127.0.0.1:7447` | a port that Zenoh chooses |
+//! | `listen` | the address at which this peer listens, as `tcp/127.0.0.1:7447` | a port that Zenoh chooses |
 //! | `connect` | further endpoints to connect to, with commas between | none |
-//! | `multicast` | whether peers are looked for by multicast | `yes` without an address, else `no` |
+//! | `multicast` | whether discovery uses multicast | `yes` without an address, else `no` |
 //! | `interface` | the network interface that multicast uses, as `lo` | those that Zenoh chooses |
-//! | `prefix` | what keys begin with | `kadenz` |
-//! | `config` | a file of Zenoh's configuration, read first; how long publishing waits is then as it says | none |
+//! | `prefix` | the prefix of keys | `kadenz` |
+//! | `config` | a file of Zenoh's configuration, read first; it then sets how long publishing waits | none |
 //! | `queue` | messages that wait in an inlet | 1024 |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
 
@@ -61,7 +61,7 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 #[derive(Debug, Clone)]
 pub struct Zenoh(Arc<ZenohBus>);
 
-/// An opened session of Zenoh and what the URL says, which outlets and inlets keep alive.
+/// An opened session of Zenoh and the URL's settings, which outlets and inlets keep alive.
 struct ZenohBus {
     address: Address,
     session: Session,
@@ -114,8 +114,8 @@ impl Zenoh {
     /// ```
     ///
     /// # Errors
-    /// Where a parameter is none, the configuration's file cannot be read, or nobody is reached that
-    /// must be.
+    /// If a parameter is invalid, the configuration's file cannot be read, or a required peer cannot be
+    /// reached.
     ///
     /// # Real-time safety
     /// Not real-time safe; starts Zenoh's threads.
@@ -209,8 +209,8 @@ impl ZenohOutlet {
             let key = key_of(&self.bus.prefix, channel.as_str());
             let declared = self.bus.session.declare_publisher(key);
             let declared = declared.congestion_control(CongestionControl::Drop);
-            // Not as an express one: few such find a place while Zenoh's thread is held up, and the
-            // next ones are lost, where others wait in one batch. On an idle line both go at once.
+            // Not express: few express messages find a place while Zenoh's thread is held up, and the next
+            // ones are lost, while others wait in one batch. On an idle line both are sent at once.
             self.publishers.insert(*channel, declared.wait()?);
         }
         Ok(&self.publishers[channel])
@@ -251,7 +251,7 @@ impl Outlet for ZenohOutlet {
 
 // Channels as Zenoh's key expressions.
 
-/// What a key expression must not hold, or takes for a pattern, and the sign that stands before them.
+/// Signs that a key expression must not hold, or takes for a pattern, and the sign that escapes them.
 const SPECIAL: &[u8] = b"*$?#%";
 
 /// The key of a channel: the prefix, a slash, and the name, in which special signs, and slashes that

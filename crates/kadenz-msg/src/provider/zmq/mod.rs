@@ -1,31 +1,30 @@
 //! `zmq://HOST:PORT` or `zmq:///PATH`: ZeroMQ's PUB and SUB sockets, over TCP or a Unix socket.
 //!
-//! A message is what every program on ZeroMQ understands: a frame with the channel, a frame with the
-//! payload. Programs of ours know each other by a property in the handshake and add a third frame with
-//! sender and number, which others never get
-//! (decision 0531).
+//! A message has the form of every ZeroMQ program: a frame with the channel, a frame with the payload. Kadenz
+//! programs recognise each other by a property in the handshake and add a third frame with sender and number,
+//! which others never get (decision 0531).
 //!
 //! One side of an address must listen. By default the first outlet does (`bind=outlet`), so that one
 //! program publishes at an address and any number subscribe; with `bind=inlet` one program subscribes
 //! and any number publish; with `bind=none` both connect to a forwarder of XPUB and XSUB sockets, which
 //! listens at the address for inlets and at `outlets` for outlets.
 //!
-//! What it guarantees: the order of each sender; no loss while a subscriber's buffer has room, and
-//! messages that find none dropped for that subscriber, counted as overrun where the publisher is ours;
-//! publishing never waits for a subscriber; no history: what is published before a subscription has
-//! arrived is lost to it, as with ZeroMQ.
+//! Guarantees: the order of each sender; no loss while a subscriber's buffer has room, and messages without
+//! room are dropped for that subscriber, counted as overrun if the publisher is a Kadenz program; publishing
+//! never waits for a subscriber; no history: messages that are published before a subscription has arrived
+//! are lost to it, as with ZeroMQ.
 //!
-//! What it costs: a message goes from the publishing thread's system call to the receiving thread's,
-//! without the two threads that libzmq puts between.
+//! Cost: a message goes from the publishing thread's system call to the receiving thread's, without the two
+//! threads that libzmq puts between.
 //!
-//! What is not possible: CURVE and PLAIN security, version 2 of the protocol, messages of one frame
-//! (counted as malformed), and knowing losses of publishers that are not ours. Nothing encrypts and
-//! nothing asks who connects: listen on loopback or a network of one's own.
+//! Not possible: CURVE and PLAIN security, version 2 of the protocol, messages of one frame (counted as
+//! malformed), and counting the losses of publishers that are not Kadenz programs. Messages are not encrypted
+//! and peers are not authenticated: listen on loopback or on a private network.
 //!
 //! | parameter | meaning | default |
 //! |---|---|---|
-//! | `bind` | who listens: `outlet`, `inlet` or `none` | `outlet` |
-//! | `outlets` | where outlets connect with `bind=none` | the address |
+//! | `bind` | the side that listens: `outlet`, `inlet` or `none` | `outlet` |
+//! | `outlets` | the address to which outlets connect with `bind=none` | the address |
 //! | `more` | further publishers that inlets connect to, with commas between | none |
 //! | `queue` | bytes that wait for one slow subscriber | 4 MiB |
 //! | `largest` | the longest payload, in bytes | 64 MiB |
@@ -54,10 +53,10 @@ use crate::sync::Lock;
 use publishing::ZmtpSubscriber;
 use subscribing::ZmtpPublisher;
 
-/// Room for what stands around a payload.
+/// Room for the bytes around a payload.
 const AROUND: usize = 1024;
 
-/// Who listens.
+/// The side that listens.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Bind {
     Outlet,
@@ -74,7 +73,7 @@ pub struct Zmq {
     peers: Lock<Weak<PeerSet<ZmtpSubscriber>>>,
 }
 
-/// What the URL says, with the defaults for what it does not.
+/// The parameters of the URL, with the defaults for missing ones.
 #[derive(Debug)]
 struct ZmqSettings {
     bind: Bind,
@@ -85,7 +84,7 @@ struct ZmqSettings {
 }
 
 impl Zmq {
-    /// Reads the address; nothing is connected or listens before an outlet or an inlet is asked for.
+    /// Reads the address; the first outlet or inlet connects or listens.
     ///
     /// ```
     /// use kadenz_msg::provider::{Provider, parameters::Address, zmq::Zmq};
@@ -96,7 +95,7 @@ impl Zmq {
     /// ```
     ///
     /// # Errors
-    /// Where there is no address, or a parameter is none.
+    /// If there is no address, or a parameter is invalid.
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let location = address.location();
         if !location.starts_with('/') && address.host_and_port()?.1.is_none() {
@@ -132,7 +131,7 @@ impl Zmq {
         })
     }
 
-    /// The peers that all outlets share, as only one can listen at an address.
+    /// Returns the peers that all outlets share, as only one can listen at an address.
     fn peers(&self) -> io::Result<Arc<PeerSet<ZmtpSubscriber>>> {
         self.peers.with(|known| {
             if let Some(peers) = known.upgrade() {
@@ -232,7 +231,7 @@ impl Publish for ZmqOutlet {
     }
 }
 
-/// What stands before a payload: the channel's frame and the payload's header.
+/// The bytes before a payload: the channel's frame and the payload's header.
 struct Front {
     bytes: [u8; 2 + MAX_CHANNEL + zmtp::MAX_HEADER],
     length: usize,

@@ -8,21 +8,21 @@ use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
 use crate::provider::stream::peer_set::PeerSetProtocol;
 
-/// A subscription is no longer, and one peer has no more different ones.
+/// The maximum length of a subscription, and the maximum number of different ones of one peer.
 const MAX_TOPIC: usize = 4096;
 const MAX_TOPICS: usize = 4096;
-/// What a topic costs beside its text, in bytes.
+/// The memory of a topic beside its text, in bytes.
 const AROUND_TOPIC: usize = 64;
 
-/// A subscriber, as its publisher sees it.
+/// A subscriber, on its publisher's side.
 #[derive(Debug)]
 pub(in crate::provider) struct ZmtpSubscriber {
     stage: Stage,
-    /// With how often it subscribed to each, less the times that it cancelled.
+    /// With the number of subscriptions to each, less the cancelled ones.
     topics: BTreeMap<Box<[u8]>, u64>,
-    /// What they take, in bytes.
+    /// The memory of the topics, in bytes.
     topic_bytes: usize,
-    /// Whether it understands our third frame.
+    /// Whether it reads Kadenz's third frame.
     pub(in crate::provider) is_ours: bool,
 }
 
@@ -38,7 +38,7 @@ impl ZmtpSubscriber {
         }
     }
 
-    /// Whether it has subscribed to a prefix of this.
+    /// Returns whether it has subscribed to a prefix of the channel.
     ///
     /// # Real-time safety
     /// Real-time safe: a few lookups, however many topics there are, and no allocation.
@@ -75,7 +75,7 @@ impl ZmtpSubscriber {
         Ok(())
     }
 
-    /// A subscription counts as often as it was made.
+    /// A subscription ends after as many cancellations.
     fn cancel(&mut self, topic: &[u8]) {
         let Some(times) = self.topics.get_mut(topic) else {
             return;
@@ -122,7 +122,7 @@ impl PeerSetProtocol for ZmtpSubscriber {
             (true, _) => self.obey(frame.body, reply)?,
             (false, Some((1, topic))) => self.subscribe(topic)?,
             (false, Some((0, topic))) => self.cancel(topic),
-            // What an XSUB socket sends upstream is for nobody here.
+            // Messages that an XSUB socket sends upstream have no receiver here.
             (false, _) => {}
         }
         Ok(frame.length)
@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_no_subscriber_is_refused() {
+    fn a_peer_that_is_no_subscriber_is_refused() {
         let mut words = Vec::new();
         let mut subscriber = ZmtpSubscriber::greet(&mut words);
         subscriber.hear(&GREETING, &mut Vec::new()).unwrap();

@@ -1,4 +1,4 @@
-//! The subscriber's side of a connection: what is asked for, and messages of frames. Sans-IO.
+//! The subscriber's side of a connection: subscriptions, and messages of frames. Sans-IO.
 
 use super::zmtp::{self, Command, GREETING, Stage, ZmtpFrame};
 use crate::arrival::SenderId;
@@ -8,17 +8,17 @@ use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::PeerProtocol;
 use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 
-/// Frames of one message, which are all looked at whenever more of it comes. Two are a message, three of
-/// a program of ours; any more are somebody else's, and malformed here.
+/// The maximum number of frames of one message, which are all read again whenever more of it arrives. Two are
+/// a message, three are a message of a Kadenz program; more are another program's, and malformed here.
 const MAX_FRAMES: usize = 1000;
 
-/// A publisher, as its subscriber sees it.
+/// A publisher, on its subscriber's side.
 #[derive(Debug)]
 pub(in crate::provider) struct ZmtpPublisher {
     stage: Stage,
-    /// Stands for the senders of a peer that is not ours.
+    /// The identity of the senders of a peer that is not a Kadenz program.
     sender: SenderId,
-    /// What was asked for.
+    /// The prefixes that were subscribed to.
     asked: Vec<Vec<u8>>,
     longest: usize,
     has_published: bool,
@@ -62,7 +62,7 @@ impl ZmtpPublisher {
         Ok(())
     }
 
-    /// The message that begins at the front; `None` where it is not all there.
+    /// Returns the message that begins at the front; `None` while it is incomplete.
     fn message<'a>(&self, bytes: &'a [u8]) -> Result<Option<ReadOutcome<'a>>, ProtocolError> {
         let mut bodies = [&[][..]; 3];
         let (mut used, mut count) = (0, 0);
@@ -96,7 +96,7 @@ impl ZmtpPublisher {
         }))
     }
 
-    /// What frames say: channel and payload, and from our own programs who sent it as which.
+    /// Returns the message of some frames: channel and payload, and from Kadenz programs sender and number.
     fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<StreamMessage<'a>> {
         let [channel, payload, note] = bodies;
         let channel = std::str::from_utf8(channel).ok()?;
@@ -177,8 +177,8 @@ impl PeerProtocol for ZmtpPublisher {
     }
 }
 
-/// What every channel that the pattern matches begins with: the name, or the plain letters before the
-/// first sign of an expression.
+/// Returns the common prefix of all channels that the pattern matches: the name, or the plain letters before
+/// the first sign of an expression.
 fn prefix_of(pattern: &Pattern) -> Vec<u8> {
     if let Some(name) = pattern.exactly() {
         return name.as_bytes().to_vec();
@@ -189,7 +189,7 @@ fn prefix_of(pattern: &Pattern) -> Vec<u8> {
     }
     let is_plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"_-/#:".contains(byte);
     let plain = text.iter().take_while(|byte| is_plain(byte)).count();
-    // The last letter may be one that comes any number of times.
+    // The last letter may be repeated any number of times, or none.
     let repeats = text.get(plain).is_some_and(|sign| b"*?{+".contains(sign));
     text[..plain.saturating_sub(usize::from(repeats))].to_vec()
 }
@@ -248,7 +248,7 @@ mod tests {
     }
 
     #[test]
-    fn two_frames_are_a_message_of_anybody_and_others_are_none() {
+    fn two_frames_are_a_message_of_any_program_and_others_are_none() {
         let (publisher, _) = ready(&[]);
         let read = |bytes: &'static [u8]| {
             publisher

@@ -3,7 +3,7 @@
 use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::Standing;
 
-/// What each side says first: signature, version 3.0, the mechanism NULL, no server, filler.
+/// The greeting of each side: signature, version 3.0, the mechanism NULL, no server, filler.
 pub(in crate::provider) const GREETING: [u8; 64] = {
     let mut greeting = [0; 64];
     greeting[0] = 0xff;
@@ -19,7 +19,7 @@ pub(in crate::provider) const GREETING: [u8; 64] = {
     greeting
 };
 
-/// How far the handshake is.
+/// The progress of the handshake.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Stage {
     Greeting,
@@ -28,7 +28,7 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// How well a peer is known that does, or does not do, what it came for.
+    /// Returns the standing of a peer that has, or has not, subscribed or published.
     pub(super) fn standing(self, is_active: bool) -> Standing {
         match self {
             Self::Greeting | Self::Handshake => Standing::Stranger,
@@ -45,21 +45,21 @@ const COMMAND: u8 = 4;
 /// The longest header of a frame, in bytes.
 pub(in crate::provider) const MAX_HEADER: usize = 9;
 
-/// The property by which our own programs know each other, and then number their messages in a frame
-/// that others do not get. Names that begin with `X-` are free for everybody (RFC 23).
+/// The property by which Kadenz programs recognise each other, and then number their messages in a frame that
+/// others do not get. Names that begin with `X-` are free for every program (RFC 23).
 pub(in crate::provider) const OURS: &str = "X-Kadenz";
 
-/// A frame as it stands in what came.
+/// A frame in the received bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) struct ZmtpFrame<'a> {
     pub(in crate::provider) is_command: bool,
     pub(in crate::provider) has_more: bool,
     pub(in crate::provider) body: &'a [u8],
-    /// How long it is with its header, in bytes.
+    /// The length with its header, in bytes.
     pub(in crate::provider) length: usize,
 }
 
-/// The frame at the front; `None` where it is not all there.
+/// Returns the frame at the front; `None` while it is incomplete.
 pub(in crate::provider) fn frame(
     bytes: &[u8],
     longest: usize,
@@ -130,7 +130,7 @@ fn command(words: &mut Vec<u8>, body: &[u8]) {
     words[at] |= COMMAND;
 }
 
-/// Adds the command that ends the handshake: which socket this is, and that it is ours.
+/// Adds the command that ends the handshake: the type of this socket, and the property of a Kadenz program.
 pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
     let mut body = b"\x05READY".to_vec();
     for (name, value) in [("Socket-Type", socket), (OURS, "1")] {
@@ -142,18 +142,18 @@ pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
     command(words, &body);
 }
 
-/// What a command says.
+/// A command of the peer.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum Command<'a> {
-    /// The peer's socket, and whether the peer is ours.
+    /// The peer's socket, and whether the peer is a Kadenz program.
     Ready { socket: &'a [u8], is_ours: bool },
-    /// It subscribes, as version 3.1 says it.
+    /// The peer subscribes, in the form of version 3.1.
     Subscribe(&'a [u8]),
-    /// It cancels a subscription.
+    /// The peer cancels a subscription.
     Cancel(&'a [u8]),
-    /// It wants this back.
+    /// The peer requests these bytes back.
     Ping(&'a [u8]),
-    /// Something that needs no answer.
+    /// A command that needs no answer.
     Other,
 }
 
@@ -164,7 +164,7 @@ pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Prot
         b"READY" => read_ready(rest)?,
         b"SUBSCRIBE" => Command::Subscribe(rest),
         b"CANCEL" => Command::Cancel(rest),
-        // Two bytes of time to live, then what is to be returned.
+        // Two bytes of time to live, then the bytes to be returned.
         b"PING" => Command::Ping(rest.get(2..).ok_or(ProtocolError)?),
         b"ERROR" => return Err(ProtocolError),
         _ => Command::Other,
@@ -193,13 +193,13 @@ fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, ProtocolError> {
     Ok(Command::Ready { socket, is_ours })
 }
 
-/// A text after its length in one byte, and what follows.
+/// Returns a text after its length in one byte, and the bytes behind it.
 fn counted(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
     let (&length, rest) = bytes.split_first()?;
     rest.split_at_checked(usize::from(length))
 }
 
-/// Whether this is the greeting of a peer that can be talked to; `None` where it is not all there.
+/// Checks that this is the greeting of a compatible peer; `None` while it is incomplete.
 pub(in crate::provider) fn greeting(bytes: &[u8]) -> Result<Option<usize>, ProtocolError> {
     let wrong = |at: usize, good: fn(u8) -> bool| bytes.get(at).is_some_and(|byte| !good(*byte));
     if wrong(0, |it| it == 0xff) || wrong(9, |it| it & 1 == 1) || wrong(10, |it| it >= 3) {

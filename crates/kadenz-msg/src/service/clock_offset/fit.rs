@@ -1,39 +1,39 @@
-//! The intersection of what exchanges prove, in whatever time they state.
+//! The intersection of the intervals that exchanges prove, in the time unit that they state.
 
-/// How far off a stamp may be because clocks tick in whole nanoseconds.
+/// The error of a stamp, because clocks tick in whole nanoseconds.
 const TICK_NS: i128 = 1;
 
-/// Stamps further from zero are no times: 146 years.
+/// The maximum distance of a stamp from zero: 146 years.
 const FURTHEST_NS: i64 = i64::MAX / 2;
 
-/// The four stamps of a query and its answer, in nanoseconds: the outer two by our clock, the inner
-/// two by the other one.
+/// The four stamps of a query and its answer, in nanoseconds: the outer two by this clock, the inner two by
+/// the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Exchange {
     /// Before the query was sent, by our clock.
     pub sent_ns: i64,
-    /// After it had come, by the other clock.
+    /// After the query had arrived, by the other clock.
     pub received_ns: i64,
     /// Before the answer was sent, by the other clock.
     pub answered_ns: i64,
-    /// After the answer had come, by our clock.
+    /// After the answer had arrived, by this clock.
     pub returned_ns: i64,
 }
 
-/// Stamps that no clocks can have given that keep to the drift.
+/// Stamps that no clocks within the allowed drift can have given.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
     "the stamps {exchange:?} cannot be: time ran backwards, or the answer took longer there than its whole way here; a clock was set meanwhile, or drifts more than {drift_ppm} ppm"
 )]
 pub struct ImpossibleExchange {
-    /// What was said.
+    /// The impossible exchange.
     pub exchange: Exchange,
     /// The drift that was allowed for.
     pub drift_ppm: u32,
 }
 
 impl Exchange {
-    /// How long query and answer were under way, without the time between them.
+    /// Returns how long query and answer were under way, without the time between them.
     #[must_use]
     pub fn round_trip_ns(&self) -> u64 {
         let whole = i128::from(self.returned_ns) - i128::from(self.sent_ns);
@@ -41,7 +41,7 @@ impl Exchange {
         u64::try_from(whole - there).unwrap_or(0)
     }
 
-    /// What it proves of the offset as it is when the answer has come.
+    /// Returns the interval that it proves of the offset at the arrival of the answer.
     fn bounds(&self, drift_ppm: u32) -> Option<Bounds> {
         let stamps = [
             self.sent_ns,
@@ -67,7 +67,7 @@ impl Exchange {
     }
 }
 
-/// Between what the offset lies at a time of ours.
+/// The interval of the offset at a time of this clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Bounds {
     least_ns: i128,
@@ -76,7 +76,7 @@ struct Bounds {
 }
 
 impl Bounds {
-    /// The same at a later time; at an earlier one unchanged.
+    /// Returns the interval at a later time; at an earlier one unchanged.
     fn aged(&self, at_ns: i64, drift_ppm: u32) -> Self {
         let span = i128::from(at_ns) - i128::from(self.at_ns);
         if span <= 0 {
@@ -91,14 +91,14 @@ impl Bounds {
     }
 }
 
-/// By how much two clocks drift apart at most within a span, rounded up.
+/// Returns the maximum drift between two clocks within a span, rounded up.
 fn drift_ns(span_ns: i128, drift_ppm: u32) -> i128 {
     (span_ns * i128::from(drift_ppm) + 999_999) / 1_000_000
 }
 
-/// What many exchanges prove of an offset that drifts.
+/// The interval that many exchanges prove of an offset that drifts.
 ///
-/// As what is known widens at the same pace whenever it was learnt, one interval holds all of it:
+/// As every interval widens at the same pace from its exchange on, one interval holds all of them:
 /// intersecting the widened old one with the new one is as good as keeping every exchange.
 ///
 /// ```
@@ -127,24 +127,24 @@ pub struct OffsetFit {
     restarts: u64,
 }
 
-/// What became of what was known when an exchange was added.
+/// The effect of an exchange on the interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FitOutcome {
-    /// It is narrower.
+    /// The interval is narrower.
     Narrowed,
-    /// The exchange told nothing new.
+    /// The exchange did not narrow the interval.
     Kept,
-    /// The exchange contradicted it, as a clock stepped or drifts more than was allowed for. It was
-    /// forgotten, and only the exchange is known.
+    /// The exchange contradicted the interval, as a clock stepped or drifts more than was allowed for. The
+    /// old interval was forgotten, and the exchange alone counts.
     Restarted,
 }
 
-/// How far the other clock is ahead of ours, and how sure that is.
+/// The difference between the other clock and this one, with its bound.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Estimate {
-    /// The other clock less ours, in nanoseconds: the middle of what is possible.
+    /// The other clock less this one, in nanoseconds: the middle of the interval.
     pub offset_ns: i64,
-    /// By how much it may be wrong, either way.
+    /// The maximum error, in either direction.
     pub error_ns: u64,
 }
 
@@ -153,12 +153,12 @@ pub struct Estimate {
 pub struct OneWay {
     /// The latency in nanoseconds; negative only within the error.
     pub latency_ns: i64,
-    /// By how much it may be wrong, either way.
+    /// The maximum error, in either direction.
     pub error_ns: u64,
 }
 
 impl OffsetFit {
-    /// Nothing is known, but that the clocks drift apart by so many parts per million at most.
+    /// Returns a fit without an exchange, of clocks that drift apart by at most that many parts per million.
     #[must_use]
     pub fn new(drift_ppm: u32) -> Self {
         Self {
@@ -168,10 +168,10 @@ impl OffsetFit {
         }
     }
 
-    /// Adds what an exchange proves.
+    /// Adds the interval that an exchange proves.
     ///
     /// # Errors
-    /// Where its stamps cannot be; what is known stays.
+    /// If its stamps are impossible; the interval stays.
     pub fn add(&mut self, exchange: Exchange) -> Result<FitOutcome, ImpossibleExchange> {
         let drift_ppm = self.drift_ppm;
         let Some(new) = exchange.bounds(drift_ppm) else {
@@ -204,8 +204,8 @@ impl OffsetFit {
         })
     }
 
-    /// What is known of the offset at a time of our clock, now or later; `None` before the first
-    /// exchange. For times before the last exchange, what is known at that.
+    /// Returns the offset at a time of this clock, now or later; `None` before the first exchange. For times
+    /// before the last exchange, the offset at that exchange.
     #[must_use]
     pub fn at(&self, ours_ns: i64) -> Option<Estimate> {
         let bounds = self.known?.aged(ours_ns, self.drift_ppm);
@@ -217,7 +217,7 @@ impl OffsetFit {
         })
     }
 
-    /// What is known when an exchange that was added has returned.
+    /// Returns the offset when an added exchange has returned.
     pub(super) fn known_after(&self, exchange: Exchange) -> Estimate {
         self.at(exchange.returned_ns).unwrap_or(Estimate {
             offset_ns: 0,
@@ -225,8 +225,8 @@ impl OffsetFit {
         })
     }
 
-    /// How long a message took that was stamped by the other clock when it was sent and by ours when
-    /// it came; `None` before the first exchange.
+    /// Returns the latency of a message that the other clock stamped when it was sent and this clock when it
+    /// arrived; `None` before the first exchange.
     #[must_use]
     pub fn one_way(&self, sent_theirs_ns: i64, received_ours_ns: i64) -> Option<OneWay> {
         let estimate = self.at(received_ours_ns)?;
@@ -240,7 +240,7 @@ impl OffsetFit {
         })
     }
 
-    /// How often what was known was contradicted.
+    /// Returns how often an exchange contradicted the interval.
     #[must_use]
     pub fn restarts(&self) -> u64 {
         self.restarts

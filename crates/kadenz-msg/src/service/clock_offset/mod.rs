@@ -1,4 +1,4 @@
-//! How far another host's clocks are from ours, and how sure that is.
+//! The offset of another host's clocks from this host's, with its bound.
 //!
 //! ```
 //! use std::time::Duration;
@@ -15,12 +15,12 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A query and its answer give four stamps: sent and returned by our clock, received and answered by
-//! the other one. Nothing arrives before it is sent, so the offset lies between `answered - returned`
-//! and `received - sent`, whatever the way took in either direction. Each exchange gives such an
-//! interval, [`OffsetFit`] intersects them, and widens what is known by the drift that is allowed for.
-//! The shortest round trips narrow it most. Nothing is averaged, so that the bound is one: it is wrong
-//! only where a clock drifts more than was allowed for, or steps, which the next exchange may tell.
+//! A query and its answer give four stamps: sent and returned by this clock, received and answered by the
+//! other one. Nothing arrives before it is sent, so the offset is between `answered - returned` and `received
+//! - sent`, whatever the way took in either direction. Each exchange gives such an interval, [`OffsetFit`]
+//! intersects them, and widens the intersection by the allowed drift. The shortest round trips narrow it
+//! most. Nothing is averaged, so the bound holds always: it is wrong only if a clock drifts more than was
+//! allowed for, or steps, which the next exchange may show.
 
 mod fit;
 
@@ -37,17 +37,17 @@ use super::request::{
 };
 use crate::bus::Bus;
 
-/// By how much two clocks drift apart at most, where nothing else is said, in parts per million:
-/// oscillators keep 100 each from -40 to 85 degrees, and NTP may slew by 500.
+/// The default maximum drift of two clocks, in parts per million: oscillators keep 100 each from -40 to 85
+/// degrees, and NTP may slew by 500.
 pub const DRIFT_PPM: u32 = 700;
 
-/// What precedes the host's name in the service's.
+/// The prefix of the service's name, before the host's.
 const SERVICE: &str = "KADENZ/CLOCK/";
 
-/// No clock query or answer is longer.
+/// The maximum length of a clock query and of its answer.
 const MAX: usize = 256;
 
-/// Asks one host for its time. As [`Client`], a call at a time.
+/// Queries one host for its time. As [`Client`], a call at a time.
 #[derive(Debug)]
 pub struct ClockClient {
     client: Client<ClockQuery, ClockStamps>,
@@ -57,7 +57,7 @@ pub struct ClockClient {
     wall: OffsetFit,
 }
 
-/// How far a host's clocks are ahead of ours.
+/// The offsets of a host's clocks from this host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffsets {
     /// The monotonic ones.
@@ -66,12 +66,12 @@ pub struct ClockOffsets {
     pub wall: Estimate,
     /// How long the last query was under way, both ways.
     pub round_trip_ns: u64,
-    /// Whether the last exchange contradicted what was known: the host or its server started again, or
-    /// a clock was set. What was known is forgotten then.
+    /// Whether the last exchange contradicted the interval: the host or its server started again, or a clock
+    /// was set. The old interval is forgotten then.
     pub restarted: bool,
 }
 
-/// Why an exchange tells nothing.
+/// The reason for which an exchange gave no offset.
 #[derive(Debug, thiserror::Error)]
 pub enum ClockError {
     /// There was no answer.
@@ -83,7 +83,7 @@ pub enum ClockError {
 }
 
 impl Bus {
-    /// Tells this host's time to whoever asks for it by that name, on a thread that is tuned as told.
+    /// Answers queries for this host's time under that name, on a thread with the given tuning.
     ///
     /// # Errors
     /// As [`Bus::serve`]; a host's name has 50 bytes at most.
@@ -118,7 +118,7 @@ fn signed(ns: u64) -> i64 {
 }
 
 impl ClockClient {
-    /// Asks the host of that name, and allows for [`DRIFT_PPM`].
+    /// Returns a client of the host of that name, which allows for [`DRIFT_PPM`].
     ///
     /// # Errors
     /// As [`Bus::client`].
@@ -126,7 +126,7 @@ impl ClockClient {
         Self::with_drift(bus, host, DRIFT_PPM)
     }
 
-    /// The same, and allows for clocks that drift apart by so many parts per million.
+    /// As [`ClockClient::new`], for clocks that drift apart by at most that many parts per million.
     ///
     /// # Errors
     /// As [`Bus::client`].
@@ -140,11 +140,11 @@ impl ClockClient {
         })
     }
 
-    /// Asks once, and says what all exchanges together tell. Ask every few seconds: what is known
-    /// grows older.
+    /// Makes one exchange, and returns the offsets by all exchanges together. Call it every few seconds: the
+    /// bound widens with time.
     ///
     /// # Errors
-    /// Where there is no answer in time, or its stamps cannot be. What was known stays.
+    /// If there is no answer in time, or its stamps are impossible. The interval stays.
     pub fn measure(&mut self, timeout: Duration) -> Result<ClockOffsets, ClockError> {
         let wall_sent = WallTime::now().as_unix_ns();
         let sent = signed(clock::now().as_ns());
@@ -172,7 +172,7 @@ impl ClockClient {
         Ok(offsets)
     }
 
-    /// Adds to both or to none: what is known stays where either cannot be.
+    /// Adds to both or to none: both intervals stay if either exchange is impossible.
     fn add(
         &mut self,
         monotonic: Exchange,
@@ -195,13 +195,13 @@ impl ClockClient {
         })
     }
 
-    /// What is known of the monotonic clocks' offset at a time of ours.
+    /// Returns the fit of the monotonic clocks' offset.
     #[must_use]
     pub fn monotonic(&self) -> &OffsetFit {
         &self.monotonic
     }
 
-    /// What is known of the wall clocks' offset at a time of ours.
+    /// Returns the fit of the wall clocks' offset.
     #[must_use]
     pub fn wall(&self) -> &OffsetFit {
         &self.wall

@@ -1,4 +1,4 @@
-//! Which programs live, are late, dead, or started again.
+//! Determines which programs live, are late, dead, or started again.
 //!
 //! ```
 //! use std::time::Duration;
@@ -30,17 +30,17 @@ use crate::service::messages::Heartbeat;
 pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
 pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Life, Node};
 
-/// Where all beats go.
+/// The channel of all beats.
 pub const CHANNEL: &str = "KADENZ/HEARTBEAT";
 
-/// Beats that may wait.
+/// The maximum number of waiting beats.
 const QUEUE: usize = 1000;
 
-/// Beats that wait are heard before others are called late; but where they come faster than they are
-/// heard for so long, nothing waits from before, and the look is due all the same.
+/// Waiting beats are read before a node is called late; but if they arrive faster than they are read for so
+/// long, no beat waits from before, and the look is due nevertheless.
 const MAX_POLL_GAP: Duration = Duration::from_secs(1);
 
-/// Events that may wait, of many nodes that died at once; what is more is told by [`Nodes::watch`].
+/// The maximum number of waiting events, of many nodes that died at once; [`Nodes::watch`] has the others.
 const MAX_EVENTS: usize = 10_000;
 
 /// The nodes of a bus.
@@ -49,17 +49,17 @@ pub struct Nodes {
     beats: Subscription<Heartbeat>,
     beat: Heartbeat,
     watch: HeartbeatWatch,
-    /// How long beats have been heard while a look was due.
+    /// How long beats have been read while a look was due.
     starved: Duration,
     waiting: std::collections::VecDeque<NodeEvent>,
 }
 
-/// What happened to which node.
+/// An event with its node.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NodeEvent {
     /// The node's name.
     pub name: String,
-    /// What happened.
+    /// The event.
     pub event: Event,
 }
 
@@ -81,11 +81,11 @@ impl Bus {
 }
 
 impl Nodes {
-    /// Waits until something happens to a node; `None` after the timeout. Beats that wait are heard in
-    /// any case, up to a thousand, also where the timeout is zero. Allocates the event.
+    /// Waits for the next event of a node; `None` after the timeout. Waiting beats are read in any case, up
+    /// to a thousand, also if the timeout is zero. Allocates the event.
     ///
     /// # Errors
-    /// Where nothing can be received.
+    /// If nothing can be received.
     pub fn next_event(&mut self, timeout: Duration) -> Result<Option<NodeEvent>, RecvError> {
         let until = clock::now() + timeout;
         for heard in 1_usize.. {
@@ -100,7 +100,7 @@ impl Nodes {
                     self.look_if_starved(now, next);
                 }
                 Err(RecvError::Decode { .. }) => self.look_if_starved(now, next),
-                // Beats that wait come first: who is late in asking must not call others late.
+                // Waiting beats come first: a caller that is late itself must not call others late.
                 Ok(None) => {
                     self.look();
                     if self.waiting.is_empty() && clock::now() >= until {
@@ -127,7 +127,7 @@ impl Nodes {
         }
     }
 
-    /// What is known of all nodes.
+    /// Returns the state of all nodes.
     #[must_use]
     pub fn watch(&self) -> &HeartbeatWatch {
         &self.watch

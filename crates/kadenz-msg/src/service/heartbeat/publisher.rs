@@ -14,7 +14,7 @@ use crate::service::messages::Heartbeat;
 /// The longest text that a beat carries, in bytes.
 const MAX_STATE: usize = 100;
 
-/// Tells others that this program lives.
+/// Announces to others that this program lives.
 #[derive(Debug)]
 pub struct HeartbeatPublisher {
     publisher: Publisher<Heartbeat>,
@@ -23,7 +23,7 @@ pub struct HeartbeatPublisher {
     due: MonotonicTime,
 }
 
-/// Why there is no heart.
+/// The reason for which there is no heart.
 #[derive(Debug, thiserror::Error)]
 pub enum HeartbeatError {
     /// The name cannot be shown.
@@ -35,7 +35,7 @@ pub enum HeartbeatError {
     /// The beats would be too frequent or too rare.
     #[error("a heart beats every millisecond to every hour, not every {interval:?}")]
     Interval {
-        /// What was asked for.
+        /// The interval that the caller gave.
         interval: Duration,
     },
     /// Nothing can be sent.
@@ -44,12 +44,12 @@ pub enum HeartbeatError {
 }
 
 impl Bus {
-    /// A heart for a program of that name, to be beaten by the program's own loop, or by a thread
+    /// Returns a heart for a program of that name. The program's own loop makes it beat, or a thread
     /// ([`HeartbeatPublisher::on_thread`]).
     ///
     /// # Errors
-    /// Where the name cannot be shown, the interval is not between a millisecond and an hour, or the
-    /// provider cannot send.
+    /// If the name cannot be shown, the interval is not between a millisecond and an hour, or the provider
+    /// cannot send.
     ///
     /// # Real-time safety
     /// Not real-time safe itself.
@@ -82,22 +82,21 @@ impl Bus {
 }
 
 impl HeartbeatPublisher {
-    /// Beats once.
+    /// Publishes one beat.
     ///
     /// # Errors
-    /// Where the provider does not take it. The heart goes on.
+    /// If the provider does not take it. The heart goes on.
     ///
     /// # Real-time safety
     /// Real-time safe as [`Publisher::publish`]: allocates nothing, takes no lock.
     pub fn beat(&mut self) -> Result<(), SendError> {
         let sent = self.publisher.publish(&self.next);
-        // One that was not sent is missed all the same.
+        // A beat that was not sent counts as lost nevertheless.
         self.next.number += 1;
         sent
     }
 
-    /// Beats where the interval since the last beat is over, for loops that are faster. Tells whether
-    /// it did.
+    /// Beats if the interval since the last beat is over, for loops that are faster. Returns whether it did.
     ///
     /// # Errors
     /// As [`HeartbeatPublisher::beat`].
@@ -108,7 +107,7 @@ impl HeartbeatPublisher {
         if now < self.due {
             return Ok(false);
         }
-        // From beat to beat; after a pause from now.
+        // The next beat follows the last due time; after a pause, the present time.
         let next = self.due + self.interval;
         self.due = if next > now {
             next
@@ -119,22 +118,22 @@ impl HeartbeatPublisher {
         Ok(true)
     }
 
-    /// What the next beats say of the program; cut after 100 bytes and at a NUL. Allocates nothing.
+    /// Sets the state in the next beats; cut after 100 bytes and at a NUL. Allocates nothing.
     pub fn set_state(&mut self, state: &str) {
         let end = state.find('\0').unwrap_or(state.len());
         self.next.state.clear();
         self.next.state.push_str(cut(&state[..end], MAX_STATE));
     }
 
-    /// Beats on a thread of its own from now on. It tells that the process lives, and nothing of the
-    /// program's loop: a loop that hangs is told only where the loop itself beats. Waits until the thread is tuned.
+    /// Beats on a thread of its own from now on. That shows that the process lives, and nothing of the
+    /// program's loop: only beats of the loop itself show a loop that hangs. Waits until the thread is tuned.
     ///
     /// # Errors
-    /// Where no thread is to be had.
+    /// If no thread can be started.
     pub fn on_thread(mut self, tuning: Tuning) -> std::io::Result<BeatingHeart> {
         let thread = TunedThread::start("kadenz-heart", tuning, move |stop| {
             while !stop.load(Ordering::Acquire) {
-                // What is not sent is missed by those who watch; there is nobody else to tell.
+                // The watchers miss a beat that was not sent; there is no other place to report it.
                 let _ = self.beat_if_due(clock::now());
                 std::thread::park_timeout(self.due.remaining(clock::now()));
             }

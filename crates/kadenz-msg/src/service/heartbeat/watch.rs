@@ -1,4 +1,4 @@
-//! What beats, and their absence, tell of nodes; sans-IO.
+//! The state of nodes, from their beats and the absence of beats; sans-IO.
 
 use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
@@ -10,21 +10,21 @@ use crate::channel::MAX_CHANNEL;
 use crate::service::cut;
 use crate::service::messages::Heartbeat;
 
-/// What a heart's interval may be; what others state is taken as the nearest of these.
+/// The allowed intervals of a heart; a stated interval outside is taken as the nearest of these.
 pub(super) const INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(3600);
 
 /// The longest state that is kept, in bytes.
 const MAX_STATE: usize = 200;
 
-/// When a node counts as what.
+/// The limits by which a node counts as late or dead.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct HeartbeatOptions {
-    /// How many nodes are known at most; a dead one makes room for a new one.
+    /// The maximum number of known nodes; a dead one makes room for a new one.
     pub most_nodes: usize,
-    /// After how many of its intervals without a beat a node is late.
+    /// The number of its intervals without a beat after which a node is late.
     pub late_after: u32,
-    /// After how many of its intervals without a beat a node is dead.
+    /// The number of its intervals without a beat after which a node is dead.
     pub dead_after: u32,
 }
 
@@ -41,25 +41,25 @@ impl Default for HeartbeatOptions {
 /// Whether a node lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Life {
-    /// It beats.
+    /// The node beats.
     Alive,
     /// Its beat is overdue.
     Late,
-    /// It has been silent for so long that it is taken for dead.
+    /// The node has been silent for so long that it counts as dead.
     Dead,
 }
 
-/// What happened to a node.
+/// The change of a node's state.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Event {
-    /// Its first beat came.
+    /// Its first beat arrived.
     Appeared,
     /// Its beat is overdue.
     Late,
-    /// It is taken for dead.
+    /// The node counts as dead.
     Died,
-    /// It beats again, as an instance that was known: it or the network had paused, or of two programs
-    /// of one name one has ended.
+    /// The node beats again, as a known instance: it or the network had paused, or of two programs of one
+    /// name one has ended.
     Recovered,
     /// Another instance of it beats: it was started again.
     Restarted,
@@ -72,31 +72,31 @@ pub enum Event {
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What it says of itself.
+    /// The state that it publishes.
     pub state: String,
     /// Its present instance.
     pub instance: i64,
     /// When that started, microseconds since 1970 by its own clock.
     pub started_us: i64,
-    /// How often it says that it beats.
+    /// The interval that it states.
     pub interval: Duration,
     /// Whether it lives.
     pub life: Life,
-    /// When it was heard last.
+    /// The time of its last beat.
     pub heard: MonotonicTime,
     /// The number of its last beat.
     pub number: i64,
-    /// Beats of this instance that never came.
+    /// Beats of this instance that never arrived.
     pub missed: u64,
-    /// How often it was started again.
+    /// How often the node was started again.
     pub restarts: u64,
     /// Whether two programs have its name.
     pub doubled: bool,
     former: Option<i64>,
 }
 
-/// Knows which nodes live, from their beats and the time. Sans-IO; allocates only for nodes that it
-/// has not seen before, and for longer states.
+/// Determines which nodes live, from their beats and the time. Sans-IO; allocates only for nodes that it has
+/// not seen before, and for longer states.
 ///
 /// ```
 /// use std::time::Duration;
@@ -121,7 +121,7 @@ pub struct HeartbeatWatch {
 }
 
 impl HeartbeatWatch {
-    /// Knows no node yet.
+    /// Returns a watch that knows no node yet.
     #[must_use]
     pub fn new(options: HeartbeatOptions) -> Self {
         Self {
@@ -131,7 +131,7 @@ impl HeartbeatWatch {
         }
     }
 
-    /// Takes note of a beat, and says what it tells that was not known.
+    /// Takes a beat, and returns the event that it causes.
     pub fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
         if let Some(node) = self.nodes.get_mut(cut(&beat.name, MAX_CHANNEL)) {
             return node.heard(beat, at);
@@ -145,7 +145,7 @@ impl HeartbeatWatch {
         Some(Event::Appeared)
     }
 
-    /// Looks for nodes that are late or dead by now, and tells each that was not before.
+    /// Looks for nodes that are late or dead by now, and reports each that was not before.
     pub fn look(&mut self, now: MonotonicTime, mut tell: impl FnMut(&Node, Event)) {
         for node in self.nodes.values_mut() {
             let life = node.life_at(now, &self.options);
@@ -164,14 +164,14 @@ impl HeartbeatWatch {
         }
     }
 
-    /// When the next node will be late or dead, if nothing comes.
+    /// Returns the time at which the next node will be late or dead, without further beats.
     #[must_use]
     pub fn next_look(&self) -> Option<MonotonicTime> {
         let nodes = self.nodes.values();
         nodes.filter_map(|it| it.next_look(&self.options)).min()
     }
 
-    /// All nodes that are known, by name.
+    /// Returns all known nodes, by name.
     pub fn nodes(&self) -> impl Iterator<Item = &Node> {
         self.nodes.values()
     }
@@ -182,7 +182,7 @@ impl HeartbeatWatch {
         self.nodes.get(name)
     }
 
-    /// How many beats came of nodes for which there was no room.
+    /// Returns the number of beats of nodes for which there was no room.
     #[must_use]
     pub fn crowded_out(&self) -> u64 {
         self.crowded_out

@@ -28,7 +28,7 @@ pub(super) struct ParameterEntry {
     place: ParameterCell,
 }
 
-/// Why a parameter cannot be.
+/// The reason for which a parameter is impossible.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ParameterError {
     /// Its name or its description cannot be shown.
@@ -39,20 +39,20 @@ pub enum ParameterError {
         /// Its name.
         name: String,
     },
-    /// There is one of that name.
+    /// There is already one of that name.
     #[error("there are two parameters {name:?}: rename one")]
     Twice {
         /// The name.
         name: String,
     },
-    /// What it starts with is not what it may be.
+    /// The initial value is not allowed.
     #[error("the parameter {name:?} cannot start with {value}: {reason}")]
     Start {
         /// Its name.
         name: String,
-        /// What it was to start with.
+        /// The initial value.
         value: String,
-        /// Why it cannot.
+        /// The reason.
         reason: String,
     },
     /// There are too many.
@@ -61,16 +61,16 @@ pub enum ParameterError {
 }
 
 impl Parameters {
-    /// None yet.
+    /// Returns a set without parameters.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// One that is true or false.
+    /// Adds a parameter that is true or false.
     ///
     /// # Errors
-    /// Where its name or description cannot be shown, or the name is taken.
+    /// If its name or description cannot be shown, or the name is taken.
     pub fn truth(
         &mut self,
         name: &str,
@@ -82,10 +82,10 @@ impl Parameters {
         Ok(handle)
     }
 
-    /// One that is a whole number within a range.
+    /// Adds a whole number within a range.
     ///
     /// # Errors
-    /// As [`Parameters::truth`], and where it starts outside of its range.
+    /// As [`Parameters::truth`], and if the initial value is outside of the range.
     pub fn integer(
         &mut self,
         name: &str,
@@ -98,7 +98,7 @@ impl Parameters {
         Ok(handle)
     }
 
-    /// One that is a number within a range; it is never NaN.
+    /// Adds a number within a range; it is never NaN.
     ///
     /// # Errors
     /// As [`Parameters::integer`].
@@ -114,7 +114,7 @@ impl Parameters {
         Ok(handle)
     }
 
-    /// One that is a text of so many bytes at most, 1000 at most.
+    /// Adds a text of at most that many bytes, at most 1000.
     ///
     /// # Errors
     /// As [`Parameters::integer`].
@@ -170,7 +170,7 @@ impl Parameters {
         Ok(())
     }
 
-    /// Lets others read and set them, on a thread that is tuned as told.
+    /// Lets other programs read and set the parameters, on a thread with the given tuning.
     ///
     /// # Errors
     /// As [`Bus::serve`]; a program's name has 45 bytes at most.
@@ -191,7 +191,7 @@ impl Parameters {
     }
 }
 
-/// Parameters that others may read and set. Dropping it ends that; the values stay readable.
+/// Parameters that other programs may read and set. Dropping it ends that; the values stay readable.
 #[derive(Debug)]
 pub struct Served {
     server: Server,
@@ -200,8 +200,8 @@ pub struct Served {
 }
 
 impl Served {
-    /// Whether one was set since this was asked last. What was set before it says so is what is
-    /// read after it.
+    /// Returns whether a parameter was set since the last call. A value that was set before `true` is
+    /// returned is visible to reads after it.
     ///
     /// # Real-time safety
     /// Real-time safe: reads one number, without a lock.
@@ -210,7 +210,7 @@ impl Served {
         std::mem::replace(&mut self.seen, now) != now
     }
 
-    /// What became of the questions.
+    /// Returns the counters of the requests.
     #[must_use]
     pub fn counters(&self) -> ServiceCounters {
         self.server.counters()

@@ -19,9 +19,9 @@ pub struct ParameterClient {
 pub struct ParameterInfo {
     /// Its name.
     pub name: String,
-    /// What it is for, and its unit.
+    /// Its purpose and its unit.
     pub description: String,
-    /// Its value; `None` where the program says something unheard of.
+    /// Its value; `None` if the program states an unknown kind.
     pub value: Option<Setting>,
     /// The least it may be; of a text, an integer of bytes.
     #[cfg_attr(feature = "schema", schemars(with = "Option<f64>"))]
@@ -32,7 +32,7 @@ pub struct ParameterInfo {
 }
 
 impl ParameterClient {
-    /// Asks the program of that name.
+    /// Returns a client of the program of that name.
     ///
     /// # Errors
     /// As [`Bus::client`].
@@ -41,10 +41,10 @@ impl ParameterClient {
         Ok(Self { client })
     }
 
-    /// All parameters, by name.
+    /// Returns all parameters, by name.
     ///
     /// # Errors
-    /// Where there is no answer within the timeout, which is for the whole list.
+    /// If there is no answer within the timeout, which is for the whole list.
     pub fn list(&mut self, timeout: Duration) -> Result<Vec<ParameterInfo>, CallError> {
         let until = clock::now() + timeout;
         let mut all = Vec::new();
@@ -65,10 +65,10 @@ impl ParameterClient {
         }
     }
 
-    /// One parameter.
+    /// Returns one parameter.
     ///
     /// # Errors
-    /// Where there is no answer within the timeout, or no such parameter.
+    /// If there is no answer within the timeout, or no such parameter.
     pub fn get(&mut self, name: &str, timeout: Duration) -> Result<ParameterInfo, CallError> {
         self.one(
             &ParameterQuery {
@@ -80,11 +80,11 @@ impl ParameterClient {
         )
     }
 
-    /// Sets one parameter, and returns it as it is then.
+    /// Sets one parameter, and returns its new state.
     ///
     /// # Errors
-    /// Where there is no answer within the timeout, no such parameter, or it may not have that value:
-    /// then the program says what it may be.
+    /// If there is no answer within the timeout, no such parameter, or the value is not allowed: then the
+    /// error names the allowed values.
     pub fn set(
         &mut self,
         name: &str,

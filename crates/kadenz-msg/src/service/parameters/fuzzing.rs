@@ -1,4 +1,4 @@
-//! Questions of anybody, for fuzzing.
+//! Requests of any program, for fuzzing.
 
 use super::Parameters;
 use super::book::answer;
@@ -7,11 +7,11 @@ use crate::service::fuzzing::said;
 use crate::service::messages::{ParameterAnswer, ParameterQuery, Request};
 use crate::service::request::fuzzing::FuzzedServer;
 
-/// Messages of anybody to a program's parameters: each is answered, refused or counted, and whatever is
-/// set, all of them can still be told and keep their bounds.
+/// Requests of any program to a program's parameters: each is answered, refused or counted, and after any
+/// setting all parameters can still be sent and keep their bounds.
 ///
 /// # Panics
-/// Where one does not.
+/// If one does not.
 pub fn parameters(bytes: &[u8]) {
     let mut parameters = Parameters::new();
     let gain = parameters.number("gain", 0.5, 0.0..=1.0, "1/s");
@@ -27,7 +27,7 @@ pub fn parameters(bytes: &[u8]) {
     });
     for said in said(bytes) {
         let message = match said.kind % 4 {
-            // A whole request as it comes, or a question within one of ours.
+            // A whole request as received, or a question within a correct request.
             0 => said.as_message::<Request>(),
             client => request(
                 i64::from(client),

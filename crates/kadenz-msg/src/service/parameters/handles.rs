@@ -1,4 +1,4 @@
-//! What the program itself reads its parameters by.
+//! The handles by which a program reads its own parameters.
 
 use std::ops::RangeInclusive;
 use std::sync::Arc;
@@ -63,11 +63,11 @@ impl TextParameter {
         self.0.with(|it| it.clone())
     }
 
-    /// Its value now, over a text that is there, whose memory is used again.
+    /// Reads the present value into an existing text, whose memory is reused.
     ///
     /// # Real-time safety
-    /// Real-time safe where that has room for 1000 bytes: takes a priority-inheriting lock for the
-    /// time of one copy.
+    /// Real-time safe if the text has room for 1000 bytes: takes a priority-inheriting lock for the time of
+    /// one copy.
     pub fn read_into(&self, text: &mut String) {
         self.0.with(|it| {
             text.clear();
@@ -76,13 +76,13 @@ impl TextParameter {
     }
 }
 
-/// Where a value is kept, and what it may be.
+/// The storage of a value, and its allowed range.
 #[derive(Debug)]
 pub(super) enum ParameterCell {
     Bool(Arc<AtomicBool>),
     Integer(Arc<AtomicI64>, RangeInclusive<i64>),
     Number(Arc<AtomicU64>, RangeInclusive<f64>),
-    /// With the most bytes it may have.
+    /// The text, and its maximum number of bytes.
     Text(Arc<Lock<String>>, usize),
 }
 
@@ -134,7 +134,7 @@ impl ParameterCell {
         }
     }
 
-    /// The least and the most it may be; of a text, its bytes.
+    /// Returns the minimum and the maximum; of a text, its bytes.
     pub(super) fn limits(&self) -> Option<(Setting, Setting)> {
         Some(match self {
             Self::Bool(_) => return None,
@@ -153,7 +153,7 @@ impl ParameterCell {
         })
     }
 
-    /// Sets it, or says why not.
+    /// Sets the value, or returns the reason for a refusal.
     pub(super) fn set(&self, value: &Setting) -> Result<(), String> {
         let kind = self.kind();
         let Some(value) = value.as_kind(kind) else {
@@ -175,7 +175,7 @@ impl ParameterCell {
                 if length > *most {
                     return Err(format!("it may have {most} bytes, not {length}"));
                 }
-                // LCM reads it and cannot send it: nobody could be told the value.
+                // LCM reads it and cannot send it: no client could read the value.
                 if value.contains('\0') {
                     return Err("a text has no NUL".to_owned());
                 }

@@ -1,4 +1,4 @@
-//! A program's named values, which others read and set while it runs.
+//! A program's named values, which other programs read and set while it runs.
 //!
 //! ```
 //! use std::time::Duration;
@@ -26,8 +26,8 @@
 //! ```
 //!
 //! Truths, integers and numbers are read without a lock, texts under a priority-inheriting one. Each is
-//! whole, but two that belong together may be read in between of two sets. Nothing is kept beyond the
-//! program: what it starts with is its own.
+//! whole, but a program may read two related ones between two sets. Values are not stored beyond the
+//! program's end: each program sets its own initial values.
 
 mod book;
 mod client;
@@ -42,7 +42,7 @@ pub use book::{ParameterError, Parameters, Served};
 pub use client::{ParameterClient, ParameterInfo};
 pub use handles::{BoolParameter, IntegerParameter, NumberParameter, TextParameter};
 
-/// What precedes the program's name in the service's.
+/// The prefix of the service's name, before the program's.
 const SERVICE: &str = "KADENZ/PARAMETERS/";
 
 /// How many parameters a program may have.
@@ -57,7 +57,7 @@ pub const MAX_TEXT: usize = 1000;
 /// The longest description, in bytes.
 pub const MAX_DESCRIPTION: usize = 300;
 
-/// How many parameters one answer tells at most: some 100 KiB.
+/// The maximum number of parameters in one answer: some 100 KiB.
 const PAGE: usize = 64;
 
 /// A parameter's value.
@@ -79,7 +79,7 @@ pub enum Setting {
     Text(String),
 }
 
-/// Which values a parameter has.
+/// The type of a parameter's values.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ParameterType {
     /// `true` or `false`.
@@ -115,7 +115,7 @@ impl fmt::Display for Setting {
 }
 
 impl Setting {
-    /// Which kind it is of.
+    /// Returns its type.
     #[must_use]
     pub fn kind(&self) -> ParameterType {
         match self {
@@ -126,7 +126,7 @@ impl Setting {
         }
     }
 
-    /// What a user types, as a value of a kind; `None` where it is none.
+    /// Parses a user's text as a value of a kind; `None` if it is none.
     ///
     /// ```
     /// use kadenz_msg::service::parameters::{ParameterType, Setting};
@@ -144,7 +144,7 @@ impl Setting {
         })
     }
 
-    /// An integer as a number, where a number is wanted and it is exactly one.
+    /// Converts an integer to a number, if a number is required and represents it exactly.
     fn as_kind(&self, kind: ParameterType) -> Option<Self> {
         match (self, kind) {
             (Self::Integer(it), ParameterType::Number)
@@ -183,7 +183,7 @@ impl Setting {
         }
     }
 
-    /// `None` where the wire says that there is none, or something unheard of.
+    /// `None` if the wire states that there is none, or an unknown kind.
     fn from_wire(wire: &ParameterValue) -> Option<Self> {
         Some(match wire.kind {
             ParameterValue::TRUTH => Self::Bool(wire.truth),

@@ -14,7 +14,7 @@ use crate::codec::{DecodeError, EncodeError};
 use crate::message::Message;
 use crate::service::messages::{Reply, Request};
 
-/// Answers that may wait: one, and late ones of calls that were given up.
+/// The maximum number of waiting answers: one, and late ones of calls that were given up.
 const QUEUE: usize = 8;
 
 /// Calls a service by its name.
@@ -22,8 +22,8 @@ const QUEUE: usize = 8;
 /// One call at a time; threads that call at once have a client each.
 ///
 /// # Real-time safety
-/// A call waits for its answer, up to the timeout; [`Client::call_into`] allocates nothing once
-/// requests and answers of that length have gone to and fro, where the provider is real-time safe.
+/// A call waits for its answer, up to the timeout; [`Client::call_into`] allocates nothing once requests and
+/// answers of that length have been exchanged, if the provider is real-time safe.
 #[derive(Debug)]
 pub struct Client<Req, Rep> {
     publisher: Publisher<Request>,
@@ -35,22 +35,22 @@ pub struct Client<Req, Rep> {
     of: PhantomData<fn(&Req) -> Rep>,
 }
 
-/// An answer, and who gave it.
+/// An answer, and the server that gave it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer<Rep> {
-    /// What it says.
+    /// The decoded answer.
     pub reply: Rep,
-    /// The server's number: another one after a restart, or where another server was faster.
+    /// The server's number: another one after a restart, or if another server was faster.
     pub server: i64,
-    /// When the answer passed where.
+    /// The times at which the answer passed the kernel and this program.
     pub delivery: Delivery,
 }
 
-/// Why a call has no answer.
+/// The reason for which a call has no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum CallError {
-    /// No answer came in time: nobody serves the name, the server is busy or gone, or the network
-    /// lost the request or its answer.
+    /// No answer arrived in time: no server has the name, the server is busy or gone, or the network lost the
+    /// request or its answer.
     #[error(
         "{service} did not answer within {} ms: is a server of that name on this bus? Whether it did its work is not known",
         timeout.as_millis()
@@ -61,7 +61,7 @@ pub enum CallError {
         /// How long was waited.
         timeout: Duration,
     },
-    /// The server says why it does not do it.
+    /// The server refuses, with its reason.
     #[error("{service} refuses: {reason}")]
     Refused {
         /// The service.
@@ -74,7 +74,7 @@ pub enum CallError {
     Decode {
         /// The service.
         service: Channel,
-        /// What is wrong with it.
+        /// The error of the decoder.
         source: DecodeError,
     },
     /// The request or its answer is longer than agreed.
@@ -94,7 +94,7 @@ pub enum CallError {
     Encode {
         /// The service.
         service: Channel,
-        /// What is wrong with it.
+        /// The error of the encoder.
         source: EncodeError,
     },
     /// The request was not sent.
@@ -105,7 +105,7 @@ pub enum CallError {
     Receive(#[from] RecvError),
 }
 
-/// Why there is no client.
+/// The reason for which there is no client.
 #[derive(Debug, thiserror::Error)]
 pub enum ClientError {
     /// The service's name is no channel, or nothing can be sent.
@@ -117,10 +117,10 @@ pub enum ClientError {
 }
 
 impl Bus {
-    /// A way to call the service of that name.
+    /// Returns a client of the service of that name.
     ///
     /// # Errors
-    /// Where that is no channel, or the provider cannot send or receive.
+    /// If the name is no channel, or the provider cannot send or receive.
     ///
     /// # Real-time safety
     /// Not real-time safe itself.
@@ -131,7 +131,7 @@ impl Bus {
         self.client_with(service, &ServiceOptions::default())
     }
 
-    /// As [`Bus::client`], with bounds of one's own.
+    /// As [`Bus::client`], with the caller's bounds.
     ///
     /// # Errors
     /// As [`Bus::client`].
@@ -160,16 +160,16 @@ impl Bus {
 }
 
 impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
-    /// Asks, and waits for the answer. Allocates the answer.
+    /// Sends a request, and waits for the answer. Allocates the answer.
     ///
     /// # Errors
-    /// Where no answer came in time, the server refuses, or the answer is of another type. The next
-    /// call goes on, and takes no answer to this one.
+    /// If no answer arrived in time, the server refuses, or the answer is of another type. The next call goes
+    /// on, and takes no answer to this one.
     pub fn call(&mut self, request: &Req, timeout: Duration) -> Result<Rep, CallError> {
         Ok(self.ask(request, timeout)?.reply)
     }
 
-    /// As [`Client::call`], and says who answered and when.
+    /// As [`Client::call`], and returns the server and the times of the answer.
     ///
     /// # Errors
     /// As [`Client::call`].
@@ -183,11 +183,11 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         })
     }
 
-    /// As [`Client::ask`], over an answer that is there already, whose memory is used again. Returns
-    /// the server's number and when the answer passed where.
+    /// As [`Client::ask`], into an existing answer, whose memory is reused. Returns the server's number and
+    /// the times at which the answer passed the kernel and this program.
     ///
     /// # Errors
-    /// As [`Client::call`]; the answer then holds a mixture.
+    /// As [`Client::call`]; the answer then holds a mixture of old and new members.
     pub fn call_into(
         &mut self,
         request: &Req,
@@ -205,11 +205,11 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         Ok((self.reply.server, delivery))
     }
 
-    /// As [`Client::call`], with a request that is encoded already, of whatever type; the encoded
-    /// answer is lent until the next call. For tools that know types at run time alone.
+    /// As [`Client::call`], with an encoded request of any type; the encoded answer is lent until the next
+    /// call. For tools that know types only at run time.
     ///
     /// # Errors
-    /// As [`Client::call`], but that it tells nothing of types.
+    /// As [`Client::call`], except for errors of types.
     pub fn call_bytes(&mut self, request: &[u8], timeout: Duration) -> Result<&[u8], CallError> {
         self.bound("the request", request.len())?;
         self.request.payload.clear();
@@ -239,7 +239,7 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         Ok(self.publisher.publish(&self.request)?)
     }
 
-    /// That the reply is an answer, and none too long.
+    /// Checks that the reply is an answer, and not too long.
     fn answered(&self) -> Result<(), CallError> {
         if self.reply.refused {
             let service = *self.publisher.channel();
@@ -262,7 +262,7 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
                 }
                 Err(error) => return Err(error.into()),
             }
-            // Whoever floods the channel keeps nobody here beyond the timeout.
+            // A flood of messages on the channel does not extend the wait beyond the timeout.
             if left(until).is_zero() && !timeout.is_zero() {
                 let service = *self.publisher.channel();
                 return Err(CallError::Timeout { service, timeout });
@@ -288,14 +288,14 @@ impl<Req: Message, Rep: Message + Default> Client<Req, Rep> {
         })
     }
 
-    /// How many messages on its channel were no answer to the call at hand: late ones, second ones,
+    /// Returns how many messages on its channel were no answer to the call at hand: late ones, second ones,
     /// and what is no answer at all.
     #[must_use]
     pub fn ignored(&self) -> u64 {
         self.ignored
     }
 
-    /// The service it calls.
+    /// Returns the service that it calls.
     #[must_use]
     pub fn service(&self) -> &Channel {
         self.publisher.channel()

@@ -11,7 +11,7 @@ use crate::message::Message;
 use crate::provider::{Outlet, PublishError};
 use crate::service::messages::{Reply, Request};
 
-/// Answers whatever comes.
+/// A server that answers any message.
 pub(in crate::service) struct FuzzedServer<Req, F> {
     server: RequestServer<Req, F>,
     counts: Arc<Counts>,
@@ -19,7 +19,7 @@ pub(in crate::service) struct FuzzedServer<Req, F> {
 }
 
 impl<Req: Message + Default, F> FuzzedServer<Req, F> {
-    /// With that longest request and answer.
+    /// Returns a server with that longest request and answer.
     pub(in crate::service) fn new(longest: usize, handler: F) -> Self {
         let counts = Arc::new(Counts::default());
         let server = RequestServer {
@@ -38,8 +38,8 @@ impl<Req: Message + Default, F> FuzzedServer<Req, F> {
         }
     }
 
-    /// Hears a message, which is a request or not, and panics where that comes to nothing that is
-    /// counted, or to an answer that cannot be sent.
+    /// Takes a message, which is a request or not, and panics if it is neither counted nor leads to an answer
+    /// that can be sent.
     pub(in crate::service) fn hear<Rep: Message>(&mut self, message: &[u8])
     where
         F: FnMut(&Req, &RequestContext) -> Result<Rep, String>,

@@ -18,10 +18,10 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A request is published to the channel of the service's name, its answer to a channel of the client
-//! alone, `KADENZ/REPLY/` and the client's number. Nothing is sent twice: what a network loses is a
-//! timeout, and whether the server has done its work is not known then. A request that the network
-//! doubles is answered once. Where several servers have one name, the first answer is taken.
+//! A request is published to the channel of the service's name, its answer to a channel of the client alone,
+//! `KADENZ/REPLY/` and the client's number. Nothing is sent twice: a loss in the network is a timeout, and
+//! whether the server has done its work is not known then. A request that the network doubles is answered
+//! once. If several servers have one name, the client takes the first answer.
 
 mod client;
 #[cfg(any(test, fuzzing))]
@@ -33,10 +33,10 @@ pub use server::{RequestContext, ServeError, Server, ServiceCounters};
 
 use crate::channel::{Channel, ChannelError};
 
-/// The longest request and the longest answer, where nothing else is said: 1 MiB.
+/// The default maximum length of a request and of an answer: 1 MiB.
 pub const MAX_PAYLOAD: usize = 1 << 20;
 
-/// How a service and its clients are bounded.
+/// The bounds of a service and its clients.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ServiceOptions {
     /// How many requests may wait at the server; the oldest makes room.
@@ -55,8 +55,8 @@ impl Default for ServiceOptions {
     }
 }
 
-/// Where a client's answers go. It follows from its number, so that no request can make a server
-/// publish to a channel of the asker's choice.
+/// Returns the channel of a client's answers. It follows from the client's number, so that no request can
+/// make a server publish to a channel of the client's choice.
 fn reply_channel(client: i64) -> Result<Channel, ChannelError> {
     // 29 bytes.
     Channel::new(&format!("KADENZ/REPLY/{:016x}", client.cast_unsigned()))

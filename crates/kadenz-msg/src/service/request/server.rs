@@ -16,8 +16,8 @@ use crate::service::messages::{Reply, Request};
 /// The longest reason of a refusal, in bytes; what is longer is cut.
 const MAX_REASON: usize = 1000;
 
-/// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the
-/// request in hand.
+/// Answers the calls of one name, on a thread of its own. Dropping it ends the thread, after the present
+/// request.
 ///
 /// Each request has at most one answer, which goes to its client alone. A handler that panics ends
 /// the thread; its callers time out.
@@ -28,21 +28,21 @@ pub struct Server {
     number: i64,
 }
 
-/// What became of the requests of a server.
+/// Counters of the requests to a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ServiceCounters {
     /// Requests that were answered.
     pub answered: u64,
     /// Requests that were refused: by the handler, or because they were too long or of another type.
     pub refused: u64,
-    /// Requests that had come before, or were overtaken by a later one of the same client. They had no
+    /// Requests that had arrived before, or were overtaken by a later one of the same client. They had no
     /// answer.
     pub repeated: u64,
     /// Messages on the channel that are no requests.
     pub undecodable: u64,
     /// Answers that the provider did not take.
     pub unsent: u64,
-    /// Requests that had to make room for later ones.
+    /// Requests that were dropped for later ones.
     pub dropped: u64,
 }
 
@@ -55,18 +55,18 @@ pub(super) struct Counts {
     unsent: AtomicU64,
 }
 
-/// Who asks, and when the question passed where.
+/// The client that sent a request, and the times at which the request passed the kernel and this program.
 #[derive(Debug, Clone, Copy)]
 pub struct RequestContext {
     /// The client's number.
     pub client: i64,
-    /// Which of its calls it is.
+    /// The number of the call.
     pub number: i64,
-    /// When the request passed where.
+    /// The times at which the request passed the kernel and this program.
     pub delivery: Delivery,
 }
 
-/// Why nothing is served.
+/// The reason for which nothing is served.
 #[derive(Debug, thiserror::Error)]
 pub enum ServeError {
     /// The name is no channel.
@@ -81,11 +81,11 @@ pub enum ServeError {
 }
 
 impl Bus {
-    /// Answers the calls of a name by a function, on a thread that is tuned as told and receives
-    /// [beside](Bus::beside) this bus. What the function returns as an error is told to the caller.
+    /// Answers the calls of a name by a function, on a thread with the given tuning that receives
+    /// [beside](Bus::beside) this bus. The function's error text goes to the caller.
     ///
     /// # Errors
-    /// Where the name is no channel, the provider cannot send or receive, or no thread is to be had.
+    /// If the name is no channel, the provider cannot send or receive, or no thread can be started.
     pub fn serve<Req, Rep, F>(
         &self,
         name: &str,
@@ -101,7 +101,7 @@ impl Bus {
         self.serve_with(name, &ServiceOptions::default(), tuning, handler)
     }
 
-    /// As [`Bus::serve`], with bounds of one's own, and a function that is told who asks.
+    /// As [`Bus::serve`], with the caller's bounds, and a function that gets the client.
     ///
     /// # Errors
     /// As [`Bus::serve`].
@@ -134,7 +134,7 @@ impl Bus {
             handler,
         };
         let queue = SubscriptionOptions::with_queue(options.queue);
-        // Told where this bus tells its types.
+        // This bus describes the types if it answers type requests.
         self.announce::<Req>();
         self.announce::<Rep>();
         let pattern = crate::service::pattern_of(&channel);
@@ -152,13 +152,13 @@ impl Bus {
 }
 
 impl Server {
-    /// What its thread asked of the machine and what it got.
+    /// Returns the settings that its thread requested of the machine and those granted.
     #[must_use]
     pub fn measures(&self) -> &[Measure] {
         self.callback.measures()
     }
 
-    /// What became of the requests until now.
+    /// Returns the counters of the requests until now.
     ///
     /// # Real-time safety
     /// Real-time safe.
@@ -183,7 +183,7 @@ impl Server {
     }
 }
 
-/// What the thread holds.
+/// The state of the thread.
 pub(super) struct RequestServer<Req, F> {
     pub(super) outlet: Box<dyn Outlet>,
     pub(super) reply_cache: ReplyCache,
@@ -273,7 +273,7 @@ fn bounded(what: &str, length: usize, longest: usize) -> Result<(), String> {
     ))
 }
 
-/// A reason as it can be sent: without NUL, and not too long.
+/// Returns a reason in a form that can be sent: without NUL, and not too long.
 fn printable(mut reason: String) -> String {
     reason.truncate(cut(&reason, MAX_REASON).len());
     if reason.contains('\0') {
@@ -286,14 +286,14 @@ fn add(count: &AtomicU64) {
     count.fetch_add(1, Ordering::Relaxed);
 }
 
-// Which requests were answered already.
+// The requests that were answered already.
 
-/// Clients that are remembered; the one that was silent longest is forgotten first.
+/// The number of clients that are remembered; the one that was silent longest is forgotten first.
 const CLIENTS: usize = 1024;
 
-/// What each client asked last. A client has one call at a time, with rising numbers: a request that
-/// is not newer than the last one was doubled or overtaken by the network, and nobody waits for its
-/// answer any more.
+/// The last request of each client. A client has one call at a time, with rising numbers: a request that is
+/// not newer than the last one was doubled or overtaken by the network, and no client waits for its answer
+/// any more.
 #[derive(Debug)]
 pub(super) struct ReplyCache {
     /// Client and number, the most recent one at the end.
@@ -306,7 +306,7 @@ impl ReplyCache {
         Self { last }
     }
 
-    /// Whether a request is to be answered; the same one never twice, while its client is remembered.
+    /// Returns whether a request must be answered; the same one never twice, while its client is remembered.
     /// Allocates nothing.
     pub(super) fn is_new(&mut self, client: i64, number: i64) -> bool {
         let known = self.last.iter().rposition(|(it, _)| *it == client);

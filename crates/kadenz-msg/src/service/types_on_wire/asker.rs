@@ -1,4 +1,4 @@
-//! What to ask when, and which answers to believe; sans-IO.
+//! The times of questions, and the answers that are accepted; sans-IO.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -11,34 +11,34 @@ use crate::message::Fingerprint;
 use crate::service::messages::TypeAnswer;
 use crate::types::{Types, TypesError};
 
-/// Fingerprints that are known or asked for; the one asked about longest ago makes room.
+/// The maximum number of fingerprints that are known or requested; the one looked up longest ago makes room.
 const MAX_TYPES: usize = 1000;
 
-/// All questions together: so many at once, and one more in each of these spans.
+/// The limit of all questions together: so many at once, and one more in each of these spans.
 const BURST: u32 = 20;
 const SPAN: Duration = Duration::from_millis(20);
 
-/// How long after a question the same is asked again: twice as long each time.
+/// The pause after a question before the same is repeated: twice as long each time.
 const FIRST_PAUSE: Duration = Duration::from_millis(500);
 const MAX_PAUSE: Duration = Duration::from_secs(30);
 
-/// Wrong answers to one question that are looked into: each costs as much as reading a text.
+/// The number of wrong answers to one question that are parsed: each costs as much as reading a text.
 const MAX_WRONG_ANSWERS: u32 = 10;
 
-/// A type that was told, and whose text has the fingerprint.
+/// A type from an answer, whose text has the fingerprint.
 #[derive(Debug)]
 pub struct FoundType {
     /// Its fingerprint.
     pub fingerprint: Fingerprint,
-    /// Its name, as its teller says.
+    /// Its name, by the answer.
     pub name: String,
-    /// It and all that it is made of.
+    /// The type and all types that it contains.
     pub types: Types,
-    /// The text that was told.
+    /// The text of the answer.
     pub text: String,
 }
 
-/// Why an answer is not believed.
+/// The reason for which an answer is not accepted.
 #[derive(Debug, thiserror::Error)]
 pub enum WrongAnswer {
     /// Its text is too long.
@@ -61,15 +61,15 @@ pub enum WrongAnswer {
     OtherFingerprint {
         /// The name.
         name: String,
-        /// What the text has.
+        /// The fingerprint of the text.
         found: Fingerprint,
-        /// What was asked for.
+        /// The requested fingerprint.
         asked: Fingerprint,
     },
 }
 
 impl FoundType {
-    /// Looks into an answer.
+    /// Parses an answer.
     fn of(answer: &TypeAnswer) -> Result<Self, WrongAnswer> {
         let asked = Fingerprint(answer.fingerprint.cast_unsigned());
         let length = answer.text.len();
@@ -93,22 +93,22 @@ impl FoundType {
     }
 }
 
-/// What is known, and what is being asked.
+/// The known types, and the open lookups.
 #[derive(Debug, Default)]
 pub(super) struct Asker {
     entries: BTreeMap<Fingerprint, TypeLookup>,
-    /// Until when the questions asked have used up their share.
+    /// The time until which the sent questions have used up their share.
     spent_until: MonotonicTime,
 }
 
-/// How far the lookup of a type is, and when somebody last wanted it.
+/// The progress of a type's lookup, and the time of the last call for it.
 #[derive(Debug)]
 struct TypeLookup {
     state: LookupState,
     wanted: MonotonicTime,
 }
 
-/// Whether a type is known, or how often it was asked for.
+/// Whether a type is known, or how often it was requested.
 #[derive(Debug)]
 enum LookupState {
     Known(Arc<FoundType>),
@@ -119,19 +119,19 @@ enum LookupState {
     },
 }
 
-/// What to do about a fingerprint.
+/// The next step for a fingerprint.
 #[derive(Debug)]
 pub(super) enum Want {
-    /// Nothing: it is known.
+    /// None: the type is known.
     Known(Arc<FoundType>),
     /// Ask now.
     Ask,
-    /// Wait: it was asked for, so many times, or too much is asked.
+    /// Wait: the type was requested, so many times, or too many requests are open.
     Wait(u32),
 }
 
 impl Asker {
-    /// What to do about a fingerprint that somebody wants. What is to be asked counts as asked.
+    /// Returns the next step for a fingerprint that the caller needs. A question counts as sent.
     pub(super) fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> Want {
         if !self.entries.contains_key(&fingerprint) {
             self.make_room();
@@ -165,7 +165,7 @@ impl Asker {
         Want::Ask
     }
 
-    /// Takes an answer; `None` where nobody asked, or enough wrong ones came.
+    /// Takes an answer; `None` if there was no question, or enough wrong answers arrived.
     pub(super) fn told(
         &mut self,
         answer: &TypeAnswer,

@@ -13,18 +13,18 @@ use crate::codec::DecodeError;
 use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
 
-/// Answers that may wait.
+/// The maximum number of waiting answers.
 const QUEUE: usize = 100;
 
-/// Answers that one look takes; the others wait for the next one.
+/// The maximum number of answers of one look; the others wait for the next one.
 const MAX_PER_POLL: usize = 100;
 
-/// How long a wait lasts before it is looked whether to ask again.
+/// The duration of a wait before the next check whether to repeat a question.
 const ASK_AGAIN: Duration = Duration::from_millis(100);
 
-/// Asks what fingerprints describe, and remembers.
+/// Requests the types of fingerprints, and remembers them.
 ///
-/// Bounded: 1000 types are kept, some 50 questions a second sent, each at ever longer pauses.
+/// Bounded: 1000 types are kept, some 50 questions a second are sent, each at ever longer pauses.
 ///
 /// # Real-time safety
 /// Belongs to one thread; not real-time safe.
@@ -38,16 +38,16 @@ pub struct TypeFinder {
     wrong: u64,
 }
 
-/// What is known of a fingerprint now.
+/// The present state of a fingerprint's lookup.
 #[derive(Debug, Clone)]
 pub enum Look {
-    /// What it describes.
+    /// The type of the fingerprint.
     Known(Arc<FoundType>),
-    /// It was asked for, so many times, and nobody has told yet.
+    /// The type was requested, so many times, and no answer has arrived.
     Asked(u32),
 }
 
-/// Why there is no finder.
+/// The reason for which there is no finder.
 #[derive(Debug, thiserror::Error)]
 pub enum FinderError {
     /// Answers cannot be received.
@@ -58,7 +58,7 @@ pub enum FinderError {
     Advertise(#[from] AdvertiseError),
 }
 
-/// Why nothing was found, beside that nobody tells it.
+/// The reason for which nothing was found, other than a missing answer.
 #[derive(Debug, thiserror::Error)]
 pub enum FindError {
     /// The question was not sent.
@@ -70,10 +70,10 @@ pub enum FindError {
 }
 
 impl TypeFinder {
-    /// Knows no type yet.
+    /// Returns a finder that knows no type yet.
     ///
     /// # Errors
-    /// Where the provider cannot send or receive.
+    /// If the provider cannot send or receive.
     pub fn new(bus: &Bus) -> Result<Self, FinderError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Self {
@@ -86,11 +86,11 @@ impl TypeFinder {
         })
     }
 
-    /// What is known of a fingerprint now; asks where that is due, and waits for nothing. For tools
-    /// that see many messages: look at each message that is not understood.
+    /// Returns the present state of a fingerprint's lookup; sends a question if one is due, and waits for
+    /// nothing. For tools that receive many messages: call it for each message of an unknown type.
     ///
     /// # Errors
-    /// Where nothing can be sent or received.
+    /// If nothing can be sent or received.
     pub fn look(&mut self, fingerprint: Fingerprint) -> Result<Look, FindError> {
         for _ in 0..MAX_PER_POLL {
             if !self.hear(Duration::ZERO)? {
@@ -100,11 +100,11 @@ impl TypeFinder {
         self.want(fingerprint, clock::now())
     }
 
-    /// Asks what a fingerprint describes, and waits for the answer; `None` where nobody tells within
-    /// the timeout.
+    /// Requests the type of a fingerprint, and waits for the answer; `None` if no program answers within the
+    /// timeout.
     ///
     /// # Errors
-    /// Where nothing can be sent or received.
+    /// If nothing can be sent or received.
     pub fn find(
         &mut self,
         fingerprint: Fingerprint,
@@ -123,8 +123,8 @@ impl TypeFinder {
         }
     }
 
-    /// How messages of a fingerprint differ from the type that is expected, field by field; `None`
-    /// where nobody tells within the timeout what is sent.
+    /// Returns how messages of a fingerprint differ from the expected type, field by field; `None` if no
+    /// program describes the sent type within the timeout.
     ///
     /// # Errors
     /// As [`TypeFinder::find`].
@@ -137,8 +137,8 @@ impl TypeFinder {
         Ok(found.map(|found| Mismatch::between::<M>(found)))
     }
 
-    /// As [`TypeFinder::mismatch`], from what a subscription said; `None` also where that is no
-    /// message of another type.
+    /// As [`TypeFinder::mismatch`], from a subscription's error; `None` also if that is no message of another
+    /// type.
     ///
     /// # Errors
     /// As [`TypeFinder::find`].
@@ -156,13 +156,13 @@ impl TypeFinder {
         }
     }
 
-    /// How many answers were not believed.
+    /// Returns how many answers were not believed.
     #[must_use]
     pub fn wrong_answers(&self) -> u64 {
         self.wrong
     }
 
-    /// Why the last one was not.
+    /// Returns the reason for which the last wrong answer was not accepted.
     #[must_use]
     pub fn last_wrong_answer(&self) -> Option<&WrongAnswer> {
         self.last_wrong.as_ref()

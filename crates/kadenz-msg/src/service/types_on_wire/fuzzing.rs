@@ -1,4 +1,4 @@
-//! Answers of anybody, for fuzzing.
+//! Questions and answers of any program, for fuzzing.
 
 use super::asker::{Asker, Want};
 use super::telling::Teller;
@@ -6,11 +6,11 @@ use crate::message::{Fingerprint, Message};
 use crate::service::fuzzing::said;
 use crate::service::messages::{Heartbeat, TypeAnswer};
 
-/// Questions and answers of anybody: what is believed describes what was asked for, and what is told is
-/// told once at a time.
+/// Questions and answers of any program: an accepted type has the requested fingerprint, and a type is
+/// described once at a time.
 ///
 /// # Panics
-/// Where it is not.
+/// If it is not.
 pub fn types_on_wire(bytes: &[u8]) {
     let (mut asker, mut teller) = (Asker::default(), Teller::default());
     let mut told_at = None;

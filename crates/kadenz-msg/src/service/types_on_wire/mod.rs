@@ -1,5 +1,5 @@
-//! Types on the wire: programs that publish tell what their messages look like, and whoever hears a
-//! message of an unknown type asks.
+//! Types on the wire: programs that publish describe their types, and a program that receives a message of an
+//! unknown type requests the description.
 //!
 //! ```
 //! use std::time::Duration;
@@ -11,23 +11,23 @@
 //!
 //! let bus = Bus::open("memq://")?;
 //! let _publisher = bus.publisher::<Heartbeat>("BEAT")?; // its type is known to the bus now
-//! let _teller = bus.tell_types(Tuning::default())?; // and told to whoever asks
+//! let _teller = bus.tell_types(Tuning::default())?; // and described to other programs
 //!
 //! let mut finder = TypeFinder::new(&bus)?;
-//! let found = finder.find(Heartbeat::FINGERPRINT, Duration::from_secs(5))?.expect("it is told");
+//! let found = finder.find(Heartbeat::FINGERPRINT, Duration::from_secs(5))?.expect("the bus describes it");
 //! assert_eq!(found.name, "kadenz.heartbeat");
 //! let payload = Heartbeat { number: 7, ..Heartbeat::default() }.encode()?;
 //! assert_eq!(found.types.decode(&payload)?.to_json()["number"], 7);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! A question is a fingerprint on the channel `KADENZ/TYPES/ASK`; the answer is the type's name and its
-//! text as `.lcm`, with all that it is made of, on `KADENZ/TYPES/TELL`. Where many programs publish a
-//! type, one tells it: each waits for a moment, and stays silent where another one has said the same.
-//! An answer is believed where its text has the fingerprint that was asked for, by our own computation;
-//! what a fingerprint leaves out (the name of the type, constants and comments) is as the teller says.
+//! A question is a fingerprint on the channel `KADENZ/TYPES/ASK`; the answer is the type's name and its text
+//! as `.lcm`, with all that it contains, on `KADENZ/TYPES/TELL`. If many programs publish a type, one
+//! answers: each waits for a moment, and stays silent if another one has sent the same answer. An answer is
+//! accepted if its text has the requested fingerprint, by the receiver's own computation; the parts outside
+//! of a fingerprint (the name of the type, constants and comments) are as the answer states.
 //!
-//! [`TypeFinder::mismatch`] names field by field how a type that comes differs from the one expected.
+//! [`TypeFinder::mismatch`] names field by field how a received type differs from the expected one.
 
 mod asker;
 mod finder;
@@ -45,27 +45,26 @@ pub use asker::{FoundType, WrongAnswer};
 pub use finder::{FindError, FinderError, Look, TypeFinder};
 pub use telling::{AnnounceError, TypeResponder};
 
-/// Where questions go.
+/// The channel of questions.
 pub const ASK: &str = "KADENZ/TYPES/ASK";
 
-/// Where answers go.
+/// The channel of answers.
 pub const TELL: &str = "KADENZ/TYPES/TELL";
 
-/// The longest text that is told and believed, in bytes.
+/// The maximum length of a text in an answer, in bytes.
 pub const MAX_TEXT: usize = 256 << 10;
 
-/// How a type that is sent differs from the one that is expected.
+/// The difference between a sent type and the expected one.
 #[derive(Debug, Clone)]
 pub struct Mismatch {
     /// The name of the type that is expected.
     pub expected_name: &'static str,
     /// Its fingerprint.
     pub expected: Fingerprint,
-    /// What is sent.
+    /// The type that is sent.
     pub sent: Arc<FoundType>,
-    /// What is to be changed in what is sent so that it becomes what is expected, the type itself
-    /// first. Empty where the names differ, as two types, or where the expected type knows no text of
-    /// its own.
+    /// The changes that make the sent type the expected one, the type itself first. Empty if the names
+    /// differ, as two types, or if the expected type has no text of its own.
     pub changes: Vec<TypeChange>,
 }
 

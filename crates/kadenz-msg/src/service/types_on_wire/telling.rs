@@ -17,20 +17,20 @@ use crate::message::{Fingerprint, Message};
 use crate::service::messages::{TypeAnswer, TypeQuery};
 use crate::types::Types;
 
-/// Questions and answers of others that may wait.
+/// The maximum number of waiting questions and answers of other programs.
 const QUEUE: usize = 100;
 
-/// How often the thread looks whether it is to end.
+/// The interval at which the thread checks whether it must end.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// Tells others what this bus's messages look like. Dropping it ends that.
+/// Describes this bus's types to other programs. Dropping it ends that.
 #[derive(Debug)]
 pub struct TypeResponder {
     told: Arc<AtomicU64>,
     _thread: TunedThread,
 }
 
-/// Why types are not told.
+/// The reason for which types are not described.
 #[derive(Debug, thiserror::Error)]
 pub enum AnnounceError {
     /// There is no type of that name.
@@ -39,7 +39,7 @@ pub enum AnnounceError {
         /// The name.
         name: String,
     },
-    /// Its text is too long to be believed by anyone.
+    /// The text is too long to be accepted by a receiver.
     #[error("the text of {name} has {length} bytes; {MAX_TEXT} can be told")]
     TooLong {
         /// The name.
@@ -56,19 +56,19 @@ pub enum AnnounceError {
 }
 
 impl Bus {
-    /// Makes a type known to this bus, to be told by [`Bus::tell_types`]. Types of
+    /// Makes a type known to this bus, for the answers of [`Bus::tell_types`]. Types of
     /// [publishers](Bus::publisher) are known already; those of [`Bus::publish`] are not.
     ///
     /// # Real-time safety
-    /// Not real-time safe; does nothing for a type that knows no text of its own.
+    /// Not real-time safe; does nothing for a type that has no text of its own.
     pub fn announce<M: Message>(&self) {
         self.published().add::<M>();
     }
 
-    /// The same for a type that is known at run time alone.
+    /// The same for a type that is known only at run time.
     ///
     /// # Errors
-    /// Where there is no such type, or its text is longer than 256 KiB.
+    /// If there is no such type, or its text is longer than 256 KiB.
     pub fn announce_type(&self, types: &Types, name: &str) -> Result<(), AnnounceError> {
         let found = types.fingerprint(name).zip(types.text_of(name));
         let name = name.to_owned();
@@ -87,12 +87,12 @@ impl Bus {
         Ok(())
     }
 
-    /// Tells whoever asks what the types look like that this bus publishes or that were
-    /// [announced](Bus::announce), now or later, on a thread of its own that is tuned as told and
-    /// receives [beside](Bus::beside) this bus. Waits until the thread is tuned.
+    /// Answers questions about the types that this bus publishes or that were [announced](Bus::announce), now
+    /// or later, on a thread of its own with the given tuning, which receives [beside](Bus::beside) this bus.
+    /// Waits until the thread is tuned.
     ///
     /// # Errors
-    /// Where the provider cannot send or receive, or no thread is to be had.
+    /// If the provider cannot send or receive, or no thread can be started.
     pub fn tell_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
         let mut heard = self.beside().aggregator_with(ASK, &queue)?;
@@ -116,14 +116,14 @@ impl Bus {
 }
 
 impl TypeResponder {
-    /// How often it told a type.
+    /// Returns how many answers it has sent.
     #[must_use]
     pub fn told(&self) -> u64 {
         self.told.load(Ordering::Relaxed)
     }
 }
 
-/// What the thread holds.
+/// The state of the thread.
 struct TypeAnswerThread {
     bus: Bus,
     heard: Aggregator,
@@ -133,7 +133,7 @@ struct TypeAnswerThread {
 }
 
 impl TypeAnswerThread {
-    /// Hears and tells for a while; `false` where nothing will come any more.
+    /// Reads questions and sends answers for a while; `false` if no further message will arrive.
     fn go_on(&mut self) -> bool {
         let now = clock::now();
         while let Some(fingerprint) = self.teller.due(now) {
@@ -145,7 +145,7 @@ impl TypeAnswerThread {
             Ok(()) => true,
             Err(RecvError::Ended) => false,
             Err(_) => {
-                // What is gone is not back within microseconds.
+                // A broken connection does not recover within microseconds.
                 std::thread::sleep(POLL_INTERVAL);
                 true
             }
@@ -165,7 +165,7 @@ impl TypeAnswerThread {
         } else if let Ok(answer) = raw.decode::<TypeAnswer>() {
             let fingerprint = Fingerprint(answer.fingerprint.cast_unsigned());
             let ours = self.bus.published().find(fingerprint);
-            // Who says something else keeps nobody silent.
+            // Another answer to the question does not keep this program silent.
             if ours.is_some_and(|it| it.name == answer.name && it.text == answer.text) {
                 self.teller.told(fingerprint, now);
             }
@@ -182,22 +182,22 @@ impl TypeAnswerThread {
             name: told.name.into_owned(),
             text: told.text.into_owned(),
         };
-        // Who is not told asks again.
+        // A program without an answer repeats its question.
         if self.publisher.publish(&answer).is_ok() {
             self.told.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
 
-// When to tell a type; sans-IO.
+// The times of answers; sans-IO.
 
-/// Others get so long to tell first. Each teller waits for a part of it, drawn anew.
+/// The time in which other programs may answer first. Each program waits for a part of it, drawn anew.
 const WAIT: Duration = Duration::from_millis(20);
 
-/// A type is told once in this time at most, whoever asks how often.
+/// The minimum time between two answers about one type, however many questions arrive.
 const REST: Duration = Duration::from_millis(400);
 
-/// What a teller is asked that it knows: what waits to be told and what was told, a place a type.
+/// The questions about known types: the waiting and the given answers, a place a type.
 #[derive(Debug, Default)]
 pub(super) struct Teller {
     types: BTreeMap<Fingerprint, Turn>,
@@ -206,14 +206,14 @@ pub(super) struct Teller {
 
 #[derive(Debug, Clone, Copy)]
 enum Turn {
-    /// To be told then.
+    /// The answer is due then.
     Due(MonotonicTime),
-    /// Told, by whomever; to rest until then.
+    /// Answered, by any program; pauses until then.
     Rests(MonotonicTime),
 }
 
 impl Teller {
-    /// Somebody asks for a type that this program knows.
+    /// Notes a question about a type that this program knows.
     pub(super) fn asked(&mut self, fingerprint: Fingerprint, now: MonotonicTime) {
         match self.types.get(&fingerprint) {
             Some(Turn::Due(_)) => return,
@@ -225,12 +225,12 @@ impl Teller {
         self.types.insert(fingerprint, Turn::Due(due));
     }
 
-    /// Another program told a type as this one would have.
+    /// Notes that another program gave the same answer.
     pub(super) fn told(&mut self, fingerprint: Fingerprint, now: MonotonicTime) {
         self.types.insert(fingerprint, Turn::Rests(now + REST));
     }
 
-    /// A type to tell now; it counts as told then.
+    /// Returns a type to describe now; it counts as described then.
     pub(super) fn due(&mut self, now: MonotonicTime) -> Option<Fingerprint> {
         let mut types = self.types.iter();
         let due = types.find(|(_, turn)| matches!(turn, Turn::Due(due) if *due <= now));
@@ -239,7 +239,7 @@ impl Teller {
         Some(fingerprint)
     }
 
-    /// When the next one is to be told.
+    /// Returns the time of the next answer.
     pub(super) fn next_due(&self) -> Option<MonotonicTime> {
         let turns = self.types.values();
         let due = turns.filter_map(|turn| match turn {
@@ -285,7 +285,7 @@ mod tests {
     }
 
     #[test]
-    fn who_hears_it_told_stays_silent() {
+    fn a_program_that_receives_the_same_answer_stays_silent() {
         let mut teller = Teller::default();
         teller.asked(TYPE, at(0));
         teller.told(TYPE, at(0));

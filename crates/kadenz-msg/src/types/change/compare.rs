@@ -1,19 +1,19 @@
-//! Finding what changed.
+//! Finding the changes of types.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::{Definition, Dimension, Enum, Member, MemberType, Struct, TypeName, Types};
 use super::{Change, TypeChange};
 
-/// What became of every type, by name; types without any change are left out.
+/// Returns the changes of every type, by name; types without any change are left out.
 #[must_use]
 pub fn changes(old: &Types, new: &Types) -> Vec<TypeChange> {
     let names = old.iter().chain(new.iter()).map(Definition::name);
     between(old, new, &names.collect())
 }
 
-/// What became of one type and of those it is made of, or was; the type itself first. Empty where
-/// neither has it, or nothing changed.
+/// Returns the changes of one type and of the types that it contains, or did; the type itself first. Empty if
+/// neither version has it, or nothing changed.
 ///
 /// For two peers that disagree on a message: the closures that each of them states, and the name.
 #[must_use]
@@ -91,7 +91,7 @@ fn of_structs(peers: &Peers<'_>, from: &Struct, to: &Struct) -> Vec<Change> {
     changes
 }
 
-/// Members that are gone, each with a new one of the same type at the same place.
+/// Returns members that were removed, each with a new one of the same type at the same place.
 fn renamed<'a>(peers: &Peers<'_>, from: &'a Struct, to: &'a Struct) -> BTreeMap<&'a str, &'a str> {
     if from.members.len() != to.members.len() {
         return BTreeMap::new();
@@ -107,7 +107,7 @@ fn renamed<'a>(peers: &Peers<'_>, from: &'a Struct, to: &'a Struct) -> BTreeMap<
         .collect()
 }
 
-/// Whether a fingerprint does not tell the types of two members apart.
+/// Returns whether a fingerprint does not distinguish the types of two members.
 fn same_type(peers: &Peers<'_>, was: &Member, is: &Member) -> bool {
     match (&was.of, &is.of) {
         (MemberType::Named(was), MemberType::Named(is)) => {

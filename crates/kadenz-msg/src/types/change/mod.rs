@@ -1,8 +1,8 @@
-//! What two versions of a type have to say to each other.
+//! The compatibility of two versions of a type.
 //!
-//! LCM has no versions: a message is understood by who has the same fingerprint, and by no one else.
-//! What is in a fingerprint (names, types, order and dimensions of members, of nested types too) breaks
-//! both ways; what is not (comments, constants, names of types) does not, but may mislead.
+//! LCM has no versions: only a program with the same fingerprint decodes a message. A change of the parts of
+//! a fingerprint (names, types, order and dimensions of members, of nested types too) breaks both directions;
+//! a change of other parts (comments, constants, names of types) does not, but may mislead.
 
 mod compare;
 
@@ -13,23 +13,23 @@ use crate::message::Fingerprint;
 
 pub use compare::{changes, changes_of};
 
-/// What became of a type.
+/// The change of a type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeChange {
     /// Its name.
     pub name: TypeName,
-    /// Its fingerprint before, if it was there.
+    /// Its fingerprint before, if it existed.
     pub old: Option<Fingerprint>,
-    /// Its fingerprint now, if it is there.
+    /// Its fingerprint now, if it exists.
     pub new: Option<Fingerprint>,
-    /// What changed in it itself, member by member.
+    /// The changes of the type itself, member by member.
     pub changes: Vec<Change>,
-    /// The types it is made of whose own changes change its fingerprint.
+    /// The types within it whose own changes change its fingerprint.
     pub through: Vec<TypeName>,
 }
 
 impl TypeChange {
-    /// Whether programs with the old and programs with the new description no longer understand each
+    /// Returns whether programs with the old and programs with the new description no longer understand each
     /// other's messages of this type.
     #[must_use]
     pub fn breaks(&self) -> bool {
@@ -42,7 +42,7 @@ impl TypeChange {
 pub enum Change {
     /// The type is new.
     TypeAdded,
-    /// The type is gone.
+    /// The type was removed.
     TypeRemoved,
     /// A struct has become an enum, or an enum a struct.
     KindChanged,
@@ -53,7 +53,7 @@ pub enum Change {
         /// Its type.
         of: String,
     },
-    /// A member is gone.
+    /// A member was removed.
     MemberRemoved {
         /// Its name.
         name: String,
@@ -75,7 +75,7 @@ pub enum Change {
         from: String,
         /// Its type now.
         to: String,
-        /// Whether the type's name alone is another, which a fingerprint does not tell.
+        /// Whether the fingerprint changes: it does not if only the name of the member's type differs.
         breaks: bool,
     },
     /// A member has other dimensions.
@@ -86,7 +86,7 @@ pub enum Change {
         from: String,
         /// Its type now.
         to: String,
-        /// Whether they differ in how a number is written alone: 3 and 0x3 have other fingerprints.
+        /// Whether only the notation of a number differs: 3 and 0x3 have different fingerprints.
         same_size: bool,
     },
     /// The members that are in both stand in another order.
@@ -96,7 +96,7 @@ pub enum Change {
         /// The order now.
         to: Vec<String>,
     },
-    /// A constant has another value; where it is an array's length, the array's change stands as well.
+    /// A constant has another value; if it is an array's length, the array's change is listed as well.
     ConstantChanged {
         /// Its name.
         name: String,
@@ -110,7 +110,7 @@ pub enum Change {
         /// Its name.
         name: String,
     },
-    /// A constant is gone.
+    /// A constant was removed.
     ConstantRemoved {
         /// Its name.
         name: String,
@@ -119,34 +119,35 @@ pub enum Change {
     ValueAdded {
         /// Its name.
         name: String,
-        /// What is sent.
+        /// The number that is sent.
         number: i32,
     },
-    /// A value of an enum is gone.
+    /// A value of an enum was removed.
     ValueRemoved {
         /// Its name.
         name: String,
-        /// What was sent.
+        /// The number that was sent.
         number: i32,
     },
     /// A value of an enum is sent as another number.
     ValueChanged {
         /// Its name.
         name: String,
-        /// What was sent.
+        /// The number that was sent.
         from: i32,
-        /// What is sent.
+        /// The number that is sent.
         to: i32,
     },
     /// A comment changed.
     DocumentationChanged {
-        /// Of what; empty for the type itself.
+        /// The name of the item; empty for the type itself.
         of: String,
     },
 }
 
 impl Change {
-    /// Whether it changes the fingerprint, so that old and new programs do not understand each other.
+    /// Returns whether it changes the fingerprint, so that old and new programs do not decode each other's
+    /// messages.
     #[must_use]
     pub fn breaks(&self) -> bool {
         match self {
@@ -161,7 +162,7 @@ impl Change {
         }
     }
 
-    /// Whether messages are still decoded, but mean something else to the other side.
+    /// Returns whether messages are still decoded, but mean something else to the other side.
     #[must_use]
     pub fn misleads(&self) -> bool {
         matches!(
@@ -170,7 +171,7 @@ impl Change {
         )
     }
 
-    /// What kind of change it is, for scripts.
+    /// Returns the kind of change, for scripts.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self {
@@ -193,7 +194,7 @@ impl Change {
         }
     }
 
-    /// The member, constant or value it is about; the name before where that changed.
+    /// Returns the changed member, constant or value; the name before if that changed.
     #[must_use]
     pub fn member(&self) -> Option<&str> {
         match self {

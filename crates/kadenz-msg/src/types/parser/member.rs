@@ -50,7 +50,7 @@ impl Parser {
         Ok(MemberType::Named(name))
     }
 
-    /// What stands between brackets.
+    /// Parses the text between brackets.
     fn dimension(&mut self, within: &Struct) -> ParseResult<Dimension> {
         let token = self.take();
         let text = token.text.clone();
@@ -94,7 +94,7 @@ fn fixed(text: String) -> std::result::Result<Dimension, Problem> {
     }
 }
 
-/// That no member and no constant of a struct has the name.
+/// Checks that no member and no constant of a struct has the name.
 pub(super) fn free_name(within: &Struct, token: &Token) -> ParseResult<()> {
     let constants = within.constants.iter().map(|it| &it.name);
     let members = within.members.iter().map(|it| &it.name);
@@ -105,7 +105,7 @@ pub(super) fn free_name(within: &Struct, token: &Token) -> ParseResult<()> {
     Err((token.at, Problem::DuplicateName { name, within }))
 }
 
-/// Types that other languages have, and what takes their place.
+/// Types of other languages, and LCM's types in their place.
 fn foreign(name: &str) -> Option<Problem> {
     let unsigned = match name {
         "uint8_t" | "uint8" => Some("byte, which holds 0 to 255"),

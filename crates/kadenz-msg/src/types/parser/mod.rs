@@ -1,4 +1,4 @@
-//! Descriptions out of words: a recursive descent, as lcm-gen's.
+//! Parses descriptions from tokens: a recursive descent, as lcm-gen's.
 
 mod member;
 
@@ -10,16 +10,16 @@ use super::problem::{Position, Problem};
 use crate::types::model::{Constant, ConstantValue, Enum, EnumValue};
 use member::free_name;
 
-/// What a text describes.
+/// The content of a text.
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     /// The types, and where their names stand.
     pub(super) definitions: Vec<(Definition, Position)>,
-    /// The types that are named, by whom, and where.
+    /// The types that members refer to, with the position of each reference.
     pub(super) references: Vec<(TypeName, Position)>,
 }
 
-/// What was parsed, or where the text is wrong and why.
+/// The parsed item, or the position and kind of an error.
 pub(super) type ParseResult<T> = std::result::Result<T, (Position, Problem)>;
 
 /// Parses a whole text. A text begins without a package.
@@ -132,7 +132,7 @@ impl Parser {
         self.tokens.get(before).map_or(0, |it| it.at.line)
     }
 
-    /// The comments on the line of what was taken last: they are about that, not about what follows.
+    /// Returns the comments on the line of the last token: they describe its item, not the next one.
     fn trailing(&mut self, line: usize) -> String {
         let last = self.tokens.len() - 1;
         let next = &mut self.tokens[self.next.min(last)];
@@ -151,7 +151,7 @@ fn expected(expected: &'static str, token: &Token) -> (Position, Problem) {
     (token.at, Problem::Expected { expected, found })
 }
 
-/// That a word is a name; with points where it may have a package.
+/// Checks that a token is a name; with points if it may have a package.
 fn check_name(token: &Token, points: bool) -> ParseResult<()> {
     let name = token.text.clone();
     if name.is_empty() {
@@ -177,7 +177,7 @@ fn is_name(text: &str) -> bool {
         && characters.all(|it| it.is_ascii_alphanumeric() || it == '_')
 }
 
-/// Comments as documentation: their lines, without empty ones around.
+/// Returns comments as documentation: their lines, without empty ones around.
 fn doc(comments: &[Comment]) -> String {
     let lines: Vec<&str> = comments
         .iter()
@@ -196,7 +196,7 @@ fn append(doc: &mut String, more: &str) {
     doc.push_str(more);
 }
 
-/// A whole number as C's `strtoll` reads it with base 0: decimal, `0x` hexadecimal, `0` octal.
+/// Parses a whole number as C's `strtoll` with base 0: decimal, `0x` hexadecimal, `0` octal.
 fn integer(text: &str) -> Option<i128> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
@@ -288,7 +288,7 @@ fn value(of: PrimitiveType, text: &str) -> std::result::Result<ConstantValue, &'
     whole.map(ConstantValue::Integer)
 }
 
-/// 64 bits; what is written in hexadecimal may fill them all, as Java reads it.
+/// Parses 64 bits; a hexadecimal number may fill them all, as in Java.
 fn wide(text: &str) -> std::result::Result<i64, &'static str> {
     let value = integer(text).ok_or("; write a whole number, as 12, -3 or 0xff")?;
     let hexadecimal = text.starts_with("0x") || text.starts_with("0X");

@@ -1,7 +1,7 @@
 use super::*;
 use crate::types::change::{Change, TypeChange, changes, changes_of};
 
-/// What is said of the only type that changed.
+/// Returns the changes of the only type that changed.
 fn said(old: &str, new: &str) -> (bool, Vec<String>) {
     let (old, new) = (types(old), types(new));
     let all = changes(&old, &new);

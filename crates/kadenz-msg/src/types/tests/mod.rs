@@ -1,4 +1,4 @@
-//! What a description says, and what is refused beyond lcm-gen.
+//! The content of a description, and the texts that are refused although lcm-gen accepts them.
 
 mod changes;
 mod values;

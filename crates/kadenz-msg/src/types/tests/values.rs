@@ -166,7 +166,7 @@ fn stated_lengths_take_no_more_memory_than_the_bytes() {
     assert!(refused("f", &[2, i32::MAX, 0, 0]).contains("s[0]"));
     let many = [3, 1000, 1000, 1000];
     assert!(refused("d", &many).contains("x[1].x would have 1000 elements"));
-    // Rows without columns are nothing, however many.
+    // Rows without columns take no bytes, in any number.
     let empty = types.decode_as("b", &message("b", &[i32::MAX, 0])).unwrap();
     assert_eq!(empty.get("x").unwrap().to_json(), json!([]));
     assert_eq!(types.encode(&empty).unwrap(), message("b", &[i32::MAX, 0]));

@@ -1,4 +1,4 @@
-//! Messages to values. Whatever the bytes say, memory is taken in proportion to how many there are.
+//! Decodes messages to values. Memory is taken in proportion to the number of bytes, whatever they contain.
 
 use std::sync::Arc;
 
@@ -10,23 +10,23 @@ use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult}
 use crate::codec::{DecodeError, Primitive, Reader};
 use crate::message::Fingerprint;
 
-/// How deep structs may hold structs in a message that is decoded into a [`Value`].
+/// The maximum depth of structs within structs in a message that is decoded into a [`Value`].
 pub const MAX_VALUE_DEPTH: usize = 128;
 
 /// How much memory the structs and strings of a message may take, in bytes: a struct of a byte takes over
 /// a hundred times as much as its byte.
 const MAX_VALUE_BYTES: usize = 128 << 20;
 
-/// How many elements that take no bytes a message may have besides one for each of its bytes.
+/// The maximum number of elements without bytes in a message, besides one for each of its bytes.
 const FREE_ELEMENTS: usize = 1024;
 
 impl Types {
-    /// Decodes a message whose fingerprint names its type: the first by name where several have it.
+    /// Decodes a message whose fingerprint names its type: the first by name if several have it.
     ///
-    /// Memory is taken in proportion to the bytes that are there, whatever they say.
+    /// Memory is taken in proportion to the bytes that are there, whatever they contain.
     ///
     /// # Errors
-    /// Where no type has the fingerprint, or the bytes are no message of it.
+    /// If no type has the fingerprint, or the bytes are no message of it.
     pub fn decode(&self, bytes: &[u8]) -> ValueResult<Value> {
         let found = fingerprint(bytes)?;
         let Some(definition) = self.by_fingerprint(found).next() else {
@@ -38,8 +38,8 @@ impl Types {
     /// Decodes a message of a type.
     ///
     /// # Errors
-    /// Where there is no such type, the message carries another fingerprint, or its bytes do not
-    /// follow the description.
+    /// If there is no such type, the message carries another fingerprint, or its bytes do not follow the
+    /// description.
     pub fn decode_as(&self, name: &str, bytes: &[u8]) -> ValueResult<Value> {
         let definition = self.required(name)?;
         let name = definition.name();
@@ -199,7 +199,7 @@ impl<'a> ValueDecoder<'a> {
         }
     }
 
-    /// How many elements there are: no more than there can be.
+    /// Returns how many elements there are: no more than there can be.
     fn count(&self, shape: &[usize], least: usize) -> ValueResult<usize> {
         if shape.contains(&0) {
             return Ok(0);
@@ -221,7 +221,7 @@ impl<'a> ValueDecoder<'a> {
         Ok(count)
     }
 
-    /// One more struct that may take no bytes: of these a few hundred can hold each other 2^90 times.
+    /// Counts one more struct that may take no bytes: a few hundred of these can hold each other 2^90 times.
     fn spend(&mut self) -> ValueResult {
         match self.free.checked_sub(1) {
             Some(free) => {

@@ -9,8 +9,8 @@ impl Types {
     /// Encodes a value with the fingerprint of its type.
     ///
     /// # Errors
-    /// Where its type is not among these, a member holds something else than its description says, an
-    /// array is not as long as stated, or a string holds a NUL.
+    /// If its type is not among these, a member differs from its description, an array is not as long as
+    /// stated, or a string holds a NUL.
     pub fn encode(&self, value: &Value) -> ValueResult<Vec<u8>> {
         let name = match value {
             Value::Struct(it) => &it.of.name,

@@ -11,7 +11,7 @@ use super::super::{
 use super::path::Trail;
 use super::{Array, Elements, EnumNumber, Record, Value};
 
-/// Why JSON is no value of a type.
+/// The reason for which JSON is no value of a type.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum JsonError {
     /// There is no such type.
@@ -25,17 +25,17 @@ pub enum JsonError {
     Missing {
         /// The member.
         path: String,
-        /// What its description says.
+        /// The description of the member.
         expected: String,
     },
     /// There is no such member.
     #[error("{path} is not a member of {within}{hint}")]
     Unknown {
-        /// What was given.
+        /// The path that the JSON has.
         path: String,
         /// The struct.
         within: TypeName,
-        /// What it has instead.
+        /// A hint about the members that the type has.
         hint: String,
     },
     /// A value that its member cannot hold.
@@ -43,9 +43,9 @@ pub enum JsonError {
     Wrong {
         /// The member.
         path: String,
-        /// What its description says.
+        /// The description of the member.
         expected: String,
-        /// What was given.
+        /// The JSON value.
         found: String,
     },
     /// An array of another length than stated.
@@ -57,17 +57,17 @@ pub enum JsonError {
         length: usize,
         /// The member or the description.
         stated_by: String,
-        /// What it says.
+        /// The value of that member.
         stated: i64,
     },
 }
 
 impl Types {
-    /// A value of a type out of JSON, as [`Value::to_json`] writes it. A value of an enum may also be
-    /// its number, and a `float` or `double` a whole number.
+    /// Converts JSON to a value of a type, in the form that [`Value::to_json`] writes. A value of an enum may
+    /// also be its number, and a `float` or `double` a whole number.
     ///
     /// # Errors
-    /// Where there is no such type, or the JSON differs from its description: the error names where.
+    /// If there is no such type, or the JSON differs from its description: the error names the path.
     pub fn value_from_json(&self, name: &str, json: &Json) -> JsonResult<Value> {
         let mut read = JsonDecoder {
             types: self,
@@ -83,7 +83,7 @@ struct JsonDecoder<'a> {
     trail: Trail<'a>,
 }
 
-/// What JSON was made into, or how it differs from the type's description.
+/// A value from JSON, or its difference from the type's description.
 type JsonResult<T> = std::result::Result<T, JsonError>;
 
 impl<'a> JsonDecoder<'a> {
@@ -151,7 +151,7 @@ impl<'a> JsonDecoder<'a> {
         Ok(Value::Array(Array { shape, elements }))
     }
 
-    /// The elements of an array of arrays, one after the other.
+    /// Appends the elements of an array of arrays, one after the other.
     fn gather(
         &mut self,
         member: &Member,
@@ -298,7 +298,7 @@ impl<'a> JsonDecoder<'a> {
     }
 }
 
-/// How long an array is said to be, and by what.
+/// The stated length of an array, and the member that states it.
 struct StatedLength<'a> {
     length: i64,
     by: &'a str,

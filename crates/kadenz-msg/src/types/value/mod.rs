@@ -47,12 +47,12 @@ pub enum Value {
     Array(Array),
 }
 
-/// A value of an enum; it need not be one that has a name.
+/// A value of an enum; it need not have a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnumNumber {
     /// The enum.
     pub of: Arc<Enum>,
-    /// What is sent.
+    /// The number that is sent.
     pub number: i32,
 }
 
@@ -64,7 +64,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// The struct it is of.
+    /// Returns its struct.
     #[must_use]
     pub fn of(&self) -> &Arc<Struct> {
         &self.of
@@ -76,7 +76,7 @@ impl Record {
         self.members.get(self.of.index(name)?)
     }
 
-    /// A member, to change. What no longer fits its type is refused by [`Types::encode`].
+    /// Returns a member, to change. [`Types::encode`] refuses a value that no longer fits its type.
     ///
     /// [`Types::encode`]: super::Types::encode
     pub fn member_mut(&mut self, name: &str) -> Option<&mut Value> {
@@ -94,7 +94,7 @@ impl Record {
 /// running fastest.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Array {
-    /// How long it is in each direction.
+    /// The length in each direction.
     pub shape: Vec<usize>,
     /// Its elements: as many as the product of the shape.
     pub elements: Elements,
@@ -127,7 +127,7 @@ pub enum Elements {
     Struct(Arc<Struct>, Vec<Record>),
 }
 
-/// Runs the same over whichever kind of elements there is.
+/// Runs the same code for any kind of elements.
 macro_rules! each_kind {
     ($elements:expr, $values:ident => $do:expr) => {
         match $elements {
@@ -147,19 +147,19 @@ macro_rules! each_kind {
 }
 
 impl Elements {
-    /// How many there are.
+    /// Returns how many there are.
     #[must_use]
     pub fn len(&self) -> usize {
         each_kind!(self, values => values.len())
     }
 
-    /// Whether there are none.
+    /// Returns whether there are no elements.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// Some of them, as elements of their own.
+    /// Returns some of them, as elements of their own.
     #[must_use]
     pub(super) fn part(&self, range: std::ops::Range<usize>) -> Option<Self> {
         Some(match self {
@@ -177,7 +177,7 @@ impl Elements {
         })
     }
 
-    /// One of them.
+    /// Returns one element.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value> {
         Some(match self {
@@ -198,7 +198,7 @@ impl Elements {
         })
     }
 
-    /// One of them as a number, where it is one; a boolean is 0 or 1.
+    /// Returns one element as a number, if it is one; a boolean is 0 or 1.
     #[must_use]
     pub fn number(&self, index: usize) -> Option<f64> {
         match self {
@@ -208,10 +208,10 @@ impl Elements {
     }
 }
 
-/// What is made of bytes or of a value.
+/// The result of decoding or encoding.
 pub(super) type ValueResult<T = ()> = Result<T, ValueError>;
 
-/// Why bytes and a value do not go together.
+/// The reason for which bytes and a value do not match.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum ValueError {
     /// There is no such type.
@@ -225,7 +225,7 @@ pub enum ValueError {
         "no description has the fingerprint {found} that the message carries; give the .lcm files of its sender"
     )]
     UnknownFingerprint {
-        /// What the message carries.
+        /// The fingerprint that the message carries.
         found: Fingerprint,
     },
     /// The message is of another type.
@@ -233,9 +233,9 @@ pub enum ValueError {
         "the message carries the fingerprint {found}, but {name} has {expected}: its sender uses another type, or another version of it"
     )]
     OtherType {
-        /// What the message carries.
+        /// The fingerprint that the message carries.
         found: Fingerprint,
-        /// What was expected.
+        /// The expected fingerprint.
         expected: Fingerprint,
         /// The type that was expected.
         name: TypeName,
@@ -245,7 +245,7 @@ pub enum ValueError {
     Decode {
         /// The member.
         path: String,
-        /// What is wrong there.
+        /// The error there.
         cause: DecodeError,
     },
     /// Bytes are left after the last member.
@@ -254,12 +254,12 @@ pub enum ValueError {
         /// How many.
         left: usize,
     },
-    /// Structs hold structs more deeply than is followed.
+    /// Structs hold structs more deeply than the maximum.
     #[error("{path} lies deeper than {most} structs")]
     TooDeep {
         /// The member.
         path: String,
-        /// How deep is allowed.
+        /// The maximum depth.
         most: usize,
     },
     /// An array has more elements than the message could hold.
@@ -295,9 +295,9 @@ pub enum ValueError {
     WrongKind {
         /// The member.
         path: String,
-        /// What its description says.
+        /// The description of the member.
         expected: String,
-        /// What it holds.
+        /// The kind of value that it holds.
         found: String,
     },
     /// An array of another length than stated.
@@ -311,7 +311,7 @@ pub enum ValueError {
         length: usize,
         /// The member or the description.
         stated_by: String,
-        /// What it says.
+        /// The value of that member.
         stated: i64,
     },
     /// A value cannot be written.
@@ -319,7 +319,7 @@ pub enum ValueError {
     Encode {
         /// The member.
         path: String,
-        /// What is wrong there.
+        /// The error there.
         cause: EncodeError,
     },
 }
@@ -332,7 +332,7 @@ pub(super) fn join(path: &str, member: &str) -> String {
     }
 }
 
-/// The name of a member for people, where the path is empty it is the message itself.
+/// Returns the name of a member for users; an empty path is the message itself.
 pub(super) fn named(path: &str) -> String {
     match path.is_empty() {
         true => "the message".to_owned(),

@@ -1,10 +1,10 @@
-//! What values are, and the numbers in them.
+//! The kinds of values, and the numbers in them.
 
 use super::super::PrimitiveType;
 use super::{Array, Elements, Record, Value, join};
 
 impl Value {
-    /// The language's own type it is of, if it is.
+    /// Returns its primitive type, if it has one.
     #[must_use]
     pub fn primitive(&self) -> Option<PrimitiveType> {
         Some(match self {
@@ -21,7 +21,7 @@ impl Value {
         })
     }
 
-    /// What it is, in words.
+    /// Returns the kind of the value, in words.
     #[must_use]
     pub fn kind(&self) -> String {
         match (self, self.primitive()) {
@@ -33,7 +33,7 @@ impl Value {
         }
     }
 
-    /// Its value where it is an integer that may state an array's length.
+    /// Returns its value if it is an integer that may state an array's length.
     #[must_use]
     pub fn integer(&self) -> Option<i64> {
         match self {
@@ -45,8 +45,8 @@ impl Value {
         }
     }
 
-    /// Its value as a number, where it is one: a boolean is 0 or 1, an enum what is sent. 64-bit
-    /// integers beyond 2^53 are rounded.
+    /// Returns its value as a number, if it is one: a boolean is 0 or 1, an enum its number. 64-bit integers
+    /// beyond 2^53 are rounded.
     #[must_use]
     pub fn number(&self) -> Option<f64> {
         match self {
@@ -59,7 +59,7 @@ impl Value {
         }
     }
 
-    /// The struct's members, where it is a struct.
+    /// Returns the struct's members, if it is a struct.
     #[must_use]
     pub fn record(&self) -> Option<&Record> {
         match self {
@@ -68,8 +68,8 @@ impl Value {
         }
     }
 
-    /// All numbers in it with their paths, in the order in which they are sent; strings are left
-    /// out. At most so many: an image has millions. For tables and plots.
+    /// Returns all numbers in it with their paths, in the order in which they are sent, without strings. At
+    /// most `most`: an image has millions. For tables and plots.
     #[must_use]
     pub fn numbers(&self, most: usize) -> Vec<(String, f64)> {
         let mut numbers = Vec::new();
@@ -141,7 +141,7 @@ pub(super) fn indices(mut place: usize, shape: &[usize]) -> String {
 }
 
 impl Elements {
-    /// The language's own type they are of, if they are.
+    /// Returns the primitive type of the elements, if they have one.
     #[must_use]
     pub fn primitive(&self) -> Option<PrimitiveType> {
         Some(match self {
@@ -158,7 +158,7 @@ impl Elements {
         })
     }
 
-    /// What they are, in words.
+    /// Returns the kind of the elements, in words.
     #[must_use]
     pub fn kind(&self) -> String {
         let of = match (self, self.primitive()) {

@@ -22,23 +22,23 @@ pub enum Step {
     Index(usize),
 }
 
-/// Why a path leads nowhere.
+/// The reason for which there is no value at a path.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum PathError {
-    /// It is no path.
+    /// The text is no path.
     #[error("'{text}' is not a valid path; write one as pose.position[2]")]
     Malformed {
-        /// What was given.
+        /// The text.
         text: String,
     },
     /// There is no such member.
     #[error("{path} has no member {member}; it has {members}")]
     NoMember {
-        /// What it was sought in.
+        /// The path of the searched value.
         path: String,
-        /// What was sought.
+        /// The name of the missing member.
         member: String,
-        /// What there is.
+        /// The members of that value.
         members: String,
     },
     /// There are fewer elements.
@@ -46,15 +46,15 @@ pub enum PathError {
     NoElement {
         /// The array.
         path: String,
-        /// What was sought.
+        /// The index.
         index: usize,
         /// How many there are.
         length: usize,
     },
-    /// Something without elements was given an index.
+    /// An index follows a value without elements.
     #[error("{path} is not an array, so it has no element {index}")]
     NoArray {
-        /// What was given an index.
+        /// The path of the value to which the index was applied.
         path: String,
         /// The index.
         index: usize,
@@ -92,7 +92,7 @@ impl FromStr for Path {
         let mut steps = Vec::new();
         for (at, part) in text.split('.').enumerate() {
             let (name, mut rest) = part.split_at(part.find('[').unwrap_or(part.len()));
-            // Only a message that is itself an array would begin with an index, and none is.
+            // Only a message that is itself an array would begin with an index, and there is none.
             if name.is_empty() || (at > 0 && name.contains(char::is_whitespace)) {
                 return Err(malformed());
             }
@@ -111,18 +111,18 @@ impl FromStr for Path {
 }
 
 impl Value {
-    /// What a path leads to, as a value of its own: an array where it leads to a row of one.
+    /// Returns the value at a path, as a value of its own: an array if the path leads to a row of one.
     ///
     /// # Errors
-    /// Where it leads nowhere.
+    /// If there is no value at the path.
     pub fn get(&self, path: &str) -> Result<Self, PathError> {
         self.at(&path.parse()?)
     }
 
-    /// The same by a path that has been parsed. Copies what it leads to, and nothing else.
+    /// As [`Value::get`] by a path that has been parsed. Copies that value, and nothing else.
     ///
     /// # Errors
-    /// Where it leads nowhere.
+    /// If there is no value at the path.
     pub fn at(&self, path: &Path) -> Result<Self, PathError> {
         let mut here = Here::Value(self);
         let mut walked = String::new();
@@ -135,10 +135,10 @@ impl Value {
     }
 }
 
-/// Where a walk along a path has come to.
+/// The present place of a walk along a path.
 enum Here<'a> {
     Value(&'a Value),
-    /// What is left of an array behind its first indices.
+    /// The rest of an array behind its first indices.
     Part {
         array: &'a Array,
         /// The first element.
@@ -222,7 +222,7 @@ impl<'a> Here<'a> {
     }
 }
 
-/// How many elements lie behind so many indices.
+/// Returns how many elements lie behind so many indices.
 fn row(array: &Array, depth: usize) -> usize {
     let rest = array.shape.get(depth..).unwrap_or_default();
     rest.iter().fold(1, |count, it| count.saturating_mul(*it))

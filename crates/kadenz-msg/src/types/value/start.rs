@@ -7,18 +7,18 @@ use super::super::{
 };
 use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult};
 
-/// How large LCM lets a message be.
+/// The maximum size of a message in LCM.
 const MAX_BYTES: usize = 1 << 28;
 
 /// How many elements that take no bytes a value may begin with.
 const MAX_PREALLOCATED: usize = 1 << 16;
 
 impl Types {
-    /// A value of a type: zeros, `false`, empty strings, variable arrays without elements; an enum has
-    /// its first value.
+    /// Returns the default value of a type: zeros, `false`, empty strings, variable arrays without elements;
+    /// an enum has its first value.
     ///
     /// # Errors
-    /// Where there is no such type, or a value takes more bytes than LCM lets a message have.
+    /// If there is no such type, or a value takes more bytes than LCM allows for a message.
     pub fn default_value(&self, name: &str) -> ValueResult<Value> {
         let definition = self.required(name)?;
         let name = definition.name().clone();

@@ -8,9 +8,9 @@ use super::{Array, Elements, Record, Value};
 use crate::types::model::Enum;
 
 impl Value {
-    /// The value as JSON: structs as objects with their members in order of name, arrays as arrays of
-    /// arrays, 64-bit integers as numbers, a value of an enum by its name if it has one, and what JSON
-    /// has no number for as `"NaN"`, `"Infinity"` and `"-Infinity"`.
+    /// Returns the value as JSON: structs as objects with their members in order of name, arrays as arrays of
+    /// arrays, 64-bit integers as numbers, a value of an enum by its name if it has one, and numbers that
+    /// JSON lacks as `"NaN"`, `"Infinity"` and `"-Infinity"`.
     #[must_use]
     pub fn to_json(&self) -> Json {
         match self {
@@ -29,7 +29,7 @@ impl Value {
         }
     }
 
-    /// The text of [`Value::to_json`], without holding more than the text in memory; `None` where it is
+    /// Returns the text of [`Value::to_json`], without holding more than the text in memory; `None` if it is
     /// longer than so many bytes.
     #[must_use]
     pub fn to_json_text(&self, longest: usize) -> Option<String> {
@@ -78,7 +78,7 @@ impl Text {
         Some(())
     }
 
-    /// Rows of rows, whose elements stand one behind the other from `next` on.
+    /// Writes rows of rows, whose elements are contiguous from `next` on.
     fn rows(&mut self, all: &Elements, shape: &[usize], next: &mut usize) -> Option<()> {
         self.text.push('[');
         let (length, inner) = shape.split_first().unwrap_or((&0, &[]));
@@ -125,7 +125,7 @@ fn array(it: &Array) -> Json {
     nested(flat, &it.shape)
 }
 
-/// Rows of rows. Where an inner length is 0 there is nothing to tell of the outer ones: `[]`.
+/// Returns rows of rows. If an inner length is 0, the outer rows are left out: `[]`.
 fn nested(flat: Vec<Json>, shape: &[usize]) -> Json {
     if flat.is_empty() {
         return Json::Array(flat);
@@ -156,7 +156,8 @@ fn double(value: f64) -> Json {
     }
 }
 
-/// As few digits as tell it from every other `float`: 0.1 and not 0.10000000149011612.
+/// Returns the fewest digits that distinguish the value from every other `float`: 0.1 and not
+/// 0.10000000149011612.
 fn float(value: f32) -> Json {
     let short: Option<f64> = value.to_string().parse().ok();
     match short {

@@ -2,7 +2,7 @@ use proptest::prelude::*;
 
 use super::*;
 
-/// What came, as text that outlives the decoder's memory.
+/// Returns the frames, as text that outlives the decoder's memory.
 fn all(decoder: &mut Decoder) -> Result<Vec<String>, TcpqError> {
     let mut said = Vec::new();
     while let Some(frame) = decoder.next()? {
@@ -45,7 +45,7 @@ fn frames_are_the_bytes_that_lcm_sends() {
 }
 
 #[test]
-fn a_stranger_another_version_and_a_frame_from_the_wrong_side_are_told() {
+fn an_unknown_peer_another_version_and_a_frame_of_the_wrong_side_fail() {
     let of = |peer, bytes: &[u8]| feed(&mut Decoder::new(peer, 100), bytes, 1).unwrap_err();
     assert!(matches!(
         of(Peer::Server, b"HTTP/1.1"),
@@ -128,7 +128,7 @@ fn a_buffer_that_was_long_once_is_not_held_for_a_short_part() {
 }
 
 #[test]
-fn what_will_be_held_is_told_before_it_is_taken() {
+fn needed_memory_is_known_before_it_is_taken() {
     let mut decoder = Decoder::new(Peer::Client, 1_000_000);
     for part in talk(&vec![1; 1_000_000]).chunks(50_000) {
         let mut part = part;

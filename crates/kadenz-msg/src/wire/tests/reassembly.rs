@@ -21,7 +21,7 @@ fn small(bytes: usize) -> Reassembly {
     })
 }
 
-/// Adds a datagram; the message, where it became whole.
+/// Adds a datagram; returns the message, if it is complete.
 fn add(
     reassembly: &mut Reassembly,
     sender: SenderId,
@@ -71,7 +71,7 @@ fn a_duplicate_fragment_is_never_counted_as_the_missing_one() {
     }
     assert_eq!(reassembly.counters().duplicates, 3);
     assert_eq!(add(&mut reassembly, SENDER, &sent[2], at(0)), Some(payload));
-    // Late ones begin no second message, which would be told as incomplete.
+    // Late fragments begin no second message, which would be counted as incomplete.
     assert_eq!(add(&mut reassembly, SENDER, &sent[1], at(1)), None);
     reassembly.expire(at(10_000));
     assert_eq!(reassembly.counters().incomplete, 0);
@@ -98,7 +98,7 @@ fn fragments_that_contradict_their_message_are_refused_and_counted() {
 #[test]
 fn a_message_whose_fragments_leave_a_hole_is_never_delivered() {
     let mut sent = datagrams(5, "A", &[1; 250], 100);
-    // The last one claims to lie where the second does.
+    // The last one claims the place of the second.
     let (second, last) = sent.split_at_mut(2);
     last[0][12..16].copy_from_slice(&second[1][12..16]);
     let mut reassembly = small(10_000);
@@ -147,7 +147,7 @@ fn a_fragment_far_behind_all_that_came_takes_nothing_and_the_message_is_incomple
     let held = reassembly.held();
     add(&mut reassembly, SENDER, last, at(1));
     assert_eq!(reassembly.held(), held);
-    // Some that changed places are taken.
+    // Some fragments that changed places are taken.
     for swapped in before[1..].chunks(8) {
         for datagram in swapped.iter().rev() {
             assert_eq!(add(&mut reassembly, SENDER, datagram, at(2)), None);
@@ -178,7 +178,7 @@ fn what_waits_longest_is_given_up_for_want_of_room_and_counted() {
         .collect();
     assert_eq!(two, [vec![2; 1000]]);
     assert!(reassembly.held() <= 2500);
-    // What is longer than all the room is not begun.
+    // A message longer than all the room is not begun.
     let huge = datagrams(9, "A", &[0; 3000], 500);
     add(&mut reassembly, SENDER, &huge[0], at(8));
     assert_eq!(reassembly.counters().too_long, 1);
@@ -211,7 +211,7 @@ fn a_message_that_waits_too_long_is_given_up_and_counted_once() {
     assert_eq!(reassembly.counters().incomplete, 0);
     reassembly.expire(at(1001));
     assert_eq!(reassembly.counters().incomplete, 1);
-    // A late rest of it is no new message.
+    // A late rest of the message is no new message.
     add(&mut reassembly, SENDER, &sent[1], at(1100));
     reassembly.expire(at(9000));
     assert_eq!(reassembly.counters().incomplete, 1);
@@ -226,7 +226,7 @@ fn a_vector_longer_than_all_that_may_be_held_costs_no_message() {
                 panic!("no fragment");
             };
             if let Added::Complete(it) = reassembly.add(SENDER, &fragment, at(0), None) {
-                // As a queue does that was made with room for larger messages.
+                // As a queue that was made with room for larger messages.
                 *it.payload = Vec::with_capacity(2000);
             }
         }
@@ -249,7 +249,7 @@ fn a_steady_stream_of_messages_of_1_mb_allocates_nothing_after_the_first() {
                 panic!()
             };
             if let Added::Complete(complete) = reassembly.add(SENDER, &fragment, at(0), None) {
-                // As a subscription does that takes large messages by a swap.
+                // As a subscription that takes large messages by a swap.
                 std::mem::swap(complete.payload, &mut mine);
             }
         }
@@ -273,7 +273,7 @@ proptest! {
             now += pause;
             let mut datagram = sent[message as usize][number % sent[message as usize].len()].clone();
             if damage < 40 {
-                // Anything in the header may lie.
+                // Any field of the header may be wrong.
                 datagram[8 + usize::from(damage) % 12] ^= 1 << (damage % 8);
             }
             let Ok(Packet::Fragment(fragment)) = Packet::parse(&datagram) else { continue };

@@ -1,4 +1,5 @@
-//! What the master is told of this node, and told again where it has forgotten: a master that starts again knows nobody.
+//! Registers this node at the master, and again after the master has restarted, which forgets all
+//! registrations.
 
 use std::collections::BTreeSet;
 use std::io;
@@ -8,16 +9,16 @@ use super::super::http::is_refusal;
 use super::super::xmlrpc::XmlRpcValue;
 use super::{RosNodeContext, RosNodeState, call};
 
-/// Whether it still knows this node, the master is asked for so long at most.
+/// The timeout of the query whether the master still knows this node.
 const GLANCE: Duration = Duration::from_secs(1);
 
-/// A publisher that the master has forgotten is given up when it was silent so many times in a row.
+/// The number of failed queries in a row after which a publisher that the master has forgotten is given up.
 const MAX_SILENT: u8 = 3;
-/// So many of them are asked in a row.
+/// The maximum number of queries in a row.
 const MAX_ASKED: usize = 8;
 
-/// A publisher that an earlier master named, and this one does not: it may still send, for nodes of ROS do not register
-/// again.
+/// A publisher that an earlier master named, and this one does not: it may still send, because nodes of ROS
+/// do not register again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Unlisted {
     topic: String,
@@ -26,12 +27,12 @@ pub(super) struct Unlisted {
 }
 
 impl RosNodeState {
-    /// Whether the master has nothing to remember.
+    /// Returns whether the master has nothing to remember.
     fn is_nothing_registered(&self) -> bool {
         self.published.is_empty() && self.subscribed.is_empty() && self.services.is_empty()
     }
 
-    /// The master has forgotten this node, and whoever it named.
+    /// Notes that the master has forgotten this node, and every publisher that it named.
     pub(super) fn forget(&mut self) {
         self.is_forgotten = true;
         for (topic, uris) in &self.subscribed {
@@ -48,7 +49,8 @@ impl RosNodeState {
         }
     }
 
-    /// The URIs of those publishers of a topic that the master does not name, now that it names these.
+    /// Returns the URIs of those publishers of a topic that the master does not name, now that it names
+    /// these.
     pub(super) fn unlisted(&mut self, topic: &str, named: &BTreeSet<&str>) -> Vec<String> {
         let unlisted = &mut self.unlisted;
         unlisted.retain(|it| it.topic != topic || !named.contains(it.uri.as_str()));
@@ -77,7 +79,7 @@ impl RosNodeState {
 }
 
 impl RosNodeContext {
-    /// Tells the master of a topic, once.
+    /// Registers a topic at the master, once.
     pub(super) fn advertise(&self, topic: &str, kind: &str) -> io::Result<()> {
         let is_known = |state: &mut RosNodeState| state.published.contains_key(topic);
         if self.state.with(is_known) {
@@ -92,7 +94,7 @@ impl RosNodeContext {
         Ok(())
     }
 
-    /// Tells the master of a service, and of the place that it is called at.
+    /// Registers a service at the master, with its address.
     pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
         self.look_first()?;
         self.ask("registerService", &[service, place, &self.uri])?;
@@ -109,12 +111,12 @@ impl RosNodeContext {
             return Ok(());
         }
         self.look_first()?;
-        // Before the master is asked, as it tells of new publishers from then on.
+        // Before the registration, because the master reports new publishers from then on.
         self.state
             .with(|state| state.subscribed.insert(topic.to_owned(), BTreeSet::new()));
         match self.ask("registerSubscriber", &[topic, "*", &self.uri]) {
             Ok(publishers) => {
-                // A master that names too many is served as far as that goes.
+                // A list with too many publishers is used as far as the maximum.
                 let _ = self.update(topic, &publishers);
                 Ok(())
             }
@@ -135,7 +137,7 @@ impl RosNodeContext {
             .map(|_| ())
     }
 
-    /// Registers all again with a master that has forgotten this node; whether the master answers.
+    /// Registers all again at a master that has forgotten this node; returns whether the master answers.
     pub(super) fn keep_registered(&self) -> bool {
         if self.notice_restart().is_err() {
             return false;
@@ -148,8 +150,8 @@ impl RosNodeContext {
         true
     }
 
-    /// What is asked before the master learns something new, for it would know the node from then on, and not what it has
-    /// forgotten. A master that takes its time is told all the same.
+    /// Queries the master before a new registration, because afterwards it would know the node, although it
+    /// has forgotten earlier registrations. A slow master gets the registration nevertheless.
     fn look_first(&self) -> io::Result<()> {
         match self.notice_restart() {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => Err(error),
@@ -157,7 +159,7 @@ impl RosNodeContext {
         }
     }
 
-    /// Asks whether the master still knows this node.
+    /// Queries whether the master still knows this node.
     fn notice_restart(&self) -> io::Result<()> {
         if self.state.with(|state| state.is_nothing_registered()) {
             return Ok(());
@@ -172,7 +174,7 @@ impl RosNodeContext {
         Ok(())
     }
 
-    /// Tells the master of all that it was told of.
+    /// Repeats all registrations at the master.
     fn register_again(&self) -> io::Result<()> {
         let (published, services, subscribed) = self.state.with(|state| {
             let subscribed: Vec<String> = state.subscribed.keys().cloned().collect();
@@ -193,7 +195,7 @@ impl RosNodeContext {
         Ok(())
     }
 
-    /// Calls the master; `None` where it refuses, which it would again.
+    /// Calls the master; `None` if it refuses, which it would do again.
     fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
         match self.ask(method, arguments) {
             Ok(value) => Ok(Some(value)),
@@ -202,7 +204,7 @@ impl RosNodeContext {
         }
     }
 
-    /// Asks publishers that the master does not name whether they still send.
+    /// Queries publishers that the master does not name whether they still send.
     pub(super) fn ask_unlisted(&self) {
         let count = self.state.with(|state| state.unlisted.len());
         for _ in 0..count.min(MAX_ASKED) {

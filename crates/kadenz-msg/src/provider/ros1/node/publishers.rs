@@ -1,4 +1,4 @@
-//! Who publishes what this node has subscribed to, and where it sends from.
+//! The publishers of the topics to which this node has subscribed, and the addresses from which they send.
 
 use std::collections::BTreeSet;
 
@@ -6,12 +6,12 @@ use super::super::http::{PATIENCE, place_of};
 use super::super::xmlrpc::XmlRpcValue;
 use super::{RosNodeContext, call};
 
-/// Publishers of one topic that are connected to, and those of all topics together: more than any robot has. Whoever
-/// reaches a node may name it as many as it likes.
+/// The maximum number of connected publishers of one topic, and of all topics together: more than any robot
+/// has. A program that reaches a node could name any number.
 pub(super) const MAX_PUBLISHERS: usize = 256;
 pub(super) const MAX_ALL_PUBLISHERS: usize = 1024;
 
-/// A publisher of a topic: its number within this node, the topic, and where it sends from.
+/// A publisher of a topic: its number within this node, the topic, and its address.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in super::super) struct TopicPublisher {
     pub(in super::super) id: u64,
@@ -20,11 +20,11 @@ pub(in super::super) struct TopicPublisher {
 }
 
 impl RosNodeContext {
-    /// These, and no others, publish the topic.
+    /// Sets the publishers of a topic to these, and no others.
     ///
     /// # Errors
-    /// Where they are more than a node connects to; then those that were known before stay, and as many of the others
-    /// as there is room for are taken.
+    /// If they are more than a node connects to; then those that were known before stay, and as many of the
+    /// others as there is room for are taken.
     pub(super) fn update(&self, topic: &str, publishers: &XmlRpcValue) -> Result<(), String> {
         let uris = publishers.as_list().unwrap_or_default().iter();
         let uris: Vec<&str> = uris.filter_map(XmlRpcValue::as_text).collect();
@@ -54,7 +54,7 @@ impl RosNodeContext {
         })
     }
 
-    /// Where what is wanted is sent from; each place once, whoever named it.
+    /// Returns the addresses of the wanted publishers; each address once, whatever named it.
     pub(super) fn sources(&self) -> Vec<TopicPublisher> {
         self.state.with(|state| {
             let mut seen = BTreeSet::new();
@@ -69,7 +69,7 @@ impl RosNodeContext {
         })
     }
 
-    /// Publishers that were not asked yet.
+    /// Returns the publishers that were not queried yet.
     pub(super) fn without_place(&self) -> Vec<(String, String)> {
         self.state.with(|state| {
             let subscribed = state.subscribed.iter();
@@ -80,7 +80,7 @@ impl RosNodeContext {
         })
     }
 
-    /// Where a publisher sends a topic from.
+    /// Returns the address from which a publisher sends a topic.
     pub(super) fn place(&self, topic: &str, uri: &str) -> Option<String> {
         let tcpros = XmlRpcValue::List(vec![XmlRpcValue::List(vec![XmlRpcValue::text("TCPROS")])]);
         let arguments = vec![
@@ -97,8 +97,8 @@ impl RosNodeContext {
     }
 }
 
-/// At most so many of the named publishers, first those that are known already; whether that is all of them. Two URIs
-/// of one server are the same publisher.
+/// Chooses at most the maximum of the named publishers, first those that are known already; returns whether
+/// that is all of them. Two URIs of one server are the same publisher.
 pub(super) fn chosen<'v>(
     known: &BTreeSet<String>,
     named: impl Iterator<Item = &'v str>,

@@ -20,7 +20,7 @@ fn subscribed(topics: &[&str]) -> RosNodeContext {
     }
 }
 
-/// What a node answers to an update by publishers at these ports.
+/// Returns a node's answer to an update by publishers at these ports.
 fn update(node: &RosNodeContext, topic: &str, ports: impl IntoIterator<Item = u32>) -> XmlRpcValue {
     let uris = ports.into_iter();
     let uris = uris.map(|port| XmlRpcValue::Text(format!("http://127.0.0.1:{port}/")));
@@ -98,14 +98,14 @@ fn publishers_that_a_new_master_does_not_name_stay_until_they_are_silent() {
     node.state.with(RosNodeState::forget);
     update(&node, "/t", [3, 4]);
     assert_eq!(uris(&node), [1, 2, 3, 4].map(uri));
-    // From now on the master alone says whether the third one is there.
+    // From now on the master alone decides whether the third one is there.
     update(&node, "/t", [4]);
     assert_eq!(uris(&node), [1, 2, 4].map(uri));
     let ask = |answers: bool| {
         let first = node.state.with(|state| state.unlisted[0].clone());
         node.state.with(|state| state.note(&first, answers));
     };
-    // Both are asked in turn: the first one is silent twice, answers, and is silent again.
+    // Both are queried in turn: the first one is silent twice, answers, and is silent again.
     for answers in [false, true, false, true, true, true, false, false] {
         ask(answers);
     }

@@ -12,7 +12,7 @@ use super::super::xmlrpc::{Call, XmlRpcValue};
 use super::talk::{ANSWER_HEAD, header_length, read_answer_head};
 use super::{ServiceError, ServiceType};
 
-/// So many bytes are read at a time: memory grows with what came, not with what was announced.
+/// The number of bytes of one read: memory grows with the received bytes, not with the stated length.
 const PART: usize = 64 << 10;
 
 /// Calls one service, from one thread at a time. Made by [`Ros1::service_client`](super::super::Ros1::service_client).
@@ -27,7 +27,7 @@ pub struct ServiceClient {
 
 show_fields!(ServiceClient: service);
 
-/// What went wrong, before it is told of which service.
+/// The kind of an error, before the service's name is added.
 enum Trouble {
     Io(io::Error),
     Refused(String),
@@ -59,12 +59,13 @@ impl ServiceClient {
         }
     }
 
-    /// Calls the service and waits for its answer. The connection is kept for the next call; where the server has
-    /// closed it in the meantime, the master is asked for the service anew. Only finding a host by its name may take
-    /// longer than `timeout`.
+    /// Calls the service and waits for its answer. The connection is kept for the next call; if the server
+    /// has closed it in the meantime, the client looks the service up at the master anew. Only finding a host
+    /// by its name may take longer than `timeout`.
     ///
     /// # Errors
-    /// As [`ServiceError`] says. After every one but [`Failed`](ServiceError::Failed) the next call connects anew.
+    /// As [`ServiceError`] documents. After every one but [`Failed`](ServiceError::Failed) the next call
+    /// connects anew.
     pub fn call(&mut self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, ServiceError> {
         let until = clock::now() + timeout;
         if request.len() > self.longest {
@@ -82,16 +83,16 @@ impl ServiceClient {
         outcome.map_err(|trouble| self.error(trouble))
     }
 
-    /// Asks the server for the service's type, as `rosservice type` does.
+    /// Queries the server for the service's type, as `rosservice type` does.
     ///
     /// # Errors
-    /// As [`ServiceError`] says.
+    /// As [`ServiceError`] documents.
     pub fn service_type(&self, timeout: Duration) -> Result<ServiceType, ServiceError> {
         let (_, kind) = self.connect("probe", clock::now() + timeout)?;
         Ok(kind)
     }
 
-    /// Asks the master where the service is, goes there and greets, with that field set.
+    /// Looks the service up at the master, connects to it and sends the header, with that field set.
     fn connect(
         &self,
         mode: &str,
@@ -113,7 +114,7 @@ impl ServiceClient {
         greeted.map_err(|trouble| self.error(trouble))
     }
 
-    /// Where the service is called.
+    /// Returns the address of the service.
     fn look_up(&self, until: MonotonicTime) -> Result<String, ServiceError> {
         let arguments = vec![
             XmlRpcValue::text(&self.caller),
@@ -159,7 +160,7 @@ impl ServiceClient {
     }
 }
 
-/// Whether a kept connection still stands. Bytes that nobody asked for are as bad as its end.
+/// Returns whether a kept connection is usable. Unexpected bytes are as bad as its end.
 fn is_open(stream: &TcpStream) -> bool {
     let peeked = stream
         .set_nonblocking(true)
@@ -258,7 +259,7 @@ fn write(stream: &mut TcpStream, mut bytes: &[u8], until: MonotonicTime) -> io::
     Ok(())
 }
 
-/// Errors after which one looks at the clock again.
+/// Passes the errors after which the caller checks the time again.
 fn pass(error: io::Error) -> io::Result<()> {
     match error.kind() {
         ErrorKind::WouldBlock | ErrorKind::TimedOut | ErrorKind::Interrupted => Ok(()),

@@ -11,7 +11,7 @@ use crate::provider::stream::ProtocolError;
 use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::socket::Socket;
 
-/// A client that has begun a request, or does not take its answer, goes on within that span.
+/// The time within which a client must continue a request that it has begun, or take its answer.
 const STALLED: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
@@ -25,10 +25,10 @@ pub(super) struct ClientConnection {
     sent: usize,
     /// Its request is being answered; until then nothing more is read.
     pub(super) is_busy: bool,
-    /// It goes once its answer is sent.
+    /// The connection closes once its answer is sent.
     is_last: bool,
     pub(super) is_done: bool,
-    /// When it last said or took something.
+    /// The time at which it last sent or took bytes.
     pub(super) last: MonotonicTime,
     /// Its place among what is watched.
     place: Option<usize>,
@@ -73,7 +73,7 @@ impl ClientConnection {
         self.place = place;
     }
 
-    /// When it has stalled for too long.
+    /// Returns the time at which it has stalled for too long.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
         let is_amid = !self.heard.is_empty() || !self.reply.is_empty();
         (is_amid && !self.is_busy).then(|| self.last + STALLED)
@@ -104,7 +104,7 @@ impl ClientConnection {
         self.settle(outcome)
     }
 
-    /// A client that goes away in the middle is nobody's loss but its own.
+    /// A client that disconnects in the middle harms only itself.
     fn settle(&mut self, outcome: io::Result<Option<Vec<u8>>>) -> Option<Vec<u8>> {
         self.is_done |= outcome.is_err();
         outcome.ok().flatten()
@@ -116,10 +116,10 @@ impl ClientConnection {
         };
         self.last = clock::now();
         if self.is_last {
-            // Nothing that is said now means anything.
+            // Bytes from now on have no meaning.
             return Ok(());
         }
-        // A client says a request at a time, and the next one when it has its answer.
+        // A client sends one request at a time, and the next one after its answer.
         if !self.reply.is_empty() && self.heard.len() > room.len() {
             return Err(ErrorKind::InvalidData.into());
         }
@@ -127,7 +127,7 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// Sends what waits, then hears what was said.
+    /// Sends the waiting bytes, then reads received ones.
     fn go_on(&mut self) -> io::Result<Option<Vec<u8>>> {
         loop {
             self.send()?;
@@ -154,7 +154,7 @@ impl ClientConnection {
         }
     }
 
-    /// Forgets the front of what was heard, and gives its memory back.
+    /// Removes the front of the received bytes, and releases their memory.
     fn forget(&mut self, used: usize) {
         self.heard.drain(..used);
         self.heard.shrink_to_fit();
@@ -174,17 +174,17 @@ impl ClientConnection {
         Ok(())
     }
 
-    /// How much memory it holds, in bytes.
+    /// Returns the memory that it holds, in bytes.
     pub(super) fn held(&self) -> usize {
         self.heard.capacity() + self.reply.capacity()
     }
 
-    /// Takes memory for what it holds; whether it was there.
+    /// Claims memory for its bytes; returns whether there was enough.
     pub(super) fn claim(&mut self) -> bool {
         self.memory.resize(self.held())
     }
 
-    /// Gives it up, with what it holds.
+    /// Gives the connection up, with its bytes.
     pub(super) fn give_up(&mut self) {
         self.is_done = true;
         (self.heard, self.reply, self.sent) = (Vec::new(), Vec::new(), 0);

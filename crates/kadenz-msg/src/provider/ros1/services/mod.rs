@@ -1,7 +1,7 @@
 //! Services of ROS 1: [`ServiceClient`] calls one, [`ServiceServer`] offers one.
 //!
-//! Requests and answers are bytes as ROS serialises them. A client keeps its connection from call to call, and sends
-//! nothing twice: of a call that was interrupted nobody knows whether it was done.
+//! Requests and answers are bytes as ROS serialises them. A client keeps its connection from call to call,
+//! and sends nothing twice: whether an interrupted call was done is unknown.
 //!
 //! ```no_run
 //! use std::time::Duration;
@@ -30,7 +30,7 @@ use super::{Ros1, no_master};
 use crate::arrival::random_number;
 use crate::provider::ProviderError;
 
-/// What a service takes and gives, by ROS's name, as `rossrv md5` tells its sum.
+/// The types of a service's request and answer, by ROS's name, with the sum that `rossrv md5` prints.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ServiceType {
     /// Such as `std_srvs/SetBool`.
@@ -40,7 +40,7 @@ pub struct ServiceType {
 }
 
 impl ServiceType {
-    /// One of that name and sum.
+    /// Returns the type of that name and sum.
     #[must_use]
     pub fn new(name: &str, md5: &str) -> Self {
         Self {
@@ -50,7 +50,7 @@ impl ServiceType {
     }
 }
 
-/// Why a service gave no answer.
+/// The reason for which a service gave no answer.
 #[derive(Debug, thiserror::Error)]
 pub enum ServiceError {
     /// The master did not answer.
@@ -58,9 +58,9 @@ pub enum ServiceError {
         "the ROS master at {master} does not answer: {reason}; start roscore there, or name its host and port in the URL"
     )]
     NoMaster {
-        /// Where it should be.
+        /// The master's address.
         master: String,
-        /// What went wrong.
+        /// The error.
         reason: io::Error,
     },
     /// The master knows no such service.
@@ -92,27 +92,28 @@ pub enum ServiceError {
         service: String,
         /// How long it is, in bytes.
         length: usize,
-        /// How long it may be.
+        /// The maximum length.
         longest: usize,
     },
-    /// There was no answer in time; whether the work was done is not known.
+    /// There was no answer in time; whether the work was done is unknown.
     #[error("{service} gave no answer in time; give it more, or look what its node does")]
     TimedOut {
         /// The service.
         service: String,
     },
-    /// The connection failed; if that was after it was made, it is not known whether the work was done.
+    /// The connection failed; after it was made, it is unknown whether the work was done.
     #[error("the connection with {service} failed: {reason}; see whether its node still lives")]
     Lost {
         /// The service.
         service: String,
-        /// What went wrong.
+        /// The error.
         reason: io::Error,
     },
 }
 
 impl Ros1 {
-    /// A client of a service whose type has that md5sum; `*` takes any. Nothing is asked before the first call.
+    /// Returns a client of a service whose type has that md5sum; `*` takes any. It sends nothing before the
+    /// first call.
     #[must_use]
     pub fn service_client(&self, service: &str, md5: &str) -> ServiceClient {
         let caller = format!("/kadenz_{}_{:x}", std::process::id(), random_number());
@@ -120,12 +121,12 @@ impl Ros1 {
         ServiceClient::new(&self.master, caller, service, md5, self.largest)
     }
 
-    /// Offers a service until the server is dropped. That many threads, 1 to 64, call `handler` with requests; a request
-    /// waits while all are busy. What `handler` says of a failure goes to the client. A second server of a name takes
-    /// the first one's place.
+    /// Offers a service until the server is dropped. That many threads, 1 to 64, call `handler` with
+    /// requests; a request waits while all are busy. The error text of `handler` goes to the client. A second
+    /// server of a name replaces the first one.
     ///
     /// # Errors
-    /// Where the master does not answer, or the system has no port or thread left.
+    /// If the master does not answer, or the system has no port or thread left.
     pub fn offer_service(
         &self,
         service: &str,
@@ -145,7 +146,7 @@ impl Ros1 {
     }
 }
 
-/// A name as the master knows it.
+/// Returns a name in the master's form.
 fn absolute(service: &str) -> String {
     format!("/{}", service.trim_start_matches('/'))
 }

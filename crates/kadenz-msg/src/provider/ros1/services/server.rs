@@ -1,7 +1,7 @@
 //! Offering a service.
 //!
-//! One thread lets clients in, hears them and sends them answers; so many others as were asked for call the user's
-//! function. A client waits for nobody but for a thread that is free.
+//! One thread accepts clients, reads their requests and sends their answers; the requested number of other
+//! threads call the user's function. A client waits only for a free thread.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -26,16 +26,16 @@ use crate::provider::stream::connection_slots::{
 use crate::provider::stream::socket::{Door, Socket};
 use crate::sync::lock;
 
-/// Clients at once.
+/// The maximum number of clients at once.
 const MAX_CLIENTS: usize = 256;
 /// Memory for all clients together, in bytes, unless the longest request is longer.
 const MEMORY: usize = 256 << 20;
-/// Clients that are let in between two looks at those that are there.
+/// The number of clients that are accepted between two looks at the connected ones.
 const BATCH: usize = 16;
-/// Threads that answer.
+/// The maximum number of answering threads.
 const MAX_THREADS: usize = 64;
 
-/// What a user's function answers, or why not.
+/// The answer of a user's function, or its error.
 type HandlerResult = Result<Vec<u8>, String>;
 
 pub(super) type Handler = Box<dyn Fn(&[u8]) -> HandlerResult + Send + Sync>;
@@ -43,7 +43,7 @@ pub(super) type Handler = Box<dyn Fn(&[u8]) -> HandlerResult + Send + Sync>;
 /// Offers one service, until it is dropped; then it waits for calls of the user's function that have begun. Made by
 /// [`Ros1::offer_service`](super::super::Ros1::offer_service).
 pub struct ServiceServer {
-    /// Nobody is sent to a closed door: it goes first.
+    /// Dropped first, so that the master names no closed port.
     node: Option<RosNode>,
     ends: Arc<AtomicBool>,
     waker: Waker,
@@ -112,7 +112,7 @@ impl Drop for ServiceServer {
     }
 }
 
-/// What the threads that answer share.
+/// The state that the answering threads share.
 struct Worker {
     handler: Handler,
     longest: usize,
@@ -214,7 +214,7 @@ impl ServerThread {
         }
     }
 
-    /// When there is something to do without a word from anybody.
+    /// Returns the time of the next step that needs no input.
     fn deadline(&self) -> Option<MonotonicTime> {
         let stalled = self
             .connections
@@ -254,7 +254,7 @@ impl ServerThread {
         }
     }
 
-    /// Whether there was room for a request.
+    /// Returns whether there was room for a request.
     fn pass(&self, seat: ConnectionId, request: Vec<u8>) -> bool {
         let Some(memory) = self.memory.take(request.len()) else {
             return false;

@@ -1,4 +1,4 @@
-//! What the two sides of a service say to each other, sans-IO: a header each, then requests and answers in turn, all
+//! The protocol of the two sides of a service, sans-IO: a header each, then requests and answers in turn, all
 //! lengths little-endian.
 
 use std::sync::Arc;
@@ -10,26 +10,26 @@ use crate::provider::stream::ProtocolError;
 /// The result byte and the length in front of an answer.
 pub(super) const ANSWER_HEAD: usize = 5;
 
-/// A service, as its server offers it.
+/// A service in the form of its server's header.
 #[derive(Debug)]
 pub(in crate::provider) struct Offer {
     pub(in crate::provider) service: String,
     pub(in crate::provider) kind: ServiceType,
     pub(in crate::provider) caller: Arc<str>,
-    /// No request and no answer is longer, in bytes.
+    /// The maximum length of a request and of an answer, in bytes.
     pub(in crate::provider) longest: usize,
 }
 
-/// What stands at the front of what a client has sent.
+/// The item at the front of a client's bytes.
 #[derive(Debug, PartialEq, Eq)]
 pub(in crate::provider) enum ClientInput<'a> {
-    /// Not all of it yet.
+    /// The item is incomplete.
     Short,
     /// Its header, of that many bytes.
     Header(usize),
     /// A request, of that many bytes.
     Request(usize, &'a [u8]),
-    /// The last that is heard: it was answered with a refusal, or wanted no more than the header.
+    /// The last item: the answer was a refusal, or the client wanted no more than the header.
     Last,
 }
 
@@ -54,12 +54,12 @@ impl ClientSession {
         self.has_greeted
     }
 
-    /// Whether there may be another request after the first.
+    /// Returns whether there may be another request after the first.
     pub(super) fn is_persistent(&self) -> bool {
         self.is_persistent
     }
 
-    /// Reads the front of what came. What is to be answered at once goes to `reply`.
+    /// Reads the front of the received bytes. Immediate answers go to `reply`.
     pub(in crate::provider) fn hear<'a>(
         &mut self,
         bytes: &'a [u8],
@@ -117,7 +117,7 @@ impl ClientSession {
         }
     }
 
-    /// Why it cannot be served.
+    /// Returns the reason for which it cannot be served.
     fn refusal(&self, fields: &[(&str, &str)]) -> Option<String> {
         let Offer { service, kind, .. } = &*self.offer;
         if field(fields, "service") != service {
@@ -137,7 +137,7 @@ pub(super) fn write_answer(reply: &mut Vec<u8>, is_success: bool, bytes: &[u8]) 
     reply.extend_from_slice(bytes);
 }
 
-/// Whether the service succeeded, and the length of what follows.
+/// Returns whether the service succeeded, and the length of what follows.
 pub(super) fn read_answer_head(head: [u8; ANSWER_HEAD]) -> (bool, usize) {
     let [result, length @ ..] = head;
     (result != 0, u32::from_le_bytes(length) as usize)
@@ -207,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_told_the_type_and_asked_for_nothing_more() {
+    fn a_probe_gets_the_type_and_needs_no_request() {
         let (mut talk, mut reply) = (talk(), Vec::new());
         let words = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
         assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));

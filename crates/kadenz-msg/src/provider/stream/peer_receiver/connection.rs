@@ -1,4 +1,4 @@
-//! A peer that is heard.
+//! A connected peer.
 
 use std::io;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use super::super::page_buffer::PageBuffer;
 use super::super::socket::Socket;
 use super::{FIRST_ROOM, MakeProtocol, PeerProtocol};
 
-/// The connection to a peer that is heard, and what has come on it.
+/// The connection to a peer, and the bytes that have arrived on it.
 pub(super) struct PeerReceiverConnection<T> {
     pub(super) seat: ConnectionId,
     pub(super) socket: Socket,
@@ -22,15 +22,15 @@ pub(super) struct PeerReceiverConnection<T> {
     pub(super) memory: Share,
     pub(super) start: usize,
     pub(super) end: usize,
-    /// What it had sent is gone: nothing that follows makes sense.
+    /// Received bytes were discarded: nothing that follows makes sense.
     pub(super) is_given_up: bool,
     pub(super) target: Option<u64>,
-    /// Since when no more of a message came that has begun.
+    /// The time since which no more of a begun message has arrived.
     pub(super) stalled_since: Option<MonotonicTime>,
 }
 
 impl<T: PeerProtocol> PeerReceiverConnection<T> {
-    /// Says the first words; `None` where it is lost already.
+    /// Sends the first bytes of the protocol; `None` if the connection is lost already.
     pub(super) fn greet(
         socket: Socket,
         make: &mut MakeProtocol<T>,
@@ -68,17 +68,17 @@ impl<T: PeerProtocol> PeerReceiverConnection<T> {
         Ok(())
     }
 
-    /// How much memory it keeps from others.
+    /// Returns the memory that it takes from others.
     pub(super) fn held(&self) -> usize {
         self.memory.amount() + self.outgoing.held()
     }
 
-    /// Whether a message has begun.
+    /// Returns whether a message has begun.
     pub(super) fn is_within(&self) -> bool {
         self.start < self.end
     }
 
-    /// Gives its memory back. Where that loses something, nothing that follows makes sense, and it is given up.
+    /// Releases its memory. If that loses data, nothing that follows makes sense, and the peer is given up.
     pub(super) fn empty(&mut self, memory: &Arc<Budget>) {
         self.is_given_up |= self.is_within() || !self.outgoing.is_empty();
         self.room = PageBuffer::to_receive();

@@ -58,7 +58,7 @@ fn ear_at(door: Door) -> PeerReceiver<Words> {
     receiver
 }
 
-/// Listens for so long; how many messages came.
+/// Receives for that long; returns the number of messages.
 fn listen(receiver: &mut PeerReceiver<Words>, ms: u64) -> usize {
     let until = Wait::Until(clock::now() + Duration::from_millis(ms));
     let mut count = 0;
@@ -88,7 +88,7 @@ fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
     listen(&mut receiver, 220);
     assert_eq!(receiver.connections.len(), 2);
     listen(&mut receiver, 400);
-    assert_eq!(receiver.connections.len(), 1, "who only says nothing stays");
+    assert_eq!(receiver.connections.len(), 1, "a silent peer stays");
     assert_eq!(receiver.counters.incomplete, 1);
     let mut room = [0; 1];
     begun
@@ -98,7 +98,7 @@ fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
 }
 
 #[test]
-fn what_waits_in_the_system_while_nobody_listens_is_no_stall() {
+fn bytes_that_wait_in_the_system_are_no_stall() {
     let (mut receiver, place) = receiver();
     receiver.unfinished = Duration::from_millis(50);
     let mut peer = TcpStream::connect(&place).unwrap();
@@ -112,11 +112,11 @@ fn what_waits_in_the_system_while_nobody_listens_is_no_stall() {
 
 #[test]
 #[cfg(unix)]
-fn answers_that_nobody_reads_stay_within_the_memory_of_all() {
+fn unread_answers_stay_within_the_memory_of_all() {
     use std::os::unix::net::UnixStream;
 
     const LIMIT: usize = 4 << 20;
-    // Whose sockets hold little.
+    // Unix sockets, whose buffers are small.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("receiver");
     let mut receiver = ear_at(SocketAddress::Unix(path.clone()).listen().unwrap());
@@ -125,7 +125,7 @@ fn answers_that_nobody_reads_stay_within_the_memory_of_all() {
     let mut asking: Vec<_> = (0..20).map(|_| connect()).collect();
     let mut most = 0;
     for _ in 0..30 {
-        // Who was hung up on cannot ask any more.
+        // A disconnected peer cannot send any more.
         for peer in &mut asking {
             let _ = peer.write(&[b'?'; 400]);
         }

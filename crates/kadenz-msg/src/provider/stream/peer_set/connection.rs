@@ -1,4 +1,4 @@
-//! One peer of a set: what it says is heard in turns, what waits for it is sent.
+//! One peer of a set: its bytes are processed in turns, and waiting messages are sent.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::Socket;
 
-/// What a peer says is heard in turns of so many frames: publishing waits for one at most.
+/// The number of frames of a peer in one turn: publishing waits for one turn at most.
 pub(super) const TURN: usize = 64;
 
 /// The connection to a peer of a set.
@@ -20,17 +20,17 @@ pub(super) struct PeerSetConnection<P> {
     pub(super) peer: P,
     pub(super) outgoing: Outgoing,
     pub(super) heard: Vec<u8>,
-    /// A turn ended before all that was read was heard.
+    /// A turn ended before all received bytes were processed.
     pub(super) is_unheard: bool,
-    /// For what it said.
+    /// The memory for its requests.
     pub(super) memory: Share,
-    /// When it last said or took something.
+    /// The time at which it last sent or took bytes.
     pub(super) last: MonotonicTime,
     pub(super) is_lost: bool,
 }
 
 impl<P: PeerSetProtocol> PeerSetConnection<P> {
-    /// Hears and sends as much as one turn allows.
+    /// Reads and sends as much as one turn allows.
     pub(super) fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
         if hears {
             self.hear(room)?;
@@ -69,7 +69,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         }
         self.heard.drain(..used);
         if !self.is_unheard && self.heard.len() > room.len() {
-            // Nothing that a peer of a set has to say is that long.
+            // No valid request of a peer of a set is that long.
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.heard.shrink_to_fit();
@@ -91,7 +91,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
             outgoing,
             ..
         } = self;
-        // Without it a peer would miss what it was promised: better that it comes again.
+        // Without it the peer would miss its first messages: better that it connects again.
         peer.welcome(&mut |parts| match outgoing.send(socket, parts)? {
             true => Ok(()),
             false => Err(io::ErrorKind::QuotaExceeded.into()),
@@ -103,7 +103,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         self.outgoing.flush(&mut self.socket)
     }
 
-    /// How much memory it keeps from others.
+    /// Returns the memory that it takes from others.
     pub(super) fn held(&self) -> usize {
         self.outgoing.held() + self.said()
     }
@@ -112,7 +112,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         self.heard.capacity() + self.peer.held()
     }
 
-    /// Takes memory for what it has said; whether it was there.
+    /// Claims memory for its requests; returns whether there was enough.
     pub(super) fn claim(&mut self) -> bool {
         let said = self.said();
         self.memory.resize(said)

@@ -64,7 +64,7 @@ fn a_turn_hears_so_many_frames_and_the_rest_is_heard_before_more_is_read() {
     assert_eq!(connection.peer.heard(), TURN + 15);
 }
 
-/// Waits until so many bytes were heard.
+/// Waits until that many bytes were processed.
 fn wait_for(heard: &AtomicUsize, count: usize) {
     let end = clock::now() + Duration::from_secs(20);
     while heard.load(Ordering::Relaxed) < count {

@@ -1,4 +1,4 @@
-//! What clients want, and how messages are passed on to them.
+//! The clients' patterns, and how messages are passed on to them.
 
 use std::io::IoSlice;
 use std::mem;
@@ -19,7 +19,7 @@ struct Passing<'a> {
     now: MonotonicTime,
 }
 
-/// The copy of a message for those that do not take all of it at once.
+/// The copy of a message for the clients that do not take all of it at once.
 enum Copy {
     NotMade,
     Made(Arc<WireMessage>),
@@ -69,7 +69,7 @@ impl Serving {
         let mut behind = mem::take(&mut self.behind);
         self.routes.route(channel, &mut found);
         self.counters.skipped(found.skipped);
-        // Who keeps up does not wait for those who do not.
+        // Clients that keep up do not wait for those that do not.
         for seat in &found.seats {
             let client = self.clients.get(seat);
             match client.is_some_and(|it| !it.queue.is_empty()) {
@@ -124,7 +124,7 @@ impl Serving {
         }
     }
 
-    /// Keeps a message for a client that has not taken all of it; whether there is memory for it.
+    /// Keeps a message for a client that has not taken all of it; returns whether there is memory for it.
     fn keep(&mut self, seat: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
         if matches!(passing.copy, Copy::NotMade) {
             passing.copy = match self.take_memory(WireMessage::cost(passing.length())) {

@@ -83,16 +83,16 @@ fn a_one_way_latency_has_a_stated_error() {
     assert!(way.error_ns <= 13);
 }
 
-/// A clock that runs at changing speeds, as a function of ours.
+/// A clock that runs at changing speeds, as a function of this one.
 #[derive(Debug, Clone)]
 struct Clock {
     offset: i64,
-    /// Until when it runs at which speed, in parts per million more than ours.
+    /// The speeds with their ends, in parts per million more than this clock's.
     speeds: Vec<(u32, i32)>,
 }
 
 impl Clock {
-    /// What it shows at a time of ours, in thousandths of a nanosecond less what rounding takes.
+    /// Returns its reading at a time of this clock, in thousandths of a nanosecond less the rounding.
     fn exactly(&self, ours: i64) -> f64 {
         let (mut at, mut ahead) = (0_i64, 0.0);
         for (span, ppm) in &self.speeds {

@@ -24,7 +24,7 @@ fn events(watch: &mut HeartbeatWatch, now: MonotonicTime) -> Vec<(String, Event)
 }
 
 #[test]
-fn a_node_is_alive_late_dead_and_alive_again_and_each_is_told_once() {
+fn a_node_is_alive_late_dead_and_alive_again_with_one_event_each() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     assert_eq!(
         watch.heard(&beat("arm", 7, 0), at(0)),
@@ -44,7 +44,7 @@ fn a_node_is_alive_late_dead_and_alive_again_and_each_is_told_once() {
 }
 
 #[test]
-fn another_instance_is_a_restart_and_two_by_turns_are_told_as_such() {
+fn another_instance_is_a_restart_and_two_by_turns_are_duplicates() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     watch.heard(&beat("arm", 1, 500), at(0));
     assert_eq!(
@@ -129,7 +129,7 @@ fn the_longest_dead_makes_room_and_the_living_never_do() {
 }
 
 #[test]
-fn what_a_stranger_states_is_bounded() {
+fn an_unknown_programs_values_are_bounded() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     let monstrous = Heartbeat {
         interval_us: i64::MIN,
@@ -152,7 +152,7 @@ fn what_a_stranger_states_is_bounded() {
 }
 
 proptest! {
-    /// Told events and states agree, whatever comes in whatever order of time.
+    /// Reported events and states agree, whatever arrives in whatever order of time.
     #[test]
     fn a_node_s_life_is_what_was_told_last(
         steps in prop::collection::vec((0..3_i64, 0..50_i64, 0..400_u64, any::<bool>()), 0..100)
