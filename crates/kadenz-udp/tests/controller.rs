@@ -98,7 +98,10 @@ fn a_full_table_says_so_and_keeps_its_devices() {
         listed,
         [(DeviceId(0), devices[0]), (DeviceId(1), devices[1])]
     );
-    assert_eq!((table.heard(&devices[2]), table.strangers()), (None, 1));
+    assert_eq!(
+        (table.heard(&devices[2]), table.unknown_senders()),
+        (None, 1)
+    );
     let mut none = DeviceTable::over(Vec::new());
     assert_eq!(none.add(devices[0]), Err(DeviceTableFull { most: 0 }));
     assert_eq!(none.find(&devices[0]), None);
@@ -137,7 +140,7 @@ fn a_new_broadcast_forgets_the_answers_to_the_last() {
     );
     assert_eq!(
         burst.answered(Sequence(2), DeviceId(2), 280),
-        Err(NoPlace::Stranger)
+        Err(NoPlace::NotInTable)
     );
     burst.answered(Sequence(2), DeviceId(0), 290).unwrap();
     assert!(burst.is_complete());
@@ -173,12 +176,12 @@ proptest! {
                 map.insert(key, id);
             }
         }
-        let mut strangers = 0;
+        let mut unknown_senders = 0;
         for key in heard {
             prop_assert_eq!(table.heard(&key), map.get(&key).copied());
-            strangers += u64::from(!map.contains_key(&key));
+            unknown_senders += u64::from(!map.contains_key(&key));
         }
-        prop_assert_eq!(table.strangers(), strangers);
+        prop_assert_eq!(table.unknown_senders(), unknown_senders);
         prop_assert_eq!(table.len(), map.len());
         for (id, key) in table.devices() {
             prop_assert_eq!(map.get(&key), Some(&id));
@@ -198,7 +201,7 @@ proptest! {
             let id = DeviceId(device);
             let round_trip_ns = received_ns.saturating_sub(500);
             let wanted = if id.index() >= devices {
-                Err(NoPlace::Stranger)
+                Err(NoPlace::NotInTable)
             } else if expected.iter().any(|(it, _)| *it == id) {
                 Err(NoPlace::Again)
             } else {

@@ -28,7 +28,7 @@ use super::lock;
 mod event;
 mod incident;
 
-pub use event::{Event, Who};
+pub use event::{Event, NoticeDevice};
 pub use incident::{Incident, Incidents};
 
 /// Notices that are kept for late subscribers.
@@ -45,7 +45,7 @@ pub struct Notice {
     /// The time at which the supervisor saw it, by the segment's port, ns.
     pub at_ns: u64,
     /// The SubDevice that it concerns; none where it concerns all.
-    pub device: Option<Who>,
+    pub device: Option<NoticeDevice>,
     /// The event.
     #[serde(flatten)]
     pub event: Event,
@@ -55,7 +55,7 @@ impl std::fmt::Display for Notice {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let at = MonotonicTime::from_ns(self.at_ns);
         match &self.device {
-            Some(who) => write!(f, "{at} {who}: {}", self.event),
+            Some(device) => write!(f, "{at} {device}: {}", self.event),
             None => write!(f, "{at} segment: {}", self.event),
         }
     }
@@ -96,7 +96,7 @@ impl Notices {
 
     /// Sends a notice to all subscribers. Where a subscription is full, its oldest notice is lost, and
     /// counted.
-    pub fn publish(&self, at: MonotonicTime, device: Option<Who>, event: Event) {
+    pub fn publish(&self, at: MonotonicTime, device: Option<NoticeDevice>, event: Event) {
         let mut inner = lock(&self.inner);
         inner.published += 1;
         let notice = Notice {
@@ -245,7 +245,7 @@ mod tests {
         let notice = Notice {
             number: 7,
             at_ns: 1_500_000_000,
-            device: Some(Who {
+            device: Some(NoticeDevice {
                 device: 3,
                 name: "knee".to_owned(),
                 station: 0x1004,

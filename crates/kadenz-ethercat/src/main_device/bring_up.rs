@@ -45,19 +45,19 @@ pub enum BringUpError {
     #[error("{0}")]
     Discover(#[from] DiscoverError),
     /// Some expected devices do not answer.
-    #[error("no answer from {who}; is the power on, and are the cables whole?")]
+    #[error("no answer from {devices}; is the power on, and are the cables whole?")]
     Missing {
         /// Their names.
-        who: String,
+        devices: String,
     },
     /// A missing device may be one that is there and taken for another.
     #[error(
-        "{who} cannot be told from devices of the same kind that are there: a file with serial numbers or aliases \
+        "{devices} cannot be told from devices of the same kind that are there: a file with serial numbers or aliases \
          tells them apart; else start when all are there"
     )]
     Ambiguous {
         /// The missing devices.
-        who: String,
+        devices: String,
     },
     /// Some devices came or went before all were configured.
     #[error(
@@ -233,7 +233,7 @@ pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
         let bring_up = it.downcast_ref::<BringUpError>();
         exchange.is_some_and(|it| !matches!(it, ExchangeError::Ended))
             || is_silence(it)
-            || matches!(it.downcast_ref(), Some(DiscoverError::Nobody))
+            || matches!(it.downcast_ref(), Some(DiscoverError::NoSubDevice))
             || matches!(
                 bring_up,
                 Some(BringUpError::Missing { .. } | BringUpError::Changed { .. })

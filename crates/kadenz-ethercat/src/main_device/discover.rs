@@ -30,7 +30,7 @@ pub enum DiscoverError {
     Exchange(#[from] ExchangeError),
     /// No SubDevice answers.
     #[error("frames come back, but no SubDevice is on the wire; is its power on?")]
-    Nobody,
+    NoSubDevice,
     /// A SubDevice's EEPROM could not be read.
     #[error("SubDevice {position}: {source}")]
     Sii {
@@ -72,7 +72,7 @@ pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, Discove
 /// [`DiscoverError`], for example when no SubDevice answers.
 pub fn count(registers: &mut Registers<'_>) -> Result<u16, DiscoverError> {
     match registers.count_reading(Target::All(0), TYPE, &mut [0])? {
-        0 => Err(DiscoverError::Nobody),
+        0 => Err(DiscoverError::NoSubDevice),
         count => Ok(count),
     }
 }

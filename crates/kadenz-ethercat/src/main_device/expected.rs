@@ -236,8 +236,8 @@ impl FoundDevices {
     /// [`BringUpError::Missing`], or [`BringUpError::Changed`] for a counted device that went before it was identified.
     pub fn ensure_complete(&self) -> Result<(), BringUpError> {
         if !self.missing.is_empty() {
-            let who = self.named_missing();
-            return Err(BringUpError::Missing { who });
+            let devices = self.named_missing();
+            return Err(BringUpError::Missing { devices });
         }
         let (before, now) = (self.most, self.count);
         match now < before {
@@ -265,8 +265,8 @@ impl FoundDevices {
         if doubtful.is_empty() {
             return Ok(());
         }
-        let who = self.named(&doubtful);
-        Err(BringUpError::Ambiguous { who })
+        let devices = self.named(&doubtful);
+        Err(BringUpError::Ambiguous { devices })
     }
 
     /// The names of the missing devices, for people; the first of many.
@@ -310,7 +310,7 @@ pub struct Completed<'x> {
 
 impl Completed<'_> {
     /// The way that answers a frame: the segment or the stand-ins.
-    fn whoever(&mut self, frame: &FrameBuffer) -> &mut dyn Exchange {
+    fn answering(&mut self, frame: &FrameBuffer) -> &mut dyn Exchange {
         let first = Datagrams::of(frame.bytes()).ok();
         let first = first.and_then(|mut it| it.next()?.ok());
         let is_missing = first.is_some_and(|it| {
@@ -326,11 +326,11 @@ impl Completed<'_> {
 
 impl Exchange for Completed<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
-        self.whoever(frame).exchange(frame)
+        self.answering(frame).exchange(frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
-        self.whoever(frame).exchange_once(frame)
+        self.answering(frame).exchange_once(frame)
     }
 
     fn pause(&mut self, span: Duration) {

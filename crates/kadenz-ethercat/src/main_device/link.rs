@@ -66,7 +66,7 @@ struct Out {
 #[derive(Debug)]
 pub struct Link<P> {
     port: P,
-    who: u8,
+    source: u8,
     sequence: u32,
     next: u8,
     out: [Option<Out>; MAX_IN_FLIGHT],
@@ -96,11 +96,11 @@ impl<P: Port> Link<P> {
         Self::new(port, 0x80 | (std::process::id() & 0x7F) as u8)
     }
 
-    /// A link over a port. `who` distinguishes several MainDevices on one cable.
-    pub fn new(port: P, who: u8) -> Self {
+    /// A link over a port. `source` distinguishes several MainDevices on one cable.
+    pub fn new(port: P, source: u8) -> Self {
         Self {
             port,
-            who,
+            source,
             sequence: 0,
             next: 0,
             out: [None; MAX_IN_FLIGHT],
@@ -215,12 +215,12 @@ impl<P: Port> Link<P> {
     /// ([`mark_as_returned`](crate::wire::mark_as_returned)), so our frame differs from its echo.
     fn source(&self, sequence: u32) -> Mac {
         let [a, b, c, d] = sequence.to_be_bytes();
-        [0x10, self.who, a, b, c, d]
+        [0x10, self.source, a, b, c, d]
     }
 
     /// Whether a frame is the answer to one that is out; if not, it is counted.
     fn recognise(&mut self, frame: &[u8]) -> Option<Arrived> {
-        let ours = frame.len() >= 12 && frame[6] | 0x02 == 0x12 && frame[7] == self.who;
+        let ours = frame.len() >= 12 && frame[6] | 0x02 == 0x12 && frame[7] == self.source;
         if !ours {
             self.counts.foreign += 1;
             return None;

@@ -168,7 +168,10 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
     let mut registers = Registers::by(&mut waiting);
     let error = discover::count(&mut registers).unwrap_err();
     assert!(
-        matches!(error, DiscoverError::Nobody | DiscoverError::Exchange(_)),
+        matches!(
+            error,
+            DiscoverError::NoSubDevice | DiscoverError::Exchange(_)
+        ),
         "{error}"
     );
 }

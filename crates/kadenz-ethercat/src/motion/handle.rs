@@ -17,7 +17,7 @@ pub(super) use post::{HandleWriter, Report};
 pub use status::{AxisStatus, StageName, Status, Stopped};
 
 /// The number of no requester.
-const NOBODY: u32 = 0;
+const NO_REQUESTER: u32 = 0;
 /// The number of a requester without a name.
 const PROGRAM: u32 = 1;
 /// Most names that the handle keeps.
@@ -60,8 +60,8 @@ struct Names {
 
 impl Names {
     /// Returns the number of a name. Forgets the oldest of the names that do not belong to the current stop.
-    fn number(&mut self, who: &str, in_force: u32) -> u32 {
-        let name: String = who.chars().take(MAX_NAME).collect();
+    fn number(&mut self, requester: &str, in_force: u32) -> u32 {
+        let name: String = requester.chars().take(MAX_NAME).collect();
         if let Some((number, _)) = self.all.iter().find(|it| it.1 == name) {
             return *number;
         }
@@ -83,19 +83,19 @@ impl MotionHandle {
 
     /// Stops all axes in the name of a requester, which [`Status`] reports; keeps 100 characters of the name. Takes a
     /// lock that the loop does not use; allocates.
-    pub fn stop_by(&self, who: &str) {
+    pub fn stop_by(&self, requester: &str) {
         let in_force = self.in_force.load(Ordering::Relaxed);
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
-        let number = names.number(who, in_force);
+        let number = names.number(requester, in_force);
         // Under the lock, before another name can get the number.
         self.stop_for(number);
     }
 
     /// Of several requests before the loop reads them, the loop reports the first.
     fn stop_for(&self, number: u32) {
-        let first = self
-            .stop
-            .compare_exchange(NOBODY, number, Ordering::AcqRel, Ordering::Relaxed);
+        let first =
+            self.stop
+                .compare_exchange(NO_REQUESTER, number, Ordering::AcqRel, Ordering::Relaxed);
         // Otherwise another request is there, and stops the axes as well.
         let _ = first;
     }
@@ -153,8 +153,8 @@ impl MotionHandle {
 
     /// Takes the stop that was requested since the last call, as its requester's number.
     pub(crate) fn take_stop(&self) -> Option<u32> {
-        let number = self.stop.swap(NOBODY, Ordering::AcqRel);
-        (number != NOBODY).then_some(number)
+        let number = self.stop.swap(NO_REQUESTER, Ordering::AcqRel);
+        (number != NO_REQUESTER).then_some(number)
     }
 
     /// Whether a reset was requested since the last call.
@@ -172,7 +172,7 @@ impl MotionHandle {
         let by = if cause == Some(Cause::Asked) {
             by
         } else {
-            NOBODY
+            NO_REQUESTER
         };
         self.in_force.store(by, Ordering::Relaxed);
     }

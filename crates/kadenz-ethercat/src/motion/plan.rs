@@ -76,7 +76,7 @@ pub struct Plan {
 pub enum PlanError {
     /// No device matches.
     #[error("no device is {which}; there are {there}")]
-    Nobody {
+    NoDevice {
         /// The name or position.
         which: DeviceRef,
         /// Names of the devices that there are.
@@ -214,7 +214,7 @@ fn find(which: &DeviceRef, devices: &[SubDevice]) -> Result<usize, PlanError> {
     let found: Vec<_> = found.collect();
     match found[..] {
         [(place, _)] => Ok(place),
-        [] => Err(PlanError::Nobody {
+        [] => Err(PlanError::NoDevice {
             which: which.clone(),
             there: shown(devices),
         }),

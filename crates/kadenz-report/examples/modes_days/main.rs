@@ -68,7 +68,7 @@ fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
                 day.cpu_s,
                 megabytes(&day)
             ));
-            strangers(&recipe.modes, &day.modes);
+            print_unplanted(&recipe.modes, &day.modes);
             records += 1;
             whole += u64::from(errors.len() == recipe.modes.len());
             others += more;
@@ -99,7 +99,7 @@ fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
                 ..surroundings.day(seed)
             };
             let day = watched(&recipe);
-            strangers(&[], &day.modes);
+            print_unplanted(&[], &day.modes);
             here += day.modes.len();
             cpu_s += day.cpu_s;
             most = most.max(day.peak_bytes.unwrap_or(0));
@@ -146,7 +146,7 @@ fn limits(samples: u64) -> Result<Value, Box<dyn Error>> {
                 surroundings.name,
                 cells.join(" | ")
             ));
-            strangers(&recipe.modes, &day.modes);
+            print_unplanted(&recipe.modes, &day.modes);
             others += more;
             if !is_found.contains(&true) {
                 break;
@@ -199,7 +199,7 @@ fn of_mode(planted: &Planted, modes: &[Mode]) -> String {
 
 /// Modes that nobody planted, in full and on standard error.
 #[allow(clippy::print_stderr, reason = "what went wrong, for people")]
-fn strangers(planted: &[Planted], modes: &[Mode]) {
+fn print_unplanted(planted: &[Planted], modes: &[Mode]) {
     for mode in modes {
         let is_known = planted
             .iter()

@@ -32,7 +32,7 @@ pub enum NoPlace {
     /// Its device has a place already.
     Again,
     /// Its device is not in the table.
-    Stranger,
+    NotInTable,
 }
 
 impl fmt::Display for NoPlace {
@@ -42,7 +42,7 @@ impl fmt::Display for NoPlace {
                 "the answer is to another broadcast: wait longer before the next"
             }
             Self::Again => "the device answered this broadcast before",
-            Self::Stranger => "the device is not in the device table: add it there",
+            Self::NotInTable => "the device is not in the device table: add it there",
         })
     }
 }
@@ -114,7 +114,7 @@ impl<M: Memory<BurstSlot>> Burst<M> {
         let this = self.broadcast.filter(|(it, _)| *it == sequence);
         let (_, sent_ns) = this.ok_or(NoPlace::OtherBroadcast)?;
         let slots = self.slots.as_mut();
-        let own = slots.get_mut(device.index()).ok_or(NoPlace::Stranger)?;
+        let own = slots.get_mut(device.index()).ok_or(NoPlace::NotInTable)?;
         if own.answered {
             return Err(NoPlace::Again);
         }

@@ -58,7 +58,7 @@ impl core::error::Error for DeviceTableFull {}
 /// let knee = table.add(key("10.10.1.2:6176"))?;
 /// assert_eq!(table.heard(&key("10.10.1.2:6176")), Some(knee));
 /// assert_eq!(table.heard(&key("10.10.1.3:6176")), None);
-/// assert_eq!((table.len(), table.strangers()), (1, 1));
+/// assert_eq!((table.len(), table.unknown_senders()), (1, 1));
 /// # Ok::<(), kadenz_udp::controller::DeviceTableFull>(())
 /// ```
 ///
@@ -68,7 +68,7 @@ impl core::error::Error for DeviceTableFull {}
 pub struct DeviceTable<M> {
     slots: M,
     devices: u16,
-    strangers: u64,
+    unknown_senders: u64,
 }
 
 impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
@@ -78,7 +78,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
         Self {
             slots,
             devices: 0,
-            strangers: 0,
+            unknown_senders: 0,
         }
     }
 
@@ -120,7 +120,9 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
     /// The number of the device that sent a datagram; counts the datagram of an unknown device.
     pub fn heard(&mut self, key: &DeviceKey) -> Option<DeviceId> {
         let found = self.find(key);
-        self.strangers = self.strangers.saturating_add(u64::from(found.is_none()));
+        self.unknown_senders = self
+            .unknown_senders
+            .saturating_add(u64::from(found.is_none()));
         found
     }
 
@@ -156,8 +158,8 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
 
     /// Datagrams of unknown devices, counted by [`heard`](Self::heard).
     #[must_use]
-    pub fn strangers(&self) -> u64 {
-        self.strangers
+    pub fn unknown_senders(&self) -> u64 {
+        self.unknown_senders
     }
 
     /// The slots a key may lead to, in the order in which they are tried (linear probing).

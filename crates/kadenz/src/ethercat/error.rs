@@ -164,7 +164,8 @@ impl BringUpNetworkError {
 
     /// Whether a new try may help: devices do not answer, or a device that the motion names is missing.
     pub(super) fn is_passing(&self) -> bool {
-        matches!(self, Self::Motion(PlanError::Nobody { .. })) || bring_up::is_passing(self.cause())
+        matches!(self, Self::Motion(PlanError::NoDevice { .. }))
+            || bring_up::is_passing(self.cause())
     }
 
     /// The address of the device that did not answer, where that is the cause.

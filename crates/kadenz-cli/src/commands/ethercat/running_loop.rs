@@ -92,7 +92,7 @@ fn connect(name: &str) -> anyhow::Result<Client> {
     Client::connect(name).map_err(|error| {
         let running = control_socket::running().unwrap_or_default();
         match error {
-            ClientError::Nobody(_) if !running.is_empty() => {
+            ClientError::NoLoop(_) if !running.is_empty() => {
                 let others = running.join(", ");
                 anyhow::Error::from(error)
                     .context(format!("no loop is named {name}; there is {others}"))

@@ -9,7 +9,7 @@ use crate::wire::{AlStatus, AlStatusCode};
 /// The SubDevice that a notice concerns.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Who {
+pub struct NoticeDevice {
     /// Its number among the devices that were configured, from 0.
     pub device: usize,
     /// Its name.
@@ -18,7 +18,7 @@ pub struct Who {
     pub station: u16,
 }
 
-impl fmt::Display for Who {
+impl fmt::Display for NoticeDevice {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
             device,

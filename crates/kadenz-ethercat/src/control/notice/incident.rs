@@ -5,16 +5,16 @@
 //! for a real-time path: it allocates.
 //!
 //! ```
-//! use kadenz_ethercat::control::notice::{Event, Incidents, Notices, Who};
+//! use kadenz_ethercat::control::notice::{Event, Incidents, Notices, NoticeDevice};
 //! use kadenz_rt::clock::MonotonicTime;
 //!
 //! let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
-//! let who = |device: usize| Some(Who { device, name: format!("joint {device}"), station: 0 });
+//! let device = |device: usize| Some(NoticeDevice { device, name: format!("joint {device}"), station: 0 });
 //! let notices = Notices::new();
 //! let mut subscription = notices.subscribe(16);
-//! notices.publish(at(0), who(8), Event::Lost);
-//! notices.publish(at(0), who(9), Event::Lost);
-//! notices.publish(at(3), who(7), Event::LinkDown { port: 1 });
+//! notices.publish(at(0), device(8), Event::Lost);
+//! notices.publish(at(0), device(9), Event::Lost);
+//! notices.publish(at(3), device(7), Event::LinkDown { port: 1 });
 //!
 //! let mut incidents = Incidents::default();
 //! while let Some(notice) = subscription.try_next() {
@@ -33,7 +33,7 @@ use std::fmt;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::{Event, Notice, Who};
+use super::{Event, Notice, NoticeDevice};
 use crate::wire::{AlStatus, AlStatusCode, State};
 
 /// Notices within this time of each other may belong to one fault.
@@ -50,11 +50,11 @@ pub struct Incident {
     pub at_ns: u64,
     last_ns: u64,
     kind: IncidentKind,
-    devices: BTreeMap<usize, Who>,
+    devices: BTreeMap<usize, NoticeDevice>,
     /// Devices that are in other states now.
     states: BTreeMap<usize, AlTransition>,
     /// Ports whose link changed with it.
-    ports: Vec<(Who, u8)>,
+    ports: Vec<(NoticeDevice, u8)>,
     /// Codes of the emergencies from devices that came back.
     emergencies: BTreeSet<u16>,
 }
@@ -104,8 +104,8 @@ impl Incidents {
                 &mut self.open[last]
             }
         };
-        if let (Some(who), true) = (&notice.device, incident.is_of_presence()) {
-            self.touched.insert(who.device, notice.at_ns);
+        if let (Some(device), true) = (&notice.device, incident.is_of_presence()) {
+            self.touched.insert(device.device, notice.at_ns);
         }
         incident.take(notice);
     }
@@ -124,8 +124,8 @@ impl Incidents {
     fn is_told_elsewhere(&self, notice: &Notice) -> bool {
         match (&notice.event, &notice.device) {
             (Event::Frames { .. } | Event::WorkingCounter { .. }, _) => true,
-            (Event::PortErrors { .. }, Some(who)) => {
-                let touched = self.touched.get(&who.device);
+            (Event::PortErrors { .. }, Some(device)) => {
+                let touched = self.touched.get(&device.device);
                 touched.is_some_and(|at| notice.at_ns.saturating_sub(*at) < AFTERMATH_NS)
             }
             _ => false,
@@ -202,12 +202,12 @@ impl Incident {
             }
             _ => {}
         }
-        let Some(who) = notice.device else { return };
+        let Some(device) = notice.device else { return };
         match notice.event {
             Event::LinkDown { port } | Event::LinkUp { port } => {
-                let known = self.ports.iter().any(|it| *it == (who.clone(), port));
+                let known = self.ports.iter().any(|it| *it == (device.clone(), port));
                 if !known {
-                    self.ports.push((who, port));
+                    self.ports.push((device, port));
                 }
                 return;
             }
@@ -221,7 +221,7 @@ impl Incident {
                     to,
                     code,
                 };
-                let passage = self.states.entry(who.device).or_insert(first);
+                let passage = self.states.entry(device.device).or_insert(first);
                 passage.to = to;
                 if code != 0 {
                     (passage.worst, passage.code) = (to, code);
@@ -229,7 +229,7 @@ impl Incident {
             }
             _ => {}
         }
-        self.devices.insert(who.device, who);
+        self.devices.insert(device.device, device);
     }
 
     fn is_settled(&self, now_ns: u64) -> bool {
@@ -296,8 +296,8 @@ impl Incident {
 
     fn links(&self, f: &mut fmt::Formatter<'_>, way: &str) -> fmt::Result {
         let mut before = if self.devices.is_empty() { "" } else { ", " };
-        for (who, port) in &self.ports {
-            write!(f, "{before}link {way} at port {port} of {}", label(who))?;
+        for (device, port) in &self.ports {
+            write!(f, "{before}link {way} at port {port} of {}", label(device))?;
             before = ", ";
         }
         Ok(())
@@ -305,7 +305,7 @@ impl Incident {
 
     /// Devices with the same transition are listed together.
     fn in_other_states(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut ways: BTreeMap<AlTransition, BTreeMap<usize, Who>> = BTreeMap::new();
+        let mut ways: BTreeMap<AlTransition, BTreeMap<usize, NoticeDevice>> = BTreeMap::new();
         for (device, passage) in &self.states {
             let together = ways.entry(*passage).or_default();
             together.extend(self.devices.get(device).map(|it| (*device, it.clone())));
@@ -335,15 +335,15 @@ impl fmt::Display for AlTransition {
 }
 
 /// Devices with their names; of several in a row the first and the last.
-struct DeviceNames<'d>(&'d BTreeMap<usize, Who>);
+struct DeviceNames<'d>(&'d BTreeMap<usize, NoticeDevice>);
 
 impl fmt::Display for DeviceNames<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut rows: Vec<(&Who, &Who)> = Vec::new();
-        for who in self.0.values() {
+        let mut rows: Vec<(&NoticeDevice, &NoticeDevice)> = Vec::new();
+        for device in self.0.values() {
             match rows.last_mut() {
-                Some((_, last)) if last.device + 1 == who.device => *last = who,
-                _ => rows.push((who, who)),
+                Some((_, last)) if last.device + 1 == device.device => *last = device,
+                _ => rows.push((device, device)),
             }
         }
         for (number, (first, last)) in rows.iter().enumerate() {
@@ -357,10 +357,10 @@ impl fmt::Display for DeviceNames<'_> {
     }
 }
 
-fn label(who: &Who) -> String {
-    match who.name.as_str() {
-        "" => who.device.to_string(),
-        name => format!("{} ({name})", who.device),
+fn label(device: &NoticeDevice) -> String {
+    match device.name.as_str() {
+        "" => device.device.to_string(),
+        name => format!("{} ({name})", device.device),
     }
 }
 

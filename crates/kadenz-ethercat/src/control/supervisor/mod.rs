@@ -68,7 +68,7 @@ pub use crate::main_device::place::Serials;
 pub use device_table::{DeviceStatus, DeviceTable, NoDevice, ObjectError};
 
 use super::health::Health;
-use super::notice::{Event, Notices, Who};
+use super::notice::{Event, NoticeDevice, Notices};
 use crate::main_device::configure::ConfigureError;
 use crate::main_device::device::SubDevice;
 use crate::main_device::exchange::{Exchange, ExchangeError, ExchangeResult, Registers};
@@ -149,7 +149,7 @@ pub type Setup =
 /// A device as the supervisor watches it.
 #[derive(Debug)]
 struct Watched {
-    who: Who,
+    label: NoticeDevice,
     identity: Identity,
     alias: u16,
     share: Share,
@@ -196,7 +196,7 @@ pub struct SegmentSupervisor {
     settings: SupervisorSettings,
     pool: SetupPool,
     watched: Vec<Watched>,
-    strangers: Vec<presence::UnconfiguredDevice>,
+    unconfigured: Vec<presence::UnconfiguredDevice>,
     /// Stations by position, as seen last.
     before: Option<Vec<u16>>,
     wire: bool,
@@ -241,7 +241,7 @@ impl SegmentSupervisor {
             notices: Arc::new(Notices::new()),
             health,
             settings: SupervisorSettings::default(),
-            strangers: Vec::new(),
+            unconfigured: Vec::new(),
             before: None,
             wire: true,
             temporary: presence::FIRST_TEMPORARY,
@@ -358,7 +358,7 @@ impl SegmentSupervisor {
 
     /// Whether, by the loop's health, all is well now and was so at the last look.
     fn is_well(&self) -> bool {
-        let there = self.watched.len() + self.strangers.len();
+        let there = self.watched.len() + self.unconfigured.len();
         let known = self
             .watched
             .iter()
@@ -408,8 +408,8 @@ impl SegmentSupervisor {
     }
 
     fn tell(&self, device: usize, now: MonotonicTime, event: Event) {
-        let who = self.watched[device].who.clone();
-        self.notices.publish(now, Some(who), event);
+        let label = self.watched[device].label.clone();
+        self.notices.publish(now, Some(label), event);
     }
 }
 
@@ -430,7 +430,7 @@ impl Watched {
         let demand = device.process_data.demand();
         let nothing = demand.outputs == 0 && demand.inputs == 0;
         Self {
-            who: Who {
+            label: NoticeDevice {
                 device: number,
                 name: device.name.clone(),
                 station: device.station.0,
@@ -471,7 +471,7 @@ impl std::fmt::Debug for SegmentSupervisor {
         f.debug_struct("SegmentSupervisor")
             .field("settings", &self.settings)
             .field("watched", &self.watched)
-            .field("strangers", &self.strangers)
+            .field("unconfigured", &self.unconfigured)
             .field("wire", &self.wire)
             .finish_non_exhaustive()
     }

@@ -50,8 +50,8 @@ impl SegmentSupervisor {
         let stations: Vec<_> = asked.iter().map(|it| it.station).collect();
         let bytes = self.settings.frame_bytes;
         let identities = identity::read(exchange, &stations, bytes)?;
-        let strangers = self.welcome(exchange, asked, &identities)?;
-        self.give_places(exchange, &strangers)?;
+        let unconfigured = self.welcome(exchange, asked, &identities)?;
+        self.give_places(exchange, &unconfigured)?;
         self.note_moved(exchange.now());
         Ok(Looked::Moving)
     }
@@ -59,7 +59,7 @@ impl SegmentSupervisor {
     /// Notes devices that were there and are not, and the positions of the others.
     fn note_losses(&mut self, rows: &[StationStatus], now: MonotonicTime) {
         for device in 0..self.watched.len() {
-            match position_of(rows, self.watched[device].who.station) {
+            match position_of(rows, self.watched[device].label.station) {
                 None => self.lose(device, now),
                 Some(position) if self.watched[device].position.is_some() => {
                     self.watched[device].position = Some(position);
@@ -70,7 +70,7 @@ impl SegmentSupervisor {
             }
         }
         let notices = &self.notices;
-        self.strangers.retain_mut(|it| {
+        self.unconfigured.retain_mut(|it| {
             if let Some(position) = position_of(rows, it.station) {
                 it.position = position;
                 return true;
@@ -124,7 +124,7 @@ impl SegmentSupervisor {
             let owner = self
                 .watched
                 .iter()
-                .position(|it| it.who.station == row.station);
+                .position(|it| it.label.station == row.station);
             let returning = owner.filter(|_| alone);
             let one = PendingIdentification {
                 station: Configured(row.station),
@@ -137,7 +137,7 @@ impl SegmentSupervisor {
                 // At the start every device has just been identified.
                 Some(device) if !self.watched[device].told => self.take_back(device, position, now),
                 Some(_) => asked.push(one),
-                None if alone && self.is_stranger(row.station) => {
+                None if alone && self.is_unconfigured(row.station) => {
                     if self.is_due(row.station, now) {
                         asked.push(one);
                     }
@@ -167,13 +167,13 @@ impl SegmentSupervisor {
         Ok(asked)
     }
 
-    fn is_stranger(&self, station: u16) -> bool {
-        self.strangers.iter().any(|it| it.station == station)
+    fn is_unconfigured(&self, station: u16) -> bool {
+        self.unconfigured.iter().any(|it| it.station == station)
     }
 
     fn is_due(&self, station: u16, now: MonotonicTime) -> bool {
-        let mut strangers = self.strangers.iter();
-        strangers.any(|it| it.station == station && it.again <= now)
+        let mut unconfigured = self.unconfigured.iter();
+        unconfigured.any(|it| it.station == station && it.again <= now)
     }
 
     fn next_temporary(&mut self, rows: &[StationStatus]) -> u16 {
@@ -184,7 +184,7 @@ impl SegmentSupervisor {
                 other => other + 1,
             };
             let taken = rows.iter().any(|it| it.station == station)
-                || self.watched.iter().any(|it| it.who.station == station);
+                || self.watched.iter().any(|it| it.label.station == station);
             if !taken {
                 return station;
             }
@@ -201,10 +201,10 @@ impl SegmentSupervisor {
         identities: &[Option<Identity>],
     ) -> ExchangeResult<Vec<(PendingIdentification, Option<Identity>)>> {
         let now = exchange.now();
-        let mut strangers = Vec::new();
+        let mut unconfigured = Vec::new();
         for (one, identity) in asked.into_iter().zip(identities) {
             let Some(device) = one.returning else {
-                strangers.push((one, *identity));
+                unconfigured.push((one, *identity));
                 continue;
             };
             let watched = &self.watched[device];
@@ -220,10 +220,10 @@ impl SegmentSupervisor {
                     station: Configured(station),
                     ..one
                 };
-                strangers.push((one, *identity));
+                unconfigured.push((one, *identity));
             }
         }
-        Ok(strangers)
+        Ok(unconfigured)
     }
 
     fn take_back(&mut self, device: usize, position: u16, now: MonotonicTime) {
@@ -272,7 +272,7 @@ impl SegmentSupervisor {
                 .and_then(|it| places[it]);
             match (place, identity) {
                 (Some(device), Some(identity)) => self.settle(exchange, device, one, *identity)?,
-                _ => self.note_stranger(one, *identity, exchange.now()),
+                _ => self.note_unconfigured(one, *identity, exchange.now()),
             }
         }
         Ok(())
@@ -286,12 +286,12 @@ impl SegmentSupervisor {
         one: &PendingIdentification,
         identity: Identity,
     ) -> ExchangeResult {
-        let station = self.watched[device].who.station;
+        let station = self.watched[device].label.station;
         if !self.readdress(exchange, one.station, station)? {
             return Ok(());
         }
         let now = exchange.now();
-        self.strangers.retain(|it| it.station != one.station.0);
+        self.unconfigured.retain(|it| it.station != one.station.0);
         self.note_seen(one.position, station);
         let watched = &mut self.watched[device];
         watched.position = Some(one.position);
@@ -318,11 +318,11 @@ impl SegmentSupervisor {
     fn readdress(
         &self,
         exchange: &mut dyn Exchange,
-        who: Configured,
+        device: Configured,
         station: u16,
     ) -> ExchangeResult<bool> {
         let mut batch = self.batch();
-        let written = batch.write(Target::Of(who), STATION_ADDRESS, &station.to_le_bytes());
+        let written = batch.write(Target::Of(device), STATION_ADDRESS, &station.to_le_bytes());
         batch.send(exchange)?;
         Ok(batch.working_counter(written) == 1)
     }
@@ -335,22 +335,22 @@ impl SegmentSupervisor {
         }
     }
 
-    fn note_stranger(
+    fn note_unconfigured(
         &mut self,
         one: &PendingIdentification,
         identity: Option<Identity>,
         now: MonotonicTime,
     ) {
         let known = self
-            .strangers
+            .unconfigured
             .iter_mut()
             .find(|it| it.station == one.station.0);
-        if let Some(stranger) = known {
-            stranger.tries += 1;
-            stranger.again = now + MAX_PAUSE * stranger.tries.min(10);
+        if let Some(known) = known {
+            known.tries += 1;
+            known.again = now + MAX_PAUSE * known.tries.min(10);
             return;
         }
-        self.strangers.push(UnconfiguredDevice {
+        self.unconfigured.push(UnconfiguredDevice {
             station: one.station.0,
             position: one.position,
             again: now + MAX_PAUSE,
@@ -389,7 +389,7 @@ impl SegmentSupervisor {
             let watched = &mut self.watched[device];
             let row = watched.position.and_then(|it| rows.get(usize::from(it)));
             // Positions are of this look, except for a device that just came.
-            let Some(row) = row.filter(|it| it.station == watched.who.station) else {
+            let Some(row) = row.filter(|it| it.station == watched.label.station) else {
                 continue;
             };
             let awaited = watched

@@ -186,7 +186,7 @@ impl SegmentSupervisor {
     }
 
     fn whose(&self, device: usize) -> Target {
-        Target::Of(Configured(self.watched[device].who.station))
+        Target::Of(Configured(self.watched[device].label.station))
     }
 
     /// Whether a device in PREOP has its user's set-up; begins that where it has not begun.

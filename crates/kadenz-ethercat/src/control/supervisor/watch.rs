@@ -83,7 +83,7 @@ impl SegmentSupervisor {
     fn there(&self) -> Vec<(usize, Configured)> {
         let all = self.watched.iter().enumerate();
         all.filter(|(_, it)| it.position.is_some())
-            .map(|(device, it)| (device, Configured(it.who.station)))
+            .map(|(device, it)| (device, Configured(it.label.station)))
             .collect()
     }
 

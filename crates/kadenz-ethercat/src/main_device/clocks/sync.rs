@@ -105,7 +105,7 @@ pub enum SyncError {
         "there is no SubDevice {position}; positions are those of `kadenz ethercat scan`",
         position = .0.0
     )]
-    Nobody(Position),
+    NoSubDevice(Position),
     /// The wire is too slow.
     #[error(
         "the pulses were to start {lead:?} ahead, and the time was past before all were set up; give them \
@@ -162,7 +162,7 @@ pub(super) fn stop(
 ) -> Result<(), SyncError> {
     let mut all = clocks.devices.iter();
     let device = all.find(|it| it.position == position);
-    let device = device.ok_or(SyncError::Nobody(position))?;
+    let device = device.ok_or(SyncError::NoSubDevice(position))?;
     Ok(registers.write(Target::Of(device.station), DC_ACTIVATION, &[0])?)
 }
 
@@ -220,7 +220,7 @@ fn tell(
     start: u64,
 ) -> Result<(), SyncError> {
     let device = clocks.devices.iter().find(|it| it.position == position);
-    let device = device.ok_or(SyncError::Nobody(position))?;
+    let device = device.ok_or(SyncError::NoSubDevice(position))?;
     let width = device.width.ok_or(SyncError::NoClock(position))?;
     let whose = Target::Of(device.station);
     registers.write(whose, DC_ACTIVATION, &[0])?;

@@ -68,7 +68,7 @@ impl TextFile<'_> {
         let limits = self.sensible(limits, at.clone())?;
         match (it.to, it.hold_s, it.sine) {
             (Some(to), None, None) if to.abs() <= FARTHEST => {
-                self.strangers(it.frequency_hz.is_some() || it.periods.is_some(), &at)?;
+                self.refuse_if(it.frequency_hz.is_some() || it.periods.is_some(), &at)?;
                 let ways = [("quintic", true), ("trapezoid", false)];
                 let words = ("no way is named", "write quintic or trapezoid");
                 let is_quintic = it.by.as_ref().map(|by| self.one_of(by, &ways, words));
@@ -78,7 +78,7 @@ impl TextFile<'_> {
                 })
             }
             (None, Some(seconds), None) if (0.0..=86_400.0).contains(&seconds) => {
-                self.strangers(it.by.is_some() || it.frequency_hz.is_some(), &at)?;
+                self.refuse_if(it.by.is_some() || it.frequency_hz.is_some(), &at)?;
                 Ok(ProgramPiece::Hold(from, seconds))
             }
             (None, None, Some(amplitude)) => self.sine(written, from, amplitude, limits),
@@ -90,7 +90,7 @@ impl TextFile<'_> {
     }
 
     /// Refuses fields of another kind of move.
-    fn strangers(&self, there: bool, at: &Range<usize>) -> Result<(), FileError> {
+    fn refuse_if(&self, there: bool, at: &Range<usize>) -> Result<(), FileError> {
         if !there {
             return Ok(());
         }
@@ -106,7 +106,7 @@ impl TextFile<'_> {
         limits: Limits,
     ) -> Result<ProgramPiece, FileError> {
         let (it, at) = (written.get_ref(), written.span());
-        self.strangers(it.by.is_some(), &at)?;
+        self.refuse_if(it.by.is_some(), &at)?;
         let sine = Sine {
             middle,
             amplitude,

@@ -245,7 +245,7 @@ impl HandleShared {
             .map(|((number, from), seat)| seat.status(number, from));
         let axes: Vec<_> = axes.collect();
         let word = |place: usize| word(head, place);
-        let [who, kind] = halves(word(6));
+        let [requester, kind] = halves(word(6));
         let [first, second] = halves(word(7));
         let stops = word(3);
         let cause = cause([kind >> 8, first, second]);
@@ -259,7 +259,7 @@ impl HandleShared {
             stopped: cause.map(|cause| Stopped {
                 cause,
                 why: self.why(cause),
-                by: by(who).filter(|_| cause == Cause::Asked),
+                by: by(requester).filter(|_| cause == Cause::Asked),
                 cycle: word(4),
                 ago_s: ago_ns as f64 * 1e-9,
             }),

@@ -23,7 +23,7 @@ pub enum ClientError {
     Place(#[from] PlaceError),
     /// No loop listens there.
     #[error("no loop listens at {}; is one of that name running, by this user?", .0.display())]
-    Nobody(PathBuf),
+    NoLoop(PathBuf),
     /// The socket failed.
     #[error("the loop's control socket does not answer: {0}")]
     Io(#[from] io::Error),
@@ -67,7 +67,7 @@ impl Client {
     pub fn at(socket: &Path) -> Result<Self, ClientError> {
         let stream = UnixStream::connect(socket).map_err(|error| match error.kind() {
             ErrorKind::NotFound | ErrorKind::ConnectionRefused => {
-                ClientError::Nobody(socket.to_owned())
+                ClientError::NoLoop(socket.to_owned())
             }
             _ => error.into(),
         })?;

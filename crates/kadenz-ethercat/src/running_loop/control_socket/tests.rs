@@ -341,7 +341,7 @@ fn a_name_has_one_desk_and_what_a_killed_one_left_is_replaced() {
     // As after `kill -9`: a socket and a lock that no process holds.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    assert!(matches!(Client::at(&path), Err(ClientError::Nobody(_))));
+    assert!(matches!(Client::at(&path), Err(ClientError::NoLoop(_))));
     ControlServer::open_in(folder.path(), "robot").unwrap();
     for bad in ["", "a/b", "../x", ".x", "a b"] {
         assert!(ControlServer::open_in(folder.path(), bad).is_err(), "{bad}");

@@ -114,7 +114,7 @@ impl Passage<'_> {
         let station = address.device();
         let owner = self.index.owner(station);
         if command != Command::Frmw
-            && let Owner::Nobody | Owner::Device(_) = owner
+            && let Owner::NoDevice | Owner::Device(_) = owner
         {
             let Owner::Device(device) = owner else {
                 return 0;

@@ -119,13 +119,13 @@ impl Route {
 /// The owner of an address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Owner {
-    Nobody,
+    NoDevice,
     Device(u16),
     /// More than one device: each is checked.
     Several,
 }
 
-const NOBODY: u16 = u16::MAX;
+const NO_DEVICE: u16 = u16::MAX;
 const SEVERAL: u16 = u16::MAX - 1;
 
 /// Devices by address, and their places by logical address.
@@ -143,7 +143,7 @@ pub(super) struct Index {
 impl Index {
     pub(super) fn new() -> Self {
         Self {
-            by_address: vec![NOBODY; 1 << 16].into_boxed_slice(),
+            by_address: vec![NO_DEVICE; 1 << 16].into_boxed_slice(),
             known: Vec::new(),
             logical: Vec::new(),
             stale: true,
@@ -159,7 +159,7 @@ impl Index {
             return;
         }
         for address in self.known.drain(..) {
-            self.by_address[usize::from(address)] = NOBODY;
+            self.by_address[usize::from(address)] = NO_DEVICE;
         }
         self.logical.clear();
         for (place, (device, _)) in route.order.iter().enumerate() {
@@ -167,7 +167,7 @@ impl Index {
             for address in controller.addresses().into_iter().flatten() {
                 let owner = &mut self.by_address[usize::from(address)];
                 *owner = match *owner {
-                    NOBODY => *device,
+                    NO_DEVICE => *device,
                     same if same == *device => same,
                     _ => SEVERAL,
                 };
@@ -182,7 +182,7 @@ impl Index {
 
     pub(super) fn owner(&self, address: u16) -> Owner {
         match self.by_address[usize::from(address)] {
-            NOBODY => Owner::Nobody,
+            NO_DEVICE => Owner::NoDevice,
             SEVERAL => Owner::Several,
             device => Owner::Device(device),
         }

@@ -197,7 +197,7 @@ impl PeerSetProtocol for TcprosSubscriber {
 
     fn standing(&self) -> Standing {
         match self.topic.as_str() {
-            "" => Standing::Stranger,
+            "" => Standing::Ungreeted,
             _ => Standing::Active,
         }
     }
@@ -278,10 +278,10 @@ impl PeerProtocol for TcprosPublisher {
             let Some((front, note)) = body.split_at_checked(body.len().saturating_sub(NOTE)) else {
                 return Ok(ReadOutcome::Malformed(used));
             };
-            let Some((who, which)) = read_note(note) else {
+            let Some((by, which)) = read_note(note) else {
                 return Ok(ReadOutcome::Malformed(used));
             };
-            (payload, sender, sequence) = (front, who, Some(which));
+            (payload, sender, sequence) = (front, by, Some(which));
         }
         if self.channel.len() > MAX_CHANNEL {
             return Ok(ReadOutcome::Malformed(used));

@@ -25,7 +25,7 @@ pub(in crate::provider) struct ConnectionId(pub(in crate::provider) u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::provider) enum Standing {
     /// The peer has not greeted as the protocol requires.
-    Stranger,
+    Ungreeted,
     /// The peer has greeted, and nothing more.
     Greeted,
     /// The peer has subscribed or published.
@@ -43,7 +43,7 @@ pub(in crate::provider) struct ConnectionSlots {
     greeting: Duration,
     next: u64,
     /// The times by which unknown peers must have greeted.
-    strangers: BTreeMap<ConnectionId, MonotonicTime>,
+    ungreeted: BTreeMap<ConnectionId, MonotonicTime>,
     /// With the same time.
     greeted: BTreeMap<ConnectionId, MonotonicTime>,
     /// The times until which active peers are known not to have been idle.
@@ -58,7 +58,7 @@ impl ConnectionSlots {
             limit,
             greeting,
             next: 0,
-            strangers: BTreeMap::new(),
+            ungreeted: BTreeMap::new(),
             greeted: BTreeMap::new(),
             active: BTreeMap::new(),
             by_time: BTreeSet::new(),
@@ -66,21 +66,21 @@ impl ConnectionSlots {
     }
 
     pub(in crate::provider) fn has_room(&self) -> bool {
-        self.strangers.len() + self.greeted.len() + self.active.len() < self.limit
+        self.ungreeted.len() + self.greeted.len() + self.active.len() < self.limit
     }
 
     /// Gives a slot to an unknown peer.
     pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> ConnectionId {
         let seat = ConnectionId(self.next);
         self.next += 1;
-        self.strangers.insert(seat, now + self.greeting);
+        self.ungreeted.insert(seat, now + self.greeting);
         seat
     }
 
     /// Notes the peer's standing; it never falls.
     pub(in crate::provider) fn note(&mut self, seat: ConnectionId, standing: Standing) {
-        if standing > Standing::Stranger
-            && let Some(until) = self.strangers.remove(&seat)
+        if standing > Standing::Ungreeted
+            && let Some(until) = self.ungreeted.remove(&seat)
         {
             self.greeted.insert(seat, until);
         }
@@ -97,7 +97,7 @@ impl ConnectionSlots {
 
     /// Frees the slot of a disconnected peer.
     pub(in crate::provider) fn leave(&mut self, seat: ConnectionId) {
-        self.strangers.remove(&seat);
+        self.ungreeted.remove(&seat);
         self.greeted.remove(&seat);
         if let Some(until) = self.active.remove(&seat) {
             self.by_time.remove(&(until, seat));
@@ -137,25 +137,25 @@ impl ConnectionSlots {
             (*its <= until).then_some(*seat)
         };
         let end = MonotonicTime::from_ns(u64::MAX);
-        let of_before = first(&self.strangers, come_by).or(first(&self.greeted, come_by));
-        let newest = || first(&self.greeted, end).or(first(&self.strangers, end));
+        let of_before = first(&self.ungreeted, come_by).or(first(&self.greeted, come_by));
+        let newest = || first(&self.greeted, end).or(first(&self.ungreeted, end));
         of_before.or(idle).or_else(newest)
     }
 
     /// Returns an unknown peer whose time is over.
     pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<ConnectionId> {
-        let (seat, until) = self.strangers.first_key_value()?;
+        let (seat, until) = self.ungreeted.first_key_value()?;
         (*until <= now).then_some(*seat)
     }
 
     /// Returns whether this is an unknown peer whose time is over.
     pub(in crate::provider) fn is_overdue(&self, seat: ConnectionId, now: MonotonicTime) -> bool {
-        self.strangers.get(&seat).is_some_and(|until| *until <= now)
+        self.ungreeted.get(&seat).is_some_and(|until| *until <= now)
     }
 
     /// Returns when the next unknown peer's time is over.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
-        self.strangers.first_key_value().map(|(_, until)| *until)
+        self.ungreeted.first_key_value().map(|(_, until)| *until)
     }
 }
 
@@ -250,19 +250,19 @@ mod tests {
     #[test]
     fn the_silent_go_first_then_the_idle_and_never_the_active() {
         let mut seats = seats();
-        let [active, greeted, stranger] = [0, 1, 2].map(|ms| seats.take(at(ms)));
+        let [active, greeted, ungreeted] = [0, 1, 2].map(|ms| seats.take(at(ms)));
         seats.note(active, Standing::Active);
         seats.note(greeted, Standing::Greeted);
         assert!(!seats.has_room());
-        assert_eq!(seats.least_known(at(102)), Some(stranger));
+        assert_eq!(seats.least_known(at(102)), Some(ungreeted));
         assert_eq!(
             seats.least_known(at(101)),
             Some(greeted),
             "it has just come"
         );
         seats.leave(greeted);
-        assert_eq!(seats.least_known(at(101)), Some(stranger));
-        seats.leave(stranger);
+        assert_eq!(seats.least_known(at(101)), Some(ungreeted));
+        seats.leave(ungreeted);
         assert!(seats.has_room());
         assert_eq!(seats.least_known(at(9999)), None);
     }
@@ -285,7 +285,7 @@ mod tests {
     fn of_the_active_the_one_that_is_idle_for_the_longest_is_found() {
         let mut seats = ConnectionSlots::new(4, Duration::from_millis(500));
         let [busy, quiet, mute] = [0, 1, 2].map(|ms| seats.take(at(ms)));
-        let stranger = seats.take(at(3));
+        let ungreeted = seats.take(at(3));
         for seat in [busy, quiet, mute] {
             seats.note(seat, Standing::Active);
         }
@@ -297,11 +297,11 @@ mod tests {
         last[2] = at(60);
         assert_eq!(find(&mut seats, &last), Some((quiet, at(50))));
         assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(stranger));
-        seats.note(stranger, Standing::Greeted);
+        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(ungreeted));
+        seats.note(ungreeted, Standing::Greeted);
         assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(stranger));
-        assert_eq!(seats.least_needed(at(100), None), Some(stranger));
+        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(ungreeted));
+        assert_eq!(seats.least_needed(at(100), None), Some(ungreeted));
         seats.leave(quiet);
         seats.leave(mute);
         assert_eq!(find(&mut seats, &last), Some((busy, at(900))));

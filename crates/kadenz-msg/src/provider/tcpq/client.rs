@@ -89,7 +89,7 @@ impl TcpqClient {
             expressions: 0,
             patterns: 0,
             memory,
-            standing: Standing::Stranger,
+            standing: Standing::Ungreeted,
             progress: Progress::new(now),
             waits: Waits::default(),
             readable: false,

@@ -250,7 +250,7 @@ impl Serving {
             let standing = match (heard, decoder.is_greeted()) {
                 (true, _) => Standing::Active,
                 (false, true) => Standing::Greeted,
-                (false, false) => Standing::Stranger,
+                (false, false) => Standing::Ungreeted,
             };
             if standing > client.standing {
                 client.standing = standing;

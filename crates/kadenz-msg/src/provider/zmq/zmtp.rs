@@ -31,7 +31,7 @@ impl Stage {
     /// Returns the standing of a peer that has, or has not, subscribed or published.
     pub(super) fn standing(self, is_active: bool) -> Standing {
         match self {
-            Self::Greeting | Self::Handshake => Standing::Stranger,
+            Self::Greeting | Self::Handshake => Standing::Ungreeted,
             Self::Ready if is_active => Standing::Active,
             Self::Ready => Standing::Greeted,
         }

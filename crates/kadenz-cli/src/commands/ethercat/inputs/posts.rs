@@ -130,7 +130,7 @@ impl Posts {
                 Ok(_) => Err(Unread::Failed(other_layout(&self.name))),
                 Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
                 // Its control socket ends with it.
-                Err(ClientError::Ended | ClientError::Nobody(_)) => Err(Unread::Ended),
+                Err(ClientError::Ended | ClientError::NoLoop(_)) => Err(Unread::Ended),
                 Err(error) => Err(Unread::Failed(error.into())),
             },
         }

@@ -14,7 +14,7 @@ fn grouped(notices: &[(u64, Option<usize>, Event)]) -> Vec<String> {
         incidents.add(Notice {
             number,
             at_ns,
-            device: device.map(|device| Who {
+            device: device.map(|device| NoticeDevice {
                 device,
                 name: format!("joint {device}"),
                 station: 0x1001,

@@ -60,7 +60,7 @@ impl ClientConnection {
     pub(super) fn standing(&self) -> Standing {
         match self.talk.has_greeted() {
             true => Standing::Active,
-            false => Standing::Stranger,
+            false => Standing::Ungreeted,
         }
     }
 

@@ -53,7 +53,7 @@ fn receiver() -> (PeerReceiver<Words>, String) {
 
 fn ear_at(door: Door) -> PeerReceiver<Words> {
     let mut receiver = PeerReceiver::new(1000).unwrap();
-    receiver.open(door, Box::new(|_| Words(Standing::Stranger)));
+    receiver.open(door, Box::new(|_| Words(Standing::Ungreeted)));
     receiver.want(&[Pattern::new("A").unwrap()]);
     receiver
 }

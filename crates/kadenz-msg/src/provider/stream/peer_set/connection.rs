@@ -73,7 +73,7 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
             return Err(io::ErrorKind::InvalidData.into());
         }
         self.heard.shrink_to_fit();
-        let is_new = was == Standing::Stranger && self.peer.standing() > was;
+        let is_new = was == Standing::Ungreeted && self.peer.standing() > was;
         if is_new {
             self.outgoing.reserve();
         }
