@@ -20,9 +20,9 @@ use crate::output::{self, Outcome};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
 ///
-/// Ratios come with 95 % intervals from how the intervals of each log differ, as correlated as they
-/// are. Only differences that chance hardly explains, all figures together, are marked. What changes
-/// more slowly than a run lasts is not in them. Series are matched by name.
+/// Ratios come with 95 % intervals, computed from the differences between the intervals of each log, with their
+/// correlation. Only differences that chance hardly explains, all figures together, are marked. Changes slower than
+/// the length of a run are not in them. Series are matched by name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// How runs compare.
+/// Comparison of runs.
 #[derive(Serialize, JsonSchema)]
 struct Compared<'a> {
     #[serde(flatten)]
@@ -116,7 +116,7 @@ impl Answer for Compared<'_> {
     }
 }
 
-/// Percentiles that an expression names, so that they are compared too.
+/// Percentiles that an expression names; they are compared too.
 fn asked_for(expressions: &[FailIf]) -> Vec<Percent> {
     expressions.iter().filter_map(FailIf::percentile).collect()
 }

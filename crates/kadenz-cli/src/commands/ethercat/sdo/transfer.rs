@@ -43,8 +43,7 @@ pub(crate) struct SdoReadOptions {
 
 /// Write an object
 ///
-/// The device says no with a reason: the object is read only, the value too high, the state not the
-/// right one.
+/// A device refuses with a reason: the object is read only, the value too high, the state a wrong one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -69,17 +68,17 @@ pub(crate) struct SdoWriteOptions {
     how: TransferOptions,
 }
 
-/// Where the device is, and how the value is understood.
+/// Target device, and type of the value.
 #[derive(Debug, Args)]
 struct TransferOptions {
     #[command(flatten)]
     devices: DevicesOptions,
 
-    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device reports]
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
-    /// All entries from this one on, in one transfer
+    /// Transfer all entries from this one on, at once
     #[arg(long, conflicts_with = "running")]
     complete: bool,
 }
@@ -93,11 +92,11 @@ pub(crate) struct Transfer {
     device: Device,
     index: u16,
     sub: u8,
-    /// By the dictionary of the device, or its ESI file.
+    /// Name in the dictionary of the device, or in its ESI file.
     name: Option<String>,
-    /// As `--type` takes it.
+    /// Name of the type for `--type`.
     r#type: String,
-    /// By its type; a text of bytes that fit no type.
+    /// The value by its type; a text of the bytes where these fit no type.
     value: Value,
     /// Pairs of hexadecimal digits, the lowest byte first.
     #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
@@ -107,7 +106,7 @@ pub(crate) struct Transfer {
     shown: String,
 }
 
-/// The value of an entry, and how it is understood.
+/// The value of an entry, with its type.
 struct Transferred {
     name: Option<String>,
     r#type: ValueType,
@@ -132,7 +131,7 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
 pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
-    // A text that is not a value of the type is refused before the segment is opened.
+    // A text that does not fit the type fails before the segment is opened.
     let early = how.r#type.map(encode).transpose()?;
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
@@ -150,7 +149,7 @@ pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     answer(answered, entry, done)
 }
 
-/// Name and type of an entry by the dictionary of the device, which need not have one; else by its ESI file.
+/// Name and type of an entry from the dictionary of the device, which may have none; else from its ESI file.
 fn described(
     objects: &mut dyn Objects,
     esi: Option<&Described>,
