@@ -30,8 +30,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     series: Option<String>,
 
-    /// File to write, or a folder where the format wants a file a series and several are exported
-    /// [default: named after the run, in this folder]
+    /// File to write, or a folder for several series in a format with one series per file [default: named after the
+    /// run, in this folder]
     #[arg(long = "out", short, value_name = "PATH")]
     output: Option<PathBuf>,
 }

@@ -14,7 +14,7 @@ Examples:
   kadenz man | man -l -                      read the page of the program
   kadenz man --out ~/.local/share/man/man1   install a page a command")]
 pub(crate) struct Options {
-    /// Folder for one page a command [default: the program's page on standard output]
+    /// Folder for one page per command [default: the program's page on standard output]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

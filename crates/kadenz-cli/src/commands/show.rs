@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     reading: Reading,
 
-    /// Show every figure, not only the answer on one screen; --modes does so, too
+    /// Show every figure, not only the answer on one screen; --modes implies this
     #[arg(long)]
     details: bool,
 }

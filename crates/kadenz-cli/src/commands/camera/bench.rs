@@ -19,7 +19,7 @@ use super::record;
 use crate::options::{MeasureOptions, Span, Steps, waiting};
 use crate::output::{self, Outcome};
 
-/// What does the hand-over of a frame cost, and how long does a picture take from the camera to an array?
+/// Measure the cost of handing a frame over, and the latency from a camera to an array
 ///
 /// Without --source, measures what the hand-over costs the thread that wants the frame, in the five ways of Enner
 /// 2017 (docs/bibliography.md) and two of Kadenz, gray and colour, 480p to 4K, beside the published figures. With

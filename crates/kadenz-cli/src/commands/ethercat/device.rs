@@ -208,7 +208,7 @@ impl std::fmt::Display for DeviceSelector {
 pub(super) fn weigh(device: &Device, objections: &[String], force: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         force || objections.is_empty(),
-        "{}: nothing was written: {}; --force writes it all the same",
+        "{}: nothing was written: {}; --force writes it nevertheless",
         device.label(),
         objections.join("; ")
     );

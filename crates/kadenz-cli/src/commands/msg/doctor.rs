@@ -11,9 +11,8 @@ use serde::Serialize;
 use super::bus::BusOptionOrUrl;
 use crate::output::{self, Outcome};
 
-/// Why do LCM's messages not arrive? Route, interface, TTL, buffers, filters and who listens, each with
-/// how it was seen, what it costs and the command that mends it, and whether this host hears what it
-/// sends.
+/// Find out why LCM's messages do not arrive: route, interface, TTL, buffers, filters and listening programs, each
+/// with its evidence, its cost and the command that mends it, and whether this host receives its own messages.
 ///
 /// Changes nothing and needs no rights. It sends a few datagrams that every LCM program ignores.
 #[derive(Debug, Args)]

@@ -1,4 +1,4 @@
-//! `kadenz msg nodes`: which programs live.
+//! `kadenz msg nodes`: lists running programs.
 
 use std::time::Duration;
 
@@ -14,10 +14,10 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Which programs live, are late, dead, or started again?
+/// Show which programs run, are late, are dead, or have restarted
 ///
-/// Listens to the heartbeats of programs, tells what happens to each as it happens, and at the end how
-/// each is. A program that never beats is not seen.
+/// Receives the heartbeats of programs, prints each event as it happens, and at the end the state of each program. A
+/// program without heartbeats does not appear.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -59,7 +59,7 @@ struct LiveNode {
     interval: Duration,
 }
 
-/// How soon a stop is heard.
+/// Interval at which a stop is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {

@@ -1,4 +1,4 @@
-//! Round trips of a model in figures.
+//! Statistics of a model's round trips.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use kadenz::lab::testbed::model::RoundTrip;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Percentiles that are told where the sample carries them.
+/// Percentiles, printed where the sample supports them.
 const PERCENTS: [(&str, f64); 5] = [
     ("50", 50.0),
     ("90", 90.0),
@@ -16,7 +16,7 @@ const PERCENTS: [(&str, f64); 5] = [
     ("99.99", 99.99),
 ];
 
-/// Round trips in figures, in nanoseconds, exact.
+/// Statistics of round trips, in nanoseconds, exact.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Figures {
     pub(super) asked: u64,

@@ -81,7 +81,7 @@ impl RegisterAddress {
     pub(super) fn ensure_inside(self, bytes: usize) -> anyhow::Result<()> {
         anyhow::ensure!(
             (1..=usize::from(MAX)).contains(&bytes),
-            "{bytes} bytes at once cannot be asked for; take 1 to {MAX}"
+            "{bytes} bytes are no valid length; take 1 to {MAX}"
         );
         anyhow::ensure!(
             usize::from(self.0) + bytes <= 0x1_0000,

@@ -184,7 +184,7 @@ fn read(
     anyhow::ensure!(
         options.force || !touches_a_mailbox(access, device, address.0, length)?,
         "{}: a mailbox lies at {address}: reading a message there takes it away from its MainDevice; --force reads \
-         it all the same",
+         it nevertheless",
         device.label()
     );
     access.read(device, address.0, length)
