@@ -1,4 +1,4 @@
-//! The program `kadenz`, a file a command.
+//! The program `kadenz`, one file per command.
 //!
 //! Measuring commands make a run folder and explain it in words; the other commands read run folders. Everything that
 //! a script may rely on is in the output of `--json`, on standard output; words for people, progress and warnings go
@@ -29,7 +29,7 @@ use crate::output::OutputOptions;
     max_term_width = 100
 )]
 #[command(after_help = "\
-By what they are for:
+Commands by purpose:
   measure     check, hiccup, timer, udp, wire, testbed, camera, experiment, campaign, load
   fix         doctor, tune, run
   fieldbus    ethercat

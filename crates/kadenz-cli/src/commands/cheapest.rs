@@ -176,7 +176,7 @@ fn measure(
     let count = u32::try_from(cells.split(',').count()).unwrap_or(u32::MAX);
     let (what, share) = match count {
         2 if seen.kept.ordinary => (
-            "measuring what holding idle states off buys",
+            "measuring what holding idle states off gains",
             SHARE_OF_A_PAIR,
         ),
         _ => (
@@ -209,7 +209,7 @@ fn measure(
     let mut running = child::start(&words, Stdio::null(), Notes::Kept)?;
     let status = running.wait(stop)?;
     let said = running.finish()?;
-    // Exit code 2 also says that some of the cells cannot be had: the others say something still.
+    // Exit code 2 may also mean that some of the cells are unavailable: the others still give a result.
     anyhow::ensure!(
         matches!(status.code(), Some(0..=2)) && folder.join("run.json").exists(),
         "{}",

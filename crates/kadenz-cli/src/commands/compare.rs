@@ -31,7 +31,7 @@ Examples:
   kadenz compare before after --fail-if 'lateness: p99 > 1.1x significantly' --report both.html
   kadenz compare run --fail-if 'max > 2ms'          one run against absolute limits
   kadenz compare a.hlog b.hlog --deadline 1ms --fail-if 'misses > 0'
-  kadenz compare jhiccup.hlog night                 what another program wrote, and a run
+  kadenz compare jhiccup.hlog night                 another program's file, and a run
 
 Exit codes: 0 nothing crossed, 1 a limit was crossed, 2 an expression could not be decided.")]
 pub(crate) struct Options {
@@ -43,8 +43,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Vec<FailIf>,
 
-    /// The limit to count misses by instead of those that the runs were taken with
-    /// [default: the runs']
+    /// The limit to count misses by, instead of the runs' own [default: the runs']
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 
@@ -52,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long)]
     details: bool,
 
-    /// Write a page with the runs laid over each other
+    /// Write a page with all runs in the same diagrams
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }

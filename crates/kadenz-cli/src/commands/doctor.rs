@@ -20,11 +20,11 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz doctor                      what costs or spoils real time here
-  kadenz doctor --all                also what is fine, and what is not known
+  kadenz doctor                      what costs or spoils real time on this machine
+  kadenz doctor --all                also passed and unknown checks
   kadenz doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
   kadenz doctor --fail-on spoils     exit code 1 for CI
-  sudo kadenz doctor --restore       put back what a killed measurement left changed")]
+  sudo kadenz doctor --restore       restore what a killed measurement left changed")]
 pub(crate) struct Options {
     /// Show the checks without a finding, too
     #[arg(long)]
@@ -102,7 +102,7 @@ impl Answer for DoctorReport<'_> {
 struct FindingEntry<'a> {
     /// Stable name of the check.
     id: &'a str,
-    /// How bad it is.
+    /// Severity of the finding.
     #[schemars(extend("enum" = ["spoils", "costs", "note", "fine"]))]
     severity: &'static str,
     /// Summary in a few words.

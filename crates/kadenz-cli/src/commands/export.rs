@@ -15,7 +15,7 @@ Examples:
   kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
   kadenz export run --series lateness --format parquet     raw samples for pandas, polars, DuckDB
   kadenz export run --series lateness --format csv --out samples.csv
-  kadenz export run --format csv --out samples                      a folder, a file a series
+  kadenz export run --format csv --out samples                      a folder with a file for each series
   kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
 pub(crate) struct Options {
     /// Run folder

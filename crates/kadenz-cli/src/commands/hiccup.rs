@@ -27,7 +27,7 @@ Examples:
 
 The interval logs (*.hlog in the run folder) open in jHiccup's viewers.")]
 pub(crate) struct Options {
-    /// How long each sleep is meant to be (jHiccup -r)
+    /// Intended length of each sleep (jHiccup -r)
     #[arg(long, value_name = "SPAN", default_value = "1ms")]
     resolution: Span,
 

@@ -30,8 +30,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "FORMAT", value_parser = complete::<ImportFormat>(ImportFormat::ALL))]
     format: Option<ImportFormat>,
 
-    /// The limit: a value above it is a miss; written into the run, for every series of it
-    /// [default: none]
+    /// The limit: a value above it is a miss; the run records it for every series [default: none]
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 

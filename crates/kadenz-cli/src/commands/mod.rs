@@ -1,4 +1,4 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
 /// Declares commands, a row each: the enum for clap, the function of each, and the schemas of its answers, under
 /// their names in `docs/schema`.

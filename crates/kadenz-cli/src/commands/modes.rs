@@ -21,7 +21,7 @@ Examples:
   kadenz modes night --series lateness
   kadenz modes night --json | jq '.modes[] | {text, confidence}'
 
-The page docs/modes.md tells how the search works, what the confidence is, and what it cannot see.")]
+docs/modes.md explains the search, its confidence, and its limits.")]
 pub(crate) struct Options {
     /// Run folder
     #[arg(value_name = "RUN")]

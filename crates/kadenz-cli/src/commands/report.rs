@@ -20,8 +20,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz report night                            writes night/report.html
   kadenz report idle loaded --out both.html      two runs on one page
-  kadenz report night --modes                    with what recurs in it
-  kadenz report jhiccup.hlog                     what another program wrote: jhiccup.html
+  kadenz report night --modes                    with its periodic patterns
+  kadenz report jhiccup.hlog                     another program's file: jhiccup.html
   kadenz report night --deadline 400us           judged by a deadline; exit code 1 if it was missed")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes

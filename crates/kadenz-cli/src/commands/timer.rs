@@ -30,7 +30,7 @@ commands! {
     }
 }
 
-/// Measure how far a single timeout is missed, and whether the timer knows it
+/// Measure how far a single timeout is missed, and whether the timer reports it
 ///
 /// Sets a timer repeatedly and records how late it fires as the caller sees it (series `measured`), as the timer
 /// itself reports it (`reported`), and the `difference`. Source: the one-shot suite of Sticha 2014

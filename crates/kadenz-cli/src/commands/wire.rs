@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Compute how much of a round trip is wire
+/// Compute the wire's share of a round trip
 ///
 /// Pure arithmetic, no measurement: the length of a UDP datagram on Ethernet, the time it occupies a link, the time
 /// of each store-and-forward hop, and the share of computers and switches in a measured round trip. With --devices,

@@ -114,7 +114,7 @@ pub(crate) struct StdinOption {
 /// Policies for shell completion; others, with other numbers, are valid too.
 pub(crate) const POLICIES: [&str; 4] = ["other", "fifo:80", "rr:80", "deadline:200us/1ms"];
 
-/// Every sleeper's name, and the word for all of them.
+/// Every sleeper's name, and the word that means all of them.
 fn sleepers() -> impl Iterator<Item = String> {
     let names = SleeperKind::ALL.iter().map(ToString::to_string);
     names.chain(["all".to_owned()])

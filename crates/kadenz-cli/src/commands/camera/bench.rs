@@ -39,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SOURCE")]
     source: Option<SourceKind>,
 
-    /// Measure so many test patterns at once instead, served by threads of this process
+    /// Measure this many test patterns at once instead, served by threads of this process
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
     cameras: Option<u16>,
 
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
 
-    /// Pictures a second of each camera
+    /// Pictures per second of each camera
     #[arg(long, visible_alias = "fps", value_name = "RATE", default_value = "30Hz", requires = "cameras or a source", value_parser = rate)]
     rate: Rate,
 

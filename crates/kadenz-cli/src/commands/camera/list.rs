@@ -16,7 +16,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz camera list            name, state, size, rate, and what was lost
+  kadenz camera list            name, state, size, rate, and losses
   kadenz camera list --json     for a script")]
 pub(crate) struct Options {}
 

@@ -1,4 +1,4 @@
-//! `kadenz camera`, a file a command.
+//! `kadenz camera`, one file per command.
 
 mod bench;
 mod list;
@@ -42,7 +42,7 @@ struct SourceOption {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     timeout: Span,
 
-    /// How the packets of rtsp:// come
+    /// Transport of the packets of rtsp://
     #[arg(long, value_name = "TRANSPORT", default_value = "tcp")]
     transport: TransportOption,
 

@@ -28,7 +28,7 @@ Examples:
   kadenz camera sim                                     H.264 1080p at 30 Hz, rtsp://127.0.0.1:8554/camera
   kadenz camera sim --protocol http --size 720p --rate 60Hz
   kadenz camera sim --script faults.toml                stalls, losses, reboots at stated times
-  kadenz camera sim --faults 5min --seed 7              random ones, the same for the same seed")]
+  kadenz camera sim --faults 5min --seed 7              random ones, equal for equal seeds")]
 pub(crate) struct Options {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8554")]
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE", default_value = "1080p")]
     size: Size,
 
-    /// Pictures a second
+    /// Pictures per second
     #[arg(long, value_name = "RATE", default_value = "30Hz")]
     rate: Rate,
 

@@ -24,7 +24,7 @@ use super::interrupt::stop_on_interrupt;
 use crate::options::folder_or_now;
 use crate::output::{self, Outcome};
 
-/// Measure many runs of a command with varying options, and say which option moved what
+/// Measure many runs of a command with varying options, and show which option affects which figure
 ///
 /// The plan names a command that writes a run folder, the options that vary and how often to measure each
 /// combination. After an interruption or a kill, the campaign continues when the same folder is named again. The
@@ -32,9 +32,9 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz campaign plan.toml --dry-run          which commands it runs, and how long they measure
-  kadenz campaign plan.toml --out timers       begin, or go on with what is there
-  kadenz campaign --resume timers              go on; the plan is in the folder
+  kadenz campaign plan.toml --dry-run          prints the commands, and how long they measure
+  kadenz campaign plan.toml --out timers       begin, or continue a campaign
+  kadenz campaign --resume timers              continue; the plan is in the folder
 
 A plan:
   name = \"timers\"
@@ -44,8 +44,8 @@ A plan:
   policy = [\"other\", \"fifo:80\"]
   load = [\"idle\", \"busy\"]
 
-Exit codes: 0 every run is done, whether or not it kept a deadline; 2 one could not be measured, the
-plan is wrong, or the campaign was ended early.")]
+Exit codes: 0 every run is done, whether or not it kept a deadline; 2 a run failed, the plan is
+wrong, or the campaign was ended early.")]
 pub(crate) struct Options {
     /// The plan, a TOML file
     #[arg(value_name = "PLAN", required_unless_present = "resume")]

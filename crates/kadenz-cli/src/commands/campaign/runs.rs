@@ -23,7 +23,7 @@ enum RunOutcome {
 /// Measures every run that is not done yet, until a stop is requested.
 ///
 /// # Errors
-/// A folder cannot be written, or a run failed and the campaign is to end then.
+/// A folder cannot be written, or a run failed in a campaign that ends at failures.
 pub(super) fn measure(
     campaign: &mut Campaign,
     stop_on_failure: bool,

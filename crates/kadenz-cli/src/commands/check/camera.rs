@@ -12,14 +12,14 @@ use kadenz::lab::stop::Stop;
 
 use crate::options::{Progress, Span, waiting};
 
-/// A camera that is checked too.
+/// Camera that the check includes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CameraOption {
-    /// Take the frames of this camera too, for a fifth of the duration, and say where their age comes from
+    /// Take the frames of this camera too, for a fifth of the duration, and show the parts of their age
     #[arg(long, value_name = "URL|NAME", help_heading = "Camera")]
     camera: Option<String>,
 
-    /// The oldest that a frame may be once a program has it
+    /// The greatest age of a frame when a program has it
     #[arg(
         long,
         value_name = "SPAN",

@@ -47,7 +47,7 @@ Examples:
   kadenz check --rate 500Hz --deadline 1ms
   kadenz check --peer 10.0.0.5                     with round trips to a device
   kadenz check --policy fifo:90 --cpus 1 --sleeper spin --duration 10min
-  kadenz check --require                           nothing, unless the tuning is granted
+  kadenz check --require                           fails unless the tuning is granted
   kadenz check --json --out run | jq .answer
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).

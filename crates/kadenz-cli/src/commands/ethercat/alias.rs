@@ -27,9 +27,9 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz ethercat alias 8 1008 --interface eth1          from its next power on
-  kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing of it stays
-  kadenz ethercat alias 8 0 --interface eth1             none any more
-  kadenz ethercat alias 8 1008 --loop robot              of a loop that runs, and goes on")]
+  kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing stays changed
+  kadenz ethercat alias 8 0 --interface eth1             removes it
+  kadenz ethercat alias 8 1008 --loop robot              through a running loop")]
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

@@ -22,10 +22,10 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat axes                   of the one loop that runs
+  kadenz ethercat axes                   of the only running loop
   kadenz ethercat axes --loop robot --json | jq '.axes[] | select(.state == \"fault\")'
 
-Exit codes: 0 the axes are not stopped, 1 they are, 2 they could not be asked.")]
+Exit codes: 0 the axes are not stopped, 1 they are, 2 the loop gave no answer.")]
 pub(crate) struct Tell {
     #[command(flatten)]
     how: How,
@@ -55,7 +55,7 @@ pub(crate) struct Stop {
 Examples:
   kadenz ethercat reset --loop robot
 
-Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and what they wait for is said, or \
+Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and the reason is printed, or \
 there was nothing to reset, or no loop to ask.")]
 pub(crate) struct Reset {
     #[command(flatten)]

@@ -35,10 +35,10 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat dc --interface eth1                    delays, and how the clocks stand
-  kadenz ethercat dc --interface eth1 --align            bring them together
+  kadenz ethercat dc --interface eth1                    delays, and the state of the clocks
+  kadenz ethercat dc --interface eth1 --align            align the clocks
   kadenz ethercat dc --sim 59 --align --json | jq '.devices[].difference_ns'
-  kadenz ethercat dc --loop robot                        how they stand in a loop that runs, and goes on")]
+  kadenz ethercat dc --loop robot                        in a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     place: SegmentOrLoop,

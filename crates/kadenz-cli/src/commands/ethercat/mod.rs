@@ -1,4 +1,4 @@
-//! `kadenz ethercat`, a file a command.
+//! `kadenz ethercat`, one file per command.
 
 mod access;
 mod alias;

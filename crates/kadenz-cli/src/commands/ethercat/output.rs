@@ -27,8 +27,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat output 2 0x7000:1 1 --loop robot                  a digital output
   kadenz ethercat output 'hand lamp' 0x7010:1 0
-  kadenz ethercat output 5 0x7000:17 -1200 --type i16 --loop robot  where the device tells no type
-  kadenz ethercat inputs --outputs --device 2 --loop robot          what there is, and how it is set")]
+  kadenz ethercat output 5 0x7000:17 -1200 --type i16 --loop robot  where the device reports no type
+  kadenz ethercat inputs --outputs --device 2 --loop robot          outputs, and their present values")]
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

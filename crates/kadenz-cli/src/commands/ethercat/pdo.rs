@@ -44,10 +44,10 @@ Examples:
   kadenz ethercat pdo --interface eth1                            every device's
   kadenz ethercat pdo --sim 59 --device 'torso imu'
   kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
-  kadenz ethercat pdo --interface eth1 --esi vendors/             as the vendors' ESI files say
-  kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      other PDOs of theirs
+  kadenz ethercat pdo --interface eth1 --esi vendors/             by the vendors' ESI files
+  kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      with other PDOs of the ESI files
   kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles
-  kadenz ethercat pdo --loop robot --device 3                     of a loop that runs, and goes on")]
+  kadenz ethercat pdo --loop robot --device 3                     through a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,

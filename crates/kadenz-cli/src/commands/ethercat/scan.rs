@@ -25,8 +25,8 @@ Examples:
   kadenz ethercat scan --interface eth1          all devices with their states
   kadenz ethercat scan --sim 59                  a humanoid of 59 devices, in this process
   kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'
-  kadenz ethercat scan --interface eth1 --esi vendors/   named as the vendors' ESI files do
-  kadenz ethercat scan --loop robot              of a loop that runs, and goes on")]
+  kadenz ethercat scan --interface eth1 --esi vendors/   with the names of the vendors' ESI files
+  kadenz ethercat scan --loop robot              through a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,

@@ -33,12 +33,12 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat state --interface eth1                   every device's, with why it failed
+  kadenz ethercat state --interface eth1                   every device's, with the reason of a failure
   kadenz ethercat state --interface eth1 PREOP             all of them
   kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
   kadenz ethercat state --sim 59 --device 'left knee' OP --duration 5s
-  kadenz ethercat state SAFEOP --interface eth1 --esi vendors/   configured as the vendors' ESI files say
-  kadenz ethercat state PREOP --loop robot --device 8      of a loop that runs, and goes on")]
+  kadenz ethercat state SAFEOP --interface eth1 --esi vendors/   configured by the vendors' ESI files
+  kadenz ethercat state PREOP --loop robot --device 8      through a running loop")]
 pub(crate) struct Options {
     /// State to reach
     #[arg(value_name = "STATE", ignore_case = true)]

@@ -30,8 +30,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat stats                         periods, wake-ups, exchange, frames
   kadenz ethercat stats robot --watch 1s        again each second
-  kadenz ethercat stats robot --devices         the state of each, and how often it was lost
-  kadenz ethercat stats robot --notices --json  what happens to devices from now on, a line each")]
+  kadenz ethercat stats robot --devices         the state of each, and its losses
+  kadenz ethercat stats robot --notices --json  events of devices from now on, a line each")]
 pub(crate) struct Options {
     /// Name of the loop, as given to `run --name`
     #[arg(value_name = "NAME")]

@@ -156,7 +156,7 @@ pub(crate) struct Repeated<'a> {
     folder: &'a Path,
     /// Measured values beside the published ones, as Markdown.
     table: &'a Path,
-    /// The page.
+    /// Page of the result.
     report: &'a Path,
     /// Latencies of each middleware, for the experiment `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]

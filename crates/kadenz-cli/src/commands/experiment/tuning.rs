@@ -19,7 +19,7 @@ use crate::options::Span;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz experiment tuning                     three minutes a combination and load: an hour
+  kadenz experiment tuning                     three minutes for each combination and load: an hour
   kadenz experiment tuning --duration 10min    as long as Yoon et al.
   kadenz experiment tuning --bus 59            with the robot's 59 EtherCAT devices")]
 pub(crate) struct Options {

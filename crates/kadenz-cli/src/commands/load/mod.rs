@@ -41,11 +41,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Threads of each kind but processes [default: one a CPU; one for disk, network and files]
+    /// Threads of each kind except processes [default: one per CPU; one for disk, network and files]
     #[arg(long, value_name = "N", help_heading = "How much")]
     threads: Option<usize>,
 
-    /// Groups of 20 senders and 20 receivers, for processes [default: five a CPU, at most 20]
+    /// Groups of 20 senders and 20 receivers, for processes [default: five per CPU, at most 20]
     #[arg(long, value_name = "N", help_heading = "How much")]
     groups: Option<usize>,
 
@@ -62,7 +62,7 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "How much")]
     fsync: bool,
 
-    /// The tree whose metadata is read, for files
+    /// Tree of the files load, whose metadata it reads
     #[arg(
         long,
         value_name = "DIR",

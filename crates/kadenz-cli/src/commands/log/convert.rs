@@ -28,11 +28,11 @@ Examples:
   kadenz log convert drive.mcap --to json --out shown.mcap      Foxglove shows its fields
   kadenz log convert drive.mcap --out drive.lcmlog              for lcm-logplayer
   kadenz log convert bag.bag --out bag.mcap                     from ROS 1; payloads stay as they are
-  kadenz log convert drive.mcap --channel POSE --out pose.csv   a row a message, for a spreadsheet
+  kadenz log convert drive.mcap --channel POSE --out pose.csv   a row for each message, for a spreadsheet
   kadenz log convert drive.mcap --channel POSE --out pose.parquet    for pandas, polars, DuckDB
-  kadenz log convert drive.mcap --to parquet --out tables       a folder, a file a channel
+  kadenz log convert drive.mcap --to parquet --out tables       a folder with a file for each channel
 
-Exit code 2 says that messages could not be converted; how many, and why, is said.")]
+Exit code 2: messages could not be converted; their number and the reason are printed.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]

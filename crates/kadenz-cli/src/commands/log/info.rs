@@ -26,7 +26,7 @@ Examples:
   kadenz log info old.lcmlog bag.bag     several, of any format
   kadenz log info drive.mcap --json      for scripts
 
-Exit code 1 says that a log is damaged, or that its recorder did not come to its end.")]
+Exit code 1: a log is damaged, or its recorder did not finish.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]

@@ -1,4 +1,4 @@
-//! `kadenz log`, a file a command.
+//! `kadenz log`, one file per command.
 
 mod convert;
 mod copying;

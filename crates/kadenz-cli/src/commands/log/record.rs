@@ -43,7 +43,7 @@ Examples:
   kadenz log record --out drive-%F.mcap --strftime --split-every 1h
   kadenz log record --out drive.mcap --disk-quota 10GB       stops writing while less is free
 
-Exit code 1 says that messages were dropped.")]
+Exit code 1: messages were dropped.")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: bus::BusOptionOrUrl,

@@ -24,12 +24,12 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg delay POSE --field utime --types lcmtypes --duration 1min  microseconds, LCM's custom
+  kadenz msg delay POSE --field utime --types lcmtypes --duration 1min  in microseconds, as usual with LCM
   kadenz msg delay IMU --field header.stamp --unit ns --types lcmtypes --deadline 2ms
   kadenz msg delay 'ARM_.*' --types lcmtypes --count 10000 --out arm  a run folder of that name
 
 `kadenz report RUN` makes a page of it. Without stamps in messages: `kadenz msg latency`.
-Exit codes: 0 kept, 1 `--deadline` missed, 2 cannot, or not all that came is a latency.")]
+Exit codes: 0 kept, 1 `--deadline` missed, 2 the command failed, or not all values are latencies.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]

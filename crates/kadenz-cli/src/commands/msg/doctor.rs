@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz msg doctor                                                     LCM_DEFAULT_URL, or LCM's own
-  kadenz msg doctor --url 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  what a robot of several hosts uses
+  kadenz msg doctor --url 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  for a robot of several hosts
   kadenz msg doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
 
 Exit codes: 0 messages can arrive, 1 they cannot, 2 the URL is wrong.")]

@@ -22,12 +22,12 @@ use crate::output::{self, Outcome, Printed};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg echo POSE --types lcmtypes                      every message, a member a line
-  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json  a JSON object a line, for scripts
-  kadenz msg echo POSE --types lcmtypes --field position[2]  one number a line, for a plot
-  kadenz msg echo '.*' --raw --count 1 --duration 5s         is anything said at all?
+  kadenz msg echo POSE --types lcmtypes                      every message, one member per line
+  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json  one JSON object per line, for scripts
+  kadenz msg echo POSE --types lcmtypes --field position[2]  one number per line, for a plot
+  kadenz msg echo '.*' --raw --count 1 --duration 5s         is there any message at all?
 
-Exit codes: 0 as asked, 1 fewer messages than `--count` came in the time of `--duration`, 2 cannot.")]
+Exit codes: 0 done, 1 fewer messages than `--count` came in the time of `--duration`, 2 the command failed.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]

@@ -22,12 +22,12 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
   kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
-  kadenz msg gen types --lang python --out messages              a package a folder; put messages on PYTHONPATH
+  kadenz msg gen types --lang python --out messages              a package for each folder; put messages on PYTHONPATH
   kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz' jar
   kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
   kadenz msg gen types --lang cpp --out include                  headers alone; c++ -std=c++17 -Iinclude
   kadenz msg gen types --lang matlab --out messages              for Octave, too; addpath messages
-  kadenz msg gen types --lang rust --out src/messages --check    is what is there up to date? (exit code 1: no)")]
+  kadenz msg gen types --lang rust --out src/messages --check    are the files up to date? (exit code 1: no)")]
 pub(crate) struct Options {
     /// .lcm files, and folders that hold some
     #[arg(value_name = "FILE|FOLDER", required = true)]

@@ -33,7 +33,7 @@ Examples:
   kadenz msg hz FEEDBACK --expect 1kHz --duration 1min       jitter against a stated rate
   kadenz msg hz FEEDBACK --at-least 990Hz --duration 10s     exit code 1 where it is slower
 
-Exit codes: 0 kept, 1 slower than `--at-least` or lost more than `--lost`, 2 cannot.")]
+Exit codes: 0 kept, 1 slower than `--at-least` or lost more than `--lost`, 2 the command failed.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]

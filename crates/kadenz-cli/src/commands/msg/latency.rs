@@ -47,10 +47,10 @@ Examples:
   kadenz msg latency --url memq:// --receive spin           two threads of one process
   kadenz msg latency --subscribers 5 --deadline 200us       five subscribers, each judged
   kadenz msg latency --size 1MB --rate 100Hz --url 'udpm://239.255.76.67:7667?ttl=0'
-  kadenz msg latency --with zmq                             libzmq by its own client: a probe of `kadenz msg probes`
+  kadenz msg latency --with zmq                             libzmq through its own client: a probe of `kadenz msg probes`
   kadenz msg latency --with './my_probe --flag' --url tcp://127.0.0.1:5555
                                                             your middleware, by its own client
-  kadenz msg latency --subscriber ./lcm_probe               our publisher, your subscriber
+  kadenz msg latency --subscriber ./lcm_probe               Kadenz's publisher, your subscriber
 
 Exit codes: 0 the deadline was kept, or none was stated; 1 it was missed, also by a message that did
 not come; 2 nothing could be measured, also where a probe cannot be built or its server is not
@@ -96,7 +96,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CHANNEL", default_value = CHANNEL)]
     channel: String,
 
-    /// Publish from a thread of this process instead of one of its own; memq:// does so anyway
+    /// Publish from a thread of this process instead of a separate process; memq:// always does so
     #[arg(long)]
     in_process: bool,
 

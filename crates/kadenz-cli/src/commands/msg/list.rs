@@ -23,9 +23,9 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg list                                what is said within two seconds
+  kadenz msg list                                channels with messages within two seconds
   kadenz msg list --duration 30s --types lcmtypes  slow channels, too, with the names of their types
-  kadenz msg list --providers                    which transports there are, and what each promises")]
+  kadenz msg list --providers                    all transports with their guarantees")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: BusOption,

@@ -1,4 +1,4 @@
-//! `kadenz msg`, a file a command.
+//! `kadenz msg`, one file per command.
 
 mod bridge;
 pub(super) mod bus;

@@ -21,8 +21,8 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg nodes                 what beats within three seconds
-  kadenz msg nodes --duration 1h   what happens within an hour; Ctrl-C ends it
+  kadenz msg nodes                 programs with a heartbeat within three seconds
+  kadenz msg nodes --duration 1h   events within an hour; Ctrl-C ends it
   kadenz msg nodes --json")]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -53,7 +53,7 @@ struct LiveNode {
     restarts: u64,
     /// Whether two programs have this name.
     doubled: bool,
-    /// Since 1970.
+    /// Start of the program, since 1970.
     started_us: i64,
     #[serde(skip)]
     interval: Duration,

@@ -21,10 +21,10 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg probes                            what there is
-  kadenz msg probes --build                    build all whose middleware is installed
+  kadenz msg probes                            all probes
+  kadenz msg probes --build                    build all for installed middlewares
   kadenz msg probes --build lcm zmq            these two; exit code 1 where one cannot be built
-  kadenz msg probes --sources probes           their sources, to begin with
+  kadenz msg probes --sources probes           their sources, as a template
   kadenz msg latency --with lcm --policy fifo:80
 
 Exit codes: 0 done; 1 a probe that was named cannot be built, or its server is not installed;

@@ -38,7 +38,7 @@ Examples:
   kadenz msg pub GOAL robot.goal_t '{\"x\": 1.5, \"y\": -2}' --types lcmtypes --rate 10Hz --count 100
   jq -c .goals[] plan.json | kadenz msg pub GOAL robot.goal_t - --types lcmtypes --rate 1Hz
   kadenz msg pub STOP --hex 0123456789abcdef                       bytes, as they go over the wire
-  kadenz msg pub GOAL robot.goal_t --types lcmtypes --default      what a message looks like")]
+  kadenz msg pub GOAL robot.goal_t --types lcmtypes --default      a template of a message")]
 pub(crate) struct Options {
     /// Channel to publish to
     #[arg(value_name = "CHANNEL")]

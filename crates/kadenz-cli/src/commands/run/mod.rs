@@ -32,7 +32,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz run sleep 1                                      what comes after the program is its own
+  kadenz run sleep 1                                      words after the program are its arguments
   kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
   sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller
                                                           P, M, C and, from outside, S
@@ -44,7 +44,7 @@ Examples:
 
 Exit codes: the program's own; 128 + N when signal N ended it; 127 when it was not found, 126
 when it cannot be executed; 2 when `kadenz run` could not do its work or `--require` was not met.
-SIGTERM and SIGHUP are handed on to the program, which lives on when `kadenz run` is killed.")]
+SIGTERM and SIGHUP are passed on to the program, which continues when `kadenz run` is killed.")]
 pub(crate) struct Options {
     /// Real-time priority 1 to 99 under SCHED_FIFO: short for --policy fifo:PRIORITY
     #[arg(long, value_name = "PRIORITY", conflicts_with = "policy",
@@ -73,9 +73,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     cpu_dma_latency: Option<Span>,
 
-    /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave
-    /// (whole machine) and, with --cpus or --shield, spins on those CPUs whenever nothing else wants them. Costs
-    /// full power; the program's own sleeps stay sleeps
+    /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave (whole machine)
+    /// and, with --cpus or --shield, spins on those CPUs whenever no other thread runs there. Costs full power; the
+    /// program's own sleeps stay unchanged
     #[arg(long)]
     spin: bool,
 

@@ -31,7 +31,7 @@ fn text(named: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))
 }
 
-/// The topology, checked.
+/// The validated topology.
 pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
     Ok(with_text(named)?.1)
 }

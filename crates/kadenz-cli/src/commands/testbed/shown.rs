@@ -22,8 +22,8 @@ pub(crate) struct TestbedListOptions {}
 #[command(after_help = "\
 Examples:
   kadenz testbed show baseline
-  kadenz testbed show baseline > arm.toml      a topology of your own begins so
-  kadenz testbed show arm.toml --json          what was understood")]
+  kadenz testbed show baseline > arm.toml      a template for your own topology
+  kadenz testbed show arm.toml --json          the parsed topology")]
 pub(crate) struct Show {
     /// A built-in topology, or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]

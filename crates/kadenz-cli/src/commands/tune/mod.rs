@@ -48,7 +48,7 @@ Examples:
   kadenz tune --rate 1kHz --load heavy              under heavy load only
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
-  kadenz tune --cells none,I,PM,PMI                 what holding idle states off buys
+  kadenz tune --cells none,I,PM,PMI                 what holding idle states off gains
   kadenz tune --bus 59 --pace relative              on the fieldbus of Yoon et al., 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
@@ -185,7 +185,7 @@ pub(super) struct TuneReport<'a> {
     matrix: MatrixOutput<'a>,
     /// The run folder.
     run: &'a Path,
-    /// The page.
+    /// Page of the result.
     report: &'a Path,
     #[serde(skip)]
     summary: &'a Summary,

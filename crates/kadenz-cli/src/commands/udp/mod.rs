@@ -1,4 +1,4 @@
-//! `kadenz udp`, a file a command.
+//! `kadenz udp`, one file per command.
 
 mod address;
 mod discover;

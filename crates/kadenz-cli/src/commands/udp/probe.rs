@@ -39,7 +39,7 @@ Examples:
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
 
-Exit codes: 0 every deadline was kept and no more packets were lost than may be; 1 a deadline was missed
+Exit codes: 0 every deadline was kept and the loss was within its limit; 1 a deadline was missed
 or more packets were lost (with --deadline, any; with --max-loss, more than so many); 2 no packet was
 answered, or the measurement could not be done.")]
 pub(crate) struct Send {

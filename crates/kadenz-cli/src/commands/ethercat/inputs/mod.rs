@@ -35,7 +35,7 @@ pub(super) use shown::type_of;
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat inputs                                   every sensor's last value, of the one loop that runs
+  kadenz ethercat inputs                                   every sensor's last value, of the only running loop
   kadenz ethercat inputs --loop robot --device 'torso imu'
   kadenz ethercat inputs --loop robot --name 0x6064 --watch --rate 100Hz --csv > positions.csv
   kadenz ethercat inputs --loop robot --device 8 --outputs --units
@@ -69,7 +69,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", requires = "watch")]
     rate: Option<Rate>,
 
-    /// End after so long, with --watch [default: at Ctrl-C]
+    /// End after this time, with --watch [default: at Ctrl-C]
     #[arg(long, value_name = "SPAN", requires = "watch")]
     duration: Option<Span>,
 

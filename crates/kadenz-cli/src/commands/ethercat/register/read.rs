@@ -30,7 +30,7 @@ Examples:
   kadenz ethercat register read all 0x0300 --interface eth1             every device's error counters
   kadenz ethercat register read 8 0x0800 32 --form hex --sim 59         four SyncManagers
   kadenz ethercat register read 8 0x0110 --form bits --sim 59           links, bit by bit
-  kadenz ethercat register read 8 0x092C --type u32 --loop robot        of a loop that runs, and goes on
+  kadenz ethercat register read 8 0x092C --type u32 --loop robot        through a running loop
   kadenz ethercat register read 8 0x0F80 128 --form raw --interface eth1 >user.bin")]
 pub(crate) struct RegisterReadOptions {
     /// Which devices: a position from 0, a name, alias:N, or all

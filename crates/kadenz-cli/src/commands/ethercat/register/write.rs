@@ -24,7 +24,7 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz ethercat register write 8 0x0300 00 --interface eth1                  clears its error counters
-  kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, of a loop
+  kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, through a loop
   kadenz ethercat register write 8 0x0420 500 --force --interface eth1         a watchdog of 50 ms
   kadenz ethercat register write 8 0x0F80 'c0 ff ee' --type bytes --force --sim 59")]
 pub(crate) struct RegisterWriteOptions {

@@ -57,7 +57,7 @@ Examples:
   kadenz ethercat run --sim 59 --rate 4kHz --mode synchronous --duration 10s --json
   kadenz ethercat run motion.toml --interface eth1 --expect robot.toml --start-without-missing --bring-up-timeout 3s
   kadenz ethercat run --sim 59 --beat reference --duration 10s  on the segment's own time
-  kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices pulse by it")]
+  kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices generate SYNC0")]
 pub(crate) struct Options {
     /// Motion of the drives, a TOML file
     #[arg(value_name = "MOTION.toml")]
@@ -79,7 +79,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with = "motion")]
     demo: bool,
 
-    /// Cycles a second [default: as the motion's file says, or 1kHz]
+    /// Cycles per second [default: as the motion's file says, or 1kHz]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
 
@@ -105,7 +105,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "POLICY", value_parser = complete::<Overrun>(Overrun::ALL))]
     overrun: Option<Overrun>,
 
-    /// Which clock gives the beat
+    /// Clock of the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
     beat: BeatOption,
 

@@ -22,8 +22,8 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz ethercat sdo list 8 --interface eth1
   kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'
-  kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    set up as its vendor's ESI file says
-  kadenz ethercat sdo list 8 --loop robot                       of a loop that runs, and goes on")]
+  kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    configured by its vendor's ESI file
+  kadenz ethercat sdo list 8 --loop robot                       through a running loop")]
 pub(crate) struct SdoListOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -39,7 +39,7 @@ pub(crate) struct SdoListOptions {
 Examples:
   kadenz ethercat sdo info 8 0x6041 --interface eth1
   kadenz ethercat sdo info 8 0x1018 --sim 59 --json
-  kadenz ethercat sdo info 8 0x6041 --loop robot                of a loop that runs, and goes on")]
+  kadenz ethercat sdo info 8 0x6041 --loop robot                through a running loop")]
 pub(crate) struct Information {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

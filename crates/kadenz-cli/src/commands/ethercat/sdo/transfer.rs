@@ -26,8 +26,8 @@ Examples:
   kadenz ethercat sdo read 'left knee' 0x1018:1 --sim 59        by name; the vendor
   kadenz ethercat sdo read 8 0x1018:1 --complete --type bytes --sim 59
   kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value
-  kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   set up as its vendor's ESI file says
-  kadenz ethercat sdo read 8 0x6064 --loop robot                of a loop that runs, and goes on")]
+  kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   configured by its vendor's ESI file
+  kadenz ethercat sdo read 8 0x6064 --loop robot                through a running loop")]
 pub(crate) struct SdoReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -49,8 +49,8 @@ pub(crate) struct SdoReadOptions {
 Examples:
   kadenz ethercat sdo write 8 0x6060 8 --interface eth1         cyclic synchronous position
   kadenz ethercat sdo write 8 0x6065 0x20000 --sim 59
-  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type
-  kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       of a loop that runs, and goes on")]
+  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device reports no type
+  kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       through a running loop")]
 pub(crate) struct SdoWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

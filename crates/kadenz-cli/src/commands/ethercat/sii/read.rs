@@ -24,9 +24,9 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz ethercat sii read 0 --interface eth1                     in words
-  kadenz ethercat sii read 8 --sim 59 --hex                       its bytes
-  kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, which `sii write` takes
-  kadenz ethercat sii read 'left knee' --loop robot               of a loop that runs, and goes on")]
+  kadenz ethercat sii read 8 --sim 59 --hex                       as bytes
+  kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, for `sii write`
+  kadenz ethercat sii read 'left knee' --loop robot               through a running loop")]
 pub(crate) struct SiiReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

@@ -42,9 +42,9 @@ const MAX: u64 = 512 * 1024;
 Examples:
   kadenz ethercat sii read 8 --interface eth1 --out before.bin
   kadenz ethercat sii write 8 new.bin --interface eth1
-  kadenz ethercat sii write 8 before.bin --interface eth1 --force     back again, whatever was written
-  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays
-  kadenz ethercat sii write 8 new.bin --loop robot                    of a loop that runs, and goes on")]
+  kadenz ethercat sii write 8 before.bin --interface eth1 --force     restores the old content
+  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing stays changed
+  kadenz ethercat sii write 8 new.bin --loop robot                    through a running loop")]
 pub(crate) struct SiiWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]

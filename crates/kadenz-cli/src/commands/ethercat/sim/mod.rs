@@ -28,11 +28,11 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; masters go to veth1
+  kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; a MainDevice uses veth1
   kadenz ethercat sim arm.toml --interface eth1 --pace as-wire
-  kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring: a1 and b1
+  kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring; the MainDevice uses a1 and b1
   echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --duration 60s --json
-  kadenz ethercat sim 12 --print > arm.toml                    a file of your own begins so
+  kadenz ethercat sim 12 --print > arm.toml                    a template for your own file
   kadenz run --policy fifo:70 --lock -- kadenz ethercat sim --interface veth0 --cable veth1")]
 pub(crate) struct Options {
     /// How many devices of the humanoid, which has 59, or a segment's TOML file
@@ -60,7 +60,7 @@ pub(crate) struct Options {
     #[arg(long, hide = true, value_name = "N", conflicts_with = "segment")]
     devices: Option<Virtual>,
 
-    /// When frames are sent back
+    /// When to send frames back
     #[arg(long, value_name = "PACE", default_value = "at-once")]
     pace: PaceOption,
 

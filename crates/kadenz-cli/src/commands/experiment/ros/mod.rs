@@ -29,7 +29,7 @@ use crate::options::waiting;
 Examples:
   kadenz experiment ros                             some minutes
   kadenz experiment ros --count 142000              more than a million values of each suite: an hour
-  kadenz experiment ros --import ros-logs           a folder of his suites' log files beside it
+  kadenz experiment ros --import ros-logs           with a folder of Sticha's log files beside it
 
 Needs roscpp: apt-get install g++ libroscpp-dev libstd-msgs-dev python3-rosmaster")]
 pub(crate) struct Options {

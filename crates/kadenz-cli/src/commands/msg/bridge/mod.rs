@@ -37,7 +37,7 @@ Examples:
   kadenz msg bridge shm://robot udpm://239.255.76.67:7667?ttl=1 --rate-limit 10Hz   for a laptop
   kadenz msg bridge file://run.lcm udpm://239.255.76.67:7667                  a log, played
 
-Exit codes: 0 every message was carried or held back, 1 some were not taken or not heard, 2 cannot.")]
+Exit codes: 0 every message was carried or held back, 1 some were refused or missed, 2 the command failed.")]
 pub(crate) struct Options {
     /// The source bus
     #[arg(value_name = "URL_A")]

@@ -32,7 +32,7 @@ pub(super) struct Carried {
     pub(super) own: u64,
     /// Messages above the rate limit.
     pub(super) held_back: u64,
-    /// Messages that the other bus did not take.
+    /// Messages that the other bus did not accept.
     pub(super) refused: u64,
     /// Messages that were lost because this bridge was too slow for them.
     pub(super) unheard: u64,

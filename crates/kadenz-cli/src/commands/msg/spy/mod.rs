@@ -37,7 +37,7 @@ Examples:
   kadenz msg spy                                 LCM's default bus, or that of LCM_DEFAULT_URL
   kadenz msg spy --types lcmtypes                with names of types, and fields behind Enter
   kadenz msg spy --once --duration 3s            one table, for a report
-  kadenz msg spy --json | jq .channels[0]        an object a second, for a script
+  kadenz msg spy --json | jq .channels[0]        a JSON object each second, for a script
 
 Keys: up and down choose, Enter shows fields, Escape goes back, q quits.")]
 pub(crate) struct Options {
