@@ -120,7 +120,7 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
     } else {
         let folder = plan.measuring.session.out.join(TUNING);
         if let Err(error) = measure(plan, rate, seen, &folder, stop) {
-            output::note(&format!("what the cheapest tuning is stays open: {error}"));
+            output::note(&format!("the cheapest tuning stays unknown: {error}"));
             return Ok(None);
         }
         if stop.requested() {

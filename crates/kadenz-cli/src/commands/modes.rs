@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let found = waiting("searching for what recurs", || {
+    let found = waiting("searching for periodic patterns", || {
         recurring::of_run(&options.run, options.series.as_deref())
     })?;
     output::answer(&ModesOutput::new(&options.run, &found))?;

@@ -292,8 +292,8 @@ pub(crate) fn read_with<'a>(
         Ok(summary)
     };
     let words = match reading.modes {
-        true => "searching for what recurs",
-        false => "reading what was measured",
+        true => "searching for periodic patterns",
+        false => "reading the measurement",
     };
     waiting(words, || runs.map(read).collect())
 }

@@ -293,12 +293,12 @@ impl Answer for HandOvers {
         let (last, sentence) = match together {
             None => (
                 "Enner 2017",
-                "What the thread that wants a frame pays; a budget at 30 Hz is 33 ms.".to_owned(),
+                "Cost for the thread that wants a frame; the budget at 30 Hz is 33 ms.".to_owned(),
             ),
             Some(it) => (
                 "of the interval",
                 format!(
-                    "What the thread that wants the newest frame of each of {} cameras pays; they gave {} frames a second.",
+                    "Cost for the thread that wants the newest frame of each of {} cameras; they gave {} frames a second.",
                     it.cameras,
                     self.rates()
                 ),

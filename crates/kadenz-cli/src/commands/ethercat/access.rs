@@ -163,7 +163,7 @@ impl DeviceAccess {
             Self::Segment(_) => "",
             #[cfg(target_os = "linux")]
             Self::Loop(_) => {
-                "; this loop knows the device by what it was when it began, so begin it anew then"
+                "; this loop keeps the device's data from its begin, so restart it then"
             }
         }
     }

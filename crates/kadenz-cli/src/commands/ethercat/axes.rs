@@ -176,7 +176,7 @@ fn ailment(device: &DeviceStatus) -> Option<String> {
 /// Joins the first few.
 fn few(all: &[String]) -> String {
     if all.is_empty() {
-        return "some frame does not come back whole".to_owned();
+        return "a frame returns incomplete".to_owned();
     }
     let mut words = all[..all.len().min(NAMED)].join(", ");
     if all.len() > NAMED {

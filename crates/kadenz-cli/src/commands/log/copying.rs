@@ -74,7 +74,7 @@ pub(crate) fn into_log(
     })?;
     copied.note();
     if !copied.complete {
-        output::note("broken off; what was copied until then is a whole log");
+        output::note("interrupted; the copied part is a whole log");
     }
     Ok(copied)
 }

@@ -185,9 +185,9 @@ impl DescribedLog {
         }
         lines.push(format!("  {}", numbers::counted(self.messages, "message")));
         if self.complete == Some(false) {
-            let remedy = "`kadenz log recover` makes a whole log of it";
+            let remedy = "`kadenz log recover` recovers a whole log from it";
             lines.push(format!(
-                "  NOT COMPLETE: its recorder did not come to its end; {remedy}"
+                "  NOT COMPLETE: its recorder did not finish; {remedy}"
             ));
         }
         if self.damaged_places > 0 || self.skipped_bytes > 0 {

@@ -218,7 +218,7 @@ fn words_of_silence(url: &str) -> String {
             format!("`kadenz msg doctor --url '{url}'` explains a multicast that fails")
         }
         Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one".to_owned(),
-        _ => "`kadenz msg list` shows what there is".to_owned(),
+        _ => "`kadenz msg list` lists the channels".to_owned(),
     };
     format!("no message came on {url}; does a program publish there? {advice}")
 }

@@ -173,7 +173,7 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
     let (field, channel) = (&options.field, &options.channel);
     match counts {
         _ if counts.received == 0 => {
-            format!("no message came on {channel}; `kadenz msg list` shows what there is")
+            format!("no message came on {channel}; `kadenz msg list` lists the channels")
         }
         _ if counts.unreadable == counts.received => format!(
             "of {}, none has a member {field} that is a number, as `--types` or their sender describes \

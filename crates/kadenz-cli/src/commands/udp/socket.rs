@@ -134,6 +134,8 @@ pub(super) fn wall_clock() -> String {
             numbers::span(within_ns as f64)
         ),
         Synchronisation::Free => "this one's kernel reports no synchronisation".to_owned(),
-        Synchronisation::Unknown => "this system does not say how true its own is".to_owned(),
+        Synchronisation::Unknown => {
+            "this system does not report the accuracy of its own".to_owned()
+        }
     }
 }

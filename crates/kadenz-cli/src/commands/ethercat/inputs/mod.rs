@@ -130,7 +130,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     printer.head();
     if !options.watch {
         let last = posts.next()?;
-        printer.print(&last.context("the loop has ended, and what it read last is no news")?)?;
+        printer.print(&last.context("the loop has ended, and its last values are out of date")?)?;
         return Ok(Outcome::Kept);
     }
     watch(options, &mut posts, &printer)

@@ -96,7 +96,7 @@ impl Posts {
                 Err(Unread::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
             }
         }
-        let post = CycleImage::of(&self.bytes).context("what the loop posts makes no sense")?;
+        let post = CycleImage::of(&self.bytes).context("the loop's post is invalid")?;
         let heading = post.heading;
         let age = clock::now().since(MonotonicTime::from_ns(heading.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));

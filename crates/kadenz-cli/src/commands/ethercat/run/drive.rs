@@ -171,7 +171,7 @@ fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
         (NetworkEvent::Note(_), _) => output::note(&text),
         (NetworkEvent::AxesStopped(_), _) if output::is_quiet() => {}
         (NetworkEvent::AxesStopped(_), Some(name)) => output::note(&format!(
-            "{text}\n  `kadenz ethercat reset --loop {name}` lets them go on"
+            "{text}\n  `kadenz ethercat reset --loop {name}` lets them continue"
         )),
         (NetworkEvent::AxesStopped(_), None) => output::note(&text),
         _ => output::note(&cut_off(&text, output::width_of_notes())),

@@ -136,7 +136,7 @@ pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
         let Some(r#type) = how.r#type.or(known) else {
-            anyhow::bail!("{entry}: the device tells no type; name one: --type u32");
+            anyhow::bail!("{entry}: the device reports no type; state one: --type u32");
         };
         let bytes = early.map_or_else(|| encode(r#type), Ok)?;
         objects.write(entry, how.complete, &bytes)?;

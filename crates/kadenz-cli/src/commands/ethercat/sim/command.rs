@@ -149,7 +149,7 @@ pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, Str
     };
     match words.next() {
         None => Ok(Some(command)),
-        Some(more) => Err(format!("`{more}` is too much; `help` says what there is")),
+        Some(more) => Err(format!("`{more}` is too much; `help` lists the commands")),
     }
 }
 
@@ -184,7 +184,7 @@ impl<'w> Arguments<'w> {
     }
 
     fn need(&mut self, what: &str) -> Result<&'w str, String> {
-        let missing = || format!("{what} is missing; `help` says what there is");
+        let missing = || format!("{what} is missing; `help` lists the commands");
         self.next().ok_or_else(missing)
     }
 
@@ -315,7 +315,7 @@ impl<'w> Arguments<'w> {
             "cut", "heal", "flap", "power", "leave", "fail", "drift", "spoil",
         ];
         if !known.contains(&what) {
-            return Err(format!("there is no `{what}`; `help` says what there is"));
+            return Err(format!("there is no `{what}`; `help` lists the commands"));
         }
         let named = self.need("a device")?;
         if matches!(what, "cut" | "heal" | "flap") {

@@ -157,7 +157,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     }
     anyhow::ensure!(
         !present.is_empty(),
-        "none of these can be measured here; what is missing stands above"
+        "none of these can be measured here; the missing parts are listed above"
     );
     let loads = options.loads();
     let (mut groups, mut measured) = (Vec::new(), Vec::new());

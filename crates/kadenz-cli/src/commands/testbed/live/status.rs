@@ -31,7 +31,7 @@ pub(crate) struct StandingTestbed {
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let testbed = super::standing()?;
-    let told = claim::told().context("cannot read how the testbed stands")?;
+    let told = claim::told().context("cannot read the testbed's status")?;
     output::answer(&StandingTestbed {
         version: Version,
         testbed,
