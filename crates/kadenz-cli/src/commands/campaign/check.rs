@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_is_told_before_anything_is_measured() {
+    fn invalid_commands_are_reported_before_any_measurement() {
         for (command, vary, words) in [
             ("timer cylic", "", "cylic"),
             ("doctor", "", "no run folder"),

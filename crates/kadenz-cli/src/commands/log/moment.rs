@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_and_times_are_told_apart_and_shown_as_they_are_read() {
+    fn spans_and_times_are_distinguished_and_shown_as_read() {
         let moment = |text: &str| text.parse::<Moment>().unwrap();
         let begin = WallTime::from_unix_ns(5);
         assert_eq!(moment("2us").in_log(begin).as_unix_ns(), 2005);

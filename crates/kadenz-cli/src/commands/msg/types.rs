@@ -249,8 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_that_nobody_describes_delay_messages_for_half_a_second_and_then_a_twentieth_of_the_time()
-     {
+    fn types_without_description_delay_messages_half_a_second_then_a_twentieth_of_the_time() {
         let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
         let mut budget = WaitBudget::full(MAX_WAIT, at(0));
         let mut waited = Duration::ZERO;

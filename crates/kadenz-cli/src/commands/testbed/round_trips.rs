@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_told_where_a_value_lies_beyond_it() {
+    fn a_percentile_appears_where_a_value_lies_beyond_it() {
         let sample: Vec<Picos> = (1..=100).map(Picos::from_ns).collect();
         assert_eq!(percentile(&sample, 50.0), Some(50.0));
         assert_eq!(percentile(&sample, 99.0), Some(99.0));

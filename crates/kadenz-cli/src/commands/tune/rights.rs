@@ -134,7 +134,7 @@ mod tests {
     use kadenz::rt::doctor::fake;
 
     #[test]
-    fn a_machine_without_idle_states_is_told_from_a_right_that_is_missing() {
+    fn missing_idle_states_differ_from_a_missing_right() {
         let folder = tempfile::tempdir().expect("a folder for a test");
         let root = fake::virtual_machine(folder.path()).expect("the files of a machine");
         let refused = idle_refused(&root).expect("nothing to hold off");

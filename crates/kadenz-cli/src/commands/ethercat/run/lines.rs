@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn many_events_are_counted_and_the_loop_s_state_is_told_all_the_same() {
+    fn many_events_are_counted_and_the_state_keeps_its_line() {
         let mut lines = Lines::default();
         let mut told = Vec::new();
         for second in 0..12 {

@@ -71,7 +71,7 @@ fn the_first_message_is_held_against_the_median_whatever_came_later() {
 }
 
 #[test]
-fn the_first_intervals_are_told_of_both_rates() {
+fn the_first_intervals_of_both_rates_are_reported() {
     for (slow, fast, expected) in [
         ([-9_900_000, -4_000_000], -900_000, Verdict::Confirmed),
         ([-100_000, 0], -900_000, Verdict::Changed),
