@@ -1,8 +1,8 @@
-//! The program `kadenz`, a file a command.
+//! The program `kadenz`, one file per command.
 //!
-//! Measuring commands make a run folder and say in words what it means; the other commands read
-//! run folders. Everything a script may rely on is behind `--json`, on standard output; words for
-//! people, progress and warnings go to standard error or to standard output without `--json`.
+//! Measuring commands make a run folder and explain it in words; the other commands read run folders. Everything that
+//! a script may rely on is in the output of `--json`, on standard output; words for people, progress and warnings go
+//! to standard error or to standard output without `--json`.
 
 mod commands;
 mod options;
@@ -19,8 +19,8 @@ use crate::output::OutputOptions;
 
 /// Can this machine keep your robot's beat?
 ///
-/// Kadenz measures what a computer takes from a robot's deadlines and says it in words, tables and
-/// reports that rest on percentiles instead of means.
+/// Kadenz measures how a computer affects a robot's deadlines and reports it in words, tables and pages that rest on
+/// percentiles instead of means.
 #[derive(Debug, Parser)]
 #[command(
     name = "kadenz",
@@ -29,7 +29,7 @@ use crate::output::OutputOptions;
     max_term_width = 100
 )]
 #[command(after_help = "\
-By what they are for:
+Commands by purpose:
   measure     check, hiccup, timer, udp, wire, testbed, camera, experiment, campaign, load
   fix         doctor, tune, run
   fieldbus    ethercat

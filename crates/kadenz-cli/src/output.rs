@@ -1,8 +1,8 @@
-//! Words for people and data for scripts: who says what, where.
+//! The program's output: text for people and data for scripts.
 //!
-//! Everything that the program writes goes through here, so that nothing which came with a run, a log, a
-//! message or an argument steers a terminal: words are written as [`visible`] shows them, and strings in
-//! JSON have escapes of JSON for the same characters. Colours come as [`Text`] alone.
+//! Everything that the program writes passes this module, so that no text of a run, a log, a message or an argument
+//! controls a terminal: words are written as [`visible`] shows them, and strings in JSON have JSON's escapes for the
+//! same characters. Only [`Text`] has colours.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -19,26 +19,24 @@ use kadenz::report::document::{Answer, Document};
 use kadenz::report::text::{Style, Text, is_hidden, one_line, visible};
 use serde::Serialize;
 
-/// How much is said, and how; every command takes it.
+/// Amount and form of the output; every command takes these options.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct OutputOptions {
-    /// Say the first sentence of a verdict only, and neither progress nor notes; errors, and data that
-    /// was asked for, still come
+    /// Print only the first sentence of a verdict, and neither progress nor notes; errors and requested data still
+    /// appear
     #[arg(long, short, global = true, conflicts_with = "verbose")]
     quiet: bool,
 
-    /// Say more on standard error; in a build with zenoh:// or dds:// also what these log, as RUST_LOG=info
-    /// does; twice as debug, thrice as trace
+    /// Print more on standard error; in a build with zenoh:// or dds:// also their logs, as RUST_LOG=info does; twice
+    /// as debug, thrice as trace
     #[arg(long, short, global = true, action = ArgAction::Count)]
     verbose: u8,
 
-    /// Whether to draw tables with lines and colours: on a terminal unless NO_COLOR is set, always or
-    /// never
+    /// Draw tables with lines and colours: on a terminal unless NO_COLOR is set, always or never
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: ColorOption,
 
-    /// Print the answer as JSON on standard output, a line each where it goes on and on (schemas:
-    /// docs/json.md)
+    /// Print the answer as JSON on standard output, one line for each of a continuing series (schemas: docs/json.md)
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
 }
@@ -55,7 +53,7 @@ enum ColorOption {
 
 static OPTIONS: OnceLock<OutputOptions> = OnceLock::new();
 
-/// Takes the options for the rest of the process, and starts logging where there is what logs.
+/// Sets the options for the rest of the process, and starts logging in builds with a logging provider.
 pub(crate) fn start(options: OutputOptions) {
     OPTIONS.get_or_init(|| options);
     #[cfg(feature = "log")]
@@ -66,17 +64,17 @@ fn options() -> OutputOptions {
     OPTIONS.get().copied().unwrap_or_default()
 }
 
-/// Whether no more is to be said than the answer.
+/// Whether only the answer is printed.
 pub(crate) fn is_quiet() -> bool {
     options().quiet
 }
 
-/// Whether the answer is to be JSON.
+/// Whether the answer is printed as JSON.
 pub(crate) fn is_json() -> bool {
     options().json
 }
 
-/// Whether more is to be said than people usually want to read.
+/// Whether more is printed than people usually want to read.
 pub(crate) fn is_verbose() -> bool {
     options().verbose > 0
 }
@@ -90,7 +88,7 @@ pub(crate) fn width_of_notes() -> usize {
     usize::from(columns.unwrap_or(WITHOUT).max(MIN))
 }
 
-/// How to draw on standard output.
+/// Style of standard output.
 pub(crate) fn style() -> Style {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     Style::of_stdout(match options().color {
@@ -100,26 +98,26 @@ pub(crate) fn style() -> Style {
     })
 }
 
-/// What a command came to, as its exit code.
+/// Result of a command, as its exit code.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// Everything that was asked for holds: exit code 0.
+    /// The command did everything, and every limit was kept: exit code 0.
     Kept,
     /// A limit was missed: exit code 1.
     Missed,
-    /// What was asked for was done in part only, and the reason has been said: exit code 2.
+    /// The command did a part of its task only, and has printed the reason: exit code 2.
     Incomplete,
-    /// A started program's own exit code.
+    /// The exit code of a started program.
     Program(u8),
 }
 
 impl Outcome {
-    /// Missed, if a limit was.
+    /// Missed, if a limit was missed.
     pub(crate) const fn missed_if(missed: bool) -> Self {
         if missed { Self::Missed } else { Self::Kept }
     }
 
-    /// The same, or incomplete if something was left out.
+    /// The same outcome, or incomplete if something was left out.
     pub(crate) const fn or_incomplete(self, incomplete: bool) -> Self {
         if incomplete { Self::Incomplete } else { self }
     }
@@ -136,33 +134,33 @@ impl From<Outcome> for ExitCode {
     }
 }
 
-/// Whether somebody watches standard error, for progress that is drawn over and over.
+/// Whether standard error is a terminal, where progress is redrawn.
 pub(crate) fn is_read_now() -> bool {
     io::stderr().is_terminal()
 }
 
-/// Whether somebody watches standard output.
+/// Whether standard output is a terminal.
 pub(crate) fn is_shown_now() -> bool {
     io::stdout().is_terminal()
 }
 
-/// Where a started program is to write what is not data.
+/// Destination of a started program's output that is not data.
 pub(crate) fn of_notes() -> Stdio {
     io::stderr().into()
 }
 
-/// What a command draws a whole screen on, which then has to show text of others as [`name`] does.
+/// Standard output for a command that draws a whole screen, which must show foreign text as [`name`] does.
 pub(crate) fn screen() -> io::Stdout {
     io::stdout()
 }
 
-/// A name or another's words as part of a line.
+/// A name or other foreign text as part of a line.
 pub(crate) fn name(text: &str) -> Cow<'_, str> {
     one_line(text)
 }
 
-/// What a command came to, on standard output: as JSON with `--json`, else as its document. A command that was
-/// asked for no more than its answer has kept everything.
+/// Prints a command's answer on standard output: as JSON with `--json`, else as its document. The outcome of a
+/// command without a limit is kept.
 pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<Outcome> {
     told(answer, show)
 }
@@ -178,7 +176,7 @@ fn told(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// As [`answer`], where people want one part as it is, exact in a file or a pipe.
+/// As [`answer`]; for people it prints one part unchanged, exact in a file or a pipe.
 pub(crate) fn answer_or_data<A: Answer>(
     answer: &A,
     data: impl Fn(&A) -> &str,
@@ -190,7 +188,7 @@ pub(crate) fn answer_or_data<A: Answer>(
     Ok(Outcome::Kept)
 }
 
-/// As [`answer`], for what a command that goes on and on says at its end: with `--quiet` as JSON only.
+/// As [`answer`], for the final answer of a continuing command: with `--quiet` as JSON only.
 pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
     match is_quiet() && !is_json() {
         true => Ok(Outcome::Kept),
@@ -198,31 +196,31 @@ pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
     }
 }
 
-/// As [`answer`], for people as a note: beside what a command does, its counts are no data to them.
+/// As [`answer`], for people as a note: beside the effect of the command, its counts are no data to them.
 pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<Outcome> {
     told(answer, |text| note(text))
 }
 
-/// What became of one of many answers.
+/// Result of printing one of many answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Printed {
     /// It was written.
     Something,
-    /// It says nothing to people.
+    /// The answer holds no text for people.
     Nothing,
-    /// Nobody reads any more.
+    /// The reader has closed the output.
     Unread,
 }
 
 #[cfg(target_os = "linux")]
 impl Printed {
-    /// Whether somebody still reads.
+    /// Whether a reader still takes the output.
     pub(crate) fn is_read(self) -> bool {
         self != Self::Unread
     }
 }
 
-/// One of the answers of a command that goes on and on, with `--json` a line.
+/// Prints one answer of a continuing command, with `--json` as a line.
 pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
     let is_read = if is_json() {
         json_line(answer)?
@@ -240,20 +238,20 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
     })
 }
 
-/// What people are told before the answer, on standard output; whether somebody still reads.
+/// Prints text before the answer on standard output, for people; returns whether a reader still takes the output.
 #[must_use]
 pub(crate) fn live(text: &str) -> bool {
     is_json() || tell(text)
 }
 
-/// A part of an answer's document, shown before the rest is known. The JSON comes whole by [`answer_of_parts`].
+/// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.
 pub(crate) fn part(document: impl FnOnce() -> Document) {
     if !is_json() {
         show(&document().terminal());
     }
 }
 
-/// As [`answer`], where the document has been shown in parts.
+/// As [`answer`], where the document was printed in parts.
 pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
     match is_json() {
         true => json(answer),
@@ -261,7 +259,7 @@ pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
     }
 }
 
-/// Text on standard output. A reader who has gone (`| head`) is no error.
+/// Prints text on standard output. A closed output (`| head`) is no error.
 pub(crate) fn say(text: &str) {
     show(&Text::from(text));
 }
@@ -273,10 +271,10 @@ pub(crate) fn show(text: &Text) {
     let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
 }
 
-/// Bytes on standard output as they are, which is no terminal.
+/// Writes bytes unchanged to standard output, which must not be a terminal.
 ///
 /// # Errors
-/// It is one.
+/// Standard output is a terminal.
 pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
     let mut out = io::stdout().lock();
     anyhow::ensure!(
@@ -287,7 +285,7 @@ pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// As [`say`], for what goes on and on: whether somebody still reads.
+/// As [`say`], for continuing output; returns whether a reader still takes it.
 #[must_use]
 pub(crate) fn tell(text: &str) -> bool {
     let mut out = io::stdout().lock();
@@ -295,8 +293,8 @@ pub(crate) fn tell(text: &str) -> bool {
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
 }
 
-/// Data that is no JSON on standard output: exact in a file or a pipe, and on a terminal as [`visible`] shows
-/// it; whether somebody still reads.
+/// Writes data other than JSON to standard output: exact in a file or a pipe, and on a terminal as [`visible`] shows
+/// it; returns whether a reader still takes the output.
 pub(crate) fn data(text: &str) -> bool {
     let mut out = io::stdout().lock();
     let text = match out.is_terminal() {
@@ -309,38 +307,38 @@ pub(crate) fn data(text: &str) -> bool {
         .is_ok()
 }
 
-/// Data on standard output, a line for each value; whether somebody still reads.
+/// Writes data to standard output, a line for each value; returns whether a reader still takes the output.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
     Ok(tell(&escaped_json(&serde_json::to_string(value)?)))
 }
 
-/// Text on standard error: progress and notes, so that standard output stays data.
+/// Prints text on standard error: progress and notes, so that standard output stays data.
 pub(crate) fn note(text: &str) {
     if !is_quiet() {
         complain(text);
     }
 }
 
-/// Text on standard error that also those read who want to read nothing: why something was not done.
+/// Prints text on standard error even with `--quiet`: why something was not done.
 pub(crate) fn complain(text: &str) {
     let _ = writeln!(io::stderr().lock(), "{}", visible(text));
 }
 
-/// The same for people only, where the answer says it to scripts.
+/// The same for people only, where the answer reports it to scripts.
 pub(crate) fn complain_to_people(text: &str) {
     if !is_json() {
         complain(text);
     }
 }
 
-/// Data on standard output.
+/// Prints data on standard output.
 pub(crate) fn json<T: Serialize>(value: &T) -> anyhow::Result<Outcome> {
     say(&escaped_json(&serde_json::to_string_pretty(value)?));
     Ok(Outcome::Kept)
 }
 
-/// JSON with `\u202e` and the like in its strings, which are the only place for such characters. What it
-/// says is the same.
+/// JSON with escapes such as `\u202e` in its strings, which are the only place for such characters. The data stays
+/// the same.
 fn escaped_json(json: &str) -> Cow<'_, str> {
     let is_escaped = |it: char| is_hidden(it) && it != '\n';
     if !json.chars().any(is_escaped) {
@@ -359,12 +357,12 @@ fn escaped_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
-/// An error with its causes, each once.
+/// Prints an error with its causes, each once.
 pub(crate) fn error(error: &anyhow::Error) {
     complain(&format!("kadenz: {}", with_causes(error)));
 }
 
-/// The words of an error with its causes, each once.
+/// The text of an error with its causes, each once.
 pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     let mut text = error.to_string();
     for cause in error.chain().skip(1) {
@@ -377,10 +375,10 @@ pub(crate) fn with_causes(error: &anyhow::Error) -> String {
     text
 }
 
-/// Help and version go out as asked for; wrong arguments are exit code 2.
+/// Prints help and version as requested; wrong arguments are exit code 2.
 pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     match error.use_stderr() {
-        // An argument may be a file's name that another chose.
+        // An argument may be a file name of another user.
         true => complain(error.render().to_string().trim_end()),
         false => {
             let _ = error.print();
@@ -389,12 +387,12 @@ pub(crate) fn usage(error: &clap::Error) -> ExitCode {
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
-/// What is logged unless `RUST_LOG` says otherwise. rustdds warns of what is usual on one host, such as
-/// a host without multicast on its loopback.
+/// Log filter unless `RUST_LOG` states another. rustdds warns of conditions that are usual on one host, such as a
+/// loopback without multicast.
 #[cfg(feature = "log")]
 const USUAL_LOG: &str = "warn,rustdds=off";
 
-/// `RUST_LOG` decides what is told, then how often `--verbose` was given; by default warnings.
+/// `RUST_LOG` selects the log level, then the number of `--verbose`; by default warnings.
 #[cfg(feature = "log")]
 fn start_tracing(verbose: u8) {
     use tracing_subscriber::EnvFilter;
@@ -414,7 +412,7 @@ fn start_tracing(verbose: u8) {
         .init();
 }
 
-/// Writes what is logged as [`visible`] shows it: it tells of names and texts of others.
+/// Writes log lines as [`visible`] shows them: they contain foreign names and texts.
 #[cfg(any(test, feature = "log"))]
 struct Visible<W>(W);
 

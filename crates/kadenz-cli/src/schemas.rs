@@ -1,5 +1,5 @@
-//! Holds docs/schema against the types that the commands print. `KADENZ_BLESS=1 cargo test -p kadenz-cli
-//! --bin kadenz schemas` writes the files anew.
+//! Compares docs/schema with the types that the commands print. `KADENZ_BLESS=1 cargo test -p kadenz-cli --bin kadenz
+//! schemas` rewrites the files.
 
 use std::fs;
 use std::path::Path;
@@ -13,13 +13,13 @@ use crate::commands;
 /// Collects the schema files of a group of commands.
 pub(crate) struct Schemas {
     group: &'static str,
-    /// The file that is being filled.
+    /// The file in progress.
     open: Option<SchemaFile>,
     finished: Vec<SchemaFile>,
 }
 
 impl Schemas {
-    /// None yet. In the group `each`, each command has a file of its own.
+    /// Without files. In the group `each`, each command has a file of its own.
     pub(crate) fn new(group: &'static str) -> Self {
         Self {
             group,
@@ -28,14 +28,14 @@ impl Schemas {
         }
     }
 
-    /// The next command begins.
+    /// Begins the next command.
     pub(crate) fn command(&mut self) {
         if self.group == "each" {
             self.finished.extend(self.open.take());
         }
     }
 
-    /// What it answers; `testbed-model` has a file of its own in the group `testbed`.
+    /// Adds an answer; `testbed-model` has a file of its own in the group `testbed`.
     pub(crate) fn answer<A: JsonSchema>(&mut self, name: &'static str) {
         let rest = name.strip_prefix(self.group);
         if rest.is_some_and(|it| it.starts_with('-')) {
@@ -51,7 +51,7 @@ impl Schemas {
         self.open = Some(open.answer::<A>(name));
     }
 
-    /// Files of a group below.
+    /// Adds the files of a subordinate group.
     pub(crate) fn extend(&mut self, others: impl IntoIterator<Item = SchemaFile>) {
         self.finished.extend(others);
     }

@@ -115,7 +115,7 @@ fn what_would_spoil_a_device_is_refused_unless_it_is_forced() {
         assert!(said.out.is_empty(), "{}", said.out);
     }
     std::fs::write(&path, changed(0x18, 1)).unwrap();
-    assert!(words(&write).err.contains("--force writes it all the same"));
+    assert!(words(&write).err.contains("--force writes it nevertheless"));
     let forced = [&write[..], &["--force"]].concat();
     let json = told("sii-write", &forced);
     assert_eq!((&json["written"], &json["left"]), (&1.into(), &0.into()));

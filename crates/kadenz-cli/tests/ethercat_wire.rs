@@ -65,7 +65,7 @@ fn faults_are_set_while_a_segment_runs_and_seen_by_a_scan() {
         assert!(sim.say("chance 0.01 lose").starts_with("done"));
         assert_eq!(near(&["scan", "--json"]).json(), whole.json());
         assert!(sim.say("clear").starts_with("1 taken back"));
-        assert!(sim.say("explode").contains("`help` says what there is"));
+        assert!(sim.say("explode").contains("`help` lists the commands"));
         assert!(sim.say("counts").contains("faults of frames"));
         let counts = sim.end();
         assert!(

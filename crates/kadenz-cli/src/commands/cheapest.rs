@@ -1,5 +1,4 @@
-//! The cheapest tuning that keeps the deadline: what the check itself does not show, a small matrix
-//! does.
+//! The cheapest tuning that keeps the deadline: a small matrix measures what the check itself leaves open.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -22,29 +21,29 @@ use crate::commands::child::{self, Notes};
 use crate::options::Span;
 use crate::output;
 
-/// What is found, for the answer and for scripts.
+/// Result of the search, for the answer and for scripts.
 #[derive(Debug, Default, Serialize, JsonSchema)]
 pub(crate) struct Cheapest {
-    /// The combination, named as by `kadenz tune`; `null` if none that was tried keeps the deadline.
+    /// The combination, named as by `kadenz tune`; `null` if no tried one keeps the deadline.
     cell: Option<String>,
-    /// In words, with those of `idle`.
+    /// The result in words, with that of `idle`.
     pub(crate) sentence: String,
-    /// What holding idle states off (I) bought and costs, or why it is not available here; `null` where
-    /// it was not measured.
+    /// What holding idle states off (I) gains and costs, or why it is not available here; `null` where it was not
+    /// measured.
     idle: Option<String>,
-    /// How to use it; `null` where there is nothing to do or nothing to recommend.
+    /// Command that uses it; `null` where there is nothing to do or nothing to recommend.
     command: Option<String>,
-    /// The run folder of the matrix that was measured for it, if one was.
+    /// Run folder of the matrix that the search measured, if it measured one.
     run: Option<PathBuf>,
 }
 
 impl Cheapest {
-    /// How to use it.
+    /// The command that uses it.
     pub(crate) fn command(&self) -> Option<&str> {
         self.command.as_deref()
     }
 
-    /// The sentence, and how to use what it names.
+    /// The sentence, with the command that uses the tuning.
     pub(crate) fn told(&self) -> String {
         let command = self.command.as_deref();
         let run = self.run.as_deref().map(Path::display);
@@ -55,32 +54,32 @@ impl Cheapest {
     }
 }
 
-/// A search of so many combinations or fewer leaves each this part of the check's time.
+/// With this many combinations or fewer, each gets this part of the check's time.
 const SHARE: u32 = 4;
-/// The same where nothing is left to look for but what holding idle states off buys.
+/// The same where only the gain of holding idle states off is open.
 const SHARE_OF_A_PAIR: u32 = 6;
-/// How often each combination has its turn, unless turns get too short or too long.
+/// Rounds of each combination, unless rounds get too short or too long.
 const TURNS: u32 = 3;
 const MIN: Duration = Duration::from_millis(100);
 const MAX_ROUND: Duration = Duration::from_secs(5);
 
-/// How the check went, as far as it decides what is tried next.
+/// Result of the check, as far as it decides what to try next.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct CheckResult {
     kept: DeadlinesKept,
-    /// There are idle states to hold off.
+    /// Whether there are idle states to hold off.
     idle: bool,
 }
 
 impl CheckResult {
-    /// Absent where the check was not measured to its end.
+    /// Reads the result; `None` where the check ended early.
     fn of(summary: &Summary, idle: bool) -> Option<Self> {
         let kept = DeadlinesKept::of(summary)?;
         Some(Self { kept, idle })
     }
 
-    /// What is to be measured: cheaper combinations than one that kept the deadline, else dearer ones;
-    /// and a pair that differs in I alone. Empty where nothing is left to measure.
+    /// Cells to measure: cheaper combinations than one that kept the deadline, else dearer ones; and a pair that
+    /// differs in I alone. Empty where nothing is open.
     fn cells(self) -> &'static str {
         let DeadlinesKept {
             ordinary,
@@ -101,8 +100,8 @@ impl CheckResult {
     }
 }
 
-/// Looks at a check that is done, and measures what it leaves open. Absent where it was stopped, or
-/// where nothing can be said.
+/// Evaluates a finished check, and measures what it leaves open. `None` where it was stopped, or where no statement
+/// is possible.
 pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<Option<Cheapest>> {
     let summary = Summary::of_run(&plan.measuring.session.out)?;
     let not_available = idle::nothing_to_hold_off(&Root::system());
@@ -121,7 +120,7 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
     } else {
         let folder = plan.measuring.session.out.join(TUNING);
         if let Err(error) = measure(plan, rate, seen, &folder, stop) {
-            output::note(&format!("what the cheapest tuning is stays open: {error}"));
+            output::note(&format!("the cheapest tuning stays unknown: {error}"));
             return Ok(None);
         }
         if stop.requested() {
@@ -151,7 +150,7 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
     Ok(Some(found))
 }
 
-/// How long looking for it takes at most: as long as the check, where that is not very short.
+/// The longest duration of the search: that of the check, unless the check is very short.
 pub(super) fn longest(plan: &CheckPlan) -> Duration {
     const MAX_CELLS: u32 = 5;
     plan.duration.max(MIN * MAX_CELLS)
@@ -177,7 +176,7 @@ fn measure(
     let count = u32::try_from(cells.split(',').count()).unwrap_or(u32::MAX);
     let (what, share) = match count {
         2 if seen.kept.ordinary => (
-            "measuring what holding idle states off buys",
+            "measuring what holding idle states off gains",
             SHARE_OF_A_PAIR,
         ),
         _ => (
@@ -210,7 +209,7 @@ fn measure(
     let mut running = child::start(&words, Stdio::null(), Notes::Kept)?;
     let status = running.wait(stop)?;
     let said = running.finish()?;
-    // Exit code 2 also says that some of the cells cannot be had: the others say something still.
+    // Exit code 2 may also mean that some of the cells are unavailable: the others still give a result.
     anyhow::ensure!(
         matches!(status.code(), Some(0..=2)) && folder.join("run.json").exists(),
         "{}",

@@ -9,9 +9,9 @@ use std::{io, thread};
 use anyhow::Context as _;
 use kadenz::lab::stop::Stop;
 
-/// Kept notes are read this far.
+/// Longest kept notes that are read, in bytes.
 const MAX_NOTES: u64 = 1 << 20;
-/// How often it is looked whether a child has ended.
+/// Interval at which the end of a child is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// Where a child's notes go.
@@ -21,19 +21,19 @@ pub(super) enum Notes {
     Shown,
     /// Nowhere.
     Dropped,
-    /// Into a file, for the error that may follow: a pipe that nobody reads would hold the child up.
+    /// Into a file, for the error that may follow: a full pipe that no program reads would block the child.
     Kept,
 }
 
-/// A command of this program that runs. However this process ends, the child ends too and keeps
-/// what it has: its standard input closes then.
+/// A running command of this program. However this process ends, the child ends too and keeps its data: its standard
+/// input closes then.
 pub(super) struct Running {
     child: Child,
     words: String,
     notes: Option<File>,
 }
 
-/// These arguments as one types them, in quotes where a shell would part them.
+/// Writes arguments as a user types them, in quotes where a shell would split them.
 pub(super) fn as_typed(arguments: &[String]) -> String {
     let plain = |it: char| it.is_ascii_alphanumeric() || "-_=:/.,+@%{}".contains(it);
     let quoted = |word: &String| match !word.is_empty() && word.chars().all(plain) {
@@ -72,12 +72,12 @@ pub(super) fn start(arguments: &[String], stdout: Stdio, notes: Notes) -> anyhow
 }
 
 impl Running {
-    /// What was started, as one would type it.
+    /// The command as a user would type it.
     pub(super) fn words(&self) -> &str {
         &self.words
     }
 
-    /// Waits for its end, which comes early if `stop` is requested.
+    /// Waits for the child's end, which comes early if a stop is requested.
     pub(super) fn wait(&mut self, stop: &Stop) -> io::Result<ExitStatus> {
         loop {
             if let Some(status) = self.child.try_wait()? {
@@ -90,12 +90,12 @@ impl Running {
         }
     }
 
-    /// Whether it runs still.
+    /// Whether it still runs.
     pub(super) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 
-    /// Says a line on its standard input.
+    /// Writes a line to its standard input.
     pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
         match &mut self.child.stdin {
             Some(stdin) => writeln!(stdin, "{line}").and_then(|()| stdin.flush()),
@@ -103,12 +103,12 @@ impl Running {
         }
     }
 
-    /// Asks it to end.
+    /// Requests its end by closing its standard input.
     pub(super) fn end(&mut self) {
         drop(self.child.stdin.take());
     }
 
-    /// Asks it to end, and waits for what it has said.
+    /// Requests its end, and collects its output.
     pub(super) fn finish(mut self) -> io::Result<Output> {
         self.end();
         let mut output = self.child.wait_with_output()?;
@@ -120,14 +120,13 @@ impl Running {
     }
 }
 
-/// How long a load runs before anything is measured beside it.
+/// How long a load runs before a measurement begins beside it.
 const SETTLE: Duration = Duration::from_secs(3);
 
-/// Starts a load beside which something is measured, a `kadenz load`, and waits until it is under way, or
-/// until `stop` is requested.
+/// Starts a `kadenz load` for a measurement, and waits until it is under way, or until a stop is requested.
 ///
 /// # Errors
-/// It cannot be started, or ends before anything was measured.
+/// The load cannot be started, or ends before the measurement begins.
 pub(super) fn start_load(words: &[String], stop: &Stop) -> io::Result<Running> {
     let started = start(words, Stdio::piped(), Notes::Kept);
     let mut load = started.map_err(io::Error::other)?;
@@ -141,7 +140,7 @@ pub(super) fn start_load(words: &[String], stop: &Stop) -> io::Result<Running> {
     Ok(load)
 }
 
-/// The same, if it still runs; an error that says what it said, if it does not.
+/// Returns the load if it still runs; else an error with its output.
 pub(super) fn still_runs(mut load: Running) -> io::Result<Running> {
     if load.runs() {
         return Ok(load);
@@ -151,7 +150,7 @@ pub(super) fn still_runs(mut load: Running) -> io::Result<Running> {
     Err(failed(&words, &said.stderr))
 }
 
-/// What a command that failed has said, in one line.
+/// The output of a failed command as an error of one line.
 pub(super) fn failed(words: &str, stderr: &[u8]) -> io::Error {
     let said = String::from_utf8_lossy(stderr);
     let is_error = |line: &&str| line.starts_with("kadenz:") || line.starts_with("error:");

@@ -20,9 +20,9 @@ use crate::output::{self, Outcome};
 
 /// Compare runs with the first one, with confidence; fail where a limit is crossed.
 ///
-/// Ratios come with 95 % intervals from how the intervals of each log differ, as correlated as they
-/// are. Only differences that chance hardly explains, all figures together, are marked. What changes
-/// more slowly than a run lasts is not in them. Series are matched by name.
+/// Ratios come with 95 % intervals, computed from the differences between the intervals of each log, with their
+/// correlation. Only differences that chance hardly explains, all figures together, are marked. Changes slower than
+/// the length of a run are not in them. Series are matched by name.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,7 +31,7 @@ Examples:
   kadenz compare before after --fail-if 'lateness: p99 > 1.1x significantly' --report both.html
   kadenz compare run --fail-if 'max > 2ms'          one run against absolute limits
   kadenz compare a.hlog b.hlog --deadline 1ms --fail-if 'misses > 0'
-  kadenz compare jhiccup.hlog night                 what another program wrote, and a run
+  kadenz compare jhiccup.hlog night                 another program's file, and a run
 
 Exit codes: 0 nothing crossed, 1 a limit was crossed, 2 an expression could not be decided.")]
 pub(crate) struct Options {
@@ -43,8 +43,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "EXPRESSION")]
     fail_if: Vec<FailIf>,
 
-    /// The limit to count misses by instead of those that the runs were taken with
-    /// [default: the runs']
+    /// The limit to count misses by, instead of the runs' own [default: the runs']
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 
@@ -52,7 +51,7 @@ pub(crate) struct Options {
     #[arg(long)]
     details: bool,
 
-    /// Write a page with the runs laid over each other
+    /// Write a page with all runs in the same diagrams
     #[arg(long, value_name = "FILE")]
     report: Option<PathBuf>,
 }
@@ -92,7 +91,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// How runs compare.
+/// Comparison of runs.
 #[derive(Serialize, JsonSchema)]
 struct Compared<'a> {
     #[serde(flatten)]
@@ -116,7 +115,7 @@ impl Answer for Compared<'_> {
     }
 }
 
-/// Percentiles that an expression names, so that they are compared too.
+/// Percentiles that an expression names; they are compared too.
 fn asked_for(expressions: &[FailIf]) -> Vec<Percent> {
     expressions.iter().filter_map(FailIf::percentile).collect()
 }

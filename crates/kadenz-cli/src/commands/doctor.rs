@@ -12,47 +12,48 @@ use crate::output::{self, Outcome};
 
 /// Find what spoils real time on this machine, what it costs, and the command that mends it
 ///
-/// Says of each how it was seen. Changes nothing and needs no rights; with more rights less stays unknown.
+/// States how it read each finding. Changes nothing and needs no rights; with more rights fewer findings stay
+/// unknown.
 ///
-/// With --restore it puts back what a killed measurement left changed (--shield of the measuring
+/// With --restore it restores the settings that a killed measurement left changed (--shield of the measuring
 /// commands, `kadenz testbed`, the cable of `kadenz ethercat sim`), and examines nothing.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz doctor                      what costs or spoils real time here
-  kadenz doctor --all                also what is fine, and what is not known
+  kadenz doctor                      what costs or spoils real time on this machine
+  kadenz doctor --all                also passed and unknown checks
   kadenz doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
   kadenz doctor --fail-on spoils     exit code 1 for CI
-  sudo kadenz doctor --restore       put back what a killed measurement left changed")]
+  sudo kadenz doctor --restore       restore what a killed measurement left changed")]
 pub(crate) struct Options {
-    /// Show what is fine, too
+    /// Show the checks without a finding, too
     #[arg(long)]
     all: bool,
 
-    /// Exit with 1 if there is a finding as bad as this
+    /// Exit with 1 if there is a finding of this severity or a worse one
     #[arg(long, value_name = "SEVERITY")]
     fail_on: Option<Level>,
 
-    /// Put back what a killed measurement left changed; exits with 2 if something could not be
+    /// Restore the settings that a killed measurement left changed; exits with 2 if one could not be restored
     #[arg(long, conflicts_with_all = ["all", "fail_on"])]
     restore: bool,
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
 enum Level {
-    /// Anything that costs something
+    /// A finding that costs something, or worse
     Costs,
-    /// Only what spoils
+    /// Only a finding that spoils real time
     Spoils,
 }
 
-/// What `--restore` did.
+/// Result of `--restore`.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Restoration<'a> {
     version: Version<1>,
-    /// What was put back, in words.
+    /// The restored settings, in words.
     put_back: &'a [String],
-    /// What could not be.
+    /// The settings that could not be restored.
     failed: Vec<Failure<'a>>,
     #[serde(skip)]
     restored: &'a Restored,
@@ -64,10 +65,10 @@ impl Answer for Restoration<'_> {
     }
 }
 
-/// What could not be put back.
+/// A setting that could not be restored.
 #[derive(Serialize, JsonSchema)]
 struct Failure<'a> {
-    /// A setting.
+    /// The setting.
     what: &'a str,
     /// The reason.
     why: &'a str,
@@ -75,11 +76,11 @@ struct Failure<'a> {
     remedy: &'a str,
 }
 
-/// What about this machine costs real-time behaviour.
+/// Findings about the real-time behaviour of this machine.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct DoctorReport<'a> {
     version: Version<1>,
-    /// A finding of each check, the worst first.
+    /// One finding of each check, the worst first.
     findings: Vec<FindingEntry<'a>>,
     #[serde(skip)]
     found: &'a [Finding],
@@ -96,19 +97,19 @@ impl Answer for DoctorReport<'_> {
     }
 }
 
-/// What a check found.
+/// Result of a check.
 #[derive(Serialize, JsonSchema)]
 struct FindingEntry<'a> {
     /// Stable name of the check.
     id: &'a str,
-    /// How bad it is.
+    /// Severity of the finding.
     #[schemars(extend("enum" = ["spoils", "costs", "note", "fine"]))]
     severity: &'static str,
-    /// In a few words.
+    /// Summary in a few words.
     title: &'a str,
-    /// What it costs, with its source.
+    /// Its cost, with the source.
     cost: &'a str,
-    /// What was read.
+    /// The values that the check read.
     evidence: &'a str,
     /// The command or step that mends it.
     remedy: Option<&'a str>,
@@ -151,7 +152,7 @@ fn restore() -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// What a killed testbed left, of which one that stands is none, and cables of killed programs.
+/// Removes what a killed testbed left, unless a testbed stands, and cables of killed programs.
 #[cfg(target_os = "linux")]
 fn clear_networks() -> anyhow::Result<Vec<String>> {
     use kadenz::rt::net::claim::{self, ClaimError};

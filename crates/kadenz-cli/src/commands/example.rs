@@ -46,10 +46,10 @@ fn the_example_stands_in_contributing_as_it_is() {
 }
 
 #[test]
-fn the_example_has_help_and_does_what_was_asked_for() {
+fn the_example_has_help_and_runs() {
     let mut command = command();
     let help = command.render_help().to_string();
-    let about = "List the networks that `kadenz udp discover` asks";
+    let about = "List the networks that `kadenz udp discover` searches";
     assert!(help.contains(&format!("networks  {about}")), "{help}");
     let networks = command.find_subcommand_mut("networks").unwrap();
     let help = networks.render_long_help().to_string();

@@ -15,7 +15,7 @@ Examples:
   kadenz export night --format hgrm                        percentiles as HdrHistogram's tools plot
   kadenz export run --series lateness --format parquet     raw samples for pandas, polars, DuckDB
   kadenz export run --series lateness --format csv --out samples.csv
-  kadenz export run --format csv --out samples                      a folder, a file a series
+  kadenz export run --format csv --out samples                      a folder with a file for each series
   kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
 pub(crate) struct Options {
     /// Run folder
@@ -30,8 +30,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME")]
     series: Option<String>,
 
-    /// File to write, or a folder where the format wants a file a series and several are exported
-    /// [default: named after the run, in this folder]
+    /// File to write, or a folder for several series in a format with one series per file [default: named after the
+    /// run, in this folder]
     #[arg(long = "out", short, value_name = "PATH")]
     output: Option<PathBuf>,
 }

@@ -13,10 +13,9 @@ use crate::output::{self, Outcome};
 
 /// Measure how long this machine holds a sleeping thread back
 ///
-/// jHiccup's measurement: a thread sleeps for the resolution, again and again, and records how
-/// much longer that took than the shortest sleep seen (series `hiccup`) and than intended (series
-/// `lateness`); both are corrected for coordinated omission. The machine may be idle, or busy with
-/// a program that is started beside.
+/// jHiccup's measurement: a thread sleeps for the resolution, repeatedly, and records how much longer the sleep took
+/// than the shortest one (series `hiccup`) and than intended (series `lateness`); both are corrected for coordinated
+/// omission. The machine may be idle, or busy with a program that this command starts.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -28,7 +27,7 @@ Examples:
 
 The interval logs (*.hlog in the run folder) open in jHiccup's viewers.")]
 pub(crate) struct Options {
-    /// How long each sleep is meant to be (jHiccup -r)
+    /// Intended length of each sleep (jHiccup -r)
     #[arg(long, value_name = "SPAN", default_value = "1ms")]
     resolution: Span,
 
@@ -40,12 +39,12 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "0s")]
     start_delay: Span,
 
-    /// Measure a second time in a process of its own, into the run folder `<DIR>-control`: what is
-    /// in both is the machine's, what is in one only is the program's (jHiccup -c)
+    /// Measure a second time in a process of its own, into the run folder `<DIR>-control`: hiccups in both are the
+    /// machine's, hiccups in one only are the program's (jHiccup -c)
     #[arg(long, short = 'c')]
     control: bool,
 
-    /// Program to start and measure beside, with its arguments
+    /// Program to start and to measure beside, with its arguments
     #[arg(last = true, value_name = "PROGRAM")]
     program: Vec<String>,
 
@@ -124,7 +123,7 @@ fn program(options: &Options) -> Option<Command> {
     let mut command = Command::new(program);
     command.args(arguments);
     if output::is_json() {
-        // Standard output is the result's alone.
+        // Standard output is for the result only.
         command.stdout(output::of_notes());
     }
     Some(command)

@@ -13,7 +13,7 @@ use super::outcome::{self, Taken};
 use crate::options::{Span, StdinOption, complete, waiting};
 use crate::output::{self, Outcome};
 
-/// Make a run of what another tool measured, so that it can be shown, compared and reported.
+/// Convert another tool's measurement into a run, which can be shown, compared and reported.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -22,16 +22,15 @@ Examples:
   kadenz import ct.json --deadline 400us               judged: exit code 1 if it was missed
   kadenz import rtt.csv --format csv                   columns time_ns,value_ns")]
 pub(crate) struct Options {
-    /// What the other tool wrote
+    /// File of the other tool
     #[arg(value_name = "FILE")]
     file: PathBuf,
 
-    /// The format [default: told from the content]
+    /// The format [default: detected from the content]
     #[arg(long, value_name = "FORMAT", value_parser = complete::<ImportFormat>(ImportFormat::ALL))]
     format: Option<ImportFormat>,
 
-    /// The limit: a value above it is a miss; written into the run, for every series of it
-    /// [default: none]
+    /// The limit: a value above it is a miss; the run records it for every series [default: none]
     #[arg(long, value_name = "SPAN")]
     deadline: Option<Span>,
 
@@ -39,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 
-    /// An experiment gives it to each of its steps; an import ends by itself.
+    /// Experiments pass this option to each of their steps; an import ends by itself.
     #[command(flatten)]
     _ends: StdinOption,
 }
@@ -71,15 +70,15 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// What was imported.
+/// Result of an import.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct Imported<'a> {
     /// The run.
     #[serde(flatten)]
     taken: Taken<'a>,
-    /// The format that was read.
+    /// The detected format.
     format: String,
-    /// The run folder that was written.
+    /// The written run folder.
     run: &'a Path,
 }
 

@@ -1,4 +1,4 @@
-//! Ctrl-C and termination: the measurement ends, the data is kept.
+//! Ctrl-C and termination: the measurement ends and keeps its data.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -9,7 +9,7 @@ use crate::options::{MeasureOptions, Span, StdinOption};
 use crate::output;
 
 impl MeasureOptions {
-    /// What ends the measurement early.
+    /// The stop that ends the measurement early.
     pub(crate) fn stop(&self) -> anyhow::Result<Stop> {
         self.ends.stop()
     }
@@ -34,7 +34,7 @@ impl StdinOption {
     }
 }
 
-/// Requests the stop after a while, if one was named.
+/// Requests the stop after this time, if one is given.
 pub(crate) fn stop_after(duration: Option<Span>, stop: &Stop) {
     if let Some(duration) = duration {
         let ends = stop.clone();
@@ -45,8 +45,8 @@ pub(crate) fn stop_after(duration: Option<Span>, stop: &Stop) {
     }
 }
 
-/// Requests the stop when standard input closes: who started this program ends it so, also by
-/// dying.
+/// Requests the stop when standard input closes: the process that started this program ends it so, also by its own
+/// end.
 pub(crate) fn stop_when_stdin_closes(stop: &Stop) {
     let asked = stop.clone();
     std::thread::spawn(move || {
@@ -55,13 +55,13 @@ pub(crate) fn stop_when_stdin_closes(stop: &Stop) {
     });
 }
 
-/// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at
-/// once; what was flushed until then stays readable.
+/// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at once; data flushed
+/// until then stays readable.
 pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
     stop_and_say("\nending; what was measured is kept (again to end at once)")
 }
 
-/// The same where nothing is measured that could be kept: nobody is told.
+/// The same without a note to the user, for commands that measure nothing they could keep.
 pub(crate) fn quietly_stop_on_interrupt() -> anyhow::Result<Stop> {
     stop_and_say("")
 }

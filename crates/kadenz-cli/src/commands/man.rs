@@ -12,9 +12,9 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz man | man -l -                      read the page of the program
-  kadenz man --out ~/.local/share/man/man1   install a page a command")]
+  kadenz man --out ~/.local/share/man/man1   install a page for each command")]
 pub(crate) struct Options {
-    /// Folder for one page a command [default: the program's page on standard output]
+    /// Folder for one page per command [default: the program's page on standard output]
     #[arg(long, value_name = "DIR")]
     out: Option<PathBuf>,
 }

@@ -1,11 +1,11 @@
-//! The commands, a file each.
+//! The commands, one file each.
 
-/// Declares commands, a row each: the enum that clap reads, what each does, and the schemas of what it answers,
-/// under the names by which they stand in `docs/schema`.
+/// Declares commands, a row each: the enum for clap, the function of each, and the schemas of its answers, under
+/// their names in `docs/schema`.
 ///
-/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, except for one whose name begins
-/// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without
-/// `in`, the answers stand in the group above. Behind a row's function may stand functions that tell further schemas.
+/// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, except for a row whose name begins
+/// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without `in`,
+/// the answers belong to the group above. After a row's function, further functions may add schemas.
 macro_rules! commands {
     ($(#[$about:meta])* enum $name:ident in $file:ident { $($rows:tt)* }) => {
         commands! { $(#[$about])* enum $name { $($rows)* } }
@@ -25,7 +25,7 @@ macro_rules! commands {
             $( $(#[cfg($cfg)])? $(#[command($($clap)*)])? $variant($options), )*
         }
 
-        /// Does what was asked for.
+        /// Runs the command.
         pub(crate) fn run(command: &$name) -> anyhow::Result<$crate::output::Outcome> {
             match command {
                 $( $(#[cfg($cfg)])? $name::$variant(options) => $run(options), )*
@@ -94,7 +94,7 @@ mod wire;
 use kadenz::report::schema::SchemaFile;
 
 commands! {
-    /// Every command of the program. What each is for stands at its options, where help takes it from.
+    /// Every command of the program. The help of each is the doc comment of its options.
     enum Command in each {
         Check(check::Options) = check::run, outcome::schemas;
         Tune(Box<tune::Options>) = tune::run => "tune": tune::TuneReport<'_>;

@@ -9,11 +9,11 @@ use kadenz::report::summary::recurring;
 use crate::options::waiting;
 use crate::output::{self, Outcome};
 
-/// Find what recurs in a run: spikes, phases and ramps, with their period and how sure it is.
+/// Find periodic patterns in a run: spikes, phases and ramps, with their period and its confidence.
 ///
-/// A latency that comes back every five seconds or once an hour has a cause that can be found. What
-/// chance alone would make is not told: a search that finds nothing says so. The raw samples are
-/// searched; where none were kept, the maxima of the intervals of the log.
+/// A latency that recurs every five seconds or once an hour has a cause that can be found. Patterns that chance alone
+/// explains are not printed: a search without a result says so. It searches the raw samples; where the run kept none,
+/// the maxima of the intervals of the log.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -21,7 +21,7 @@ Examples:
   kadenz modes night --series lateness
   kadenz modes night --json | jq '.modes[] | {text, confidence}'
 
-The page docs/modes.md tells how the search works, what the confidence is, and what it cannot see.")]
+docs/modes.md explains the search, its confidence, and its limits.")]
 pub(crate) struct Options {
     /// Run folder
     #[arg(value_name = "RUN")]
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let found = waiting("searching for what recurs", || {
+    let found = waiting("searching for periodic patterns", || {
         recurring::of_run(&options.run, options.series.as_deref())
     })?;
     output::answer(&ModesOutput::new(&options.run, &found))?;

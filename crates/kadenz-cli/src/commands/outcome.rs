@@ -1,4 +1,4 @@
-//! What every measuring command says at its end: words and a table, or JSON; and the exit code.
+//! Final report of every measuring command: words and a table, or JSON; and the exit code.
 
 #[cfg(all(test, target_os = "linux"))]
 use std::borrow::Cow;
@@ -30,26 +30,26 @@ use super::cheapest::Cheapest;
 use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
-/// What the outcome of a measurement shows.
+/// Options of a measurement's report.
 pub(crate) struct OutcomeOptions<'a> {
     /// The run folder.
     pub(crate) folder: &'a Path,
-    /// How it was measured: also whether to tell it as JSON, and in full.
+    /// The options of the measurement, also for JSON and full output.
     pub(crate) measure: &'a MeasureOptions,
     /// Whether `report.html` is written into the folder.
     pub(crate) report: bool,
-    /// Further runs that belong to it.
+    /// Further runs of the same command.
     pub(crate) also: &'a [PathBuf],
-    /// The series whose deadlines decide; every one that has a deadline if `None`.
+    /// The series whose deadlines decide; `None` for every series with a deadline.
     pub(crate) deciding: Option<&'a [&'a str]>,
-    /// What a check found to be the cheapest tuning.
+    /// The cheapest tuning that a check found.
     pub(crate) cheapest: Option<&'a Cheapest>,
-    /// How many packets may be lost; none where a deadline was stated if `None`.
+    /// The most lost packets; `None` permits no loss where a deadline was stated.
     pub(crate) max_loss: Option<MaxLoss>,
 }
 
 impl<'a> OutcomeOptions<'a> {
-    /// A run by itself, every deadline of which decides.
+    /// Options for a single run, every deadline of which decides.
     pub(crate) fn of(folder: &'a Path, measure: &'a MeasureOptions) -> Self {
         Self {
             folder,
@@ -63,32 +63,32 @@ impl<'a> OutcomeOptions<'a> {
     }
 }
 
-/// What a measuring command answers: the stable output, with what only such a command knows.
+/// Answer of a measuring command: the stable output, with the fields of such a command.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct MeasurementReport<'a> {
-    /// The run, and those that belong to it.
+    /// The run, with the further runs of the command.
     #[serde(flatten)]
     output: Output<'a>,
     /// The run folder.
     run: &'a Path,
-    /// The page, where one was written.
+    /// Page of the run, if the command wrote one.
     #[serde(skip_serializing_if = "Option::is_none")]
     report: Option<PathBuf>,
     /// The answer in words; `null` without a deadline.
     answer: Option<String>,
-    /// The cheapest tuning that keeps the deadline, where it was looked for.
+    /// The cheapest tuning that keeps the deadline, if the command searched for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cheapest: Option<&'a Cheapest>,
     #[serde(skip)]
     shown: RunsShown<'a>,
 }
 
-/// Runs as people are shown them.
+/// Runs in the form for people.
 struct RunsShown<'a> {
     runs: &'a [Summary],
-    /// With every figure, in place of one screen.
+    /// Whether to show every figure instead of one screen.
     details: bool,
-    /// Whether the command takes the deadlines as kept.
+    /// Whether the command counts the deadlines as kept.
     kept: bool,
 }
 
@@ -127,14 +127,14 @@ impl Answer for MeasurementReport<'_> {
     }
 }
 
-/// What the JSON of measuring commands looks like.
+/// Schema of the JSON of measuring commands.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> [SchemaFile; 1] {
     let title = "Output of commands that measure with --json";
     [SchemaFile::root::<MeasurementReport<'_>>("measured", 1).titled(title)]
 }
 
-/// [`MeasurementReport`] in the schema of a group: as that of all measuring commands describes it.
+/// [`MeasurementReport`] in the schema of a group: a reference to that of all measuring commands.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) struct Measures;
 
@@ -153,7 +153,7 @@ impl JsonSchema for Measures {
     }
 }
 
-/// Reads back what was measured, tells it and says what it came to.
+/// Reads the run back, reports it and returns the outcome.
 pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
     let folders = std::iter::once(telling.folder).chain(telling.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
@@ -185,7 +185,7 @@ pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// Why nothing came back, with the remedy, where every packet of a run was lost.
+/// Explains, with the remedy, why no answer came, where a run lost every packet.
 fn silence(run: &Summary) -> Option<String> {
     let network = run.run.network.as_ref()?;
     let total = packets::total(network);
@@ -198,12 +198,12 @@ fn silence(run: &Summary) -> Option<String> {
     } else {
         "no packet was answered: run `kadenz udp echo --bind 0.0.0.0` on the device, with the token that \
          is used here if there is one, and let its UDP port through the firewall; `kadenz udp discover` \
-         shows who answers"
+         lists the devices that answer"
             .to_owned()
     })
 }
 
-/// Tells of a run on standard error, where standard output belongs to a started program.
+/// Reports a run on standard error, where standard output belongs to a started program.
 pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
     let runs = read(std::iter::once(folder))?;
     output::note(&terminal::summaries(&runs, Style::plain()));
@@ -211,7 +211,7 @@ pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The answer in words, with where the time goes and what a check found to be the cheapest tuning.
+/// The answer in words, with the parts of the time and the cheapest tuning that a check found.
 fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
     let mut sentences = vec![answers::answer(run)?];
     sentences.extend(Budget::all(run).iter().map(Budget::to_string));
@@ -219,21 +219,20 @@ fn answer(run: &Summary, cheapest: Option<&Cheapest>) -> Option<String> {
     Some(sentences.join(" "))
 }
 
-/// What runs are read for.
+/// Options for reading runs.
 #[derive(Clone, Copy, Debug, Default, Args)]
 pub(crate) struct Reading {
-    /// The limit to judge by instead of those that the runs were taken with; without raw samples misses
-    /// are counted from the histogram, to 0.1 % of the deadline
-    /// [default: the runs']
+    /// The limit to judge by instead of those of the runs; without raw samples misses are counted from the histogram,
+    /// to 0.1 % of the deadline [default: the runs']
     #[arg(long, value_name = "SPAN")]
     pub(crate) deadline: Option<Span>,
 
-    /// Also search every series for what recurs: some seconds for a day at 100 Hz
+    /// Also search every series for periodic patterns: some seconds for a day at 100 Hz
     #[arg(long)]
     pub(crate) modes: bool,
 }
 
-/// Runs that were taken before.
+/// Answer of a command that reads finished runs.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Taken<'a> {
     /// The runs.
@@ -244,7 +243,7 @@ pub(crate) struct Taken<'a> {
 }
 
 impl<'a> Taken<'a> {
-    /// What runs say, with every figure or on one screen.
+    /// Answer for these runs, with every figure or on one screen.
     pub(crate) fn of(runs: &'a [Summary], details: bool) -> Self {
         Self {
             output: Output::new(runs),
@@ -256,7 +255,7 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// What they came to.
+    /// Outcome of the runs.
     pub(crate) fn outcome(&self) -> Outcome {
         Outcome::missed_if(!self.shown.kept)
     }
@@ -276,7 +275,7 @@ pub(crate) fn read<'a>(runs: impl Iterator<Item = &'a Path>) -> anyhow::Result<V
     read_with(runs, Reading::default())
 }
 
-/// As [`read`], with more than the figures.
+/// As [`read`], with the parts of `reading` besides the figures.
 pub(crate) fn read_with<'a>(
     runs: impl Iterator<Item = &'a Path>,
     reading: Reading,
@@ -293,14 +292,14 @@ pub(crate) fn read_with<'a>(
         Ok(summary)
     };
     let words = match reading.modes {
-        true => "searching for what recurs",
-        false => "reading what was measured",
+        true => "searching for periodic patterns",
+        false => "reading the measurement",
     };
     waiting(words, || runs.map(read).collect())
 }
 
-/// What an experiment gave. Where it could not be written in full, what can be read back is shown
-/// and the error stays.
+/// The result of an experiment. Where it could not be written in full, this shows the readable part and returns the
+/// error.
 pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> anyhow::Result<T> {
     if matches!(result, Err(ExperimentError::Finish(_)))
         && let Ok(summary) = Summary::of_run(folder)
@@ -319,7 +318,7 @@ pub(crate) fn judge(
         Matrix::recommendation_of(run)
             .map(|it| it.standing == matrix::RecommendationStanding::NoneKeeps)
     };
-    // Of a matrix it is asked whether some combination keeps the deadline, not whether all do.
+    // A matrix keeps the deadline if one combination does, not only if all do.
     let no_cell_keeps = runs.iter().filter_map(matrix_missed).any(|missed| missed);
     let missed = runs
         .iter()
@@ -328,7 +327,7 @@ pub(crate) fn judge(
         .filter(|series| deciding.is_none_or(|it| it.contains(&series.series.name.as_str())))
         .filter_map(|series| series.verdict.as_ref())
         .any(|verdict| verdict.misses > 0);
-    // Where answers have a deadline, one that never came has missed it, unless so many may be lost.
+    // Where answers have a deadline, a lost one has missed it, unless the permitted loss covers it.
     let lost = runs.iter().any(|run| {
         let total = run.run.network.as_ref().map(packets::total);
         let judged = run.named(RESPONSE).is_some_and(|it| it.verdict.is_some());
@@ -341,7 +340,7 @@ pub(crate) fn judge(
         let counted = run.run.messages.as_ref();
         run.series.iter().any(judged) && counted.is_some_and(|it| messages::lost(it) > 0)
     });
-    // A beat that was never run has kept nothing.
+    // A beat that did not run has kept no deadline.
     let not_run = runs.iter().any(|run| {
         let gave_up = run.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
         gave_up && run.series.iter().any(|it| it.verdict.is_some())
@@ -349,12 +348,12 @@ pub(crate) fn judge(
     Outcome::missed_if(missed || lost || messages_lost || not_run || no_cell_keeps)
 }
 
-/// Whether it is of messages that came; one that never came has missed its deadline, too.
+/// Whether it is a series of received messages; a lost message has missed its deadline, too.
 fn of_messages(series: &SeriesSummary) -> bool {
     series.series.value() == ONE_WAY
 }
 
-/// Where a run and its page are.
+/// The paths of a run and its page.
 pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
     match report {
         Some(page) => format!("run: {}\nreport: {}", folder.display(), page.display()),

@@ -1,4 +1,4 @@
-//! Probes as commands take them: by name or as a command of the user, with the place and the server that they meet at.
+//! Probes as arguments of commands: by name or as a command of the user, with their URL and server.
 
 use anyhow::Context as _;
 use kadenz::lab::measuring::Measuring;
@@ -9,9 +9,9 @@ use tempfile::TempDir;
 
 use crate::options::{CommandWords, waiting};
 
-/// The URL that probes meet at, with the server and the folder that it needs as long as they measure.
+/// URL of a probe, with the server and the folder that it needs, kept as long as it measures.
 pub(super) struct ProbeEndpoint {
-    /// In the words of their middleware.
+    /// URL in the form of the probe's middleware.
     pub(super) url: String,
     _server: Option<Server>,
     _folder: Option<TempDir>,
@@ -40,18 +40,18 @@ impl ProbeEndpoint {
     }
 }
 
-/// The names of the probes that do this, for shells.
+/// The names of the probes for this measurement, for shell completion.
 pub(super) fn names(measures: Measures) -> impl Iterator<Item = &'static str> {
     let all = probes::ALL.iter().filter(move |it| it.measures == measures);
     all.map(|it| it.name)
 }
 
-/// The probe of Kadenz that a command means by its name; `./lcm` is a file.
+/// The probe of Kadenz with this name; `./lcm` is a file.
 pub(super) fn named(command: &CommandWords) -> Option<&'static Probe> {
     probes::probe(command.0.first()?)
 }
 
-/// The words that start it; the probe of that name is built first.
+/// The words that start the program; a probe of that name is built first.
 pub(super) fn program(command: &CommandWords) -> anyhow::Result<Vec<String>> {
     let Some(probe) = named(command) else {
         return Ok(command.0.clone());
@@ -64,7 +64,7 @@ pub(super) fn program(command: &CommandWords) -> anyhow::Result<Vec<String>> {
     Ok(words)
 }
 
-/// A probe that is tuned as our own side is.
+/// A probe with the same tuning as the program's own side.
 pub(super) fn command(words: &[String], measuring: &Measuring) -> ProbeCommand {
     let tuning = &measuring.tuning;
     ProbeCommand {
@@ -79,7 +79,7 @@ pub(super) fn command(words: &[String], measuring: &Measuring) -> ProbeCommand {
     }
 }
 
-/// The settings of a probe are words in one line.
+/// Refuses blanks in a setting: the settings of a probe are words in one line.
 pub(super) fn ensure_no_blank(option: &str, value: &str) -> anyhow::Result<()> {
     let has_blank = value.contains(|it: char| it.is_whitespace() || it.is_control());
     anyhow::ensure!(

@@ -9,20 +9,19 @@ use super::outcome::{self, Reading};
 use crate::options::waiting;
 use crate::output::{self, Outcome};
 
-/// Make one self-contained HTML page of one run or several.
+/// Write one self-contained HTML page of one run or several.
 ///
-/// The page opens offline, in light and dark, and holds everything: the verdict, percentiles,
-/// maxima over time, histogram, jitter, the distribution against a Gaussian, the host with its
-/// warnings and the parameters that repeat the run. Several runs are laid over each other. A run of
-/// `kadenz tune` gets a page of its own: the combination to use, every cell, what each measure
-/// bought.
+/// The page opens offline, in light and dark, and is complete: the verdict, percentiles, maxima over time, histogram,
+/// jitter, the distribution against a Gaussian, the host with its warnings and the parameters that repeat the run.
+/// Several runs share its diagrams. A run of `kadenz tune` gets another page: the combination to use, every cell, and
+/// the gain of each measure.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz report night                            writes night/report.html
   kadenz report idle loaded --out both.html      two runs on one page
-  kadenz report night --modes                    with what recurs in it
-  kadenz report jhiccup.hlog                     what another program wrote: jhiccup.html
+  kadenz report night --modes                    with its periodic patterns
+  kadenz report jhiccup.hlog                     another program's file: jhiccup.html
   kadenz report night --deadline 400us           judged by a deadline; exit code 1 if it was missed")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes
@@ -47,7 +46,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         .unwrap_or_else(|| page_for(&options.runs[0]));
     waiting("writing the page", || html::write(&runs, &page))?;
     output::note(&format!("report: {}", absolute(&page).display()));
-    // A page of a run that missed its deadline was made all the same; a deadline stated here is a question.
+    // The page of a run that missed its deadline is no failure; only a deadline stated here decides the exit code.
     Ok(match options.reading.deadline {
         Some(_) => outcome::judge(&runs, None, None),
         None => Outcome::Kept,
@@ -63,7 +62,7 @@ fn page_for(run: &Path) -> PathBuf {
     }
 }
 
-/// The path as a browser takes it.
+/// The absolute path, for a browser.
 fn absolute(path: &Path) -> PathBuf {
     std::path::absolute(path).unwrap_or_else(|_| path.to_owned())
 }

@@ -14,9 +14,9 @@ Examples:
   kadenz show night
   kadenz show night --details
   kadenz show night --json | jq '.series[0].percentiles'
-  kadenz show night --modes                       with what recurs, as `kadenz modes` tells it
-  kadenz show night --deadline 400us              judged by a deadline, whatever it was taken with
-  kadenz show cyclictest.json                     what another program wrote
+  kadenz show night --modes                       with periodic patterns, as from `kadenz modes`
+  kadenz show night --deadline 400us              judged by this deadline instead of its own
+  kadenz show cyclictest.json                     another program's file
 
 Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no
 combination keeps it.")]
@@ -28,7 +28,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     reading: Reading,
 
-    /// Show every figure, not only the answer on one screen; --modes does so, too
+    /// Show every figure, not only the answer on one screen; --modes implies this
     #[arg(long)]
     details: bool,
 }

@@ -30,11 +30,11 @@ commands! {
     }
 }
 
-/// Measure how far a single timeout is missed, and whether the timer knows it
+/// Measure how far a single timeout is missed, and whether the timer reports it
 ///
-/// Sets a timer again and again and records how late it fires as the caller sees it (series
-/// `measured`), as the timer itself reports it (`reported`), and the `difference`. Source: the
-/// one-shot suite of Sticha 2014 (docs/bibliography.md), section 4.1.
+/// Sets a timer repeatedly and records how late it fires as the caller sees it (series `measured`), as the timer
+/// itself reports it (`reported`), and the `difference`. Source: the one-shot suite of Sticha 2014
+/// (docs/bibliography.md), section 4.1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,11 +43,11 @@ Examples:
   kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs
   kadenz timer oneshot --with roscpp_timers --policy rr:95               the timer of ROS itself")]
 pub(crate) struct OneShot {
-    /// The timeout that is set each time, 1us to 1h
+    /// The timeout of each timer, 1us to 1h
     #[arg(long, value_name = "SPAN", default_value = "1ms")]
     timeout: Span,
 
-    /// How often
+    /// Number of timeouts
     #[arg(long = "count", value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: u64,
 
@@ -58,7 +58,7 @@ pub(crate) struct OneShot {
     suite: SuiteOptions,
 }
 
-/// Is every wake-up on the beat, and is the rate kept?
+/// Measure whether every wake-up is on the beat, and whether the rate is kept
 ///
 /// Keeps a beat and records every wake-up against its intended time (series `lateness`) and
 /// against the wake-up before (`jitter`). Source: the cyclic suite of Sticha 2014
@@ -75,7 +75,7 @@ pub(crate) struct Cyclic {
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
     rate: Rate,
 
-    /// How long to keep it [default: 10s]
+    /// How long to keep the beat [default: 10s]
     #[arg(long, value_name = "SPAN", conflicts_with = "repetitions")]
     duration: Option<Span>,
 
@@ -83,13 +83,12 @@ pub(crate) struct Cyclic {
     #[arg(long = "count", value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     repetitions: Option<u64>,
 
-    /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip
-    /// (leave them out; they are recorded as late all the same) or relative (count each period from
-    /// the last wake-up, and drift)
+    /// What the loop does after a late wake-up: catch-up (serve every missed beat at once), skip (leave missed beats
+    /// out; they are still recorded as late) or relative (count each period from the last wake-up, and drift)
     #[arg(long, value_name = "PACE", default_value = "catch-up", value_parser = pace())]
     pace: Overrun,
 
-    /// How long the beat is kept before the first wake-up is recorded
+    /// How long to keep the beat before the first recorded wake-up
     #[arg(long, value_name = "SPAN", default_value = "0s")]
     warm_up: Span,
 
@@ -97,19 +96,20 @@ pub(crate) struct Cyclic {
     suite: SuiteOptions,
 }
 
-/// What both suites take.
+/// Options of both suites.
 #[derive(Debug, Args)]
 struct SuiteOptions {
-    /// Keep every CPU busy at ordinary priority meanwhile, or leave the machine idle
+    /// Load during the measurement: keep every CPU busy at ordinary priority, or leave the machine idle
     #[arg(long, value_name = "LOAD", default_value = "idle")]
     load: BackgroundLoad,
 
-    /// Measure the timers of this program instead: one of `kadenz msg probes`, or yours (docs/messages-probes.md)
+    /// Measure the timers of this program instead: a probe of `kadenz msg probes`, or the user's own
+    /// (docs/messages-probes.md)
     #[arg(long, value_name = "COMMAND", help_heading = "Probes", hide_possible_values = true,
           value_parser = complete::<CommandWords>(probe::names(Measures::Timers)))]
     with: Option<CommandWords>,
 
-    /// What that program needs to find, in its own words [default: that of the probe, or nothing]
+    /// Argument that the program needs, such as a URL, in its own form [default: that of the probe, or nothing]
     #[arg(long, value_name = "URL", requires = "with", help_heading = "Probes")]
     url: Option<String>,
 
@@ -117,12 +117,12 @@ struct SuiteOptions {
     measure: MeasureOptions,
 }
 
-/// What the machine does meanwhile.
+/// Load of the machine during a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 pub(super) enum BackgroundLoad {
-    /// Nothing but what is measured
+    /// Nothing besides the measurement
     Idle,
-    /// One busy thread a CPU
+    /// One busy thread per CPU
     Busy,
 }
 
@@ -222,7 +222,7 @@ impl SuiteOptions {
         })
     }
 
-    /// The program whose timers are measured, and where it finds what it needs, kept as long as that.
+    /// The probe whose timers are measured, with its URL, kept as long as it measures.
     fn probe(&self, suite: &mut SuitePlan) -> anyhow::Result<Option<(TimerProbe, ProbeEndpoint)>> {
         let Some(with) = &self.with else {
             return Ok(None);
@@ -261,7 +261,7 @@ impl SuiteOptions {
         Ok(Some((probe, place)))
     }
 
-    /// Refuses an option that a program's timers do not heed.
+    /// Refuses an option that another program's timers ignore.
     fn ensure_ours(&self, option: &str, is_asked_for: bool, why: &str) -> anyhow::Result<()> {
         anyhow::ensure!(
             self.with.is_none() || !is_asked_for,
@@ -278,7 +278,7 @@ impl SuiteOptions {
         let folder = &suite.measuring.session.out;
         let run = outcome::finished(result, folder)?;
         let told = outcome::tell(&OutcomeOptions::of(folder, &self.measure))?;
-        // A warning of the run says why.
+        // A warning of the run names the reason.
         Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
     }
 }

@@ -10,12 +10,11 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Compute how much of a round trip is wire
+/// Compute the wire's share of a round trip
 ///
-/// Pure arithmetic, no measurement: how long a UDP datagram is on Ethernet, how long a link is busy
-/// with it, how long each store-and-forward hop takes, and what of a measured round trip remains for
-/// computers and switches. With --devices, also when the last of many answers to one broadcast has
-/// come.
+/// Pure arithmetic, no measurement: the length of a UDP datagram on Ethernet, the time it occupies a link, the time
+/// of each store-and-forward hop, and the share of computers and switches in a measured round trip. With --devices,
+/// also when the last of many answers to one broadcast has arrived.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,7 +24,7 @@ Examples:
                                                              40 answers queue at one port
   kadenz wire --size 4kB --json | jq .frames                 a datagram in three fragments")]
 pub(crate) struct Options {
-    /// Bytes that the datagram carries, there and back
+    /// Bytes of the datagram's payload, in both directions
     #[arg(long = "size", value_name = "SIZE", default_value = "200B")]
     payload: ByteSize,
 
@@ -41,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPEEDS", value_delimiter = ',', conflicts_with_all = ["link", "switches"])]
     links: Vec<LinkSpeed>,
 
-    /// What each switch takes from having a frame until it sends it on
+    /// Forwarding delay of each switch after it has received the frame
     #[arg(long, value_name = "SPAN", default_value = "0us")]
     forwarding: Picos,
 
@@ -49,11 +48,11 @@ pub(crate) struct Options {
     #[arg(long)]
     vlan: bool,
 
-    /// A round trip that was measured: how much of it is not wire
+    /// A measured round trip, to compute its share that is not wire
     #[arg(long, value_name = "SPAN")]
     measured: Option<Picos>,
 
-    /// So many devices on one switch answer a broadcast at once
+    /// This many devices on one switch answer a broadcast at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     devices: Option<u32>,
 
@@ -71,7 +70,7 @@ pub(super) struct WireTimes {
     overhead_bytes: u32,
     #[schemars(length(min = 1))]
     frames: Vec<FrameSize>,
-    /// From the sender on.
+    /// The links from the sender on.
     #[schemars(length(min = 1))]
     links: Vec<LinkTimes>,
     switches: usize,
@@ -99,10 +98,10 @@ struct FrameSize {
 #[derive(JsonSchema, Serialize)]
 struct LinkTimes {
     bits_per_second: u64,
-    /// How long the link is busy with all frames.
+    /// How long the frames occupy the link.
     #[schemars(range(min = 0.0))]
     occupancy_ns: f64,
-    /// How long a hop of each takes, in all.
+    /// Total time of the hops for each frame.
     #[schemars(range(min = 0.0))]
     store_and_forward_ns: f64,
     #[serde(skip)]
@@ -112,14 +111,14 @@ struct LinkTimes {
 #[derive(JsonSchema, Serialize)]
 struct BurstTimes {
     devices: u32,
-    /// Since the broadcast was sent, if devices answer at once.
+    /// Time since the broadcast was sent, if devices answer at once.
     #[schemars(range(min = 0.0))]
     first_reply_ns: f64,
     #[schemars(range(min = 0.0))]
     last_reply_ns: f64,
     #[schemars(range(min = 0.0))]
     last_reply_since_answer_ns: f64,
-    /// What the answers take of the switch's buffer at most.
+    /// The most bytes of the answers in the switch's buffer.
     buffer_bytes: u64,
     /// A device's link, for people.
     #[serde(skip)]
@@ -130,7 +129,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::answer(&Question::of(options)?.answer())
 }
 
-/// What was asked, understood.
+/// The parsed question.
 struct Question {
     payload: Payload,
     tag: Tag,
@@ -301,7 +300,7 @@ impl WireTimes {
         ))
     }
 
-    /// A row for each speed.
+    /// A row for each link speed.
     fn table(&self) -> Table {
         let devices = self.burst.iter().map(|burst| &burst.link);
         let mut links: Vec<&LinkTimes> = self.links.iter().chain(devices).collect();

@@ -1,9 +1,8 @@
-//! One word for one thing in all commands, and the old words that stay for one version.
+//! The same option name in all commands, and the old names, which stay for one version.
 
 use clap::Command;
 
-/// What an option was called, and what it is called in all commands. The old words are accepted and hidden;
-/// they go with the version after 0.1.
+/// Old and new names of options. The program accepts and hides the old names; they end with the version after 0.1.
 const OLD_WORDS: [(&str, &str); 5] = [
     ("for", "duration"),
     ("output", "out"),
@@ -12,7 +11,7 @@ const OLD_WORDS: [(&str, &str); 5] = [
     ("channels", "channel"),
 ];
 
-/// The command with its old words.
+/// The command with its old names.
 pub(crate) fn with_old_words(command: Command) -> Command {
     let command = command.mut_args(|arg| {
         let old = OLD_WORDS
@@ -39,7 +38,7 @@ mod tests {
     use super::examples::{blocks, calls_in_script, examples};
     use super::*;
 
-    /// What an option takes wherever it stands: the name of its value, or nothing for a flag.
+    /// Value names of the options that have the same meaning everywhere; none for a flag.
     const WORDS: [(&str, &[&str]); 13] = [
         ("channel", &["REGEX", "PATTERN", "CHANNEL"]),
         ("count", &["N"]),
@@ -56,7 +55,7 @@ mod tests {
         ("url", &["URL"]),
     ];
 
-    /// Names of values of which there are so many and no more, or which a shell is to offer.
+    /// Names of values with a fixed set, or with a set that a shell completes.
     const ENUMERATED: [&str; 26] = [
         "CELLS",
         "CLOCK",
@@ -68,6 +67,7 @@ mod tests {
         "HOW",
         "KIND",
         "LANGUAGE",
+        "LAYER",
         "LOAD",
         "LOOP",
         "MODE",
@@ -80,7 +80,6 @@ mod tests {
         "STATE",
         "TOPOLOGY",
         "UNIT",
-        "WHO",
         "--compression",
         "--type",
         "--with",
@@ -139,7 +138,7 @@ mod tests {
         assert!(count > 200, "{count}");
     }
 
-    /// tests/start_pages.rs runs those that need nothing; the others need hardware, and are understood.
+    /// tests/start_pages.rs runs the commands without special needs; the others need hardware, and are only parsed.
     #[test]
     fn every_command_of_the_start_pages_is_understood() {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/start");
@@ -186,7 +185,7 @@ mod tests {
             let Some((_, values)) = WORDS.iter().find(|(word, _)| *word == long) else {
                 return;
             };
-            // The parts of this program that it starts itself have no help.
+            // Hidden commands of this program for itself have no help.
             let Some(help) = arg.get_help() else { return };
             seen += 1;
             let takes = match arg.get_action() {

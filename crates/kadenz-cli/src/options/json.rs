@@ -1,10 +1,10 @@
-//! Which commands take `--json`, wherever it stands on the command line.
+//! Commands that take `--json`, at any place on the command line.
 
 use clap::error::ErrorKind;
 use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 
-/// The commands that have no JSON to print, and what to do instead. All others take `--json`.
+/// The commands without JSON output, and the alternative for each. All others take `--json`.
 const WITHOUT_JSON: [(&str, &str); 7] = [
     ("run", "`--report FILE` writes what was granted as JSON"),
     (
@@ -24,11 +24,11 @@ const WITHOUT_JSON: [(&str, &str); 7] = [
     ("man", "leave it out: `man -l` reads what this prints"),
 ];
 
-/// The command line, in which help does not offer `--json` to a command that has none.
+/// The command line without the help of `--json` for commands that have none.
 pub(crate) fn without_json(command: Command) -> Command {
     fn hide(command: Command, words: &[&str]) -> Command {
         match words {
-            // Takes the place of the global option.
+            // Replaces the global option.
             [] => command.arg(
                 Arg::new("json")
                     .long("json")
@@ -44,11 +44,11 @@ pub(crate) fn without_json(command: Command) -> Command {
     })
 }
 
-/// Checks what clap does not where `--json` stands before the command's name: that the command has JSON,
-/// and that no other option of the command excludes it.
+/// Checks what clap does not check where `--json` precedes the command's name: that the command has JSON, and that no
+/// other option of the command excludes it.
 ///
 /// # Errors
-/// An error of clap's that says why, and what to do instead.
+/// An error of clap's with the reason and the alternative.
 pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), clap::Error> {
     if !matches.get_flag("json") {
         return Ok(());
@@ -65,7 +65,7 @@ pub(crate) fn check(command: &mut Command, matches: &ArgMatches) -> Result<(), c
     Err(command.error(ErrorKind::ArgumentConflict, message))
 }
 
-/// The command that was chosen, with its words.
+/// The chosen command, with its words.
 pub(crate) fn chosen<'c>(
     mut command: &'c Command,
     mut matches: &'c ArgMatches,
@@ -81,7 +81,7 @@ pub(crate) fn chosen<'c>(
     (words.join(" "), command, matches)
 }
 
-/// The option that was given and says that it conflicts with `--json`.
+/// The given option that conflicts with `--json`.
 fn excluding<'c>(command: &'c Command, matches: &ArgMatches) -> Option<&'c Arg> {
     let is_given = |arg: &&Arg| {
         let source = matches.value_source(arg.get_id().as_str());
@@ -118,7 +118,7 @@ mod tests {
             assert_eq!(parsed(line), Ok(true), "{line}");
         }
         assert_eq!(parsed("kadenz doctor"), Ok(false));
-        // An argument of the program that is started.
+        // An argument of the started program.
         assert_eq!(parsed("kadenz run -- ip --json"), Ok(false));
     }
 

@@ -1,4 +1,4 @@
-//! How to measure: the options that every measuring command takes.
+//! The options of every measuring command.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -16,7 +16,7 @@ use kadenz::rt::tuning::{CpuSet, Policy, Tuning};
 use super::request::request;
 use super::{CpuList, Span, complete};
 
-/// How to measure.
+/// Options of a measurement.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct MeasureOptions {
     /// Run folder to write [default: kadenz-<COMMAND>-<TIME> in this folder]
@@ -53,7 +53,7 @@ pub(crate) struct MeasureOptions {
           hide_possible_values = true, help_heading = "Tuning")]
     policy: Option<Policy>,
 
-    /// What the measuring thread sleeps with [default: nanosleep, or the best of another system]
+    /// Sleep method of the measuring thread [default: nanosleep, or the best one of another system]
     #[arg(long, value_name = "SLEEPER", value_parser = complete::<String>(sleepers()), help_heading = "Tuning")]
     sleeper: Option<String>,
 
@@ -70,7 +70,7 @@ pub(crate) struct MeasureOptions {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     pub(crate) cpus: Option<CpuList>,
 
-    /// Keep everything else off these CPUs and measure there; restored afterwards
+    /// Keep everything else off these CPUs and measure there; restores them afterwards
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     shield: Option<CpuList>,
 
@@ -91,38 +91,38 @@ pub(crate) struct MeasureOptions {
     #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
     timer_slack: Option<Span>,
 
-    /// Measure nothing unless all of the tuning that is asked for is granted: exit code 2
+    /// Measure nothing unless all of the requested tuning is granted: exit code 2
     #[arg(long, help_heading = "Tuning")]
     require: bool,
 
     #[command(flatten)]
     pub(crate) ends: StdinOption,
 
-    /// Leave the doctor out: the run is a part of one that was examined
+    /// Leave out the doctor's checks: the run is a part of an examined one
     #[arg(long, hide = true)]
     unexamined: bool,
 }
 
-/// What ends a command besides Ctrl-C.
+/// Condition of a command's end besides Ctrl-C.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct StdinOption {
-    /// End when standard input closes: how a program that started this one ends it, by dying too
+    /// End when standard input closes: a program that started this one ends it so, also by its own end
     #[arg(long, hide = true)]
     pub(crate) until_stdin_closes: bool,
 }
 
-/// Policies that a shell completes; there are others, with other numbers.
+/// Policies for shell completion; others, with other numbers, are valid too.
 pub(crate) const POLICIES: [&str; 4] = ["other", "fifo:80", "rr:80", "deadline:200us/1ms"];
 
-/// Every sleeper's name, and the word for all of them.
+/// Every sleeper's name, and the word that means all of them.
 fn sleepers() -> impl Iterator<Item = String> {
     let names = SleeperKind::ALL.iter().map(ToString::to_string);
     names.chain(["all".to_owned()])
 }
 
-/// What a command brings of its own.
+/// Defaults of a command.
 pub(crate) struct Defaults {
-    /// Experiment, as `run.json` names it, and part of the default folder's name.
+    /// Name of the experiment in `run.json`, and part of the default folder's name.
     pub(crate) experiment: &'static str,
     /// Policy without `--policy`.
     pub(crate) policy: Policy,
@@ -130,12 +130,12 @@ pub(crate) struct Defaults {
     pub(crate) samples: bool,
     /// Deadline without `--deadline`.
     pub(crate) deadline: Option<Duration>,
-    /// The clock that is read.
+    /// The clock of the measurement.
     pub(crate) clock: ClockKind,
 }
 
 impl Defaults {
-    /// Those of most: ordinary, with samples, without a deadline, on the clock that is never set.
+    /// Defaults of most commands: ordinary policy, with samples, without a deadline, on the monotonic clock.
     pub(crate) const fn of(experiment: &'static str) -> Self {
         Self {
             experiment,
@@ -147,10 +147,10 @@ impl Defaults {
     }
 }
 
-/// How many beats: as many as were counted, or as fit into the duration.
+/// Number of beats: the given count, or as many as fit into the duration.
 ///
 /// # Errors
-/// There would be none.
+/// The number would be 0.
 pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyhow::Result<u64> {
     let interval = rate.interval().as_duration().as_nanos().max(1);
     let in_duration = u64::try_from(duration.as_nanos() / interval)?;
@@ -159,7 +159,7 @@ pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyho
     Ok(beats)
 }
 
-/// The clock, for the experiments that may take another than the beat's.
+/// The clock of experiments that may use another than the beat's.
 #[derive(Clone, Copy, Debug, Args)]
 pub(crate) struct ClockOption {
     /// Clock to read
@@ -174,7 +174,7 @@ pub(crate) struct ClockOption {
 }
 
 impl MeasureOptions {
-    /// Everything an experiment needs, with the command's defaults filled in.
+    /// The settings of an experiment, with the command's defaults filled in.
     pub(crate) fn measuring(&self, defaults: &Defaults) -> anyhow::Result<Measuring> {
         let policy = self.policy.unwrap_or(defaults.policy);
         let deadline = self.deadline.map(|span| span.0).or(defaults.deadline);
@@ -210,8 +210,7 @@ impl MeasureOptions {
         Ok(measuring)
     }
 
-    /// How a process that another starts is to be tuned as it is: policy, memory, CPUs and sleeper, as
-    /// one types them.
+    /// Options that give a child process the same tuning: policy, memory, CPUs and sleeper, as the user types them.
     pub(crate) fn tuning_words(measuring: &Measuring) -> Vec<String> {
         let margin = Span(measuring.sleeper_options.spin_margin);
         let lock = if measuring.tuning.lock_memory {
@@ -231,7 +230,7 @@ impl MeasureOptions {
         words
     }
 
-    /// A shielded thread runs nowhere else.
+    /// Checks that all given CPUs are shielded: a shielded thread runs nowhere else.
     fn ensure_cpus_are_shielded(&self) -> anyhow::Result<()> {
         let (Some(cpus), Some(shield)) = (&self.cpus, &self.shield) else {
             return Ok(());
@@ -244,12 +243,12 @@ impl MeasureOptions {
         Ok(())
     }
 
-    /// The policy that was asked for.
+    /// The requested policy.
     pub(crate) fn policy(&self) -> Policy {
         self.policy.unwrap_or(Policy::Other)
     }
 
-    /// Whether CPUs are to be kept free of everything else.
+    /// Whether the user requested a shield.
     pub(crate) fn has_shield(&self) -> bool {
         self.shield.is_some()
     }
@@ -263,7 +262,7 @@ impl MeasureOptions {
             .transpose()
     }
 
-    /// Whether every sleeper was asked for.
+    /// Whether the user requested every sleeper.
     pub(crate) fn every_sleeper(&self) -> bool {
         self.sleeper.as_deref() == Some("all")
     }
@@ -306,7 +305,7 @@ impl MeasureOptions {
     }
 }
 
-/// A thread that is put on a CPU that is not there runs on any.
+/// Refuses CPUs that do not exist: the system would run the thread on any.
 fn ensure_they_exist(option: &str, cpus: Option<&CpuList>) -> anyhow::Result<()> {
     let mut online = CpuSet::default();
     let there = host::online_cpus(&Root::system());
@@ -343,7 +342,7 @@ fn ensure_all_is_granted(measuring: &Measuring) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The policy as `--policy` takes it.
+/// The policy as an argument of `--policy`.
 fn spelled(policy: Policy) -> String {
     match policy {
         Policy::Other => "other".to_owned(),
@@ -355,7 +354,7 @@ fn spelled(policy: Policy) -> String {
     }
 }
 
-/// A run as every command begins it; what measures fills in how.
+/// The plan of a run with the fields of every command; the measurement adds its own.
 pub(crate) fn session_plan(experiment: &'static str, out: Option<&Path>) -> SessionPlan {
     SessionPlan {
         out: folder_or_now(out, experiment),
@@ -370,28 +369,28 @@ pub(crate) fn session_plan(experiment: &'static str, out: Option<&Path>) -> Sess
     }
 }
 
-/// The folder that was named, or one that tells what is measured, and when.
+/// The named folder, or a new one with the experiment and the time in its name.
 pub(crate) fn folder_or_now(named: Option<&Path>, experiment: &str) -> PathBuf {
     named.map_or_else(|| folder_of_now(experiment), Path::to_owned)
 }
 
-/// A folder that is not there yet and tells what was measured, and when.
+/// A folder that does not exist yet, with the experiment and the time in its name.
 fn folder_of_now(experiment: &str) -> PathBuf {
     let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
     let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
-    // Two runs begun in one second must not meet.
+    // Two runs of the same second need different folders.
     let taken = |path: &Path| path.exists();
     (2..100)
         .map(|n| PathBuf::from(format!("kadenz-{experiment}-{now}-{n}")))
         .fold(first, |path, next| if taken(&path) { next } else { path })
 }
 
-/// The command line that repeats this run: as typed, with the program's plain name.
+/// The command line that repeats this run: as typed, with the plain name of the program.
 fn command_line() -> Vec<String> {
     let typed = std::env::args_os().skip(1);
     let typed = typed.map(|argument| argument.to_string_lossy().into_owned());
     std::iter::once("kadenz".to_owned())
-        // Only the program that started this one means that.
+        // Only the program that started this one uses that option.
         .chain(typed.filter(|argument| argument != "--until-stdin-closes"))
         .collect()
 }

@@ -1,4 +1,4 @@
-//! Options that commands share, in one form everywhere.
+//! Options that several commands share, with the same form everywhere.
 
 mod dictionary;
 mod json;

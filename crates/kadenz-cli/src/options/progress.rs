@@ -1,4 +1,4 @@
-//! What a user sees while a measurement runs.
+//! Progress display of a measurement.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, Instant};
@@ -12,7 +12,7 @@ use kadenz::report::numbers;
 
 use crate::output;
 
-/// A bar on a terminal; without one a line now and then; silent with `--json` to a script.
+/// A bar on a terminal; elsewhere a line at intervals; silent with `--json` to a script.
 pub(crate) struct Progress {
     bar: ProgressBar,
     words: &'static str,
@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     terminal: bool,
 }
 
-/// A bar of this length, or a spinner, by a template; it is drawn where somebody watches.
+/// A bar of this length, or a spinner, from a template; it is drawn only on a terminal.
 pub(crate) fn bar(is_drawn: bool, length: Option<u64>, template: &str) -> ProgressBar {
     let bar = match length {
         _ if !is_drawn => ProgressBar::hidden(),
@@ -35,11 +35,11 @@ pub(crate) fn bar(is_drawn: bool, length: Option<u64>, template: &str) -> Progre
 
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: u64 = 15;
-/// Between two movements of a bar while a step goes on.
+/// Interval between two movements of a bar during a step.
 const TICK: Duration = Duration::from_millis(250);
 
 impl Progress {
-    /// Progress of a measurement that should last `total`, if that is known.
+    /// Progress of a measurement with the duration `total`, if it is known.
     pub(crate) fn new(words: &'static str, total: Option<Duration>) -> Self {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
         let terminal = output::is_read_now() && !output::is_quiet();
@@ -87,7 +87,7 @@ impl Watch for Progress {
 
     fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {
         for measure in measures.iter().filter(|measure| !measure.ok) {
-            // What mends it stands in the answer.
+            // The answer holds the remedy.
             let text = format!(
                 "{}: {} was not granted, {} is in force ({})",
                 series.first().map_or("", String::as_str),
@@ -100,7 +100,7 @@ impl Watch for Progress {
     }
 }
 
-/// Work of so many steps: a bar on a terminal; without one a line at the beginning, and after each quarter.
+/// Progress of this many steps: a bar on a terminal; elsewhere a line at the beginning, and after each quarter.
 pub(crate) struct Steps {
     bar: ProgressBar,
     words: &'static str,
@@ -110,14 +110,14 @@ pub(crate) struct Steps {
 }
 
 impl Steps {
-    /// Work that has not begun yet.
+    /// Progress of work that has not begun.
     pub(crate) fn new(words: &'static str, total: usize) -> Self {
         let steps = Self::drawn(words, total, "{eta} left");
         steps.done(0);
         steps
     }
 
-    /// Work of which some was done before, and whose caller knows how long the rest takes.
+    /// Progress of work that was partly done before, where the caller estimates the remaining time.
     pub(crate) fn timed(words: &'static str, total: usize, done: usize) -> Self {
         let steps = Self::drawn(words, total, "{wide_msg}");
         steps.bar.set_position(done as u64);
@@ -139,8 +139,8 @@ impl Steps {
         }
     }
 
-    /// So many are done, and what the last one was; the rest takes so long. Without a terminal a line after each
-    /// quarter, and where the last line is 15 s old.
+    /// Sets the number of finished steps, the text of the last one, and the remaining time. Without a terminal it
+    /// prints a line after each quarter, and after 15 s without a line.
     pub(crate) fn done_and_left(&mut self, count: usize, left: Option<Duration>, last: &str) {
         self.bar.set_position(count as u64);
         let left = left.map(|it| format!("{} left", numbers::span(it.as_nanos() as f64)));
@@ -157,12 +157,12 @@ impl Steps {
         }
     }
 
-    /// Says something that is no progress.
+    /// Prints text other than progress.
     pub(crate) fn suspend(&self, say: impl FnOnce()) {
         self.bar.suspend(say);
     }
 
-    /// So many are done.
+    /// Sets the number of finished steps.
     pub(crate) fn done(&self, count: usize) {
         self.bar.set_position(count as u64);
         let is_told = count < self.total && count.is_multiple_of(self.total.div_ceil(4));
@@ -172,10 +172,10 @@ impl Steps {
     }
 }
 
-/// How long work may take without a word.
+/// How long work may take before a note.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Does work whose steps nobody counts, and says that it goes on once it takes more than two seconds.
+/// Runs work without counted steps, and notes that it continues once it takes more than two seconds.
 pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
     let (working, done) = mpsc::sync_channel::<()>(0);
     std::thread::scope(|scope| {
@@ -184,7 +184,7 @@ pub(crate) fn waiting<T>(words: &str, work: impl FnOnce() -> T) -> T {
                 spin(words, &done);
             }
         });
-        // The sender is dropped as the work returns or panics: the other thread then ends.
+        // The sender is dropped when the work returns or panics: the other thread then ends.
         let _working = working;
         work()
     })

@@ -1,4 +1,4 @@
-//! The options of the command line as data, which a run keeps.
+//! The options of the command line as data for the run.
 
 use std::collections::BTreeMap;
 use std::sync::OnceLock;
@@ -10,18 +10,17 @@ use super::json::chosen;
 
 static REQUEST: OnceLock<BTreeMap<String, Value>> = OnceLock::new();
 
-/// Keeps the options of the command that was chosen. The program has one command line: a second call
-/// changes nothing.
+/// Stores the options of the chosen command. The program has one command line: a second call changes nothing.
 pub(crate) fn keep(command: &Command, matches: &ArgMatches) {
     let _ = REQUEST.set(options(command, matches));
 }
 
-/// The options that were kept, defaults included; none where there was no command line.
+/// The stored options, defaults included; empty where there was no command line.
 pub(crate) fn request() -> BTreeMap<String, Value> {
     REQUEST.get().cloned().unwrap_or_default()
 }
 
-/// Each option that has a value, by its name. Hidden ones are of programs that start this one.
+/// Each option with a value, by its name. Hidden options are for programs that start this one.
 fn options(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Value> {
     let (_, command, matches) = chosen(command, matches);
     let asked = |it: &&Arg| !it.is_global_set() && !it.is_hide_set();
@@ -35,7 +34,7 @@ fn name(arg: &Arg) -> String {
     long.unwrap_or(arg.get_id().as_str()).to_owned()
 }
 
-/// As typed: what it came to is for the command to say.
+/// The value as typed; the command interprets it.
 fn value(arg: &Arg, matches: &ArgMatches) -> Option<Value> {
     let id = arg.get_id().as_str();
     let several = match arg.get_action() {

@@ -1,5 +1,5 @@
-//! Values of options: what a shell completes, lists of CPUs as `taskset -c` takes them (`0,2-3`), a command in
-//! one word, and how many packets may be lost (`0.1%`, `5`).
+//! Values of options: completion in a shell, lists of CPUs in the form of `taskset -c` (`0,2-3`), a command in one
+//! argument, and the most lost packets (`0.1%`, `5`).
 
 use std::error::Error;
 use std::ffi::OsStr;
@@ -14,7 +14,7 @@ use kadenz::lab::timer::going_on;
 use kadenz::rt::beat::Overrun;
 use kadenz::rt::tuning::{CpuSet, ParseCpuSetError};
 
-/// Reads a value as its [`FromStr`] does; help and completion scripts list these, which need not be all.
+/// Parses a value by its [`FromStr`]; help and completion scripts list these values, which need not be all.
 pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Completed<T> {
     let values = values.into_iter().map(|value| value.to_string());
     Completed {
@@ -23,7 +23,7 @@ pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Com
     }
 }
 
-/// What a measured loop does after a late wake-up.
+/// Parser of the loop's reaction to a late wake-up.
 pub(crate) fn pace() -> impl TypedValueParser<Value = Overrun> {
     complete::<Overrun>(Overrun::GOING_ON).try_map(going_on)
 }
@@ -62,7 +62,7 @@ where
 pub(crate) struct CpuList(CpuSet);
 
 impl CpuList {
-    /// As kadenz-rt takes them.
+    /// The set in the form of kadenz-rt.
     pub(crate) fn set(&self) -> CpuSet {
         self.0.clone()
     }
@@ -81,8 +81,8 @@ impl FromStr for CpuList {
     }
 }
 
-/// A command in one option, parted into words as a shell does: by blanks, of which quotes and a backslash
-/// make none. Nothing else is special.
+/// A command in one option, split into words as by a shell: at blanks outside quotes and without a backslash. No
+/// other character is special.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct CommandWords(pub(crate) Vec<String>);
 
@@ -124,17 +124,17 @@ impl fmt::Display for CommandWords {
     }
 }
 
-/// How many packets may be lost: a share (`0.1%`) or a number (`5`).
+/// The most lost packets: a share (`0.1%`) or a number (`5`).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum MaxLoss {
-    /// Of all that were sent, 0 to 1.
+    /// Share of all sent packets, 0 to 1.
     Share(f64),
-    /// So many.
+    /// Number of packets.
     Packets(u64),
 }
 
 impl MaxLoss {
-    /// Whether more were lost than may be.
+    /// Whether the loss exceeds this.
     pub(crate) fn exceeded_by(self, lost: u64, sent: u64) -> bool {
         match self {
             Self::Share(share) => lost as f64 > share * sent as f64,

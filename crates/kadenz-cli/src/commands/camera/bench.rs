@@ -19,12 +19,13 @@ use super::record;
 use crate::options::{MeasureOptions, Span, Steps, waiting};
 use crate::output::{self, Outcome};
 
-/// What does handing a frame over cost, and how long is it from camera to array?
+/// Measure the cost of handing a frame over, and the latency from a camera to an array
 ///
-/// Without --source: what the thread that wants a frame pays for it, in the five ways of Enner 2017
-/// (docs/bibliography.md) and two of ours, gray and colour, 480p to 4K, beside the published figures. With --source: the
-/// true latency from a simulated camera to an array (series `end-to-end`), by the time painted into its pictures. With
-/// --cameras: what the newest frames of several cameras cost the thread that wants them, of the interval between frames.
+/// Without --source, measures what the hand-over costs the thread that wants the frame, in the five ways of Enner
+/// 2017 (docs/bibliography.md) and two of Kadenz, gray and colour, 480p to 4K, beside the published figures. With
+/// --source, measures the true latency from a simulated camera to an array (series `end-to-end`), by the time painted
+/// into its pictures. With --cameras, measures which share of the interval between frames the newest frames of
+/// several cameras cost the thread that wants them.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("cameras or a source").args(["source", "cameras"])))]
 #[command(after_help = "\
@@ -38,7 +39,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SOURCE")]
     source: Option<SourceKind>,
 
-    /// Measure so many test patterns at once instead, served by threads of this process
+    /// Measure this many test patterns at once instead, served by threads of this process
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=16))]
     cameras: Option<u16>,
 
@@ -46,11 +47,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE")]
     size: Option<Size>,
 
-    /// Pictures a second of each camera
+    /// Pictures per second of each camera
     #[arg(long, visible_alias = "fps", value_name = "RATE", default_value = "30Hz", requires = "cameras or a source", value_parser = rate)]
     rate: Rate,
 
-    /// How long each way is measured, or the camera is
+    /// How long to measure each way, or the camera
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     duration: Span,
 
@@ -67,7 +68,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-/// `30Hz`, or `30` as cameras' makers write it.
+/// Parses `30Hz`, or `30` as camera makers write it.
 fn rate(text: &str) -> Result<Rate, String> {
     let digits = text.bytes().all(|it| it.is_ascii_digit() || it == b'.');
     let text = if digits {
@@ -86,7 +87,7 @@ enum SourceKind {
     HttpSim,
 }
 
-/// What handing a frame over costs the thread that wants it.
+/// Cost of handing a frame over to the thread that wants it.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct HandOvers {
     version: Version<1>,
@@ -95,7 +96,7 @@ pub(super) struct HandOvers {
 
 #[derive(JsonSchema, Serialize)]
 struct HandOver {
-    /// Cameras whose frames are handed over at once.
+    /// Number of cameras whose frames are handed over at once.
     cameras: u16,
     /// `480p`, or as 1280x960.
     size: String,
@@ -107,13 +108,13 @@ struct HandOver {
     /// Null where fewer than 100 frames were handed over.
     p99_ns: Option<u64>,
     max_ns: u64,
-    /// What Enner 2017 published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
+    /// Figure that Enner 2017 published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
     published_ns: Option<u64>,
-    /// Frames a second that the slowest camera gave meanwhile, with --cameras.
+    /// Frames per second of the slowest camera during the measurement, with --cameras.
     rate_hz: Option<f64>,
     /// Intervals left out because a frame was overwritten before it was taken, with --cameras.
     overwritten: Option<u64>,
-    /// What the p99, else the maximum, takes of the interval between frames in percent, with --cameras.
+    /// Share of the interval between frames that the p99, else the maximum, takes, in percent, with --cameras.
     budget_percent: Option<f64>,
 }
 
@@ -263,7 +264,7 @@ fn published(size: &str, channels: Channels, method: Method) -> Option<u64> {
 }
 
 impl HandOvers {
-    /// What the cameras gave in each measurement, in words.
+    /// Describes the rates of the cameras in each measurement.
     fn rates(&self) -> String {
         let rates = self.hand_overs.iter().filter_map(|it| it.rate_hz);
         let least = rates.fold(f64::INFINITY, f64::min);
@@ -292,12 +293,12 @@ impl Answer for HandOvers {
         let (last, sentence) = match together {
             None => (
                 "Enner 2017",
-                "What the thread that wants a frame pays; a budget at 30 Hz is 33 ms.".to_owned(),
+                "Cost for the thread that wants a frame; the budget at 30 Hz is 33 ms.".to_owned(),
             ),
             Some(it) => (
                 "of the interval",
                 format!(
-                    "What the thread that wants the newest frame of each of {} cameras pays; they gave {} frames a second.",
+                    "Cost for the thread that wants the newest frame of each of {} cameras; they gave {} frames a second.",
                     it.cameras,
                     self.rates()
                 ),

@@ -12,11 +12,11 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Which cameras are served on this machine, and how are they?
+/// List the cameras that are served on this machine, with their state.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz camera list            name, state, size, rate, and what was lost
+  kadenz camera list            name, state, size, rate, and losses
   kadenz camera list --json     for a script")]
 pub(crate) struct Options {}
 
@@ -31,9 +31,9 @@ pub(super) struct Cameras {
 /// A capture device of Video4Linux2.
 #[derive(JsonSchema, Serialize)]
 struct CaptureDevice {
-    /// What `kadenz camera serve` opens it by.
+    /// Path by which `kadenz camera serve` opens the device.
     path: PathBuf,
-    /// What its driver calls it.
+    /// Name that the driver gives the device.
     name: String,
 }
 
@@ -89,7 +89,7 @@ fn row(camera: &Status) -> Vec<String> {
     ]
 }
 
-/// A state as people read it.
+/// The word for a state in the table.
 pub(super) fn state_word(state: State) -> &'static str {
     match state {
         State::Connecting => "connecting",

@@ -1,4 +1,4 @@
-//! `kadenz camera`, a file a command.
+//! `kadenz camera`, one file per command.
 
 mod bench;
 mod list;
@@ -22,8 +22,8 @@ use crate::commands::outcome::Measures;
 commands! {
     /// Serve the newest frame of a camera in the layout a program wants, and measure its age
     ///
-    /// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30; what `serve` serves is opened by its name, also from
-    /// other languages (docs/camera-ring.md).
+    /// A URL is rtsp://, http:// (MJPEG), /dev/video0 or test://1920x1080@30. Programs, also in other languages, open
+    /// what `serve` serves by its name (docs/camera-ring.md).
     enum CameraCommand in camera {
         Serve(Box<serve::Options>) = serve::run => "serve": serve::CameraServeReport;
         List(list::Options) = list::run => "list": list::Cameras;
@@ -35,27 +35,27 @@ commands! {
     }
 }
 
-/// How a camera is reached.
+/// How to reach a camera.
 #[derive(Clone, Debug, Args)]
 struct SourceOption {
     /// How long to wait for a connection, for each answer and for the first frame
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     timeout: Span,
 
-    /// How the packets of rtsp:// come
+    /// Transport of the packets of rtsp://
     #[arg(long, value_name = "TRANSPORT", default_value = "tcp")]
     transport: TransportOption,
 
-    /// A camera that sends nothing for so long is taken for lost, and opened again
+    /// How long a camera may send nothing before it counts as lost and is opened again
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     silence: Span,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum TransportOption {
-    /// On the connection: none is lost, and a lost one delays those behind it
+    /// On the RTSP connection: no packet is lost, but a lost segment delays the packets behind it
     Tcp,
-    /// As datagrams: none waits for a lost one
+    /// As datagrams: no packet waits for a lost one
     Udp,
 }
 
@@ -96,12 +96,12 @@ struct ReaderOption {
 }
 
 impl ReaderOption {
-    /// Opens it, which takes until its first frame.
+    /// Opens the camera and waits for its first frame.
     fn open(&self) -> anyhow::Result<Camera> {
         self.open_by(|options| Ok(Camera::open_with(&self.camera, options)?))
     }
 
-    /// Opens its URL, whose pictures go through what `through` makes of its source.
+    /// Opens the camera's URL; `through` wraps the source of its pictures.
     fn open_through(
         &self,
         through: impl FnOnce(OpenSource) -> anyhow::Result<OpenSource>,

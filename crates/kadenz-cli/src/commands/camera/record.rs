@@ -18,13 +18,13 @@ use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
-/// How old are a camera's frames when a program has them?
+/// Measure how old a camera's frames are when a program has them
 ///
-/// A thread takes each frame as a control loop would, copies it into an array, and records how old it is then (series
-/// `age`) and where that comes from: network, assembly, decoder's queue, decode, convert, pick-up, hand-over. With
+/// A thread takes each frame as a control loop would, copies it into an array, and records its age then (series
+/// `age`) and the parts of that age: network, assembly, decoder's queue, decode, convert, pick-up, hand-over. With
 /// --barcode the time that the simulator painted into the picture gives the true latency (series `end-to-end`). With
-/// other cameras (--sync-with) it takes sets of frames that were taken at the same time, and records how far those lie apart
-/// (series `skew`).
+/// other cameras (--sync-with) it takes sets of frames that were taken at the same time, and records how far apart in
+/// time those are (series `skew`).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -42,7 +42,7 @@ pub(crate) struct Record {
     #[arg(long, value_name = "URL|NAME")]
     sync_with: Vec<String>,
 
-    /// How far the frames of a set may lie apart, by when they were taken or else came
+    /// How far apart in time the frames of a set may be, by when the cameras took them or else by when they arrived
     #[arg(
         long,
         value_name = "SPAN",
@@ -56,7 +56,7 @@ pub(crate) struct Record {
     mcap: Option<PathBuf>,
 }
 
-/// Where does a camera's latency come from, and what should be changed?
+/// Show where a camera's latency comes from, and what to change
 ///
 /// Measures as `record` does, against a deadline, and shows the budget of a frame's age by layer.
 #[derive(Debug, Args)]
@@ -79,7 +79,8 @@ struct Common {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     duration: Span,
 
-    /// Look for the newest frame that often, as a loop of its own rate does [default: take each as it comes]
+    /// Look for the newest frame at this interval, as a loop with its own rate does [default: take each frame as it
+    /// arrives]
     #[arg(long, value_name = "SPAN")]
     poll: Option<Span>,
 
@@ -126,7 +127,7 @@ fn start_log(path: &Path) -> anyhow::Result<VideoLog> {
     })
 }
 
-/// Opens a camera whose pictures are recorded: the first as `camera`, the second as `camera-2`.
+/// Opens a camera and records its pictures: the first camera as `camera`, the second as `camera-2`.
 fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::Result<Camera> {
     anyhow::ensure!(
         !is_name(&reader.camera),
@@ -140,7 +141,7 @@ fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::
     reader.open_through(|open| Ok(log.recording(&name, open)?))
 }
 
-/// Says what is in the log, and what is not; one without a picture is taken away again.
+/// Reports what the log holds and what it lacks; removes a log without a picture.
 fn tell_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
     if let Some(trouble) = &recorded.trouble {
         output::complain(trouble);
@@ -181,7 +182,7 @@ fn measure(cameras: CameraGroup, options: &Common, defaults: &Defaults) -> anyho
     take(cameras, &options.measure, defaults, &plan)
 }
 
-/// Histograms alone, and a deadline where none is stated.
+/// Defaults of these commands: histograms alone, and a deadline where the user states none.
 pub(super) fn defaults(experiment: &'static str, deadline: Option<Duration>) -> Defaults {
     Defaults {
         samples: false,
@@ -190,7 +191,7 @@ pub(super) fn defaults(experiment: &'static str, deadline: Option<Duration>) -> 
     }
 }
 
-/// Takes frames of cameras that are open, and tells what came of it.
+/// Takes frames of open cameras, and reports the outcome.
 pub(super) fn take(
     cameras: CameraGroup,
     measure: &MeasureOptions,

@@ -28,13 +28,13 @@ use crate::commands::msg::bus;
 use crate::options::{Span, StdinOption};
 use crate::output::{self, Outcome};
 
-/// How often the state is looked at.
+/// Interval at which the state is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Decode a camera's frames and put the newest into shared memory, for programs that open it by name.
+/// Decode a camera's frames and put the newest into shared memory, where programs open it by name.
 ///
-/// A layout is converted once, while a program of the same user wants it; --layout publishes one for programs that
-/// cannot ask, such as MATLAB. A camera that is lost is opened again, under the same name.
+/// The server converts a layout once, while a program of the same user wants it; --layout publishes one for programs
+/// that cannot request it, such as MATLAB. A lost camera is opened again, under the same name.
 ///
 /// Exit codes: 0 ended by Ctrl-C, --duration or the file's end; 2 the camera cannot be opened.
 #[derive(Debug, Args)]
@@ -54,16 +54,16 @@ pub(crate) struct Options {
     #[arg(long, default_value = "camera")]
     name: String,
 
-    /// Publish this layout whether a program asks or not; may be given more than once
+    /// Publish this layout whether a program requests it or not; may be given more than once
     #[arg(long, value_name = "LAYOUT")]
     layout: Vec<Layout>,
 
-    /// Frames that shared memory holds for each layout: how long a program may look at one without a copy
+    /// Frames that shared memory holds for each layout: the more, the longer a program may read one without a copy
     #[arg(long, value_name = "N", default_value_t = DEFAULT_SLOTS)]
     slots: usize,
 
-    /// Publish a message to this channel for each new frame, which says where in shared memory it lies
-    /// (kadenz.camera_frame); in the first --layout, or rgb
+    /// Publish a message on this channel for each new frame, with its place in shared memory (kadenz.camera_frame);
+    /// in the first --layout, or rgb
     #[arg(long, value_name = "CHANNEL")]
     publish: Option<String>,
 
@@ -82,13 +82,13 @@ pub(crate) struct Options {
     ends: StdinOption,
 }
 
-/// What was served.
+/// Counts of a camera server.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct CameraServeReport {
     version: Version<1>,
     #[serde(flatten)]
     status: Status,
-    /// The messages of `--publish`.
+    /// Counts of the messages of `--publish`.
     #[serde(skip_serializing_if = "Option::is_none")]
     notices: Option<Notices>,
 }
@@ -132,7 +132,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 struct Publishing {
     stop: Stop,
     thread: JoinHandle<Result<Notices, OpenCameraError>>,
-    /// Tells who asks what the messages look like.
+    /// Answers questions for the type of the messages.
     _responder: TypeResponder,
 }
 
@@ -165,7 +165,7 @@ impl Publishing {
     }
 }
 
-/// Says what becomes of the camera until the end; how it was then.
+/// Reports changes of the camera's state until the end; returns the last status.
 fn watch(server: &CameraServer, stop: &Stop) -> Status {
     let mut said = None;
     let mut troubled = None;

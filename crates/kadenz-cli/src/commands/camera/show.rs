@@ -40,7 +40,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PORT", conflicts_with = "png")]
     port: Option<u16>,
 
-    /// How long the page is served [default: until Ctrl-C]
+    /// How long to serve the page [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
@@ -55,15 +55,15 @@ pub(super) struct Saved {
     file: PathBuf,
     width: u32,
     height: u32,
-    /// Its number since the server's start.
+    /// Number of the frame since the server's start.
     number: u64,
-    /// How old it was when it was taken out of shared memory.
+    /// Age of the frame when it was read from shared memory.
     age_ns: u64,
 }
 
-/// Where the page is where nothing else is stated.
+/// Port of the page unless the user states another.
 const PORT: u16 = 8520;
-/// The newest frame may be that old before a picture is saved.
+/// Greatest age of the newest frame for a saved picture.
 const MAX_AGE: Duration = Duration::from_secs(5);
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -86,7 +86,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// The port that was asked for, or else the usual one or any.
+/// Listens on the requested port, else on the default port, else on any free one.
 fn listen(port: Option<u16>) -> anyhow::Result<TcpListener> {
     let at = |port: u16| TcpListener::bind(("127.0.0.1", port));
     match port {

@@ -18,23 +18,23 @@ use crate::commands::interrupt;
 use crate::options::{Span, StdinOption, waiting};
 use crate::output::{self, Outcome};
 
-/// Be a camera: RTSP or MJPEG with the number and the time painted into each picture, and faults by script.
+/// Simulate a camera: RTSP or MJPEG with the number and the time painted into each picture, and scripted faults.
 ///
-/// `kadenz camera record URL --barcode` reads the painted time, and so measures the true latency from camera to array,
-/// also of a camera that films the screen. Listens on the loopback address unless told otherwise.
+/// `kadenz camera record URL --barcode` reads the painted time, and so measures the true latency from camera to
+/// array, also of a camera that films the screen. Listens on the loopback address by default.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz camera sim                                     H.264 1080p at 30 Hz, rtsp://127.0.0.1:8554/camera
   kadenz camera sim --protocol http --size 720p --rate 60Hz
   kadenz camera sim --script faults.toml                stalls, losses, reboots at stated times
-  kadenz camera sim --faults 5min --seed 7              random ones, the same for the same seed")]
+  kadenz camera sim --faults 5min --seed 7              random ones, equal for equal seeds")]
 pub(crate) struct Options {
     /// Address to listen on
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8554")]
     listen: SocketAddr,
 
-    /// How pictures are served
+    /// Protocol that serves the pictures
     #[arg(long, value_name = "PROTOCOL", default_value = "rtsp")]
     protocol: ProtocolOption,
 
@@ -42,27 +42,27 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SIZE", default_value = "1080p")]
     size: Size,
 
-    /// Pictures a second
+    /// Pictures per second
     #[arg(long, value_name = "RATE", default_value = "30Hz")]
     rate: Rate,
 
-    /// Pictures from one key to the next
+    /// Pictures from one key frame to the next
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=3000))]
     keys_every: u32,
 
-    /// Encode each picture as it comes rather than a loop of ten seconds in advance: needs a CPU of its own
+    /// Encode each picture when it is due rather than a loop of ten seconds in advance: needs a CPU of its own
     #[arg(long)]
     live: bool,
 
-    /// What goes wrong, and when: a TOML file (docs/camera.md)
+    /// Faults and their times: a TOML file (docs/camera.md)
     #[arg(long, value_name = "FILE", conflicts_with = "faults")]
     script: Option<PathBuf>,
 
-    /// Let things go wrong at random for so long: jitter, loss, stalls, drops, reboots, other sizes, a wrong clock
+    /// Inject random faults for this long: jitter, loss, stalls, drops, reboots, other sizes, a wrong clock
     #[arg(long, value_name = "SPAN")]
     faults: Option<Span>,
 
-    /// Settles what is left to chance
+    /// Seed of the random numbers
     #[arg(long, value_name = "N", default_value_t = 1)]
     seed: u64,
 
@@ -82,12 +82,12 @@ enum ProtocolOption {
     Http,
 }
 
-/// What was simulated.
+/// Counts of a simulated camera.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Simulated {
     version: Version<1>,
     url: String,
-    /// Pictures that were sent to any client, as far as the log reaches.
+    /// Pictures sent to any client, as far back as the log goes.
     sent: usize,
 }
 
@@ -138,7 +138,8 @@ fn plan(options: &Options) -> anyhow::Result<SimOptions> {
     })
 }
 
-/// The sizes to which pictures change at random: a half and three quarters, as far as they carry a code.
+/// The sizes to which pictures change at random: a half and three quarters, as far as they are large enough for the
+/// code.
 fn smaller(size: Size) -> Vec<Size> {
     let part = |quarters: u32| {
         let side = |pixels: u32| (pixels * quarters / 4) & !1;

@@ -1,5 +1,4 @@
-//! Whether the runs of a plan are commands that can be started: a mistake is told before the first run, not after a
-//! night.
+//! Checks that the runs of a plan are valid commands: a mistake shows before the first run, not after a night.
 
 use std::ffi::OsString;
 
@@ -8,13 +7,13 @@ use kadenz::lab::campaign::Plan;
 
 use crate::options::chosen;
 
-/// What a command takes whose run folder a campaign names, and which ends with it.
+/// Options that a command of a campaign must take: its run folder, and the end when standard input closes.
 const NEEDED: [&str; 2] = ["out", "until-stdin-closes"];
 
 /// Checks every value of every option once.
 ///
 /// # Errors
-/// What the command line says of it.
+/// The error of the command line parser.
 pub(super) fn words(plan: &Plan) -> anyhow::Result<()> {
     let mut command = crate::command();
     for combination in plan.every_value_once() {
@@ -33,7 +32,7 @@ pub(super) fn words(plan: &Plan) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An error of clap's in one line, and help where help was asked for is none.
+/// Shortens an error of clap to one line; help is no error where the user requested it.
 fn refused(words: &[String], error: &clap::Error) -> anyhow::Error {
     let text = error.to_string();
     let lines = text.lines().map(str::trim).filter(|it| !it.is_empty());
@@ -82,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_started_is_told_before_anything_is_measured() {
+    fn invalid_commands_are_reported_before_any_measurement() {
         for (command, vary, words) in [
             ("timer cylic", "", "cylic"),
             ("doctor", "", "no run folder"),

@@ -24,18 +24,17 @@ use super::interrupt::stop_on_interrupt;
 use crate::options::folder_or_now;
 use crate::output::{self, Outcome};
 
-/// Measure many runs of a command with varying options, and say which option moved what
+/// Measure many runs of a command with varying options, and show which option affects which figure
 ///
-/// The plan names a command that writes a run folder, the options that vary and how often each
-/// combination is measured. Interrupted or killed, the campaign goes on where it ended when the same
-/// folder is named again. The folder gets a run folder for each run, `campaign.json`, `table.md` and
-/// `campaign.html` (docs/campaign.md).
+/// The plan names a command that writes a run folder, the options that vary and how often to measure each
+/// combination. After an interruption or a kill, the campaign continues when the same folder is named again. The
+/// folder gets a run folder for each run, `campaign.json`, `table.md` and `campaign.html` (docs/campaign.md).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz campaign plan.toml --dry-run          which commands it runs, and how long they measure
-  kadenz campaign plan.toml --out timers       begin, or go on with what is there
-  kadenz campaign --resume timers              go on; the plan is in the folder
+  kadenz campaign plan.toml --dry-run          prints the commands, and how long they measure
+  kadenz campaign plan.toml --out timers       begin, or continue a campaign
+  kadenz campaign --resume timers              continue; the plan is in the folder
 
 A plan:
   name = \"timers\"
@@ -45,14 +44,14 @@ A plan:
   policy = [\"other\", \"fifo:80\"]
   load = [\"idle\", \"busy\"]
 
-Exit codes: 0 every run is done, whether or not it kept a deadline; 2 one could not be measured, the
-plan is wrong, or the campaign was ended early.")]
+Exit codes: 0 every run is done, whether or not it kept a deadline; 2 a run failed, the plan is
+wrong, or the campaign was ended early.")]
 pub(crate) struct Options {
     /// The plan, a TOML file
     #[arg(value_name = "PLAN", required_unless_present = "resume")]
     plan: Option<PathBuf>,
 
-    /// Go on with the campaign in this folder, by the plan that is kept there
+    /// Continue the campaign in this folder, by the plan that the folder holds
     #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "dry_run"])]
     resume: Option<PathBuf>,
 
@@ -60,11 +59,11 @@ pub(crate) struct Options {
     #[arg(long)]
     dry_run: bool,
 
-    /// End at the first run that cannot be measured
+    /// End at the first run that fails
     #[arg(long)]
     stop_on_failure: bool,
 
-    /// Folder to write, or to go on with [default: kadenz-campaign-<NAME>-<TIME> in this folder]
+    /// Folder to write, or to continue in [default: kadenz-campaign-<NAME>-<TIME> in this folder]
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 }
@@ -103,7 +102,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// How many runs are missing, and how to go on.
+/// Says how many runs are missing, and how to continue.
 fn unfinished(campaign: &Campaign, failed: usize, left: usize) -> String {
     let why = match failed {
         0 => format!("ended early: {left} runs are left"),
@@ -117,7 +116,7 @@ fn unfinished(campaign: &Campaign, failed: usize, left: usize) -> String {
     )
 }
 
-/// What the folder's own file holds.
+/// Schema of the file in the campaign's folder.
 #[cfg(all(test, target_os = "linux"))]
 pub(crate) fn schemas() -> [SchemaFile; 1] {
     let title = "campaign.json of the folder of a campaign";
@@ -128,26 +127,26 @@ fn read(path: &Path) -> anyhow::Result<String> {
     let cannot = || format!("cannot read the plan {}", path.display());
     let file = File::open(path).with_context(cannot)?;
     let mut text = String::new();
-    // One byte more, so that the plan says itself that it is too long.
+    // One byte more, so that the plan's parser reports the excess length.
     file.take(limits::FILE as u64 + 1)
         .read_to_string(&mut text)
         .with_context(cannot)?;
     Ok(text)
 }
 
-/// What a campaign would do.
+/// Runs that a campaign would make.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Planned {
     version: Version<1>,
     /// The campaign's name.
     name: String,
-    /// How many combinations of values there are.
+    /// Number of combinations of values.
     combinations: usize,
-    /// How often each is measured.
+    /// Runs of each combination.
     rounds: u32,
-    /// How long the runs measure by what their options say, in nanoseconds; `null` where these do not tell.
+    /// How long the runs measure by their options, in nanoseconds; `null` where these do not state it.
     measuring_ns: Option<u64>,
-    /// In the order in which they would be measured.
+    /// In the order of measurement.
     runs: Vec<PlannedCommand>,
     #[serde(skip)]
     headline: String,

@@ -1,4 +1,4 @@
-//! The runs of a campaign, one after another: each this program in a process of its own.
+//! Runs a campaign's commands one after another, each as this program in a process of its own.
 
 use std::process::Stdio;
 use std::time::Instant;
@@ -12,18 +12,18 @@ use crate::commands::child::{self, Notes};
 use crate::options::Steps;
 use crate::output;
 
-/// What became of a run.
+/// Outcome of a run.
 enum RunOutcome {
     Done,
-    /// The campaign was asked to end meanwhile.
+    /// A stop of the campaign was requested during the run.
     Stopped,
     Failed(String),
 }
 
-/// Measures every run that is not done yet, until `stop` is requested.
+/// Measures every run that is not done yet, until a stop is requested.
 ///
 /// # Errors
-/// A folder cannot be written, or a run failed and the campaign is to end then.
+/// A folder cannot be written, or a run failed in a campaign that ends at failures.
 pub(super) fn measure(
     campaign: &mut Campaign,
     stop_on_failure: bool,

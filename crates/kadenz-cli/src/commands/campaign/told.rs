@@ -1,4 +1,4 @@
-//! What a campaign says before it begins, and what it came to.
+//! Texts of a campaign: what it will do, and its result.
 
 use kadenz::lab::campaign::{Campaign, Plan};
 use kadenz::report::campaign::{CampaignFacts, CampaignReport, CampaignRun, Varied};
@@ -11,7 +11,7 @@ use anyhow::Context as _;
 use crate::options::waiting;
 use crate::output;
 
-/// How many runs there are, and how long they measure where their options tell.
+/// Says how many runs there are, and how long they measure where their options state it.
 pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     let all = plan.count();
     let what = match left == all {
@@ -31,9 +31,9 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     format!("{}: {what} ({combinations}, {rounds}); {time}", plan.name)
 }
 
-/// Tells of all runs that are done; how many are not.
+/// Reports all finished runs; returns how many are missing.
 pub(super) fn tell(campaign: &Campaign) -> anyhow::Result<usize> {
-    let runs = waiting("reading what was measured", || read(campaign))?;
+    let runs = waiting("reading the measurement", || read(campaign))?;
     let plan = campaign.plan();
     let left = plan.count() - runs.len();
     let folder = campaign.folder();

@@ -12,14 +12,14 @@ use kadenz::lab::stop::Stop;
 
 use crate::options::{Progress, Span, waiting};
 
-/// A camera that is checked too.
+/// Camera that the check includes.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct CameraOption {
-    /// Take the frames of this camera too, for a fifth of the duration, and say where their age comes from
+    /// Take the frames of this camera too, for a fifth of the duration, and show the parts of their age
     #[arg(long, value_name = "URL|NAME", help_heading = "Camera")]
     camera: Option<String>,
 
-    /// The oldest that a frame may be once a program has it
+    /// The greatest age of a frame when a program has it
     #[arg(
         long,
         value_name = "SPAN",
@@ -31,7 +31,7 @@ pub(crate) struct CameraOption {
 }
 
 impl CameraOption {
-    /// Whether it answers, before a minute is spent.
+    /// Checks that the camera answers, before the check spends a minute.
     pub(super) fn must_answer(&self) -> anyhow::Result<()> {
         if let Some(camera) = &self.camera {
             open(camera)?;
@@ -39,7 +39,7 @@ impl CameraOption {
         Ok(())
     }
 
-    /// How long its frames are taken.
+    /// How long to take its frames.
     pub(super) fn duration(&self, plan: &CheckPlan) -> Duration {
         match self.camera {
             Some(_) => plan.duration / 5,
@@ -47,7 +47,7 @@ impl CameraOption {
         }
     }
 
-    /// Takes frames into a run of their own, where a camera was named; its folder.
+    /// Takes frames into a run of their own, if a camera was named; returns its folder.
     pub(super) fn measure(&self, plan: &CheckPlan, stop: &Stop) -> anyhow::Result<Option<PathBuf>> {
         let Some(camera) = &self.camera else {
             return Ok(None);

@@ -29,17 +29,15 @@ use crate::output::{self, Outcome};
 
 /// Check whether this machine keeps a rate and a deadline
 ///
-/// Keeps the beat on two threads at once, half a period apart: one with the real-time tuning that
-/// is asked for (SCHED_FIFO 80 and locked memory by default), one as an ordinary thread. Before
-/// that it probes what the machine takes from a thread that never sleeps. In a fifth of the
-/// time it sends a packet on every beat and waits for its answer, and says where the deadline's time
-/// goes: wake-up, send stack, wire and device, receive stack, and what is left for the control law.
-/// The packets go over the loopback to an echo of its own, or to a device (`--peer`). In the last
-/// tenth it publishes a message on every beat, over LCM's multicast or another bus (`--url`), and says
-/// where the time of messages goes. Where the
-/// ordinary thread misses the deadline, it then tries which is the cheapest tuning that keeps it, for
-/// about as long again (`kadenz tune` does that in full, also under load); else, for a third as long,
-/// what holding the CPUs' idle states off buys. Writes a run folder with report.html.
+/// Keeps the beat on two threads at once, half a period apart: one with the requested real-time tuning (SCHED_FIFO 80
+/// and locked memory by default), one as an ordinary thread. Before that it probes how much time the machine takes
+/// from a thread that never sleeps. In a fifth of the time it sends a packet on every beat and waits for its answer,
+/// and shows how the deadline divides: wake-up, send stack, wire and device, receive stack, and what is left for the
+/// control law. The packets go over the loopback to an echo of its own, or to a device (`--peer`). In the last tenth
+/// it publishes a message on every beat, over LCM's multicast or another bus (`--url`), and shows how the time of
+/// messages divides. Where the ordinary thread misses the deadline, it then searches for the cheapest tuning that
+/// keeps it, for about as long again (`kadenz tune` does that in full, also under load); else, for a third as long,
+/// it measures what holding the CPUs' idle states off gains. Writes a run folder with report.html.
 #[derive(Debug, Args)]
 #[command(mut_arg("deadline", |it| it.help("The limit: a sample above it is a miss [default: 400us]")))]
 #[command(mut_arg("policy", |it| it.help("Scheduling policy: other, fifo:1..99, rr:1..99 or deadline:RUNTIME/PERIOD [default: fifo:80]")))]
@@ -49,7 +47,7 @@ Examples:
   kadenz check --rate 500Hz --deadline 1ms
   kadenz check --peer 10.0.0.5                     with round trips to a device
   kadenz check --policy fifo:90 --cpus 1 --sleeper spin --duration 10min
-  kadenz check --require                           nothing, unless the tuning is granted
+  kadenz check --require                           fails unless the tuning is granted
   kadenz check --json --out run | jq .answer
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
@@ -61,7 +59,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
     rate: Rate,
 
-    /// How long the beat is kept; a fifth of it with round trips, a tenth with messages
+    /// How long to keep the beat; a fifth of it with round trips, a tenth with messages
     #[arg(long, value_name = "SPAN", default_value = "60s")]
     duration: Span,
 
@@ -90,8 +88,8 @@ pub(crate) struct Options {
     #[arg(long, help_heading = "Network")]
     no_network: bool,
 
-    /// Bus that messages are measured on, with a socket for each of two threads [default: LCM's
-    /// multicast on this host, udpm://239.255.76.67:7667?ttl=0]
+    /// Bus on which to measure messages, with a socket for each of two threads [default: LCM's multicast on this
+    /// host, udpm://239.255.76.67:7667?ttl=0]
     #[arg(
         long,
         value_name = "URL",
@@ -108,7 +106,7 @@ pub(crate) struct Options {
     #[command(flatten)]
     camera: camera::CameraOption,
 
-    /// Do not look for the cheapest tuning afterwards, which takes about as long again
+    /// Do not search for the cheapest tuning afterwards, which takes about as long again
     #[arg(long, alias = "no-tuning")]
     no_tune: bool,
 
@@ -116,7 +114,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-/// The deadline of the PREEMPT_RT developers' test farm, which Sticha took too.
+/// The deadline of the PREEMPT_RT developers' test farm, which Sticha used too.
 const DEADLINE: Duration = Duration::from_micros(400);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -155,7 +153,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    /// How long the whole takes, before it begins.
+    /// Says before the start how long the whole check takes.
     fn how_long(&self, plan: &CheckPlan) -> String {
         let span = |span: Duration| numbers::span(span.as_nanos() as f64);
         let checking = plan.floor.duration + plan.duration;

@@ -11,7 +11,7 @@ use kadenz::rt::net::port::PortOptions;
 
 use crate::commands::udp::{DISCOVERY, any_like, resolve};
 
-/// The device as a user types its address.
+/// Parses a device's address as a user types it.
 pub(super) fn device(text: &str) -> anyhow::Result<Device> {
     let address = resolve(text, ECHO_PORT)?;
     Ok(Device {
@@ -20,7 +20,7 @@ pub(super) fn device(text: &str) -> anyhow::Result<Device> {
     })
 }
 
-/// Asks the device whether it is there, before a minute is spent on it.
+/// Checks that the device answers, before the check spends a minute on it.
 pub(super) fn must_answer(network: &NetworkPlan, stop: &Stop) -> anyhow::Result<()> {
     let Answering::Peer(device) = &network.answering else {
         return Ok(());
@@ -41,7 +41,7 @@ pub(super) fn must_answer(network: &NetworkPlan, stop: &Stop) -> anyhow::Result<
     )?;
     anyhow::ensure!(
         !found.is_empty() || stop.requested(),
-        "nobody answers on {to}; run `kadenz udp echo --bind {}` there, without a token, and let UDP \
+        "no device answers on {to}; run `kadenz udp echo --bind {}` there, without a token, and let UDP \
          port {} through its firewall",
         everywhere(to),
         to.port()
@@ -49,7 +49,7 @@ pub(super) fn must_answer(network: &NetworkPlan, stop: &Stop) -> anyhow::Result<
     Ok(())
 }
 
-/// What an echo binds to so that it hears what is sent to `to`.
+/// The address on which an echo must listen to receive what this host sends to `to`.
 fn everywhere(to: SocketAddr) -> String {
     let any = any_like(to).ip();
     match to.port() {

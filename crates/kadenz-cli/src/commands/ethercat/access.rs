@@ -1,4 +1,4 @@
-//! Access to devices: on a segment that is plugged in, or of a running loop.
+//! Access to devices: on a segment at an interface, or through a running loop.
 
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::discover;
@@ -13,7 +13,7 @@ use super::device::{Device, DeviceSelector};
 use super::running_loop::RunningLoop;
 use super::segment::{Segment, SegmentOrLoop};
 
-/// Where devices are: registers and SII of both are read and written in the same way.
+/// Location of the devices: commands read and write registers and SII of both in the same way.
 pub(super) enum DeviceAccess {
     Segment(Box<Segment>),
     #[cfg(target_os = "linux")]
@@ -31,7 +31,7 @@ impl DeviceAccess {
         Ok(Self::Segment(Box::new(Segment::open(&place.segment)?)))
     }
 
-    /// The interface, or `sim:59`, `loop:robot`.
+    /// Name of the interface, or `sim:59`, `loop:robot`.
     pub(super) fn name(&self) -> String {
         match self {
             Self::Segment(segment) => segment.name.clone(),
@@ -40,14 +40,14 @@ impl DeviceAccess {
         }
     }
 
-    /// The devices that are meant.
+    /// The selected devices.
     pub(super) fn among(&mut self, which: &DeviceSelector) -> anyhow::Result<Vec<Device>> {
         let all = self.devices()?;
         let places = which.among(all.iter().cloned())?;
         Ok(places.into_iter().map(|it| all[it].clone()).collect())
     }
 
-    /// The one device that is meant.
+    /// The one selected device.
     pub(super) fn one(&mut self, which: &DeviceSelector) -> anyhow::Result<Device> {
         let mut all = self.devices()?;
         let place = which.one_among(all.iter().cloned())?;
@@ -62,7 +62,8 @@ impl DeviceAccess {
         }
     }
 
-    /// Every device with its state. Of one that is gone from a loop is what the loop knew when it began, and no state.
+    /// All devices with their states. For a device that is gone from a loop: the data that the loop had when it
+    /// began, and no state.
     pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         match self {
             Self::Segment(segment) => segment.survey(),
@@ -71,7 +72,7 @@ impl DeviceAccess {
         }
     }
 
-    /// Every device with its SII: on a segment as it is now, of a loop as it was when that began.
+    /// All devices with their SII: on a segment the present one, of a loop that of the loop's begin.
     pub(super) fn sub_devices(&mut self) -> anyhow::Result<Vec<SubDevice>> {
         match self {
             Self::Segment(segment) => {
@@ -85,7 +86,7 @@ impl DeviceAccess {
         }
     }
 
-    /// A device and its SII, as [`sub_devices`](Self::sub_devices).
+    /// A device and its SII, as for [`sub_devices`](Self::sub_devices).
     pub(super) fn sii(&mut self, which: &DeviceSelector) -> anyhow::Result<(Device, Vec<u8>)> {
         match self {
             Self::Segment(segment) => {
@@ -102,7 +103,7 @@ impl DeviceAccess {
         }
     }
 
-    /// Works with the registers of a device.
+    /// Accesses the registers of a device.
     pub(super) fn ask<R>(
         &mut self,
         device: &Device,
@@ -138,7 +139,7 @@ impl DeviceAccess {
         Ok((count > 0).then_some(bytes))
     }
 
-    /// Writes bytes of registers; whether the device took them.
+    /// Writes bytes of registers; returns whether the device accepted them.
     pub(super) fn write(
         &mut self,
         device: &Device,
@@ -151,23 +152,23 @@ impl DeviceAccess {
         Ok(count > 0)
     }
 
-    /// The SII of a device as it is now.
+    /// The present SII of a device.
     pub(super) fn memory(&mut self, device: &Device) -> anyhow::Result<Vec<u8>> {
         Ok(self.ask(device, discover::memory)?)
     }
 
-    /// Behind an answer about a written SII: what a running loop does not know of it.
+    /// Suffix for an answer about a written SII: the running loop still uses the old one.
     pub(super) const fn when_it_counts(&self) -> &'static str {
         match self {
             Self::Segment(_) => "",
             #[cfg(target_os = "linux")]
             Self::Loop(_) => {
-                "; this loop knows the device by what it was when it began, so begin it anew then"
+                "; this loop keeps the device's data from its begin, so restart it then"
             }
         }
     }
 
-    /// Refuses an interface on which another MainDevice exchanges frames. A loop sends its own.
+    /// Refuses an interface on which another MainDevice exchanges frames. A loop sends its own frames.
     pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
         match self {
             Self::Segment(segment) => segment.ensure_alone(),

@@ -15,34 +15,34 @@ use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
-/// Give a device an alias, by which it is found wherever it is plugged in.
+/// Give a device an alias, which identifies it at any place in the segment.
 ///
-/// Writes word 0x04 of its memory, and the checksum of the first words behind it. The controller takes the
-/// alias when it gets its power the next time; from then on `alias:N` means this device in every command.
+/// Writes word 0x04 of its SII memory, and the checksum of the first words behind it. The controller reads the alias
+/// at its next power-on; from then on `alias:N` means this device in every command.
 ///
-/// Refused without `--force`: an alias that another device of the segment has, and a memory whose checksum does not
-/// hold, since with one that holds the controller goes by words that may be damaged. Refused where another MainDevice
-/// exchanges frames; with `--loop` it goes beside the frames of the loop that runs, which goes on.
+/// Refused without `--force`: an alias that another device of the segment has, and a memory whose checksum is wrong,
+/// since with a right one the controller would use words that may be damaged. Refused where another MainDevice
+/// exchanges frames; with `--loop` the running loop carries it between its own frames, and continues.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat alias 8 1008 --interface eth1          from its next power on
-  kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing of it stays
-  kadenz ethercat alias 8 0 --interface eth1             none any more
-  kadenz ethercat alias 8 1008 --loop robot              of a loop that runs, and goes on")]
+  kadenz ethercat alias 'left knee' 0x3F0 --sim 59       try it; nothing stays changed
+  kadenz ethercat alias 8 0 --interface eth1             removes it
+  kadenz ethercat alias 8 1008 --loop robot              through a running loop")]
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
 
-    /// Its alias, 1 to 65535; 0 takes away the one that it has
+    /// Its alias, 1 to 65535; 0 removes the present one
     #[arg(value_name = "ALIAS", value_parser = number)]
     alias: u16,
 
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write it whatever speaks against it
+    /// Write it in spite of objections
     #[arg(long)]
     force: bool,
 }
@@ -64,20 +64,20 @@ pub(super) struct Alias {
     /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
-    /// By the device's SII.
+    /// The alias in the device's SII before.
     before: u16,
-    /// From the device's next power on.
+    /// The alias from the device's next power-on.
     alias: u16,
-    /// false where the SII had it already.
+    /// false where the SII held it already.
     written: bool,
     /// Objections that `--force` overrode.
     overridden: Vec<String>,
-    /// From when on it counts, besides.
+    /// When the alias takes effect.
     #[serde(skip)]
     when: &'static str,
 }
 
-/// Bytes of the words that the controller itself is set up by.
+/// Bytes of the words that configure the controller itself.
 const HEAD: usize = 16;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -101,7 +101,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// The alias that a device's memory says.
+/// The alias in a device's memory.
 fn alias_of(device: &SubDevice) -> u16 {
     device.image().map_or(0, |it| it.fixed().alias)
 }
@@ -131,9 +131,9 @@ struct Done {
     written: bool,
 }
 
-/// Writes alias and checksum, where they differ, and reads them again.
+/// Writes alias and checksum, where they differ, and reads them back.
 fn write(access: &mut DeviceAccess, device: &Device, alias: u16) -> anyhow::Result<Done> {
-    // Ctrl-C waits: between the two words the memory holds a checksum that is wrong.
+    // Ctrl-C waits: between the two words the memory holds a wrong checksum.
     let _stop = interrupt::quietly_stop_on_interrupt()?;
     access.ask(device, |registers, target| {
         let mut sii = Sii::borrow(registers, target)?;

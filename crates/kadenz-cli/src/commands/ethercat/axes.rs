@@ -18,14 +18,14 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// How are the axes of a running loop, and what stopped them?
+/// Show the axes of a running loop, and what stopped them
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat axes                   of the one loop that runs
+  kadenz ethercat axes                   of the only running loop
   kadenz ethercat axes --loop robot --json | jq '.axes[] | select(.state == \"fault\")'
 
-Exit codes: 0 the axes are not stopped, 1 they are, 2 they could not be asked.")]
+Exit codes: 0 the axes are not stopped, 1 they are, 2 the loop gave no answer.")]
 pub(crate) struct Tell {
     #[command(flatten)]
     how: How,
@@ -33,9 +33,9 @@ pub(crate) struct Tell {
 
 /// Stop all axes of a running loop
 ///
-/// By a quick stop of every drive, in the loop's next cycle; the loop goes on, and so does all else on the
-/// bus. The axes stay at rest until `kadenz ethercat reset`. While the segment is brought up, before there is
-/// a loop, it ends that, and so the run. This is no emergency stop: it needs this computer, the loop and the bus.
+/// Requests a quick stop of every drive in the loop's next cycle; the loop and all other devices on the bus continue.
+/// The axes stay at rest until `kadenz ethercat reset`. During bring-up, before the loop exists, it ends the bring-up
+/// and so the run. This is no emergency stop: it needs this computer, the loop and the bus.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -45,18 +45,18 @@ pub(crate) struct Stop {
     how: How,
 }
 
-/// Let the axes of a running loop go on after a stop
+/// Let the axes of a running loop continue after a stop
 ///
-/// Faults of drives are reset, once each; then all are enabled, brought to where their moves begin, and
-/// move. Waits until they do, or until something stops them again. Where a drive is gone, it is waited for:
-/// then the axes may begin to move at any time, until `kadenz ethercat stop`.
+/// Resets the faults of drives, once each; then enables all drives, brings them to the begin of their moves, and
+/// moves them. Waits until they move, or until something stops them again. It waits for a drive that is gone: the
+/// axes may then begin to move at any time, until `kadenz ethercat stop`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat reset --loop robot
 
-Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and what they wait for is said, or \
-there was nothing to reset, or nobody to ask.")]
+Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and the reason is printed, or \
+there was nothing to reset, or no loop to ask.")]
 pub(crate) struct Reset {
     #[command(flatten)]
     how: How,
@@ -68,13 +68,13 @@ pub(crate) struct Reset {
 
 #[derive(Debug, Args)]
 struct How {
-    /// Name of the loop, as `run --name` gave it [default: the one that runs]
+    /// Name of the loop, as given to `run --name` [default: the only running one]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// What is named of all that is waited for.
+/// How many of the awaited devices and axes a text names.
 const NAMED: usize = 5;
 
 #[derive(JsonSchema, Serialize)]
@@ -126,7 +126,7 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
                 true => "so far".to_owned(),
                 false => format!("within {}", options.within),
             };
-            // Where the control socket has no room to tell of devices, the axes are what is known.
+            // Where the control socket has no room to report devices, the text names axes only.
             let devices = running.client.devices().unwrap_or_default();
             anyhow::bail!(
                 "the axes are reset and do not move {waited}: {}; they will as soon as that is over, unless `kadenz \
@@ -138,7 +138,7 @@ pub(crate) fn reset(options: &Reset) -> anyhow::Result<Outcome> {
     }
 }
 
-/// What keeps axes from moving, in words.
+/// Describes what keeps axes from moving.
 fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
     let enabled = DriveState::OperationEnabled.to_string();
     let mut all = Vec::new();
@@ -162,7 +162,7 @@ fn hindrances(status: &Status, devices: &[DeviceStatus]) -> Vec<String> {
     all
 }
 
-/// What is wrong with a device.
+/// Describes what is wrong with a device.
 fn ailment(device: &DeviceStatus) -> Option<String> {
     if device.is_well() {
         return None;
@@ -173,10 +173,10 @@ fn ailment(device: &DeviceStatus) -> Option<String> {
     })
 }
 
-/// The first of them.
+/// Joins the first few.
 fn few(all: &[String]) -> String {
     if all.is_empty() {
-        return "some frame does not come back whole".to_owned();
+        return "a frame returns incomplete".to_owned();
     }
     let mut words = all[..all.len().min(NAMED)].join(", ");
     if all.len() > NAMED {
@@ -199,7 +199,7 @@ impl Answer for Axes<'_> {
         let status = self.status;
         let stage = format!("{} for {:.1} s", status.stage, status.seconds);
         if status.axes.is_empty() {
-            // Before there is a loop.
+            // During bring-up there is no loop yet.
             return format!("{stage}; no axes yet").into();
         }
         let rows = status.axes.iter().map(row).collect();

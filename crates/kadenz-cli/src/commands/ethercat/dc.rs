@@ -24,43 +24,41 @@ use super::device::DeviceSelector;
 use super::segment::{Segment, SegmentOrLoop};
 use crate::output::{self, Outcome};
 
-/// How far is each device, and what does its clock say?
+/// Measure the delay to each device, and read its clock
 ///
-/// Measures what a frame takes from the reference clock to every device and how fast each clock runs, and
-/// reads how far each says that it is off. That changes nothing but what is latched for it.
+/// Measures how long a frame takes from the reference clock to every device and how fast each clock runs, and reads
+/// each device's own figure of its deviation. This changes nothing but the latched receive times.
 ///
-/// With `--align`, delays and offsets are written, and the reference's time is let pass by all until every
-/// clock follows it.
+/// With `--align`, it writes delays and offsets, and distributes the reference's time until every clock follows it.
 ///
-/// With `--loop` nothing is measured: the answer has the delays and offsets that are set in the devices of a loop that
-/// runs, and how far each says that it is off.
+/// With `--loop` it measures nothing: it reads delays, offsets and deviations from the devices of a running loop.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat dc --interface eth1                    delays, and how the clocks stand
-  kadenz ethercat dc --interface eth1 --align            bring them together
+  kadenz ethercat dc --interface eth1                    delays, and the state of the clocks
+  kadenz ethercat dc --interface eth1 --align            align the clocks
   kadenz ethercat dc --sim 59 --align --json | jq '.devices[].difference_ns'
-  kadenz ethercat dc --loop robot                        how they stand in a loop that runs, and goes on")]
+  kadenz ethercat dc --loop robot                        in a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write delays and offsets, and let all clocks follow the reference
+    /// Write delays and offsets, and make all clocks follow the reference
     #[arg(long, conflicts_with = "running")]
     align: bool,
 
-    /// What time it is to be then
+    /// Time to set the reference clock to
     #[arg(long, value_name = "EPOCH", default_value = "wall", requires = "align")]
     time: EpochOption,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
 enum EpochOption {
-    /// This computer's wall time, from 2000-01-01 on as EtherCAT counts
+    /// This computer's wall time, from 2000-01-01 on, the epoch of EtherCAT
     Wall,
-    /// The reference's own: since it got power
+    /// The reference's own time: since its power-on
     Own,
-    /// What it is
+    /// The present time of the reference
     Kept,
 }
 
@@ -74,7 +72,7 @@ pub(super) struct ClockReport {
     /// A device that does not answer and may have the reference clock.
     #[serde(skip)]
     silent: Option<u16>,
-    /// With `--align`.
+    /// Result of `--align`.
     alignment: Option<Aligned>,
     devices: Vec<ClockStatus>,
 }
@@ -89,18 +87,18 @@ struct Aligned {
 struct ClockStatus {
     #[serde(flatten)]
     device: Device,
-    /// Of its time, 32 or 64; null without a clock, and where the device does not answer.
+    /// Width of its time, 32 or 64; null without a clock, and where the device does not answer.
     #[schemars(extend("enum" = [32, 64, null]))]
     bits: Option<u8>,
     parent: Option<u16>,
     parent_port: Option<u8>,
     delay_ns: Option<u32>,
     delay_is_measured: Option<bool>,
-    /// How much faster than the reference it ran.
+    /// How much faster than the reference the clock ran.
     rate_ppb: Option<i64>,
-    /// As it stands in the device; it wraps around.
+    /// The offset in the device's register; it wraps around.
     offset_ns: Option<u64>,
-    /// How far ahead the device says it is.
+    /// How far ahead of the reference the device reports its time.
     difference_ns: Option<i64>,
 }
 
@@ -170,7 +168,8 @@ fn measure(
     })
 }
 
-/// The clocks as they are set. A running loop is not measured: that would latch times under its own measurement.
+/// Reads the clocks as they are configured. A measurement would latch times, which the running loop's own measurement
+/// needs.
 #[cfg(target_os = "linux")]
 fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
     let devices = access.among(&DeviceSelector::All)?;
@@ -187,7 +186,7 @@ fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
         });
         all.push(set?);
     }
-    // The others follow the first that has one; a silent device may have one or not.
+    // The other clocks follow the first device that has one; a silent device may have one or not.
     let heard = &all[..silent.unwrap_or(all.len())];
     let reference = heard.iter().find(|it: &&ClockStatus| it.bits.is_some());
     let silent = silent.filter(|_| reference.is_none());
@@ -201,15 +200,15 @@ fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
     })
 }
 
-/// What a device has of a clock.
+/// Clock of a device.
 #[cfg(target_os = "linux")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum DeviceClock {
     /// The device does not answer.
     Silence,
-    /// None, or its features say one whose registers do not answer.
+    /// The device has no clock, or its features report one, but its registers do not answer.
     NoClock,
-    /// One whose time has so many bits.
+    /// A clock with a time of this many bits.
     Clock(u8),
 }
 
@@ -359,7 +358,7 @@ mod tests {
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;
 
-    /// The clocks of three devices with clocks, of which one does not answer.
+    /// The clocks of three devices, of which one does not answer.
     fn with_a_silent_one(silent: usize) -> ClockReport {
         let answer = |question| match question {
             Question::RegisterRead {

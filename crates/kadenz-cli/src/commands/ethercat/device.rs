@@ -1,4 +1,4 @@
-//! Which SubDevice a command is for, and how its answer names it.
+//! Selects the SubDevices of a command, and names them in its answer.
 
 use std::str::FromStr;
 
@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use crate::output;
 
-/// Names a SubDevice: by its position from 0, its name, its alias (`alias:7`), or all of them.
+/// Selects SubDevices: by the position from 0, the name, the alias (`alias:7`), or all of them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum DeviceSelector {
     All,
@@ -52,9 +52,9 @@ impl FromStr for DeviceSelector {
 /// A SubDevice of a segment, or of a running loop.
 #[derive(Clone, Debug, JsonSchema, Serialize)]
 pub(super) struct Device {
-    /// Its position, from 0; with `--loop` the one at which it was when the loop began.
+    /// Position from 0; with `--loop` the one at the loop's begin.
     pub(super) position: u16,
-    /// Its order number, as its SII says.
+    /// Order number from its SII.
     pub(super) name: String,
     /// Its long name.
     pub(super) description: String,
@@ -100,7 +100,7 @@ impl From<&DeviceStatus> for Device {
 }
 
 impl Device {
-    /// Its long name, or else its short one.
+    /// The long name, or else the short one.
     pub(super) fn called(&self) -> &str {
         match self.description.as_str() {
             "" => &self.name,
@@ -114,16 +114,16 @@ impl Device {
     }
 }
 
-/// As [`Device::label`].
+/// The same as [`Device::label`].
 pub(super) fn whose(device: &SubDevice) -> String {
     Device::from(device).label()
 }
 
 impl DeviceSelector {
-    /// Where those that are meant stand among all devices.
+    /// Positions of the selected devices among all devices.
     ///
     /// # Errors
-    /// None is meant.
+    /// No device matches.
     pub(super) fn among<D: Into<Device>>(
         &self,
         all: impl IntoIterator<Item = D>,
@@ -132,10 +132,10 @@ impl DeviceSelector {
         self.places(&all)
     }
 
-    /// Where the one that is meant stands among all devices.
+    /// Position of the one selected device among all devices.
     ///
     /// # Errors
-    /// None is meant, or several are.
+    /// No device matches, or several do.
     pub(super) fn one_among<D: Into<Device>>(
         &self,
         all: impl IntoIterator<Item = D>,
@@ -204,11 +204,11 @@ impl std::fmt::Display for DeviceSelector {
     }
 }
 
-/// Refuses to write a device's SII where there are objections; with `force` these are only noted.
+/// Refuses to write a device's SII where there are objections; with `force` it only notes them.
 pub(super) fn weigh(device: &Device, objections: &[String], force: bool) -> anyhow::Result<()> {
     anyhow::ensure!(
         force || objections.is_empty(),
-        "{}: nothing was written: {}; --force writes it all the same",
+        "{}: nothing was written: {}; --force writes it nevertheless",
         device.label(),
         objections.join("; ")
     );

@@ -1,4 +1,4 @@
-//! ESI files, by which devices are configured.
+//! ESI files, from which Kadenz configures devices.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -13,11 +13,11 @@ use super::device::{DeviceSelector, whose};
 use super::segment::SegmentOrLoop;
 use crate::output;
 
-/// What vendors say of their devices.
+/// Device descriptions of vendors.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct EsiOption {
-    /// Configure devices as an ESI file of their vendor says, or the files of a folder: PDOs, values that
-    /// are written before SAFEOP, pulses, names. Devices that none describes go by their own word
+    /// Configure devices by an ESI file of their vendor, or by the files of a folder: PDOs, values to write before
+    /// SAFEOP, distributed clocks, names. A device without a description is configured by its own SII and dictionary
     #[arg(
         id = "esi",
         long = "esi",
@@ -26,8 +26,8 @@ pub(crate) struct EsiOption {
     )]
     path: Option<PathBuf>,
 
-    /// PDOs that a device is to carry, both ways, in place of those that its ESI file carries by default; once for
-    /// each such device: 8=0x1601,0x1A00 or 'left knee=0x1601,0x1A00'
+    /// PDOs to assign to a device, both ways, in place of the defaults of its ESI file; once for each such device:
+    /// 8=0x1601,0x1A00 or 'left knee=0x1601,0x1A00'
     #[arg(
         long = "pdos",
         value_name = "DEVICE=PDO,...",
@@ -37,7 +37,7 @@ pub(crate) struct EsiOption {
     pdos: Vec<ChosenPdos>,
 }
 
-/// Where devices are, and what their vendors say of them.
+/// Location of the devices, and their vendors' descriptions.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct DevicesOptions {
     #[command(flatten)]
@@ -59,11 +59,11 @@ impl DevicesOptions {
     }
 }
 
-/// In which of its operation modes a device is.
+/// Operation modes of devices.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct ModesOption {
-    /// Mode by which a device is to pulse, as its ESI file calls it (`OpMode` of its `Dc`), in place of the first that
-    /// has pulses; once for each such device: 8='DC-Synchron'
+    /// Operation mode of a device's distributed clock, by its name in the ESI file (`OpMode` of its `Dc`), in place
+    /// of the first mode with sync signals; once for each such device: 8='DC-Synchron'
     #[arg(
         long = "dc-mode",
         value_name = "DEVICE=MODE",
@@ -122,7 +122,7 @@ impl FromStr for ChosenMode {
 }
 
 impl EsiOption {
-    /// What the files describe: nothing where none was named.
+    /// Reads the descriptions; none where no file was named.
     pub(super) fn read(&self) -> anyhow::Result<Descriptions> {
         let Some(path) = &self.path else {
             return Ok(Descriptions::default());
@@ -139,7 +139,7 @@ impl EsiOption {
         Ok(read)
     }
 
-    /// What was chosen among what files offer, PDOs and operation modes, for a network that is brought up.
+    /// The chosen PDOs and operation modes, for the bring-up of a network.
     pub(super) fn chooser(
         &self,
         modes: &ModesOption,
@@ -157,7 +157,8 @@ impl EsiOption {
         }
     }
 
-    /// Which devices are described, and what was chosen for them; says so. Each must have a station address of its own.
+    /// Matches devices with their descriptions and the choices for them, and reports it. Each device needs a station
+    /// address of its own.
     pub(super) fn matched(
         &self,
         descriptions: &Descriptions,
@@ -169,7 +170,7 @@ impl EsiOption {
         Ok(matched)
     }
 
-    /// Lets devices carry the PDOs that were chosen.
+    /// Assigns the chosen PDOs to devices.
     pub(super) fn choose(
         &self,
         devices: &[&SubDevice],
@@ -183,7 +184,7 @@ impl EsiOption {
         Ok(())
     }
 
-    /// Notes which devices are described, where a file was named.
+    /// Notes which devices have a description, where a file was named.
     pub(super) fn tell<'d>(
         &self,
         devices: impl ExactSizeIterator<Item = &'d SubDevice>,
@@ -197,7 +198,7 @@ impl EsiOption {
     }
 }
 
-/// Applies a choice to the devices that are meant.
+/// Applies a choice to the selected devices.
 fn apply(
     which: &DeviceSelector,
     choice: &Choice,

@@ -15,16 +15,17 @@ use super::segment::Virtual;
 use crate::options::Steps;
 use crate::output::{self, Outcome};
 
-/// How many cycles lie between a sensor, the controller and an actuator?
+/// Measure how many cycles lie between a sensor, the controller and an actuator
 ///
-/// Beside the figures of Yoon et al. 2009: 1.5 to 2.5 cycles from an event to the controller (sensor), 1.5 from the controller
-/// until the actuator acts (command), 3 to 4 from an event until the robot reacts. A virtual device stamps
-/// when events happened and since when it acts on an answer; a loop of 1 ms answers it, in virtual time, so
-/// that the result is the same on every machine and says nothing of this one.
+/// Sets the result beside the figures of Yoon et al. 2009: 1.5 to 2.5 cycles from an event to the controller
+/// (sensor), 1.5 from the controller until the actuator acts (command), 3 to 4 from an event until the robot reacts.
+/// A virtual device stamps the time of each event and the time from which it acts on the answer; a loop of 1 ms
+/// answers it, in virtual time, so that the result is the same on every machine and makes no statement about this
+/// one.
 ///
-/// Yoon et al. do not tell when in a cycle their devices act; the virtual device's work (0.34 ms) was chosen so
-/// that, as the last of 59, it acts in the middle, where their figures come out. So their row shows
-/// that their order of work can lead to them, and is no measurement of a robot.
+/// Yoon et al. do not state when in a cycle their devices act; the work of the virtual device (0.34 ms) was chosen so
+/// that, as the last of 59, it acts in the middle of the cycle, where their figures result. So their row shows that
+/// their order of work can lead to these figures; it does not measure a robot.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,8 +34,8 @@ Examples:
   kadenz ethercat latency --sim robot.toml              one of its devices has model = \"stamp\"
   kadenz ethercat latency --mode yoon --json | jq '.loops[].reaction'")]
 pub(crate) struct Options {
-    /// The virtual segment: so many devices of the humanoid, the last of which stamps, or a segment's TOML
-    /// file with a device that does
+    /// The virtual segment: this many devices of the humanoid, the last of which stamps, or a segment's TOML file
+    /// with a device that stamps
     #[arg(
         long,
         value_name = "N|FILE",
@@ -43,11 +44,11 @@ pub(crate) struct Options {
     )]
     sim: Virtual,
 
-    /// Which loop [default: each, also with devices that are woken by SYNC0]
+    /// Kind of loop [default: each, also with devices that SYNC0 wakes]
     #[arg(long, value_name = "MODE")]
     mode: Option<LoopVariant>,
 
-    /// Cycles of each loop; an event comes about every ten
+    /// Cycles of each loop; an event occurs about every ten cycles
     #[arg(long, value_name = "N", default_value_t = Experiment::paper().cycles,
           value_parser = clap::value_parser!(u64).range(100..=1_000_000))]
     cycles: u64,
@@ -55,16 +56,16 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LoopVariant {
-    /// Takes in the cycle before, computes, and sends at once
+    /// Receives the previous cycle, computes, and sends at once
     Pipelined,
     /// Sends, waits for the answers, and computes
     Synchronous,
-    /// Pipelined, and sends what it computed a cycle later, as Yoon et al.
+    /// Pipelined, but sends its result a cycle later, as Yoon et al.
     #[value(alias = "paper")]
     Yoon,
 }
 
-/// A loop, and the devices that it moves.
+/// A loop, with the devices that it drives.
 struct LoopExperiment {
     name: &'static str,
     mode: Option<LoopVariant>,
@@ -78,9 +79,9 @@ pub(super) struct LatencyReport {
     /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     cycle_ns: u64,
-    /// Of each loop.
+    /// Cycles of each loop.
     cycles: u64,
-    /// By Yoon et al. 2009, in cycles.
+    /// The figures of Yoon et al. 2009, in cycles.
     paper: PaperLatencies,
     loops: Vec<LoopLatency>,
 }
@@ -93,28 +94,28 @@ struct PaperLatencies {
     reaction: CycleRange,
 }
 
-/// In cycles.
+/// A range in cycles.
 #[derive(JsonSchema, Serialize)]
 struct CycleRange {
     min: f64,
     max: f64,
 }
 
-/// Latencies of a loop in cycles; null where no event came.
+/// Latencies of a loop in cycles; null where no event occurred.
 #[derive(JsonSchema, Serialize)]
 struct LoopLatency {
     name: &'static str,
     /// `pipelined` or `synchronous`.
     #[schemars(extend("enum" = ["pipelined", "synchronous"]))]
     mode: &'static str,
-    /// When it sends what it computed: `at-once` or `next-cycle`.
+    /// When it sends its result: `at-once` or `next-cycle`.
     #[schemars(extend("enum" = ["at-once", "next-cycle"]))]
     sends: &'static str,
-    /// What the device works from being woken until it acts and samples.
+    /// How long the device works from its wake-up until it acts and samples.
     work_ns: u64,
-    /// How far behind the beat SYNC0 wakes it; null where its outputs do.
+    /// How far behind the beat SYNC0 wakes the device; null where its outputs wake it.
     sync0_ns: Option<u64>,
-    /// Events that others followed before the controller looked.
+    /// Events followed by another one before the controller read the sensor.
     missed: u64,
     /// From an event to the controller.
     sensor: Option<Summary>,
@@ -122,7 +123,7 @@ struct LoopLatency {
     command: Option<Summary>,
     /// From an event until the device acts.
     reaction: Option<Summary>,
-    /// Events that the sensor's latency rests on.
+    /// Events in the sensor's latency.
     #[serde(skip)]
     events: usize,
 }

@@ -1,4 +1,4 @@
-//! `kadenz ethercat`, a file a command.
+//! `kadenz ethercat`, one file per command.
 
 mod access;
 mod alias;
@@ -37,11 +37,11 @@ use crate::commands::outcome::Measures;
 commands! {
     /// Find, configure, read and run the devices of a fieldbus.
     ///
-    /// Every command talks to the segment that is plugged into a network interface (`--interface`, Linux,
-    /// with the right to raw frames), or to a virtual one in its own process (`--sim 59`, the humanoid of 59
-    /// devices, or `--sim FILE.toml`), which needs no rights and no time: so each can be tried anywhere. `state`,
-    /// `sdo`, `dc`, `register` and `sii read` also talk to the devices of a loop that runs (`--loop NAME`, Linux);
-    /// `stats`, `inputs`, `output`, `axes`, `stop` and `reset` are for such a loop alone.
+    /// Every command uses the segment at a network interface (`--interface`, Linux, with the right to raw frames), or
+    /// a virtual one in its own process (`--sim 59`, the humanoid of 59 devices, or `--sim FILE.toml`), which needs
+    /// no rights and no real time: so a user can try each command anywhere. `state`, `sdo`, `dc`, `register` and `sii
+    /// read` also reach the devices of a running loop (`--loop NAME`, Linux); `stats`, `inputs`, `output`, `axes`,
+    /// `stop` and `reset` are for such a loop alone.
     enum Ethercat in ethercat {
         Sim(sim::Options) = sim::run => "sim": sim::serve::SimReport;
         Scan(scan::Options) = scan::run => "scan": scan::Scan;

@@ -18,15 +18,15 @@ use kadenz::ethercat::wire::{AlControl, AlStatusCode, State};
 use super::device::whose;
 use super::segment::Segment;
 
-/// How often process data is exchanged by a command that has no beat of its own.
+/// Interval of process data in commands without a beat of their own.
 pub(super) const INTERVAL: Duration = Duration::from_millis(1);
-/// How long a frame is waited for: a machine that is busy is late, and nothing here is real time.
+/// Timeout of a frame: a busy machine is late, and nothing here is real time.
 const LATEST: Duration = Duration::from_millis(20);
-/// Cycles before OP is asked for: a device wants to have seen its outputs.
+/// Cycles before the request for OP: a device first has to receive its outputs.
 const BEFORE_OP: u32 = 5;
 
-/// Brings a device to PREOP, whatever state it is in, with the mailboxes that its ESI file says where it has one and is
-/// in INIT; whether that changed anything.
+/// Brings a device to PREOP from any state. In INIT, it configures the mailboxes of the device's ESI file, if there
+/// is one. Returns whether that changed anything.
 pub(super) fn to_pre_op(
     registers: &mut Registers<'_>,
     met: &mut Surveyed,
@@ -53,7 +53,7 @@ pub(super) fn to_pre_op(
     Ok(true)
 }
 
-/// Brings devices to SAFEOP, with their process data laid out; that of others is left out.
+/// Brings devices to SAFEOP with the layout of their process data; other devices are left out.
 pub(super) fn to_safe_op(
     registers: &mut Registers<'_>,
     met: &mut [Surveyed],
@@ -74,7 +74,7 @@ pub(super) fn to_safe_op(
     Ok(Cycle::new(layout, None)?)
 }
 
-/// Sets up a device in PREOP as its ESI file says, where it has one, and learns its process data.
+/// Configures a device in PREOP by its ESI file, where it has one, and reads its process data.
 pub(super) fn learn(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
@@ -86,7 +86,7 @@ pub(super) fn learn(
     Ok(())
 }
 
-/// Where the process data of the chosen lies; the others have none.
+/// The layout of the selected devices' process data; the others have none.
 pub(super) fn layout(met: &[Surveyed], chosen: &[usize]) -> anyhow::Result<Layout> {
     let demand = |place: usize| match chosen.contains(&place) {
         true => met[place].device.process_data.demand(),
@@ -96,7 +96,7 @@ pub(super) fn layout(met: &[Surveyed], chosen: &[usize]) -> anyhow::Result<Layou
     Ok(Layout::of(&demands, room(BESIDES))?)
 }
 
-/// One cycle, and the rest of its interval.
+/// Runs one cycle, and waits for the rest of its interval.
 pub(super) fn cycle_once(segment: &mut Segment, cycle: &mut Cycle) -> Outcome {
     let beat = segment.link.now() + INTERVAL;
     let latest = segment.link.now() + LATEST;

@@ -18,17 +18,17 @@ use crate::output::{self, Outcome};
 
 /// Set an output of a running loop: a lamp, a valve, an analog value
 ///
-/// The loop takes one such request a cycle and sends the value from then on, until it is set again; what
-/// it read and wrote in that cycle shows in `inputs --outputs`. Outputs that an axis writes every cycle are
-/// refused, all of a drive's that the motion's file moves but its digital ones (0x60FE), of which bit 0, the
-/// brake, stays as it is. A stop of the axes leaves what was set here as it is.
+/// The loop takes one such request a cycle and sends the value from then on, until the next request; `inputs
+/// --outputs` shows what it read and wrote in that cycle. It refuses outputs that an axis writes every cycle: of a
+/// drive that the motion's file moves, all but its digital outputs (0x60FE), of which bit 0, the brake, stays
+/// unchanged. A stop of the axes leaves the values set here unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat output 2 0x7000:1 1 --loop robot                  a digital output
   kadenz ethercat output 'hand lamp' 0x7010:1 0
-  kadenz ethercat output 5 0x7000:17 -1200 --type i16 --loop robot  where the device tells no type
-  kadenz ethercat inputs --outputs --device 2 --loop robot          what there is, and how it is set")]
+  kadenz ethercat output 5 0x7000:17 -1200 --type i16 --loop robot  where the device reports no type
+  kadenz ethercat inputs --outputs --device 2 --loop robot          outputs, and their present values")]
 pub(crate) struct Options {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -38,16 +38,15 @@ pub(crate) struct Options {
     #[arg(value_name = "INDEX[:SUB]")]
     object: ObjectAddress,
 
-    /// To what
+    /// The value
     #[arg(value_name = "VALUE", allow_hyphen_values = true)]
     value: String,
 
-    /// How the value is understood, where the device tells no type: bool, u8 to u64, i8 to i64, f32, f64,
-    /// bytes
+    /// Type of the value, where the device reports none: bool, u8 to u64, i8 to i64, f32, f64, bytes
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
-    /// Name of the loop, as `run --name` gave it [default: the one that runs]
+    /// Name of the loop, as given to `run --name` [default: the only running one]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
 }
@@ -64,7 +63,7 @@ pub(super) struct Written {
     name: String,
     r#type: String,
     value: Value,
-    /// From which on the loop sends it.
+    /// First cycle in which the loop sends it.
     cycle: u64,
     /// The value for people.
     #[serde(skip)]

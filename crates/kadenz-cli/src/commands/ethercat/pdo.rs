@@ -29,26 +29,25 @@ use super::value::{ValueType, bits_at};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
-/// Where does each entry of the process data lie?
+/// List the entries of the process data with their addresses
 ///
-/// A row for each entry that is mapped: its SyncManager, PDO and object, its address in the segment's
-/// logical memory, and byte and bit in the image of all outputs or all inputs, as Kadenz lays them out.
-/// Devices that are in INIT are brought to PREOP to be asked, and with `--esi` those that a file describes,
-/// to be set up as it says.
+/// Prints a row for each mapped entry: its SyncManager, PDO and object, its address in the segment's logical memory,
+/// and byte and bit in the image of all outputs or all inputs, in the layout of Kadenz. Brings devices in INIT to
+/// PREOP to read them, and with `--esi` also the described devices, to configure them by their file.
 ///
-/// With `--watch N` all are brought to OP, and N cycles of 1 ms are exchanged, with outputs of 0; a line
-/// for each entry of each cycle. With `--loop` entries are as the loop lays them out, without gaps; `kadenz ethercat
-/// inputs --watch` shows their values.
+/// With `--watch N` it brings all devices to OP, exchanges N cycles of 1 ms with outputs of 0, and prints a line for
+/// each entry of each cycle. With `--loop` entries are in the loop's layout, without gaps; `kadenz ethercat inputs
+/// --watch` shows their values.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat pdo --interface eth1                            every device's
   kadenz ethercat pdo --sim 59 --device 'torso imu'
   kadenz ethercat pdo --sim 59 --device 3 --watch 10              ten cycles of an IMU's values
-  kadenz ethercat pdo --interface eth1 --esi vendors/             as the vendors' ESI files say
-  kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      other PDOs of theirs
+  kadenz ethercat pdo --interface eth1 --esi vendors/             by the vendors' ESI files
+  kadenz ethercat pdo --interface eth1 --esi vendors/ --pdos 8=0x1601,0x1A00      with other PDOs of the ESI files
   kadenz ethercat pdo --sim 59 --watch 1 --json | jq .cycles
-  kadenz ethercat pdo --loop robot --device 3                     of a loop that runs, and goes on")]
+  kadenz ethercat pdo --loop robot --device 3                     through a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,
@@ -57,7 +56,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: DeviceSelector,
 
-    /// Bring all to OP and show the values of so many cycles
+    /// Bring all devices to OP and show the values of this many cycles
     #[arg(long, value_name = "CYCLES", conflicts_with = "running",
           value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     watch: Option<u32>,
@@ -74,9 +73,9 @@ pub(super) struct ProcessData {
     /// Bytes of the image of all inputs.
     inputs: usize,
     entries: Vec<PdoEntry>,
-    /// With `--watch`.
+    /// Values of the cycles of `--watch`.
     cycles: Vec<CycleValues>,
-    /// Frames of process data in a cycle; none of a loop.
+    /// Frames of process data in a cycle; null for a loop.
     #[serde(skip)]
     frames: Option<usize>,
 }
@@ -99,7 +98,7 @@ struct PdoEntry {
     logical: u32,
     #[schemars(range(max = 7))]
     logical_bit: u8,
-    /// In the image of its direction.
+    /// Byte in the image of its direction.
     byte: usize,
     #[schemars(range(max = 7))]
     bit: usize,
@@ -112,7 +111,7 @@ struct CycleValues {
     number: u32,
     working_counter: u32,
     expected_working_counter: u32,
-    /// In the order of the entries, each by its type; a text of bytes that fit no type.
+    /// In the order of the entries, each by its type; a text of the bytes where these fit no type.
     values: Vec<Value>,
 }
 
@@ -164,7 +163,7 @@ fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome
     output::answer_of_parts(&report)
 }
 
-/// The process data as a running loop lays it out.
+/// The process data in the layout of a running loop.
 #[cfg(target_os = "linux")]
 fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<ProcessData> {
     let devices = running.devices()?;
@@ -207,7 +206,7 @@ fn is_asleep(met: &Surveyed) -> bool {
     met.status.state() == Some(State::Init)
 }
 
-/// What is in the process data of a device. One that an ESI file describes is set up for that in PREOP.
+/// Reads the mapped entries of a device. A device with an ESI file is configured by it in PREOP first.
 fn mapped_managers(
     registers: &mut Registers<'_>,
     met: &mut Surveyed,
@@ -251,7 +250,7 @@ impl PdoEntry {
         }
     }
 
-    /// Its value in the images of a cycle.
+    /// The entry's value in the images of a cycle.
     fn value(&self, (inputs, outputs): (&[u8], &[u8])) -> Vec<u8> {
         let image = match self.direction {
             "out" => outputs,
@@ -305,7 +304,7 @@ impl Answer for ProcessData {
     }
 }
 
-/// Brings all devices to OP, exchanges cycles, and shows each.
+/// Brings all devices to OP, exchanges cycles, and prints each.
 fn watch(
     segment: &mut Segment,
     met: &mut [Surveyed],
@@ -353,7 +352,7 @@ impl CycleValues {
         });
         let head = ["pos", "way", "name", "value"];
         Document::new()
-            // Apart from the part before.
+            // An empty line separates the text from the part before.
             .sentence("")
             .sentence(format!(
                 "cycle {}: working counter {} of {}",

@@ -1,4 +1,4 @@
-//! A running loop and its devices, by its control socket.
+//! A running loop and its devices, through its control socket.
 
 use anyhow::Context as _;
 use kadenz::ethercat::control::supervisor::DeviceStatus;
@@ -22,7 +22,7 @@ pub(super) struct RunningLoop {
 }
 
 impl RunningLoop {
-    /// Connects to the loop of that name; without one, to the only one that runs.
+    /// Connects to the loop of that name, or without a name to the only running one.
     pub(super) fn open(name: Option<&str>) -> anyhow::Result<Self> {
         let name = match name {
             Some(name) => name.to_owned(),
@@ -33,7 +33,7 @@ impl RunningLoop {
         Ok(Self { client, name, pid })
     }
 
-    /// As its segment is named, where else an interface is.
+    /// Name of its segment, in answers that name an interface otherwise.
     pub(super) fn segment(&self) -> String {
         format!("loop:{}", self.name)
     }
@@ -43,14 +43,14 @@ impl RunningLoop {
         Ok(self.client.devices()?.iter().map(Device::from).collect())
     }
 
-    /// The one device that is meant.
+    /// The one selected device.
     pub(super) fn device(&mut self, which: &DeviceSelector) -> anyhow::Result<Device> {
         let mut all = self.devices()?;
         let place = which.one_among(all.iter().cloned())?;
         Ok(all.swap_remove(place))
     }
 
-    /// A device with its SII as it was when the loop began.
+    /// A device with its SII from the loop's begin.
     pub(super) fn sub_device(&mut self, status: &DeviceStatus) -> anyhow::Result<SubDevice> {
         let device = Device::from(status);
         let sii = self.client.sii(status.device);
@@ -61,7 +61,8 @@ impl RunningLoop {
         })
     }
 
-    /// All devices with their states. Of one that does not answer is what the loop knew when it began, and AL status 0.
+    /// All devices with their states. For a device that does not answer: the data that the loop had when it began,
+    /// and AL status 0.
     pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         let mut all = Vec::new();
         for status in self.client.devices()? {
@@ -71,7 +72,7 @@ impl RunningLoop {
                 let mut exchange = LoopExchange::new(&mut self.client, status.device, station);
                 survey::look_at_known(&mut Registers::by(&mut exchange), device.clone())
             });
-            // A device that does not answer is gone; a loop that does not is an error.
+            // A device that does not answer is gone; a loop that does not answer is an error.
             let met = match met.transpose() {
                 Err(ExchangeError::WorkingCounter { .. }) => None,
                 met => met.with_context(|| Device::from(&status).label())?,
@@ -87,7 +88,7 @@ impl RunningLoop {
     }
 }
 
-/// Connects; the error names the loops that there are.
+/// Connects; the error lists the running loops.
 fn connect(name: &str) -> anyhow::Result<Client> {
     Client::connect(name).map_err(|error| {
         let running = control_socket::running().unwrap_or_default();
@@ -102,7 +103,7 @@ fn connect(name: &str) -> anyhow::Result<Client> {
     })
 }
 
-/// The loop that is meant where none was named.
+/// The only running loop, where the user named none.
 fn only(running: &[String]) -> anyhow::Result<String> {
     match running {
         [one] => Ok(one.clone()),
@@ -124,7 +125,7 @@ mod tests {
     use super::scripted::with_a_server;
     use super::*;
 
-    /// What a survey of two devices says where every register gets this reply.
+    /// The states of two devices in a survey in which every register gives this reply.
     fn surveyed(reply: &Reply) -> Result<Vec<u16>, String> {
         let answer = |question| match question {
             Question::Sii { .. } => Reply::Ok(Answer::Bytes(Vec::new())),

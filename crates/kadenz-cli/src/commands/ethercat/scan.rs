@@ -12,21 +12,21 @@ use serde::Serialize;
 use super::esi::DevicesOptions;
 use crate::output::{self, Outcome};
 
-/// Which devices are on the segment?
+/// List the devices on the segment
 ///
-/// Looks on only: no state and no address is changed, so a robot that another MainDevice moves goes on
-/// moving. Of the four ports of each device a number stands for a cable by which frames pass, `x` for one
-/// by which they do not, `-` for none. Bytes of process data are those that are configured from SAFEOP on,
-/// and before that those of its ESI file (`--esi`) or of the device's memory. With `--loop` positions are those at
-/// which devices were when the loop began, and `gone` is a device that does not answer.
+/// Reads only: it changes no state and no address, so a robot that another MainDevice moves continues to move. Of the
+/// four ports of each device a number means a cable that carries frames, `x` one that does not, `-` none. The bytes
+/// of process data are the configured ones from SAFEOP on, and before that those of its ESI file (`--esi`) or of the
+/// device's SII. With `--loop` positions are those at the loop's begin, and `gone` marks a device that does not
+/// answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat scan --interface eth1          who is there, in which state
+  kadenz ethercat scan --interface eth1          all devices with their states
   kadenz ethercat scan --sim 59                  a humanoid of 59 devices, in this process
   kadenz ethercat scan --sim robot.toml --json | jq '.devices[].name'
-  kadenz ethercat scan --interface eth1 --esi vendors/   named as the vendors' ESI files do
-  kadenz ethercat scan --loop robot              of a loop that runs, and goes on")]
+  kadenz ethercat scan --interface eth1 --esi vendors/   with the names of the vendors' ESI files
+  kadenz ethercat scan --loop robot              through a running loop")]
 pub(crate) struct Options {
     #[command(flatten)]
     devices: DevicesOptions,
@@ -43,7 +43,7 @@ pub(super) struct Scan {
 #[derive(JsonSchema, Serialize)]
 struct Scanned {
     position: u16,
-    /// 0 if it has none.
+    /// Station address; 0 if it has none.
     station: u16,
     alias: u16,
     name: String,
@@ -52,7 +52,7 @@ struct Scanned {
     product: u32,
     revision: u32,
     serial: u32,
-    /// null for what is no state.
+    /// null for an unknown state.
     #[schemars(extend("enum" = ["INIT", "PREOP", "BOOT", "SAFEOP", "OP", null]))]
     state: Option<&'static str>,
     error: bool,
@@ -63,9 +63,9 @@ struct Scanned {
     input_bytes: u16,
     #[schemars(inner(regex(pattern = "^(aoe|eoe|coe|foe|soe|voe)$")))]
     protocols: Vec<&'static str>,
-    /// Whether it has a distributed clock.
+    /// Whether the device has a distributed clock.
     clocks: bool,
-    /// Its name in the vendor's ESI file; null where no file describes it.
+    /// Name of the device in the vendor's ESI file; null where no file describes the device.
     esi: Option<String>,
     /// The state with its error, for people.
     #[serde(skip)]
@@ -83,13 +83,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Matches devices with their ESI files. A device that is not configured yet has the process data of its file.
+/// Matches devices with their ESI files. A device that is not configured yet gets the process data of its file.
 fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched> {
     let descriptions = options.devices.esi.read()?;
     if descriptions.is_empty() {
         return Ok(Matched::default());
     }
-    // A device need not have an address of its own yet.
+    // A device may have no address of its own yet.
     let mut devices: Vec<_> = met.iter().map(|it| it.device.clone()).collect();
     for device in &mut devices {
         device.station = Configured(device.position.0);
@@ -105,7 +105,7 @@ fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched>
     Ok(matched)
 }
 
-/// What a file says of a device that may have no address of its own.
+/// The description of a device, which may have no address of its own.
 fn file_of<'m>(met: &Surveyed, matched: &'m Matched) -> Option<&'m Described> {
     let mut device = met.device.clone();
     device.station = Configured(device.position.0);
@@ -140,7 +140,8 @@ impl Answer for Scan {
     }
 }
 
-/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` without a status, as of a loop's device that does not answer.
+/// `SAFEOP+ERROR (0x001B, sync manager watchdog)`; `gone` without a status, which a loop's device that does not
+/// answer has.
 pub(super) fn state_shown(status: Option<AlStatus>, code: AlStatusCode) -> String {
     let Some(status) = status else {
         return "gone".to_owned();
@@ -152,7 +153,7 @@ pub(super) fn state_shown(status: Option<AlStatus>, code: AlStatusCode) -> Strin
     }
 }
 
-/// `OP`, or the number of what is not a state.
+/// `OP`, or the number of an unknown state.
 fn state_name(status: AlStatus) -> String {
     let state = status.state();
     state.map_or_else(|| format!("0x{:02X}", status.0), |it| it.name().to_owned())
@@ -215,7 +216,7 @@ impl Scanned {
     }
 }
 
-/// The protocols of a mailbox.
+/// The names of a mailbox's protocols.
 pub(super) fn protocols(of: Protocols) -> Vec<&'static str> {
     let all = [
         (Protocols::AOE, "aoe"),

@@ -1,4 +1,4 @@
-//! Which segment a command is for.
+//! The segment of a command.
 
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -17,25 +17,24 @@ use kadenz::ethercat::sim::humanoid::humanoid;
 #[derive(Clone, Debug, Args)]
 #[group(required = true, multiple = false)]
 pub(crate) struct SegmentOptions {
-    /// Network interface that the segment is plugged into, for example eth1; needs the right to raw
-    /// frames (root, or CAP_NET_RAW)
+    /// Network interface of the segment, for example eth1; needs the right to raw frames (root, or CAP_NET_RAW)
     #[arg(long, value_name = "NAME", help_heading = "Segment")]
     interface: Option<String>,
 
-    /// A virtual segment in place of an interface, without any rights and in virtual time: so many
-    /// devices of the humanoid, or a segment's TOML file
+    /// A virtual segment in place of an interface, without any rights and in virtual time: this many devices of the
+    /// humanoid, or a segment's TOML file
     #[arg(long, value_name = "N|FILE", help_heading = "Segment")]
     sim: Option<Virtual>,
 }
 
-/// Where the segment is, or a loop that runs in place of it.
+/// A segment, or a running loop in its place.
 #[derive(Clone, Debug, Args)]
 pub(crate) struct SegmentOrLoop {
     #[command(flatten)]
     pub(super) segment: SegmentOptions,
 
-    /// The devices of a running `kadenz ethercat run`, by its name as with `stats`, while it goes on (Linux);
-    /// without a name the one that runs
+    /// The devices of a running `kadenz ethercat run`, by its name as with `stats`, while it continues (Linux);
+    /// without a name the only running one
     #[arg(
         long = "loop",
         value_name = "NAME",
@@ -45,12 +44,12 @@ pub(crate) struct SegmentOrLoop {
     pub(super) running: Option<Option<String>>,
 }
 
-/// A virtual segment, as it is asked for.
+/// A virtual segment, as the user names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Virtual {
-    /// The humanoid, with so many devices.
+    /// The humanoid, with this many devices.
     Humanoid(usize),
-    /// What a file describes.
+    /// The segment of a file.
     File(PathBuf),
 }
 
@@ -73,7 +72,7 @@ impl FromStr for Virtual {
 }
 
 impl Virtual {
-    /// What is to be built.
+    /// The plan of the segment.
     pub(crate) fn plan(&self) -> anyhow::Result<SegmentPlan> {
         match self {
             Self::Humanoid(devices) => Ok(humanoid(*devices)),
@@ -92,7 +91,7 @@ impl std::fmt::Display for Virtual {
 }
 
 impl SegmentOptions {
-    /// The interface that was named, or else the virtual segment.
+    /// The named interface, or else the virtual segment.
     pub(super) fn place(&self) -> anyhow::Result<SegmentLocation<'_>> {
         match (&self.interface, &self.sim) {
             (Some(interface), _) => Ok(SegmentLocation::Interface(interface)),
@@ -102,17 +101,17 @@ impl SegmentOptions {
     }
 }
 
-/// Where a segment is.
+/// Location of a segment.
 pub(super) enum SegmentLocation<'o> {
     Interface(&'o str),
     Virtual(&'o Virtual),
 }
 
-/// A segment that this process has.
+/// A segment that this process has opened.
 pub(super) struct Segment {
-    /// What frames cross.
+    /// The link that carries frames.
     pub(super) link: Link<Box<dyn Port>>,
-    /// As people call it: the interface's name, or `sim:59`.
+    /// Name for people: that of the interface, or `sim:59`.
     pub(super) name: String,
 }
 
@@ -125,7 +124,7 @@ impl Segment {
             SegmentLocation::Virtual(sim) => {
                 let plan = sim.plan()?;
                 let segment = plan.build()?;
-                // In a ring frames come back at the other end.
+                // In a ring frames return at the other end.
                 let port = match plan.ring {
                     Some(_) => WirePort::ring(segment),
                     None => WirePort::new(segment),
@@ -139,7 +138,7 @@ impl Segment {
         })
     }
 
-    /// Asks questions, one after the other.
+    /// Accesses registers.
     pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
         let mut exchange = BlockingExchange {
             link: &mut self.link,
@@ -148,12 +147,12 @@ impl Segment {
         work(&mut Registers::by(&mut exchange))
     }
 
-    /// All devices, none changed.
+    /// All devices; changes none.
     pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         Ok(self.ask(survey::survey)?)
     }
 
-    /// All devices, each with a station address of its own.
+    /// All devices; assigns each a station address of its own.
     pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<Surveyed>> {
         self.ask(|registers| {
             let mut met = survey::survey(registers)?;
@@ -162,8 +161,8 @@ impl Segment {
         })
     }
 
-    /// Refuses where another MainDevice exchanges frames on the interface: to change states beneath a
-    /// running robot stops it, or worse.
+    /// Refuses an interface on which another MainDevice exchanges frames: changed states would stop its running
+    /// robot, or worse.
     pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
         Ok(bring_up::ensure_alone(&mut self.link, &self.name)?)
     }
@@ -178,7 +177,7 @@ fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
     )?))
 }
 
-/// Refuses an interface that is not there, or may not be used.
+/// Refuses an interface that is missing or not permitted.
 pub(crate) fn check_interface(interface: &str) -> anyhow::Result<()> {
     interface_port(interface).map(drop)
 }

@@ -22,37 +22,36 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// In which state is each device, and why not in another?
+/// Show or change the state of each device, with the reason of a refusal
 ///
-/// Without a state, looks on only. With one, brings the devices there by all states between, and configures
-/// what each needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1 ms for
-/// OP. OP lasts as long as a MainDevice exchanges process data: with `--duration`, this command does.
+/// Without a state, the command reads only. With one, it brings the devices there through all states between, and
+/// configures what each state needs: mailboxes for PREOP, process data as the device maps it for SAFEOP, a cycle of 1
+/// ms for OP. OP lasts as long as a MainDevice exchanges process data: with `--duration`, this command does.
 ///
 /// Refused where another MainDevice exchanges frames on the interface. With `--loop` the running loop's supervisor
-/// brings devices there and keeps them there; a device's position is then the one at which it was when the loop
-/// began.
+/// brings devices there and keeps them there; a device's position is then the one at the loop's begin.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat state --interface eth1                   every device's, with why it failed
+  kadenz ethercat state --interface eth1                   every device's, with the reason of a failure
   kadenz ethercat state --interface eth1 PREOP             all of them
   kadenz ethercat state --sim 59 --device 8 SAFEOP         one, by its position
   kadenz ethercat state --sim 59 --device 'left knee' OP --duration 5s
-  kadenz ethercat state SAFEOP --interface eth1 --esi vendors/   configured as the vendors' ESI files say
-  kadenz ethercat state PREOP --loop robot --device 8      of a loop that runs, and goes on")]
+  kadenz ethercat state SAFEOP --interface eth1 --esi vendors/   configured by the vendors' ESI files
+  kadenz ethercat state PREOP --loop robot --device 8      through a running loop")]
 pub(crate) struct Options {
-    /// Where to bring them
+    /// State to reach
     #[arg(value_name = "STATE", ignore_case = true)]
     state: Option<RequestedState>,
 
     #[command(flatten)]
     devices: DevicesOptions,
 
-    /// Which: a position from 0, a name, alias:N, or all
+    /// Which devices: a position from 0, a name, alias:N, or all
     #[arg(long, value_name = "DEVICE", default_value = "all")]
     device: DeviceSelector,
 
-    /// How long process data is exchanged once OP is reached [default: not at all]
+    /// How long to exchange process data once OP is reached [default: not at all]
     #[arg(
         long,
         value_name = "SPAN",
@@ -85,7 +84,7 @@ pub(super) struct States {
     segment: String,
     #[schemars(extend("enum" = ["INIT", "PREOP", "SAFEOP", "OP", null]))]
     wanted: Option<&'static str>,
-    /// Why it was not reached.
+    /// Why a device did not reach it.
     refused: Option<String>,
     devices: Vec<DeviceState>,
 }
@@ -94,19 +93,19 @@ pub(super) struct States {
 struct DeviceState {
     #[serde(flatten)]
     device: Device,
-    /// null for what is no state.
+    /// null for an unknown state.
     #[schemars(extend("enum" = ["INIT", "PREOP", "BOOT", "SAFEOP", "OP", null]))]
     state: Option<&'static str>,
     error: bool,
     al_status_code: u16,
-    /// Why it left or refused a state; `gone` of a loop's device that does not answer.
+    /// Why the device left or refused a state; `gone` for a loop's device that does not answer.
     reason: Option<String>,
     /// The state with its error, for people.
     #[serde(skip)]
     shown: String,
 }
 
-/// Why not all devices are in the state that was asked for, and the state of each.
+/// Why not all devices are in the requested state, and the state of each.
 type Reached = (Option<anyhow::Error>, Vec<DeviceState>);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -155,7 +154,7 @@ fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<Reache
     Ok((refused, states.collect()))
 }
 
-/// The supervisor of the loop brings devices to a state, one after the other until one does not reach it.
+/// Lets the loop's supervisor bring devices to a state, one after the other until one fails to reach it.
 #[cfg(target_os = "linux")]
 fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Reached> {
     let chosen = options.device.among(running.devices()?)?;
@@ -238,7 +237,7 @@ fn keep_in_op(
     Ok(())
 }
 
-/// Reads the states again, and nothing else: soon the watchdogs of devices without process data expire.
+/// Reads the states again, and nothing else: the watchdogs of devices without process data expire soon.
 fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> anyhow::Result<()> {
     segment.ask(|registers| {
         for place in chosen {

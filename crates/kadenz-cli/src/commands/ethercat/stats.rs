@@ -21,46 +21,46 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Show the statistics of a running loop, and what happens on its segment.
+/// Show the statistics of a running loop, and the events on its segment.
 ///
-/// Asks a `kadenz ethercat run`, or any program that opened a control socket, over its socket: the loop itself is not
-/// touched by that. Without a name, the one loop of this user that runs.
+/// Reads them from the control socket of a `kadenz ethercat run`, or of any program that opened one; that does not
+/// disturb the loop. Without a name, it reads those of the only running loop of this user.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat stats                         periods, wake-ups, exchange, frames
   kadenz ethercat stats robot --watch 1s        again each second
-  kadenz ethercat stats robot --devices         the state of each, and how often it was lost
-  kadenz ethercat stats robot --notices --json  what happens to devices from now on, a line each")]
+  kadenz ethercat stats robot --devices         the state of each, and its losses
+  kadenz ethercat stats robot --notices --json  events of devices from now on, a line each")]
 pub(crate) struct Options {
-    /// Name of the loop, as `run --name` gave it
+    /// Name of the loop, as given to `run --name`
     #[arg(value_name = "NAME")]
     name: Option<String>,
 
-    /// Show how every device is
+    /// Show the state of every device
     #[arg(long, conflicts_with = "notices")]
     devices: bool,
 
-    /// Show what happens to devices, until Ctrl-C
+    /// Show the events of devices, until Ctrl-C
     #[arg(long)]
     notices: bool,
 
-    /// Again and again, so far apart
+    /// Repeat at this interval
     #[arg(long, value_name = "SPAN", conflicts_with = "notices")]
     watch: Option<Span>,
 
-    /// End after so long [default: until Ctrl-C, with --notices or --watch]
+    /// End after this time [default: until Ctrl-C, with --notices or --watch]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 }
 
-/// Statistics of a loop; one a line with `--watch`.
+/// Statistics of a loop; one JSON line per repetition with `--watch`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Stats {
     version: Version<1>,
     name: String,
     pid: u32,
-    /// Since the loop began.
+    /// Statistics since the loop began.
     stats: Snapshot,
     /// The last cycle, and counts since the loop began.
     health: Vitals,
@@ -75,11 +75,11 @@ pub(super) struct DeviceStats {
     devices: Vec<DeviceStatus>,
 }
 
-/// What happens to devices, with `--notices`, one a line.
+/// Event of a device, with `--notices`, one per line.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct NoticeLine {
     version: Version<1>,
-    /// Notices that were lost up to now, since they were not read in time.
+    /// Notices lost up to now, since this command read too late.
     lost: u64,
     notice: Option<Notice>,
 }

@@ -1,11 +1,11 @@
-//! Values of objects: what a user types and reads, and their bytes.
+//! Values of objects: as text for the user, and as bytes.
 
 use std::str::FromStr;
 
 use kadenz::ethercat::wire::coe::DataType;
 use serde_json::Value;
 
-/// How bytes are understood.
+/// Type of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueType {
     Bool,
@@ -19,12 +19,12 @@ pub(super) enum ValueType {
     Bytes,
 }
 
-/// Those that a shell completes.
+/// Names for shell completion.
 pub(super) const TYPES: [&str; 13] = [
     "bool", "u8", "u16", "u32", "u64", "i8", "i16", "i32", "i64", "f32", "f64", "text", "bytes",
 ];
 
-/// What there is, for people.
+/// Names for people.
 const NAMES: &str =
     "bool, u8 to u64, i8 to i64 (also of 24, 40, 48 and 56 bits), f32, f64, text, bytes";
 
@@ -96,7 +96,7 @@ impl ValueType {
         })
     }
 
-    /// Bytes that it takes; `None` where there may be any number.
+    /// Number of its bytes; `None` for types of variable length.
     pub(super) const fn bytes(self) -> Option<u16> {
         match self {
             Self::Bool => Some(1),
@@ -107,7 +107,7 @@ impl ValueType {
         }
     }
 
-    /// What a user typed, as bytes.
+    /// Converts a user's text to bytes.
     pub(super) fn encode(self, text: &str) -> Result<Vec<u8>, String> {
         let refused = |why: &str| format!("`{text}` is not a valid {self}: {why}");
         match self {
@@ -144,7 +144,7 @@ impl ValueType {
         }
     }
 
-    /// The same for an entry of so many bits: a negative number that fits has no bits above them.
+    /// The same for an entry of this many bits: a negative number that fits has no bits above them.
     #[cfg(any(test, target_os = "linux"))]
     pub(super) fn encode_for(self, text: &str, bits: u8) -> Result<Vec<u8>, String> {
         let mut bytes = self.encode(text)?;
@@ -168,7 +168,7 @@ impl ValueType {
         Ok(bytes)
     }
 
-    /// An entry's bits as its value: of a negative number those above them are set again.
+    /// The value of an entry's bits: of a negative number the bits above them are set again.
     #[cfg(any(test, target_os = "linux"))]
     pub(super) fn widened(self, mut bytes: Vec<u8>, bits: u8) -> Vec<u8> {
         if let (Self::Signed(_), Some(last), used @ 1..) = (self, bytes.last_mut(), bits % 8)
@@ -190,7 +190,7 @@ impl ValueType {
         }
     }
 
-    /// The integer in little-endian bytes, as many as there are.
+    /// The integer of all bytes, in little-endian order.
     fn integer(self, bytes: &[u8]) -> i128 {
         let mut wide = [0; 16];
         for (to, from) in wide.iter_mut().zip(bytes.iter().take(8)) {
@@ -204,7 +204,7 @@ impl ValueType {
         }
     }
 
-    /// As people read it: `592 (0x0250)`.
+    /// The value for people: `592 (0x0250)`.
     pub(super) fn shown(self, bytes: &[u8]) -> String {
         match (self, bytes.len()) {
             (Self::Text, _) => format!("\"{}\"", text(bytes)),
@@ -220,7 +220,7 @@ impl ValueType {
         }
     }
 
-    /// As programs read it; bytes that do not fit the type are a text of hexadecimal digits.
+    /// The value for programs; bytes that do not fit the type become a text of hexadecimal digits.
     pub(super) fn json(self, bytes: &[u8]) -> Value {
         match (self, bytes) {
             (Self::Text, _) => text(bytes).into(),
@@ -270,7 +270,7 @@ fn bytes(text: &str) -> Option<Vec<u8>> {
     )
 }
 
-/// A device's text: what is no printable character is shown as one that stands for it.
+/// A device's text, with substitutes for its non-printable characters.
 pub(super) fn text(bytes: &[u8]) -> String {
     kadenz::ethercat::wire::sii::Text(bytes).to_string()
 }
@@ -287,7 +287,7 @@ pub(super) fn hex(bytes: &[u8]) -> String {
     digits.join(" ")
 }
 
-/// Rows of 16 bytes, each behind its address, which counts units of so many bytes from `first` on.
+/// Rows of 16 bytes, each behind its address, which counts units of this many bytes from `first` on.
 pub(super) fn hex_rows(bytes: &[u8], first: usize, unit: usize) -> String {
     let rows = (first..).step_by(16 / unit).zip(bytes.chunks(16));
     let rows = rows.map(|(address, row)| {
@@ -301,7 +301,7 @@ pub(super) fn hex_rows(bytes: &[u8], first: usize, unit: usize) -> String {
     rows.collect::<Vec<_>>().join("\n")
 }
 
-/// The bits of an entry within process data, moved to begin with a byte.
+/// The bits of an entry within process data, shifted to begin at a byte.
 pub(super) fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
     let mut value = vec![0; bits.div_ceil(8)];
     for bit in 0..bits {
@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(
             of("i32").shown(&[0xFF, 0xFF]),
             "-1",
-            "a shorter one is one all the same"
+            "a shorter one is one, too"
         );
     }
 

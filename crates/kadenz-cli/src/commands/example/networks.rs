@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// List the networks that `kadenz udp discover` asks.
+/// List the networks that `kadenz udp discover` searches.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -23,21 +23,21 @@ pub(crate) struct Options {
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Networks {
     version: Version<1>,
-    /// In the order of the system.
+    /// In the order in which the system lists them.
     networks: Vec<Network>,
 }
 
 /// A network.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Network {
-    /// The interface that leads there.
+    /// Interface of this machine on the network.
     interface: String,
     /// The address that reaches every host of it.
     broadcast: String,
 }
 
 impl Networks {
-    /// Those of one interface, or all.
+    /// Keeps the networks of one interface, or all.
     pub(crate) fn new(all: Vec<Broadcast>, interface: Option<&str>) -> Self {
         let asked = |it: &Broadcast| interface.is_none_or(|name| it.interface == name);
         let networks = all.into_iter().filter(asked).map(|it| Network {

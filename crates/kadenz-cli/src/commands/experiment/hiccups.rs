@@ -12,7 +12,7 @@ use super::{ExperimentPlan, Output};
 use crate::options::Span;
 use kadenz::report::document::Document;
 
-/// How long is a sleeping thread held back, ordinary and at real-time priority?
+/// Measure how long a sleeping thread is held back, ordinary and at real-time priority
 ///
 /// jHiccup's measurement on an idle machine, as an ordinary process and at SCHED_FIFO 98 at the same
 /// time, beside the table of Enner 2016 (docs/bibliography.md). `report.html` draws the distribution
@@ -43,7 +43,7 @@ const HEAD: [&str; 9] = [
     "(max-mean)/SD",
 ];
 
-/// The table of Enner 2016; it gives no percentiles but in figures.
+/// The table of Enner 2016; its percentiles are in figures only.
 const POST: [&str; 4] = [
     "Enner 2016, Windows 10 | 80,304,595 | 0.55 ms | 0.37 ms | - | - | - | 17.17 ms | 44.9",
     "Enner 2016, OSX 10.9.5 | 65,282,969 | 0.32 ms | 0.03 ms | - | - | - | 12.65 ms | 411",

@@ -1,4 +1,4 @@
-//! `kadenz experiment`: what Kadenz's sources measured, measured here.
+//! `kadenz experiment`: repeats published measurements of Kadenz's sources on this machine.
 
 mod hiccups;
 mod messages;
@@ -26,8 +26,8 @@ use steps::Step;
 
 /// Repeat a published experiment here, and set the result beside the published one
 ///
-/// Each one is a series of ordinary commands, which are shown as they run. The folder gets a run
-/// folder for each, `table.md` and `report.html`.
+/// Each experiment is a series of ordinary commands, which are printed as they run. The folder gets a run folder for
+/// each, `table.md` and `report.html`.
 #[derive(Debug, Subcommand)]
 pub(crate) enum Experiment {
     Hiccups(hiccups::Options),
@@ -38,7 +38,7 @@ pub(crate) enum Experiment {
     Tuning(tuning::Options),
 }
 
-/// What every experiment takes.
+/// Options of every experiment.
 #[derive(Debug, Args)]
 struct Output {
     /// Folder to write [default: kadenz-<EXPERIMENT>-<TIME> in this folder]
@@ -46,22 +46,22 @@ struct Output {
     out: Option<PathBuf>,
 }
 
-/// What makes tables of the runs.
+/// Makes tables of the runs.
 type Tables = Box<dyn Fn(&[Summary]) -> ExperimentSummary>;
 
 /// A published experiment.
 struct ExperimentPlan {
     name: &'static str,
-    /// What is measured; the steps of a group at the same time.
+    /// Groups of steps; the steps of a group run at the same time.
     groups: Vec<Vec<Step>>,
-    /// The tables of the runs that were made.
+    /// Makes the tables of the finished runs.
     tables: Tables,
 }
 
-/// What the runs of an experiment show.
+/// Tables and figures of an experiment.
 struct ExperimentSummary {
     document: Document,
-    /// Of the experiment `messages`.
+    /// Figures of the experiment `messages`.
     messages: Option<messages::MessageFigures>,
 }
 
@@ -146,19 +146,19 @@ fn tell(plan: &ExperimentPlan, folder: &Path, made: &[PathBuf]) -> anyhow::Resul
     Ok(())
 }
 
-/// A published experiment, repeated here.
+/// Result of a published experiment, repeated here.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct Repeated<'a> {
-    /// The run of each step.
+    /// Run of each step.
     #[serde(flatten)]
     runs: kadenz::report::json::Output<'a>,
-    /// The folder with all of them.
+    /// Folder of all runs.
     folder: &'a Path,
-    /// What was measured here beside what was published, as Markdown.
+    /// Measured values beside the published ones, as Markdown.
     table: &'a Path,
-    /// The page.
+    /// Page of the result.
     report: &'a Path,
-    /// Of the experiment `messages`: what each middleware took.
+    /// Latencies of each middleware, for the experiment `messages`.
     #[serde(skip_serializing_if = "Option::is_none")]
     messages: Option<messages::MessageFigures>,
     #[serde(skip)]

@@ -1,5 +1,4 @@
-//! The steps of an experiment: commands of this program, each in a process of its own, as a user
-//! would type them.
+//! The steps of an experiment: commands of this program, each in a process of its own, as a user would type them.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -10,17 +9,17 @@ use kadenz::lab::stop::Stop;
 use crate::commands::child::{self, Notes, Running};
 use crate::output;
 
-/// One command and the run folder that it makes.
+/// One command and its run folder.
 pub(super) struct Step {
     folder: String,
     arguments: Vec<String>,
-    /// Whether the experiment goes on without it.
+    /// Whether the experiment continues if the step fails.
     may_fail: bool,
 }
 
 impl Step {
-    /// `command` in words parted by spaces, without `--out`, which is added at its end. `{out}` in it
-    /// is the folder of the experiment.
+    /// Creates a step; spaces separate the words of `command`, without `--out`, which is added at its end. `{out}` in
+    /// it is the folder of the experiment.
     pub(super) fn new(folder: impl Into<String>, command: &str) -> Self {
         Self {
             folder: folder.into(),
@@ -35,7 +34,7 @@ impl Step {
         self
     }
 
-    /// The experiment says that it failed, and goes on.
+    /// Lets the experiment report a failure of this step, and continue.
     pub(super) fn may_fail(self) -> Self {
         Self {
             may_fail: true,
@@ -61,8 +60,8 @@ impl Step {
     }
 }
 
-/// Runs the steps of a group at the same time, until all have ended, early if `stop` is requested.
-/// A missed deadline is a result and no failure.
+/// Runs the steps of a group at the same time, until all have ended, early if a stop is requested. A missed deadline
+/// is a result and no failure.
 pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<()> {
     let mut started = Vec::new();
     let mut failure = None;
@@ -72,7 +71,7 @@ pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<
             Err(error) => failure = Some(error),
         }
     }
-    // All are waited for, whatever became of the others.
+    // Waits for all steps, whatever the result of the others.
     for (step, mut child) in started {
         let status = child
             .wait(stop)

@@ -1,10 +1,10 @@
-//! Tables of what was measured here and what was published.
+//! Tables of measured and published values.
 
 use kadenz::report::document::Table;
 use kadenz::report::numbers;
 use kadenz::report::summary::SeriesSummary;
 
-/// A row: each cell with the head of its column.
+/// A row: each cell with the header of its column.
 pub(super) type Row = Vec<(&'static str, String)>;
 
 /// A table of rows that have the same columns, names first.
@@ -22,7 +22,7 @@ pub(super) fn published(head: &[&'static str], cells: &str) -> Row {
     head.iter().copied().zip(cells).collect()
 }
 
-/// The name of a row, which tells where the policy it should stand for was refused.
+/// The name of a row, with a note where its policy was refused.
 pub(super) fn named(name: &str, series: &SeriesSummary) -> String {
     let tuning = &series.series.tuning;
     let refused = tuning
@@ -34,7 +34,7 @@ pub(super) fn named(name: &str, series: &SeriesSummary) -> String {
     }
 }
 
-/// Nanoseconds; `-` for what a source does not tell, or a sample cannot carry.
+/// Nanoseconds; `-` for a value that the source omits, or that the sample does not support.
 pub(super) fn value(ns: Option<f64>) -> String {
     ns.map_or_else(|| "-".to_owned(), numbers::value)
 }

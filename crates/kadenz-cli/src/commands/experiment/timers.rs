@@ -12,17 +12,17 @@ use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output};
 use kadenz::report::document::Document;
 
-/// Does a timer keep a timeout and a rate, at every policy, idle and busy?
+/// Measure whether a timer keeps a timeout and a rate, at every policy, idle and busy
 ///
-/// The one-shot and the cyclic suite of Sticha 2014 (docs/bibliography.md), with its policies, loads, timeouts and rates and its 400 us deadline, then with every sleeper,
-/// beside the figures it gives for the timers of ROS.
+/// The one-shot and the cyclic suite of Sticha 2014 (docs/bibliography.md), with its policies, loads, timeouts and
+/// rates and its 400 us deadline, then with every sleeper, beside its figures for the timers of ROS.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment timers                            six minutes
   kadenz experiment timers --count 2000000            as many as in Sticha's plots: 17 hours")]
 pub(crate) struct Options {
-    /// How often each timer is set at 1 ms; at 10 ms a tenth of it
+    /// Number of timeouts of 1 ms for each timer; at 10 ms a tenth of it
     #[arg(long = "count", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
     repetitions: u64,
 
@@ -81,7 +81,7 @@ fn step(suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64, sleeper
     Step::new(folder, &command)
 }
 
-/// The deadline of Sticha, who took it from the tests of PREEMPT_RT.
+/// The deadline of Sticha, from the tests of PREEMPT_RT.
 const DEADLINE_NS: i64 = 400_000;
 
 const ONESHOT: [&str; 10] = [
@@ -142,14 +142,14 @@ pub(super) fn tables(runs: &[Summary]) -> Document {
 
 /// A series of a run, and the run.
 struct RunSeries<'a> {
-    /// Run, and sleeper where there are several.
+    /// Name of the run, with the sleeper where there are several.
     name: String,
     run: &'a Summary,
     series: &'a SeriesSummary,
 }
 
 impl<'a> RunSeries<'a> {
-    /// The series of a run that are called `wanted`, one a sleeper.
+    /// The series of a run with the name `wanted`, one for each sleeper.
     fn of(run: &'a Summary, wanted: &'static str) -> impl Iterator<Item = Self> {
         let folder = run.folder.file_name().unwrap_or_default();
         let folder = folder.to_string_lossy().replace("-every-sleeper", "");
@@ -167,7 +167,7 @@ impl<'a> RunSeries<'a> {
         })
     }
 
-    /// The series of the same sleeper that measures something else.
+    /// Another series of the same sleeper.
     fn beside(&self, value: &str) -> Option<&'a SeriesSummary> {
         let sleeper = self.series.series.label(SLEEPER);
         let mut all = self.run.series.iter();

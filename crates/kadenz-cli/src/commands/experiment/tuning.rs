@@ -11,23 +11,23 @@ use super::{ExperimentPlan, Output};
 use crate::commands::tune::Bus;
 use crate::options::Span;
 
-/// Which real-time measure steadies a control period, unloaded and under heavy load?
+/// Measure which real-time measure steadies a control period, unloaded and under heavy load
 ///
-/// The matrix of Yoon et al. 2009 (docs/bibliography.md), figures 7 and 8, in its rows and columns
-/// beside the published ones. As there, each period is counted from the last wake-up; its nine combinations take turns instead of
-/// following each other. `kadenz tune` is the same with everything to choose.
+/// The matrix of Yoon et al. 2009 (docs/bibliography.md), figures 7 and 8, in its rows and columns beside the
+/// published ones. As there, each period is counted from the last wake-up; its nine combinations alternate instead of
+/// following each other. `kadenz tune` is the same with all options.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz experiment tuning                     three minutes a combination and load: an hour
+  kadenz experiment tuning                     three minutes for each combination and load: an hour
   kadenz experiment tuning --duration 10min    as long as Yoon et al.
   kadenz experiment tuning --bus 59            with the robot's 59 EtherCAT devices")]
 pub(crate) struct Options {
-    /// How long each combination is measured under each load
+    /// How long to measure each combination under each load
     #[arg(long, value_name = "SPAN", default_value = "3min")]
     duration: Span,
 
-    /// How long a turn is
+    /// Length of a round
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     round: Span,
 
@@ -43,7 +43,7 @@ pub(crate) struct Options {
 pub(super) fn plan(options: &Options) -> ExperimentPlan {
     let bus = options.bus.as_ref();
     let bus = bus.map(|it| format!(" --bus {it}")).unwrap_or_default();
-    // Yoon has no I.
+    // Yoon has no combination with I.
     let cells = Combination::PAPER.map(|it| it.to_string()).join(",");
     let command = format!(
         "tune --rate 1kHz --cells {cells} --load both --pace relative --spin-margin 50us --duration {} --round {}{bus}",

@@ -15,13 +15,12 @@ use crate::output::Outcome;
 
 /// Keep the machine busy with real work while something else is measured.
 ///
-/// Each kind is a workload that is bounded in memory and disk and counts what it really does:
-/// cpu (busy threads), disk (one large file, written again and again), processes (hackbench's
-/// groups of senders and receivers, and short-lived processes), network (a flood of datagrams on
-/// the loopback), files (the metadata of a whole file tree), memory (copies and page faults), timer
-/// (short sleeps and wake-ups from CPU to CPU). heavy is disk, processes, network and files
-/// together: the stress of Yoon et al. 2009 (docs/bibliography.md). It runs at ordinary priority,
-/// until its time is up or Ctrl-C ends it, and leaves nothing behind, however it ends.
+/// Each kind is a workload with bounded memory and disk space that counts its work: cpu (busy threads), disk (one
+/// large file, written again and again), processes (hackbench's groups of senders and receivers, and short-lived
+/// processes), network (a flood of datagrams on the loopback), files (the metadata of a whole file tree), memory
+/// (copies and page faults), timer (short sleeps and wake-ups from CPU to CPU). heavy is disk, processes, network and
+/// files together: the stress of Yoon et al. 2009 (docs/bibliography.md). It runs at ordinary priority, until its
+/// time has passed or Ctrl-C ends it, and leaves nothing behind, however it ends.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,10 +30,10 @@ Examples:
   kadenz load processes --groups 20                the `hackbench 20` of Yoon et al.
   kadenz load cpu disk --with stress-ng --duration 60s  the same kinds, made by stress-ng
 
-Ctrl-C ends it as well; what was measured until then is told. What each kind does, and the
+Ctrl-C ends it as well, and prints what was measured until then. What each kind does, and the
 published line it stands for, is in docs/load.md.")]
 pub(crate) struct Options {
-    /// What to load
+    /// Kinds of load
     #[arg(required = true, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     kinds: Vec<LoadKind>,
 
@@ -42,29 +41,28 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Threads of each kind but processes [default: one a CPU; one for disk, network and files]
+    /// Threads of each kind except processes [default: one per CPU; one for disk, network and files]
     #[arg(long, value_name = "N", help_heading = "How much")]
     threads: Option<usize>,
 
-    /// Groups of 20 senders and 20 receivers, for processes [default: five a CPU, at most 20]
+    /// Groups of 20 senders and 20 receivers, for processes [default: five per CPU, at most 20]
     #[arg(long, value_name = "N", help_heading = "How much")]
     groups: Option<usize>,
 
-    /// Folder to write in, for disk [default: the first of /var/tmp, the folder for temporary files
-    /// and this folder that is not in memory]
+    /// Folder for the disk load's file [default: the first of /var/tmp, the folder for temporary files and this
+    /// folder that is not in memory]
     #[arg(long, value_name = "DIR", help_heading = "How much")]
     dir: Option<PathBuf>,
 
-    /// Size of the file that is written, for disk [default: 1024 blocks of 1024000 bytes, or half
-    /// of what is free]
+    /// Size of the disk load's file [default: 1024 blocks of 1024000 bytes, or half of the free space]
     #[arg(long, value_name = "SIZE", help_heading = "How much")]
     size: Option<Size>,
 
-    /// Bring the file to the disk each time it is full, for disk
+    /// Flush the file to the disk each time it is full, for disk
     #[arg(long, help_heading = "How much")]
     fsync: bool,
 
-    /// The tree whose metadata is read, for files
+    /// Tree of the files load, whose metadata it reads
     #[arg(
         long,
         value_name = "DIR",
@@ -73,8 +71,7 @@ pub(crate) struct Options {
     )]
     tree: PathBuf,
 
-    /// Let another program make the load, and tell what it measures itself: stress-ng, or hackbench
-    /// for processes
+    /// Let another program make the load, and report its own figures: stress-ng, or hackbench for processes
     #[arg(long, value_name = "PROGRAM", value_parser = complete::<ForeignProgram>(ForeignProgram::ALL))]
     with: Option<ForeignProgram>,
 

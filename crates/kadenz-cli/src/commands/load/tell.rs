@@ -1,4 +1,4 @@
-//! What is told at the end: what was asked for, and what was measured.
+//! The report at the end: requested loads, and their measured work.
 
 use kadenz::lab::load::{LoadRates, Rate};
 use kadenz::report::document::{Answer, Document, Table, Version};
@@ -8,16 +8,16 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// What each load was asked for and did; docs/load.md tells more.
+/// Each load as requested and as measured; docs/load.md explains it.
 #[derive(Serialize, JsonSchema)]
 pub(in crate::commands) struct Told<'a> {
-    /// A reader that knows another must refuse.
+    /// A reader must refuse an unknown version.
     version: Version<1>,
-    /// The loads, in the order in which they were asked for.
+    /// The loads, in the order of the request.
     loads: &'a [LoadRates],
 }
 
-/// Tells it, and whether every load did its work throughout.
+/// Prints the report; the outcome is whether every load worked throughout.
 pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
     output::answer(&Told {
         version: Version,
@@ -34,7 +34,7 @@ pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
 }
 
 impl Answer for Told<'_> {
-    /// What was asked for, a line each, and what was measured as a table.
+    /// The requested loads, a line each, and the measured work as a table.
     fn document(&self) -> Document {
         let loads = self.loads.iter();
         let asked = loads.map(|load| format!("{}: {}", load.kind, load.asked));
@@ -61,7 +61,7 @@ fn row(load: &LoadRates, rate: &Rate) -> Vec<String> {
     ]
 }
 
-/// Three digits that count, and thousands parted: `0.98`, `612`, `48,213`.
+/// Three significant digits, with separated thousands: `0.98`, `612`, `48,213`.
 pub(super) fn number(value: f64) -> String {
     if value >= 999.5 {
         numbers::thousands(value.round() as u64)

@@ -1,4 +1,4 @@
-//! What a user sees while the load runs.
+//! Progress display while the load runs.
 
 use std::time::Duration;
 
@@ -12,12 +12,12 @@ use super::work::Work;
 use crate::options::bar;
 use crate::output;
 
-/// How soon a stop is heard.
+/// Interval at which a stop is polled.
 const TICK: Duration = Duration::from_millis(50);
 /// Seconds between two lines where there is no terminal.
 const LINE_EVERY_S: u64 = 10;
 
-/// Waits for the end, and meanwhile tells what goes on.
+/// Waits for the end, and meanwhile shows progress.
 pub(super) fn until_the_end(work: &mut Work, duration: Option<Duration>, stop: &Stop) {
     output::note(&work.asked());
     let start = clock::now();

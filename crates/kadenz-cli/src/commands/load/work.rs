@@ -1,15 +1,15 @@
-//! Who makes the load: this program, or another one.
+//! Source of the load: this program, or another one.
 
 use anyhow::Context as _;
 use kadenz::lab::load::{
     self, ForeignLoad, ForeignProgram, LoadKind, LoadOptions, LoadRates, RunningLoad,
 };
 
-/// Load that goes on until this is dropped.
+/// Load that continues until it is dropped.
 pub(super) enum Work {
-    /// By threads of this program.
+    /// Threads of this program.
     Own(RunningLoad),
-    /// By another program.
+    /// Another program.
     Foreign(ForeignLoad),
 }
 
@@ -25,7 +25,7 @@ impl Work {
         })
     }
 
-    /// What is being done, a line each.
+    /// The requested loads, a line each.
     pub(super) fn asked(&self) -> String {
         let line = |kind: LoadKind, asked: &str| format!("{kind}: {asked}");
         let lines: Vec<String> = match self {
@@ -41,7 +41,7 @@ impl Work {
         lines.join("\n")
     }
 
-    /// What was measured so far; another program tells only at its end.
+    /// The work measured so far; another program reports only at its end.
     pub(super) fn rates(&self) -> Vec<LoadRates> {
         match self {
             Self::Own(load) => load.rates(),

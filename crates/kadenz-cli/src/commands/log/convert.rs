@@ -18,8 +18,9 @@ use crate::output::Outcome;
 
 /// Write a log in another format, its messages as JSON, or as tables.
 ///
-/// With the folder of the .lcm files, MCAP gets the description of each type, so that the log decodes
-/// itself for ever. A table has a row a message and a column a field, as pose.position.x or joints[0].
+/// With the folder of the .lcm files, MCAP gets the description of each type, so that every reader can decode the log
+/// without further files. A table has a row for each message and a column for each field, as pose.position.x or
+/// joints[0].
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,17 +28,17 @@ Examples:
   kadenz log convert drive.mcap --to json --out shown.mcap      Foxglove shows its fields
   kadenz log convert drive.mcap --out drive.lcmlog              for lcm-logplayer
   kadenz log convert bag.bag --out bag.mcap                     from ROS 1; payloads stay as they are
-  kadenz log convert drive.mcap --channel POSE --out pose.csv   a row a message, for a spreadsheet
+  kadenz log convert drive.mcap --channel POSE --out pose.csv   a row for each message, for a spreadsheet
   kadenz log convert drive.mcap --channel POSE --out pose.parquet    for pandas, polars, DuckDB
-  kadenz log convert drive.mcap --to parquet --out tables       a folder, a file a channel
+  kadenz log convert drive.mcap --to parquet --out tables       a folder with a file for each channel
 
-Exit code 2 says that messages could not be converted; how many, and why, is said.")]
+Exit code 2: messages could not be converted; their number and the reason are printed.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]
     log: PathBuf,
 
-    /// What becomes of the messages
+    /// Encoding of the messages
     #[arg(long, value_name = "ENCODING", default_value = "same")]
     to: Encoding,
 
@@ -55,21 +56,21 @@ pub(crate) struct Options {
     limits: LimitOptions,
 }
 
-/// What becomes of the messages.
+/// Encoding of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Encoding {
-    /// They stay as they are, or become a table where --out ends in .csv or .parquet
+    /// Unchanged, or a table where --out ends in .csv or .parquet
     Same,
-    /// LCM messages become JSON with a JSON schema, in MCAP
+    /// JSON with a JSON schema from LCM messages, in MCAP
     Json,
-    /// LCM messages become rows: --out is a file that ends in .csv, or a folder that gets a file a channel
+    /// Rows from LCM messages: --out is a file that ends in .csv, or a folder that gets a file for each channel
     Csv,
     /// The same in Parquet
     Parquet,
 }
 
 impl Encoding {
-    /// The format of the tables that are asked for, by the option or by the output's name.
+    /// The requested table format, by the option or by the output's name.
     fn table(self, out: &std::path::Path) -> anyhow::Result<Option<TableFormat>> {
         let named = tables::format_of(out).filter(|_| !out.is_dir());
         let asked = match self {
@@ -88,7 +89,7 @@ impl Encoding {
     }
 }
 
-/// The types in folders and files; none where none is named.
+/// The types in folders and files; none if the user names none.
 pub(crate) fn dictionary(paths: &[PathBuf]) -> anyhow::Result<Dictionary> {
     if paths.is_empty() {
         return Ok(Dictionary::default());
@@ -121,7 +122,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
 }
 
-/// All that a conversion needs.
+/// Inputs of a conversion.
 struct Whole<'a> {
     options: &'a Options,
     reader: &'a mut dyn LogReader,

@@ -18,25 +18,25 @@ use crate::commands::interrupt;
 use crate::options::bar;
 use crate::output;
 
-/// What was copied.
+/// Counts of a copy.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(crate) struct Copied {
     version: Version<1>,
-    /// Messages that are in the new log, or rows in all tables.
+    /// Messages in the new log, or rows in all tables.
     pub(crate) messages: u64,
     /// Messages that the new format cannot hold, or that could not be converted.
     pub(crate) left_out: u64,
     /// The first reason for one of those.
     pub(crate) reason: Option<String>,
-    /// Places of the old log that were damaged.
+    /// Damaged places of the old log.
     damaged_places: u64,
-    /// How many bytes were passed over there.
+    /// Bytes skipped at damaged places.
     skipped_bytes: u64,
-    /// Whether the end was reached.
+    /// Whether the copy reached the end.
     pub(crate) complete: bool,
 }
 
-/// Of cut, merge, convert and recover.
+/// Result of cut, merge, convert and recover.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct CopiedLog<'a> {
     #[serde(flatten)]
@@ -46,18 +46,18 @@ pub(crate) struct CopiedLog<'a> {
     out: &'a Path,
 }
 
-/// What becomes of a message.
+/// Decision about a message.
 pub(crate) enum Fate {
     Keep,
-    /// It was not asked for.
+    /// The message is outside the request.
     Pass,
-    /// It was asked for and cannot be had.
+    /// The message was requested and is not available.
     LeaveOut(String),
-    /// The end of what was asked for.
+    /// The end of the request.
     End,
 }
 
-/// Writes what `judge` keeps into a new log, and tells it.
+/// Writes the messages that `judge` keeps into a new log, and reports the result.
 pub(crate) fn into_log(
     reader: &mut dyn LogReader,
     inputs: &[&Path],
@@ -74,12 +74,12 @@ pub(crate) fn into_log(
     })?;
     copied.note();
     if !copied.complete {
-        output::note("broken off; what was copied until then is a whole log");
+        output::note("interrupted; the copied part is a whole log");
     }
     Ok(copied)
 }
 
-/// What becomes of a message where a part of the log is wanted: what is in it, `judge` says.
+/// Decides about a message where a part of the log is wanted; `judge` decides within that part.
 pub(crate) fn within(
     part: &PlayOptions,
     entry: &mut Entry,
@@ -94,7 +94,7 @@ pub(crate) fn within(
     }
 }
 
-/// Copies what `judge` keeps, which may change it. Finishes the new log also where that was broken off.
+/// Copies the messages that `judge` keeps, and may change. Finishes the new log even after an interruption.
 pub(crate) fn copy(
     reader: &mut dyn LogReader,
     mut writer: Box<dyn LogWriter>,
@@ -185,7 +185,7 @@ fn work(
     Ok(false)
 }
 
-/// How many bytes a message takes in any format, uncompressed.
+/// The most bytes of a message in any format, uncompressed.
 fn longest(entry: &Entry) -> u64 {
     const HEAD: usize = 32;
     (HEAD + entry.channel.name.len() + entry.payload.len()) as u64
@@ -199,7 +199,7 @@ impl Answer for CopiedLog<'_> {
 }
 
 impl Copied {
-    /// Says what is missing, and why.
+    /// Notes what is missing, and why.
     pub(crate) fn note(&self) {
         if let Some(reason) = &self.reason {
             output::note(&format!(
@@ -217,7 +217,7 @@ impl Copied {
     }
 }
 
-/// A bar on a terminal for what takes more than two seconds; without one a line now and then.
+/// Progress bar on a terminal for work of more than two seconds; elsewhere a line at intervals.
 pub(crate) struct Working {
     words: &'static str,
     begun: Instant,
@@ -240,7 +240,7 @@ impl Working {
         }
     }
 
-    /// Looks at the clock now and then, and at how much is done more rarely still.
+    /// Reads the clock at intervals, and the progress at longer ones.
     pub(crate) fn tick(&mut self, done: impl FnOnce() -> (u64, u64)) {
         self.ticks = self.ticks.wrapping_add(1);
         if !self.ticks.is_multiple_of(256) {

@@ -40,11 +40,11 @@ pub(crate) struct Options {
 /// A part of a log.
 #[derive(Debug, Args)]
 pub(crate) struct SelectionOptions {
-    /// Begin there: a span from the log's begin, or a time
+    /// Begin here: a span from the log's begin, or a time
     #[arg(long, value_name = "MOMENT")]
     pub(crate) from: Option<Moment>,
 
-    /// End before: a span from the log's begin, or a time
+    /// End before this: a span from the log's begin, or a time
     #[arg(long, value_name = "MOMENT")]
     pub(crate) until: Option<Moment>,
 
@@ -52,17 +52,17 @@ pub(crate) struct SelectionOptions {
     #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
     pub(crate) channels: Vec<Pattern>,
 
-    /// All channels but those
+    /// All channels but those of --channel
     #[arg(short = 'v', long, requires = "channels")]
     pub(crate) invert: bool,
 
-    /// Say more on standard error; without the letter of other commands, which inverts here as in lcm-logger
+    /// Print more on standard error; without the letter of other commands, which inverts here as in lcm-logger
     #[arg(long, action = clap::ArgAction::Count)]
     verbose: u8,
 }
 
 impl SelectionOptions {
-    /// The part, in a log whose begin is looked for where that is needed.
+    /// The selected part; finds the log's begin only where the selection needs it.
     pub(crate) fn of(&self, reader: &mut dyn log::LogReader) -> anyhow::Result<PlayOptions> {
         let (from, until) = moment::part(reader, self.from, self.until)?;
         if let (Some(from), Some(until)) = (from, until) {

@@ -17,7 +17,7 @@ use super::moment;
 use crate::options::waiting;
 use crate::output::{self, Outcome};
 
-/// Say what is in a log: its format, span and channels, and whether it is whole.
+/// Show the format, span and channels of a log, and whether it is whole.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -26,13 +26,13 @@ Examples:
   kadenz log info old.lcmlog bag.bag     several, of any format
   kadenz log info drive.mcap --json      for scripts
 
-Exit code 1 says that a log is damaged, or that its recorder did not come to its end.")]
+Exit code 1: a log is damaged, or its recorder did not finish.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
 
-    /// Read every message, also where there is an index
+    /// Read every message, even where there is an index
     #[arg(long)]
     thorough: bool,
 
@@ -53,23 +53,23 @@ struct DescribedLog {
     library: String,
     bytes: u64,
     messages: u64,
-    /// Of the first message, since 1970.
+    /// Time of the first message, since 1970.
     first_ns: Option<i64>,
-    /// Of the last message.
+    /// Time of the last message.
     last_ns: Option<i64>,
-    /// Whether its writer came to its end; null where the format does not tell.
+    /// Whether the writer finished the log; null where the format does not record that.
     complete: Option<bool>,
     damaged_places: u64,
     skipped_bytes: u64,
     chunks: Vec<DescribedChunks>,
     channels: Vec<DescribedChannel>,
-    /// Messages of channels beyond the 16,384 that are told apart.
+    /// Messages of further channels, beyond the 16,384 that are counted one by one.
     other_messages: u64,
 }
 
 #[derive(JsonSchema, Serialize)]
 struct DescribedChunks {
-    /// Empty where there is none.
+    /// Empty where the log is uncompressed.
     compression: String,
     count: u64,
 }
@@ -158,7 +158,7 @@ impl DescribedLog {
             return document;
         }
         document.sentence(format!(
-            "{} of further channels; only so many are told apart",
+            "{} of further channels; only so many are counted one by one",
             numbers::counted(self.other_messages, "message")
         ))
     }
@@ -185,9 +185,9 @@ impl DescribedLog {
         }
         lines.push(format!("  {}", numbers::counted(self.messages, "message")));
         if self.complete == Some(false) {
-            let remedy = "`kadenz log recover` makes a whole log of it";
+            let remedy = "`kadenz log recover` recovers a whole log from it";
             lines.push(format!(
-                "  NOT COMPLETE: its recorder did not come to its end; {remedy}"
+                "  NOT COMPLETE: its recorder did not finish; {remedy}"
             ));
         }
         if self.damaged_places > 0 || self.skipped_bytes > 0 {

@@ -1,4 +1,4 @@
-//! The logs that a command reads.
+//! The input logs of a command.
 
 use std::path::Path;
 
@@ -6,11 +6,11 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::log::{self, Limits, LogReader};
 
-/// What a log may do to whoever reads it.
+/// Limits against logs that are made to harm their reader.
 #[derive(Args, Debug, Clone, Copy)]
 pub(crate) struct LimitOptions {
-    /// End with an error where more than so many times a log's own length comes out of it: such logs
-    /// are made to fill a disk
+    /// End with an error where a log expands to more than this many times its own length: such logs are made to fill
+    /// a disk
     #[arg(
         long,
         value_name = "TIMES",
@@ -27,7 +27,7 @@ impl LimitOptions {
         }
     }
 
-    /// Opens a log that is read within these limits.
+    /// Opens a log within these limits.
     pub(crate) fn open(self, path: &Path) -> anyhow::Result<Box<dyn LogReader>> {
         let reader = log::open(path);
         let mut reader = reader.with_context(|| format!("cannot read {}", path.display()))?;

@@ -17,7 +17,7 @@ Examples:
   kadenz log merge drive.mcap drive-001.mcap drive-002.mcap --out whole.mcap
   kadenz log merge robot.lcmlog base-station.bag --out both.mcap   of any format
 
-Times are those of the machines that recorded; kadenz shifts no clock.")]
+Times are those of the recording machines; Kadenz shifts no clock.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]

@@ -1,4 +1,4 @@
-//! `kadenz log`, a file a command.
+//! `kadenz log`, one file per command.
 
 mod convert;
 mod copying;
@@ -16,8 +16,8 @@ mod tables;
 commands! {
     /// Record messages, play them again, and work on logs.
     ///
-    /// Reads LCM's event logs, MCAP, and the bags of ROS 1 and ROS 2, whatever they are called; writes
-    /// MCAP, and LCM's event log where the file's name does not end in .mcap.
+    /// Reads LCM's event logs, MCAP, and the bags of ROS 1 and ROS 2, whatever their names are; writes MCAP, and
+    /// LCM's event log where the file's name does not end in .mcap.
     enum Log in log {
         Info(info::Options) = info::run => "info": info::Logs;
         Record(Box<record::Options>) = record::run => "record": record::RecordedLog;

@@ -38,7 +38,7 @@ impl FromStr for Moment {
     }
 }
 
-/// Seconds with up to nine digits behind the point, exactly: a float would be off by 100 ns.
+/// Seconds with up to nine decimal digits, exactly: a float would be off by 100 ns.
 fn nanoseconds(seconds: &str) -> Option<i64> {
     let (whole, fraction) = seconds.split_once('.').unwrap_or((seconds, ""));
     let digits = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
@@ -51,7 +51,7 @@ fn nanoseconds(seconds: &str) -> Option<i64> {
 }
 
 impl Moment {
-    /// The time of day, in a log that begins then.
+    /// The time of day, in a log that begins at this time.
     pub(crate) fn in_log(self, begin: WallTime) -> WallTime {
         match self {
             Self::At(time) => time,
@@ -63,7 +63,7 @@ impl Moment {
     }
 }
 
-/// Both ends of a part of a log, looking for its begin only where that is needed.
+/// Both ends of a part of a log; finds the log's begin only where they need it.
 pub(crate) fn part(
     reader: &mut dyn LogReader,
     from: Option<Moment>,
@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spans_and_times_are_told_apart_and_shown_as_they_are_read() {
+    fn spans_and_times_are_distinguished_and_shown_as_read() {
         let moment = |text: &str| text.parse::<Moment>().unwrap();
         let begin = WallTime::from_unix_ns(5);
         assert_eq!(moment("2us").in_log(begin).as_unix_ns(), 2005);

@@ -1,4 +1,4 @@
-//! The file that a command writes a log to.
+//! The output file of a command that writes a log.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -11,25 +11,24 @@ use kadenz::msg::log::{Format, LogWriter, write_to};
 
 use crate::options::complete;
 
-/// Where to.
+/// Output of a log.
 #[derive(Args, Debug)]
 pub(crate) struct LogOutputOptions {
-    /// The log to write: MCAP where it ends in .mcap, LCM's event log where it ends in .lcmlog or
-    /// nothing
+    /// The log to write: MCAP where the name ends in .mcap, LCM's event log where it ends in .lcmlog or has no ending
     #[arg(short, long, value_name = "FILE")]
     pub(crate) out: PathBuf,
 
-    /// Overwrite the file where it is there
+    /// Overwrite an existing file
     #[arg(short, long)]
     pub(crate) force: bool,
 
-    /// How chunks of MCAP are compressed
+    /// Compression of MCAP's chunks
     #[arg(long, value_name = "NAME", default_value = "lz4",
           value_parser = complete::<Compression>(Compression::WRITTEN))]
     pub(crate) compression: Compression,
 }
 
-/// What a log is written as, by its name. lcm-logger's own names end in nothing or in a number.
+/// Format of a log by its name. The names of lcm-logger end in nothing or in a number.
 pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
     let Some(ending) = path.extension() else {
         return Ok(Format::EventLog);
@@ -51,7 +50,7 @@ pub(crate) fn format_of(path: &Path) -> anyhow::Result<Format> {
 }
 
 impl LogOutputOptions {
-    /// Makes the file. It is never one of those that are read, even where overwriting is allowed.
+    /// Creates the file. It is never an input file, even where overwriting is allowed.
     pub(crate) fn create(&self, inputs: &[&Path]) -> anyhow::Result<Box<dyn LogWriter>> {
         for input in inputs {
             let same = std::fs::canonicalize(input).ok() == std::fs::canonicalize(&self.out).ok();
@@ -63,7 +62,7 @@ impl LogOutputOptions {
         }
         let format = format_of(&self.out)?;
         let mut options = File::options();
-        // An MCAP file's index is read back from it at its end.
+        // The MCAP writer reads the file's index back at its end.
         options.read(true).write(true);
         let file = if self.force {
             options.create(true).truncate(true).open(&self.out)

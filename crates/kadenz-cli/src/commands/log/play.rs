@@ -22,10 +22,10 @@ use crate::commands::msg::telling::TypeAnnouncer;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Play a log onto a bus, at the times it was recorded.
+/// Play a log onto a bus, at its recorded times.
 ///
-/// Each message is due at a time of its own, so that no delay adds up; how late they were is said at
-/// the end.
+/// Each message has a due time of its own, so that delays do not add up; at the end the command prints how late
+/// messages were.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -51,11 +51,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     part: SelectionOptions,
 
-    /// Begin again at the end, until Ctrl-C
+    /// Repeat from the begin at the end, until Ctrl-C
     #[arg(long = "loop")]
     looped: bool,
 
-    /// Do not tell who asks what the messages look like, where the log says so
+    /// Do not answer questions for message types, where the log describes them
     #[arg(long)]
     no_tell: bool,
 
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     #[arg(long, conflicts_with_all = ["speed", "looped", "jitter"])]
     step: bool,
 
-    /// Make messages late by up to this, evenly
+    /// Delay messages by up to this, uniformly
     #[arg(
         long,
         value_name = "SPAN",
@@ -72,7 +72,7 @@ pub(crate) struct Options {
     )]
     jitter: Span,
 
-    /// Leave out this share of the messages
+    /// Drop this share of the messages
     #[arg(
         long,
         value_name = "SHARE",
@@ -98,14 +98,14 @@ pub(crate) struct Options {
 pub(super) struct PlayedLog {
     version: Version<1>,
     messages: u64,
-    /// The bus did not take them.
+    /// Messages that the bus did not accept.
     refused: u64,
-    /// On purpose, by --loss.
+    /// Messages dropped on purpose, by --loss.
     left_out: u64,
     lateness_ns: PlayedLateness,
 }
 
-/// How late messages were, in nanoseconds; null where there are too few for it.
+/// Lateness of messages, in nanoseconds; null where there are too few messages.
 #[derive(JsonSchema, Serialize)]
 struct PlayedLateness {
     count: u64,
@@ -168,7 +168,7 @@ fn play_all(
     Ok(())
 }
 
-/// What publishes, and counts.
+/// Publishes messages, and counts them.
 struct Stage {
     outlet: Box<dyn Outlet>,
     telling: Option<TypeAnnouncer>,
@@ -219,7 +219,7 @@ impl Stage {
         }
     }
 
-    /// Before its first message, so that who asks for it at once is told.
+    /// Called before the first message of a type, so that a program that asks for it at once gets an answer.
     fn tell_type(&mut self, channel: &LoggedChannel) {
         let (Some(telling), Some(schema)) = (&mut self.telling, &channel.schema) else {
             return;
@@ -229,7 +229,7 @@ impl Stage {
         }
     }
 
-    /// A message at each line of standard input.
+    /// Plays a message at each line of standard input.
     fn step(&mut self, player: &mut Player, stop: &Stop) -> anyhow::Result<()> {
         let now = SleepClock::open()?.now();
         while let Some(due) = player.next_due(now)? {
@@ -272,7 +272,7 @@ impl Stage {
         })?;
         if self.messages + self.refused + left_out == 0 {
             output::note(
-                "the log, or the part of it that was asked for, holds no message; `kadenz log info` shows what there is",
+                "the log, or the requested part of it, holds no message; `kadenz log info` shows what there is",
             );
         }
         if left_out > 0 {

@@ -30,9 +30,9 @@ use crate::output::{self, Outcome};
 
 /// Record a bus's messages into a log.
 ///
-/// Receiving waits for no disk: what a slow or full disk cannot take is dropped and counted for its
-/// channel, and writing goes on when it can. A log whose recorder is killed is read to its last whole
-/// chunk, at most a flush interval before.
+/// Receiving never waits for the disk: messages that a slow or full disk cannot take are dropped and counted for
+/// their channel, and writing continues when the disk can take more. A log whose recorder was killed is readable up
+/// to its last whole chunk, at most a flush interval before the kill.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -43,13 +43,13 @@ Examples:
   kadenz log record --out drive-%F.mcap --strftime --split-every 1h
   kadenz log record --out drive.mcap --disk-quota 10GB       stops writing while less is free
 
-Exit code 1 says that messages were dropped.")]
+Exit code 1: messages were dropped.")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: bus::BusOptionOrUrl,
 
-    /// The log to write: MCAP where it ends in .mcap, else LCM's event log; strftime's % sequences are
-    /// replaced with --strftime
+    /// The log to write: MCAP where the name ends in .mcap, else LCM's event log; with --strftime, strftime's %
+    /// sequences are replaced
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 
@@ -57,11 +57,11 @@ pub(crate) struct Options {
     #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
     channels: Vec<Pattern>,
 
-    /// All channels but those
+    /// All channels but those of --channel
     #[arg(short = 'v', long, requires = "channels")]
     invert: bool,
 
-    /// Say more on standard error; without the letter of other commands, which inverts here as in lcm-logger
+    /// Print more on standard error; without the letter of other commands, which inverts here as in lcm-logger
     #[arg(long, action = clap::ArgAction::Count)]
     verbose: u8,
 
@@ -72,15 +72,15 @@ pub(crate) struct Options {
     #[command(flatten)]
     types: TypesOption,
 
-    /// Overwrite files that are there
+    /// Overwrite existing files
     #[arg(short, long, help_heading = "Files")]
     force: bool,
 
-    /// Take the next free number where the file is there
+    /// Use the next free number where the file exists
     #[arg(short, long, conflicts_with_all = ["force", "rotate"], help_heading = "Files")]
     increment: bool,
 
-    /// Go on behind the end of an event log that is there
+    /// Append to the end of an existing event log
     #[arg(short, long, conflicts_with_all = ["force", "increment", "rotate"], help_heading = "Files")]
     append: bool,
 
@@ -88,23 +88,23 @@ pub(crate) struct Options {
     #[arg(short, long, help_heading = "Files")]
     strftime: bool,
 
-    /// Begin the next file once this one has so many MB
+    /// Begin the next file once this one has this many MB
     #[arg(long, value_name = "MB", value_parser = megabytes, help_heading = "Files")]
     split_mb: Option<u64>,
 
-    /// Begin the next file once this one is so old, as 1h
+    /// Begin the next file once this one is this old, as 1h
     #[arg(long, value_name = "SPAN", value_parser = lasting, help_heading = "Files")]
     split_every: Option<Span>,
 
-    /// Keep so many files: number 0 is written, older ones are renamed upwards
+    /// Keep this many files: number 0 is written, older ones are renamed upwards
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..), help_heading = "Files")]
     rotate: Option<u32>,
 
-    /// Write nothing while less than this is free on the disk
+    /// Write nothing while the disk has less free space than this
     #[arg(long, value_name = "SIZE", help_heading = "Files")]
     disk_quota: Option<Size>,
 
-    /// Bring what was taken into the file that often
+    /// Flush data into the file at this interval
     #[arg(
         long,
         value_name = "SPAN",
@@ -113,7 +113,7 @@ pub(crate) struct Options {
     )]
     flush_interval: Span,
 
-    /// How chunks of MCAP are compressed
+    /// Compression of MCAP's chunks
     #[arg(
         long,
         value_name = "NAME",
@@ -123,7 +123,7 @@ pub(crate) struct Options {
     )]
     compression: Compression,
 
-    /// How much may wait for the disk, in memory that is taken at the start
+    /// Memory for messages that wait for the disk, allocated at the start
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     queue: Size,
 
@@ -138,21 +138,21 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RecordedLog {
     version: Version<1>,
-    /// In the order of their begin; rotation has renamed or deleted some since.
+    /// In the order of their begin; rotation may have renamed or deleted some since.
     files: Vec<PathBuf>,
     messages: u64,
     payload_bytes: u64,
     dropped: u64,
-    /// What the disk said last, where it still refuses.
+    /// The last error of the disk, where it persists.
     trouble: Option<String>,
-    /// How often the wall clock was set back; the log's times go on as if it had not been.
+    /// How often the wall clock was set back; the times in the log continue without the step.
     clock_set_back: u64,
-    /// By how much in all.
+    /// By how much in total.
     clock_set_back_ns: u64,
     channels: Vec<ChannelCounts>,
-    /// All channels beyond the 4,096 that are counted one by one.
+    /// Counts of all channels beyond the 4,096 that are counted one by one.
     further_channels: FurtherCounts,
-    /// Messages whose channel has no name that a log holds.
+    /// Messages dropped since no log can hold the name of their channel.
     dropped_unnamed: u64,
 }
 
@@ -179,7 +179,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    /// What the provider is asked for. It may be asked for all and be told apart here.
+    /// The patterns for the provider. They may select all channels, of which this program then filters some.
     fn wanted(&self) -> anyhow::Result<Vec<Pattern>> {
         if self.channels.is_empty() || self.invert {
             return Ok(vec![Pattern::new(".*")?]);
@@ -243,7 +243,7 @@ impl Options {
     }
 }
 
-/// Says of a file that cannot be made what helps.
+/// Adds the remedy to the error of a file that cannot be created.
 fn with_remedy(error: LogError) -> anyhow::Error {
     let LogError::File { path, source } = error else {
         return error.into();
@@ -270,7 +270,7 @@ fn with_remedy(error: LogError) -> anyhow::Error {
     }
 }
 
-/// Megabytes, also broken ones, as a number of bytes.
+/// Parses megabytes, also fractional ones, into a number of bytes.
 fn megabytes(text: &str) -> Result<u64, String> {
     let number: Option<f64> = text.parse().ok();
     let bytes = number.map(|mb| mb * 1e6);
@@ -282,7 +282,7 @@ fn megabytes(text: &str) -> Result<u64, String> {
     }
 }
 
-/// A span that is none of nothing.
+/// Parses a span greater than zero.
 fn lasting(text: &str) -> Result<Span, String> {
     let span: Span = text
         .parse()
@@ -293,7 +293,7 @@ fn lasting(text: &str) -> Result<Span, String> {
     Ok(span)
 }
 
-/// What is known of this machine, for whoever reads the log later.
+/// Facts about this machine, for later readers of the log.
 fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
     let facts = kadenz::rt::host::facts();
     let told = [
@@ -311,7 +311,7 @@ fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
     vec![("kadenz.host".to_owned(), pairs.collect())]
 }
 
-/// After how long receiving looks whether it is to end.
+/// Interval at which receiving polls for the end.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, stop: &Stop) {
@@ -350,7 +350,7 @@ fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, st
     }
 }
 
-/// What was reported while recording: each event once, when it begins.
+/// Reported events of the recording: each is reported once, when it begins.
 struct ReportedEvents {
     watch: Watch,
     trouble: Option<String>,
@@ -397,7 +397,7 @@ fn clock_set_back(set_back: SetBack) -> String {
     )
 }
 
-/// What is wrong.
+/// Reports the problems of a recording.
 fn complain(recorded: &Recorded) {
     let further = recorded.further;
     for it in &recorded.channels {

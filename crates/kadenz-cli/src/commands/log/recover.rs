@@ -10,10 +10,10 @@ use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
 
-/// Make a whole log of one that is damaged, or whose recorder was killed.
+/// Recover a whole log from a damaged one, or from one whose recorder was killed.
 ///
-/// Every whole chunk of MCAP and of ROS 1's bags, and every whole event of LCM's event log is taken
-/// over; what was lost is said. The old log stays as it is.
+/// It copies every whole chunk of MCAP and of ROS 1's bags, and every whole event of LCM's event log, and reports the
+/// losses. The old log stays unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -1,4 +1,4 @@
-//! Tables that `kadenz log convert` makes of a log.
+//! The tables of `kadenz log convert`.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -18,16 +18,16 @@ use tempfile::TempPath;
 use super::copying::Copied;
 use crate::output::{self, Outcome};
 
-/// Tables in one format, and where to.
+/// Format and place of tables.
 pub(crate) struct Target<'a> {
     pub(crate) format: TableFormat,
     pub(crate) out: &'a Path,
     pub(crate) overwrite: bool,
-    /// What is read, and is never overwritten.
+    /// The input, which is never overwritten.
     pub(crate) input: &'a Path,
 }
 
-/// The format that an output's name says.
+/// The format by an output's name.
 pub(crate) fn format_of(out: &Path) -> Option<TableFormat> {
     match out.extension()?.to_str()? {
         "csv" => Some(TableFormat::Csv),
@@ -50,7 +50,7 @@ pub(crate) struct Pending(Arc<Mutex<Files>>);
 #[derive(Default)]
 struct Files {
     places: Vec<(TempPath, PathBuf)>,
-    /// A folder that was made for them.
+    /// A folder created for them.
     made: Option<PathBuf>,
 }
 
@@ -58,7 +58,7 @@ impl Drop for Files {
     fn drop(&mut self) {
         self.places.clear();
         if let Some(folder) = &self.made {
-            // Only an empty one goes.
+            // This removes an empty folder only.
             let _ = fs::remove_dir(folder);
         }
     }
@@ -69,7 +69,7 @@ impl Pending {
         let folder = out.parent().filter(|it| !it.as_os_str().is_empty());
         let mut builder = tempfile::Builder::new();
         builder.prefix(".kadenz-").suffix(".part");
-        // As any new file; the process's mask takes away from it.
+        // Permissions of any new file; the process's mask restricts them.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
         let file = builder.tempfile_in(folder.unwrap_or(Path::new(".")))?;
@@ -98,7 +98,7 @@ impl Pending {
 }
 
 impl Target<'_> {
-    /// Whether all messages go into one file: where its name says so, and it is no folder.
+    /// Whether all messages go into one file: its name has an ending, and it is no folder.
     fn is_one_file(&self) -> bool {
         let named = self
             .out
@@ -107,7 +107,7 @@ impl Target<'_> {
         named && !self.out.is_dir()
     }
 
-    /// What writes the tables, and the files that it writes.
+    /// The writer of the tables, with its pending files.
     pub(crate) fn create(&self, dictionary: Dictionary) -> anyhow::Result<(Tables, Pending)> {
         let pending = Pending::default();
         let (tabling, make) = if self.is_one_file() {
@@ -124,7 +124,7 @@ impl Target<'_> {
         Ok((tables, pending))
     }
 
-    /// Refuses what must not be overwritten.
+    /// Refuses to overwrite a file without permission.
     fn refuse(&self, out: &Path) -> Result<(), LogError> {
         let refused = |kind, text: &str| LogError::File {
             path: out.to_owned(),
@@ -169,7 +169,7 @@ impl Target<'_> {
         })
     }
 
-    /// Moves what was written to its place, if all of it was, and says what was done.
+    /// Moves complete output to its place, and reports the result.
     pub(crate) fn end(
         &self,
         copied: Copied,
@@ -182,7 +182,7 @@ impl Target<'_> {
         }
         if copied.messages == 0 {
             let reason = copied.reason.clone().unwrap_or_else(|| {
-                "there is none of those that were asked for; `kadenz log info` shows what there is"
+                "the log holds none of the requested channels; `kadenz log info` shows what there is"
                     .to_owned()
             });
             anyhow::bail!("no message is in a table: {reason}");
@@ -208,8 +208,8 @@ fn pending_file(pending: &Pending, out: PathBuf) -> Result<Box<dyn Write + Send>
     }
 }
 
-/// A file's name for a channel, without its ending: letters, digits, `-`, `_` and points not at its
-/// begin, whatever the channel's name is; behind it the type and a number, where it is taken.
+/// A file name for a channel, without its ending: letters, digits, `-`, `_` and points not at its begin, whatever the
+/// channel's name is; then the type and a number, if the name is used already.
 fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> String {
     const MAX: usize = 100;
     let plain = |name: &str| -> String {
@@ -227,17 +227,18 @@ fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> Strin
     let typed = format!("{first}-{}", plain(of_type));
     let numbered = (2_u32..).map(|number| format!("{typed}-{number}"));
     let mut names = [first, typed.clone()].into_iter().chain(numbered);
-    // File systems that do not tell a from A would take one file for two.
+    // File systems that ignore case would use one file for two names.
     let free = names.find(|name| taken.insert(name.to_ascii_lowercase()));
     free.unwrap_or(typed)
 }
 
-/// Of convert into CSV or Parquet: as copy, and what became of the tables.
+/// Result of convert into CSV or Parquet: as copy, with the counts of the tables.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct WrittenTables {
     #[serde(flatten)]
     copied: Copied,
-    /// Rows without fields, of messages that do not follow their type, and rows that lack one whose text is too long.
+    /// Rows without fields, of messages that do not follow their type, and rows that lack a field with too long a
+    /// text.
     malformed: u64,
     /// The first reason for one of those.
     malformed_reason: Option<String>,
@@ -245,7 +246,7 @@ pub(crate) struct WrittenTables {
 }
 
 impl WrittenTables {
-    /// Says what is missing, and why.
+    /// Notes what is missing, and why.
     fn note(&self) {
         self.copied.note();
         if let Some(reason) = &self.malformed_reason {

@@ -1,4 +1,4 @@
-//! What every command that talks over a bus takes and does: the URL, listening, and the end.
+//! Shared parts of the commands on a bus: the URL, receiving, and the end.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output;
 
-/// Which bus.
+/// URL of the bus.
 #[derive(Clone, Debug, Args)]
 pub(in crate::commands) struct BusOption {
     /// The bus: udpm://239.255.76.67:7667?ttl=0, tcpq://127.0.0.1:7700, ...
@@ -36,7 +36,7 @@ impl BusOption {
     }
 }
 
-/// Which bus, where its URL stood without `--url` until now and still may for one version.
+/// URL of the bus, which for one version may still stand without `--url`, as before.
 #[derive(Clone, Debug, Args)]
 pub(in crate::commands) struct BusOptionOrUrl {
     #[command(flatten)]
@@ -53,15 +53,15 @@ impl BusOptionOrUrl {
     }
 }
 
-/// The provider of a URL, with whom to ask where it cannot be had.
+/// Opens the provider of a URL; the error names the command that explains it.
 pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> {
-    // It may listen, and each peer needs a descriptor. With as many as there are before, it serves as many as those
-    // allow.
+    // The provider may listen, and each peer needs a descriptor. With the old limit it would serve only as many peers
+    // as that allows.
     let _ = kadenz::rt::net::listener::raise_open_files();
     provider::open(url).with_context(|| advice(url))
 }
 
-/// Who explains why a bus cannot be had.
+/// Names the command that explains why a bus is unavailable.
 fn advice(url: &str) -> String {
     match url.split_once("://") {
         Some(("udpm", _)) => {
@@ -73,12 +73,12 @@ fn advice(url: &str) -> String {
 
 /// Messages that may wait while this program prints.
 const QUEUE: usize = 1000;
-/// How soon a stop is heard.
+/// Interval at which a stop is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// After so long without a message a user is told where to look.
+/// After this time without a message the user gets a hint.
 const SILENCE: Duration = Duration::from_secs(2);
 
-/// Listens until the time is over, Ctrl-C, or a log's end.
+/// Receives messages until the time has passed, Ctrl-C, or a log's end.
 #[derive(Debug)]
 pub(super) struct Ears {
     pub(super) bus: Bus,
@@ -89,7 +89,7 @@ pub(super) struct Ears {
     trouble: Option<RecvError>,
 }
 
-/// What came of listening.
+/// Result of a wait for a message.
 #[expect(
     clippy::large_enum_variant,
     reason = "it is looked at once and never kept"
@@ -97,14 +97,14 @@ pub(super) struct Ears {
 pub(super) enum Came<'a> {
     /// A message.
     Message(Raw<'a>),
-    /// Nothing for a while.
+    /// No message for a while.
     Nothing,
-    /// The time is over, somebody asked to end, or nothing will come any more.
+    /// The time has passed, a stop was requested, or no further message will come.
     End,
 }
 
 impl Ears {
-    /// Begins to listen.
+    /// Opens a bus and begins to receive.
     pub(super) fn open(
         option: &BusOption,
         pattern: &str,
@@ -113,13 +113,13 @@ impl Ears {
         Self::over(option.open()?, pattern, duration)
     }
 
-    /// Begins to listen on a bus that is open.
+    /// Begins to receive on an open bus.
     pub(super) fn over(bus: Bus, pattern: &str, duration: Option<Span>) -> anyhow::Result<Self> {
         let stop = interrupt::quietly_stop_on_interrupt()?;
         Self::until(bus, pattern, duration, stop)
     }
 
-    /// The same with a stop of one's own.
+    /// The same with the caller's own stop.
     pub(super) fn until(
         bus: Bus,
         pattern: &str,
@@ -144,7 +144,7 @@ impl Ears {
         })
     }
 
-    /// Waits for a message, for a tenth of a second and until a time at most.
+    /// Waits for a message, for a tenth of a second and until the given time at most.
     pub(super) fn next(&mut self, before: Option<MonotonicTime>) -> Came<'_> {
         let now = clock::now();
         if self.stop.requested() || self.until.is_some_and(|until| now >= until) {
@@ -178,12 +178,12 @@ impl Ears {
         }
     }
 
-    /// What became of the messages here.
+    /// Counters of the messages received here.
     pub(super) fn counters(&self) -> Counters {
         self.aggregator.counters()
     }
 
-    /// Tells at the end what is missing in what was shown.
+    /// Reports at the end which messages are missing in the output.
     pub(super) fn tell_missing(&self) {
         if self.silent_since.is_some() && !self.stop.requested() {
             output::note(&words_of_silence(self.bus.url()));
@@ -218,9 +218,9 @@ fn words_of_silence(url: &str) -> String {
             format!("`kadenz msg doctor --url '{url}'` explains a multicast that fails")
         }
         Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one".to_owned(),
-        _ => "`kadenz msg list` shows what there is".to_owned(),
+        _ => "`kadenz msg list` lists the channels".to_owned(),
     };
-    format!("nothing was heard on {url}; does somebody publish there? {advice}")
+    format!("no message came on {url}; does a program publish there? {advice}")
 }
 
 fn tell_once(last: &mut Option<RecvError>, error: RecvError) {
@@ -230,7 +230,7 @@ fn tell_once(last: &mut Option<RecvError>, error: RecvError) {
     }
 }
 
-/// Says what the provider asked for and did not get: a receive buffer shorter than asked, above all.
+/// Reports the settings that the provider requested and did not get: above all a receive buffer that is too short.
 pub(super) fn tell_refused(bus: &Bus) {
     for measure in bus.measures().iter().filter(|it| !it.ok) {
         let reason = measure.reason.as_deref().unwrap_or("no reason was given");

@@ -1,4 +1,4 @@
-//! `kadenz msg call`: asks a service, once.
+//! `kadenz msg call`: calls a service, once.
 
 use anyhow::Context as _;
 use clap::Args;
@@ -19,8 +19,8 @@ use crate::output::{self, Outcome};
 
 /// Call a service, and print its answer.
 ///
-/// The request is written as JSON and encoded by its description. The answer is decoded by the same
-/// descriptions, or by what the server tells of its types.
+/// The request is written as JSON and encoded by its description. The answer is decoded by the same descriptions, or
+/// by those that the server provides.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -50,7 +50,7 @@ pub(crate) struct Options {
     timeout: Span,
 }
 
-/// answer is null where nobody tells its type; then it is in hex.
+/// answer is null where no description of its type is available; then it is in hex.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Called {
     version: Version<1>,
@@ -70,12 +70,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let request = known.types().encode(&value)?;
     let bus = options.bus.open()?;
     let mut finder = TypeFinder::new(&bus)?;
-    // Which types a client is of plays no part where bytes go to and fro.
+    // The types of a client play no part, since bytes are exchanged.
     let mut client: Client<Request, Reply> = bus.client(&options.service)?;
     let answer = client.call_bytes(&request, options.timeout.0)?.to_vec();
     let decoded = decode(&known, &mut finder, &answer, options.timeout);
     if decoded.is_none() {
-        output::note("nobody tells the type of the answer; describe it with `--types`");
+        output::note("no program describes the type of the answer; describe it with `--types`");
     }
     let of = decoded.as_ref().and_then(Value::record);
     output::answer(&Called {

@@ -1,4 +1,4 @@
-//! `kadenz msg delay`: how old are the messages that come?
+//! `kadenz msg delay`: the age of messages on arrival.
 
 use anyhow::Context as _;
 use clap::{Args, ValueEnum};
@@ -14,23 +14,22 @@ use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
-/// How old are the messages that come?
+/// Measure how old messages are when they arrive
 ///
-/// Messages that carry the time at which they were made, as LCM's `utime`, tell their latency on the
-/// way here, from programs that know nothing of Kadenz: of one host, or of hosts whose clocks somebody
-/// keeps together. Records a run: from the stamp until this program had the message (series
-/// `latency`, which the deadline is held against), and until the kernel had it (`to-kernel`). Where
-/// the wall clock is set meanwhile, or stamps are from the future, it says so and calls nothing a
-/// latency that is none.
+/// Messages that carry the time of their creation, as LCM's `utime`, show their latency on the way here, from
+/// programs without Kadenz: on one host, or on hosts with synchronised clocks. Records a run: from the stamp until
+/// this program had the message (series `latency`, which the deadline applies to), and until the kernel had it
+/// (`to-kernel`). Where the wall clock is set during the run, or stamps are in the future, the command reports that
+/// and calls such values no latency.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg delay POSE --field utime --types lcmtypes --duration 1min  microseconds, LCM's custom
+  kadenz msg delay POSE --field utime --types lcmtypes --duration 1min  in microseconds, as usual with LCM
   kadenz msg delay IMU --field header.stamp --unit ns --types lcmtypes --deadline 2ms
   kadenz msg delay 'ARM_.*' --types lcmtypes --count 10000 --out arm  a run folder of that name
 
 `kadenz report RUN` makes a page of it. Without stamps in messages: `kadenz msg latency`.
-Exit codes: 0 kept, 1 `--deadline` missed, 2 cannot, or not all that came is a latency.")]
+Exit codes: 0 kept, 1 `--deadline` missed, 2 the command failed, or not all values are latencies.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]
@@ -42,11 +41,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     types: TypesOption,
 
-    /// The member that holds the time
+    /// The member with the time
     #[arg(long, value_name = "PATH", default_value = "utime")]
     field: Path,
 
-    /// What it counts, since 1970
+    /// Unit of the time, since 1970
     #[arg(long, value_name = "UNIT", default_value = "us")]
     unit: Unit,
 
@@ -54,7 +53,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// End after so many messages
+    /// End after this many messages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
@@ -84,7 +83,7 @@ impl Unit {
         }
     }
 
-    /// Beyond the years that a stamp can hold it is the last of them, which nobody takes for a latency.
+    /// A stamp beyond the representable years becomes the last of them, which no reader takes for a latency.
     fn stamp(self, value: &Value) -> Option<WallTime> {
         let ns = match value.integer() {
             Some(whole) => whole.saturating_mul(self.in_ns()),
@@ -153,15 +152,15 @@ impl Options {
     }
 }
 
-/// Says who keeps the wall clock: across hosts the latencies are as good as that.
+/// Notes whether the wall clock is synchronised: latencies across hosts are no better than that.
 fn tell_clock() {
     match clock::synchronisation() {
         Synchronisation::Kept { .. } => {}
         Synchronisation::Free => output::note(
-            "nobody keeps this host's wall clock: latencies of messages from other hosts mean nothing",
+            "this host's wall clock is not synchronised: latencies of messages from other hosts mean nothing",
         ),
         Synchronisation::Unknown => {
-            output::note("the system does not say who keeps its wall clock");
+            output::note("the system does not say whether its wall clock is synchronised");
         }
     }
 }
@@ -174,7 +173,7 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
     let (field, channel) = (&options.field, &options.channel);
     match counts {
         _ if counts.received == 0 => {
-            format!("no message came on {channel}; `kadenz msg list` shows what there is")
+            format!("no message came on {channel}; `kadenz msg list` lists the channels")
         }
         _ if counts.unreadable == counts.received => format!(
             "of {}, none has a member {field} that is a number, as `--types` or their sender describes \

@@ -1,4 +1,4 @@
-//! `kadenz msg diff`: which change of a type breaks which peer.
+//! `kadenz msg diff`: shows which change of a type breaks which peer.
 
 use std::path::PathBuf;
 
@@ -12,10 +12,10 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Do programs with the old and programs with the new .lcm files still understand each other?
+/// Check whether programs with the old and the new .lcm files still understand each other
 ///
-/// Says for each type what changed, and whether its fingerprint did: then neither side decodes the
-/// other's messages. Exit code 1 if one broke.
+/// Prints for each type what changed, and whether its fingerprint did: then neither side decodes the other's
+/// messages. Exit code 1 if a type broke.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -27,11 +27,11 @@ pub(crate) struct Options {
     #[arg(value_name = "OLD")]
     old: PathBuf,
 
-    /// .lcm file or folder after it, or of the other
+    /// .lcm file or folder after the change, or of the other peer
     #[arg(value_name = "NEW")]
     new: PathBuf,
 
-    /// One type, and what it is made of, only
+    /// One type with its closure only
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 }
@@ -50,9 +50,9 @@ struct ChangedType {
     new_fingerprint: Option<Fingerprint>,
     breaks: bool,
     changes: Vec<ChangedMember>,
-    /// Members by which it changed without a change of its own.
+    /// Members whose types changed, where the type itself did not.
     through: Vec<String>,
-    /// Whether messages are decoded and mean something else, for people.
+    /// Whether messages are still decoded, but with another meaning, for people.
     #[serde(skip)]
     misleads: bool,
 }
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
             changes_of(name, &old, &new)
         }
     };
-    // What only one side has is no disagreement.
+    // A type on one side only is no contradiction.
     let broken = |it: &TypeChange| it.breaks() && it.old.is_some() && it.new.is_some();
     let breaks = all.iter().any(broken);
     output::answer(&Differences {

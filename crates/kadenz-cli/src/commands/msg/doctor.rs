@@ -11,16 +11,15 @@ use serde::Serialize;
 use super::bus::BusOptionOrUrl;
 use crate::output::{self, Outcome};
 
-/// Why do LCM's messages not arrive? Route, interface, TTL, buffers, filters and who listens, each with
-/// how it was seen, what it costs and the command that mends it, and whether this host hears what it
-/// sends.
+/// Find out why LCM's messages do not arrive: route, interface, TTL, buffers, filters and listening programs, each
+/// with its evidence, its cost and the command that mends it, and whether this host receives its own messages.
 ///
 /// Changes nothing and needs no rights. It sends a few datagrams that every LCM program ignores.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg doctor                                                     LCM_DEFAULT_URL, or LCM's own
-  kadenz msg doctor --url 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  what a robot of several hosts uses
+  kadenz msg doctor --url 'udpm://239.255.76.67:7667?ttl=1&iface=eth0'  for a robot of several hosts
   kadenz msg doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
 
 Exit codes: 0 messages can arrive, 1 they cannot, 2 the URL is wrong.")]

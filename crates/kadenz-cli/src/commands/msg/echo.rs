@@ -1,4 +1,4 @@
-//! `kadenz msg echo`: what is said on a channel.
+//! `kadenz msg echo`: prints the messages of a channel.
 
 use clap::Args;
 use kadenz::msg::bus::Raw;
@@ -15,19 +15,19 @@ use super::{shown, stamp};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
 
-/// What is said on a channel?
+/// Print the messages of a channel.
 ///
-/// Prints each message with its time, sender and number: decoded where its type is known, else as
-/// hexadecimal bytes. With `--json` a line for each message.
+/// Prints each message with its time, sender and number: decoded where its type is known, else as hexadecimal bytes.
+/// With `--json` it prints a line for each message.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg echo POSE --types lcmtypes                      every message, a member a line
-  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json  a JSON object a line, for scripts
-  kadenz msg echo POSE --types lcmtypes --field position[2]  one number a line, for a plot
-  kadenz msg echo '.*' --raw --count 1 --duration 5s         is anything said at all?
+  kadenz msg echo POSE --types lcmtypes                      every message, one member per line
+  kadenz msg echo 'ARM_(LEFT|RIGHT)' --types lcmtypes --json  one JSON object per line, for scripts
+  kadenz msg echo POSE --types lcmtypes --field position[2]  one number per line, for a plot
+  kadenz msg echo '.*' --raw --count 1 --duration 5s         is there any message at all?
 
-Exit codes: 0 as asked, 1 fewer messages than `--count` came in the time of `--duration`, 2 cannot.")]
+Exit codes: 0 done, 1 fewer messages than `--count` came in the time of `--duration`, 2 the command failed.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]
@@ -39,11 +39,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     types: TypesOption,
 
-    /// End after so many messages
+    /// End after this many messages
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// End after that time [default: at Ctrl-C]
+    /// End after this time [default: at Ctrl-C]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
@@ -56,40 +56,40 @@ pub(crate) struct Options {
     raw: bool,
 }
 
-/// A line a message. One of message, field and hex is there, the others are null.
+/// A message of a channel, one per line. Exactly one of message, field and hex is set; the others are null.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Echoed {
     channel: Channel,
-    /// When it came, since 1970.
+    /// Time of reception, since 1970.
     wall_ns: i64,
-    /// The same on the clock that is never set.
+    /// The same on the monotonic clock.
     monotonic_ns: u64,
     sender: String,
-    /// Its number, where the bus has numbers.
+    /// Sequence number, on a bus that has numbers.
     sequence: Option<u32>,
-    /// Its full name, where somebody describes it.
+    /// Full name of its type, where a description is available.
     r#type: Option<String>,
     fingerprint: Option<Fingerprint>,
     bytes: usize,
     /// The decoded message.
     message: Option<serde_json::Value>,
-    /// The member that --field names.
+    /// The member of --field.
     field: Option<serde_json::Value>,
     hex: Option<String>,
-    /// Why it is not decoded, and what helps.
+    /// Why it is not decoded, and the remedy.
     hint: Option<String>,
     /// The same, for people.
     #[serde(skip)]
     said: EchoedMessage,
 }
 
-/// What is printed of a message.
+/// Printed form of a message.
 enum EchoedMessage {
     Whole(Value),
     Field(Value),
-    /// It has no such member, and why.
+    /// The message has no such member, with the reason.
     NoField(String),
-    /// Its bytes, as was asked for.
+    /// Its bytes, as requested.
     Bytes,
     Undecoded(String),
 }

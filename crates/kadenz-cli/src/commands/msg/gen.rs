@@ -15,19 +15,19 @@ use crate::output::{self, Outcome};
 
 /// Write code for .lcm files.
 ///
-/// All languages write and read the same bytes as LCM (docs/messages-types.md). A name that the language does not
-/// allow gets a `_` at its end, and is named. Files that hold the same already are left alone.
+/// The code of all languages writes and reads the same bytes as LCM (docs/messages-types.md). A name that the
+/// language does not allow gets a `_` at its end, and is printed. Files with the same content already stay unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
   kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
-  kadenz msg gen types --lang python --out messages              a package a folder; put messages on PYTHONPATH
+  kadenz msg gen types --lang python --out messages              a package for each folder; put messages on PYTHONPATH
   kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz' jar
   kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
   kadenz msg gen types --lang cpp --out include                  headers alone; c++ -std=c++17 -Iinclude
   kadenz msg gen types --lang matlab --out messages              for Octave, too; addpath messages
-  kadenz msg gen types --lang rust --out src/messages --check    is what is there up to date? (exit code 1: no)")]
+  kadenz msg gen types --lang rust --out src/messages --check    are the files up to date? (exit code 1: no)")]
 pub(crate) struct Options {
     /// .lcm files, and folders that hold some
     #[arg(value_name = "FILE|FOLDER", required = true)]
@@ -45,22 +45,22 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PATH")]
     crate_path: Option<String>,
 
-    /// Write nothing: say which files would change, with exit code 1 if any would
+    /// Write nothing: print which files would change, with exit code 1 if any would
     #[arg(long)]
     check: bool,
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
 enum Language {
-    /// Rust: a module a package, a struct a type
+    /// Rust: a module per package, a struct per type
     Rust,
-    /// Python 3.9 and newer: a package a folder, a class a type
+    /// Python 3.9 and newer: a package per package, a class per type
     Python,
-    /// Java 8 and newer: a class a type, for Kadenz' package for Java
+    /// Java 8 and newer: a class per type, for Kadenz' package for Java
     Java,
-    /// C11: a header a type
+    /// C11: a header per type
     C,
-    /// C++17: a header a type
+    /// C++17: a header per type
     Cpp,
     /// MATLAB and GNU Octave: functions over structs
     Matlab,
@@ -71,9 +71,9 @@ pub(super) struct Generated {
     version: Version<1>,
     types: usize,
     files: Vec<WrittenFile>,
-    /// Names that the language does not allow, and what they are in the code.
+    /// Names that the language does not allow, with their names in the code.
     renamed: Vec<RenamedName>,
-    /// Whether nothing was to be written, for people.
+    /// Whether the command wrote nothing, for people.
     #[serde(skip)]
     checked: bool,
 }
@@ -86,11 +86,11 @@ struct WrittenFile {
 
 #[derive(JsonSchema, Serialize)]
 struct RenamedName {
-    /// In the .lcm file.
+    /// Name in the .lcm file.
     name: String,
-    /// The type that it is of, or in.
+    /// Type of that name, or with that member.
     of: String,
-    /// In the code.
+    /// Name in the code.
     called: String,
 }
 

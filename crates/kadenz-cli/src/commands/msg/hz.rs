@@ -1,4 +1,4 @@
-//! `kadenz msg hz`: how often, and how evenly.
+//! `kadenz msg hz`: rate and jitter of messages.
 
 use std::time::Duration;
 
@@ -20,11 +20,11 @@ use super::types::TypesOption;
 use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
-/// How often do messages come, how evenly, and how many are lost?
+/// Measure how often messages come, how evenly, and how many are lost
 ///
-/// Prints a line a second for each channel, of the messages within the last seconds, and at the end a
-/// table of all. Jitter is how far intervals are from the expected one: the rate that is stated, or
-/// their median. Times are the kernel's stamps where the bus has them.
+/// Prints a line a second for each channel, over the last seconds, and at the end a table of all messages. Jitter is
+/// the deviation of intervals from the expected one: that of the stated rate, or their median. Times are the kernel's
+/// stamps where the bus has them.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -33,7 +33,7 @@ Examples:
   kadenz msg hz FEEDBACK --expect 1kHz --duration 1min       jitter against a stated rate
   kadenz msg hz FEEDBACK --at-least 990Hz --duration 10s     exit code 1 where it is slower
 
-Exit codes: 0 kept, 1 slower than `--at-least` or lost more than `--lost`, 2 cannot.")]
+Exit codes: 0 kept, 1 slower than `--at-least` or lost more than `--lost`, 2 the command failed.")]
 pub(crate) struct Options {
     /// Channel, or a regular expression that matches whole names
     #[arg(value_name = "CHANNEL")]
@@ -49,26 +49,26 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Of how far back each line is
+    /// Length of the period that each line covers
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     window: Span,
 
-    /// The rate that jitter is held against [default: the median interval]
+    /// The rate that jitter refers to [default: the median interval]
     #[arg(long, value_name = "RATE")]
     expect: Option<Rate>,
 
-    /// The limit: a channel that is slower, or silent, is a miss
+    /// The limit: a channel with a lower rate, or without messages, is a miss
     #[arg(long, value_name = "RATE")]
     at_least: Option<Rate>,
 
-    /// The limit: a channel of which more messages are lost is a miss
+    /// The limit: a channel with more lost messages is a miss
     #[arg(long, value_name = "N")]
     lost: Option<u64>,
 }
 
-/// Messages of a channel that the table at the end rests on, the last ones.
+/// Latest messages of a channel that the table at the end covers.
 const MAX_MESSAGES: usize = 200_000;
-/// Channels that are told apart.
+/// The most channels that are counted one by one.
 const MAX_CHANNELS: usize = 200;
 
 #[derive(JsonSchema, Serialize)]
@@ -77,10 +77,10 @@ pub(super) struct Rates {
     url: String,
     for_s: f64,
     channels: Vec<HeardChannel>,
-    /// The channel that was asked for, for people.
+    /// The requested channel, for people.
     #[serde(skip)]
     asked: String,
-    /// Loss that nobody can say the channel of, for people.
+    /// Loss that no single channel can be assigned to, for people.
     #[serde(skip)]
     across_channels: Option<String>,
 }
@@ -112,7 +112,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             }
         }
     };
-    // People see a line a second of what is heard.
+    // People see a line a second while messages arrive.
     let ended = match output::is_json() {
         true => waiting(&format!("listening on {}", options.bus.url()), listen),
         false => listen(),
@@ -177,7 +177,7 @@ impl Answer for Rates {
     }
 }
 
-/// A line for each channel; whether somebody still reads.
+/// Prints a line for each channel; returns whether a reader still takes the output.
 fn lines(figures: &[ChannelFigures], now: MonotonicTime) -> bool {
     figures.iter().all(|it| {
         let name = output::name(it.channel.as_str());

@@ -27,19 +27,18 @@ use crate::options::{
 };
 use crate::output::Outcome;
 
-/// How long does a message take from one program to another on this host?
+/// Measure how long a message takes from one program to another on this host
 ///
-/// Starts a publisher in a process of its own, which publishes a message on every beat; subscribers in
-/// this process, each with a bus and a thread of its own, record when they had it decoded, less its
-/// beat (series `one-way`, which the deadline is held against) and less its publishing
-/// (`one-way-from-send`), and where the time went: `publish`, `kernel-to-inlet`, `queue`, `decode`. A beat that
-/// comes late is published late and measured against its own time. Counts what was lost, doubled,
-/// reordered and dropped.
+/// Starts a publisher in a process of its own, which publishes a message on every beat. Subscribers in this process,
+/// each with a bus and a thread of its own, record when they have decoded it, less its beat (series `one-way`, which
+/// the deadline applies to) and less its publishing (`one-way-from-send`), and the parts of that time: `publish`,
+/// `kernel-to-inlet`, `queue`, `decode`. A late beat is published late and measured against its own time. Counts
+/// lost, duplicated, reordered and dropped messages.
 ///
-/// With `--with`, `--publisher` or `--subscriber` a program of yours takes that side: in any language, by the
-/// client of its own middleware. It speaks lines over its standard input and output, which a C header and a
-/// Python module do for it (docs/messages-probes.md). `--url` is handed to it as it is. The name of one of
-/// `kadenz msg probes` means that probe, which is built where it was not, and meets at a server of its own.
+/// With `--with`, `--publisher` or `--subscriber` a program of the user takes that side: in any language, with the
+/// client of its own middleware. It exchanges lines over its standard input and output; a C header and a Python
+/// module implement them (docs/messages-probes.md). It gets `--url` unchanged. The name of a probe of `kadenz msg
+/// probes` means that probe, which is built if needed, and uses a server of its own.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -48,10 +47,10 @@ Examples:
   kadenz msg latency --url memq:// --receive spin           two threads of one process
   kadenz msg latency --subscribers 5 --deadline 200us       five subscribers, each judged
   kadenz msg latency --size 1MB --rate 100Hz --url 'udpm://239.255.76.67:7667?ttl=0'
-  kadenz msg latency --with zmq                             libzmq by its own client: a probe of `kadenz msg probes`
+  kadenz msg latency --with zmq                             libzmq through its own client: a probe of `kadenz msg probes`
   kadenz msg latency --with './my_probe --flag' --url tcp://127.0.0.1:5555
                                                             your middleware, by its own client
-  kadenz msg latency --subscriber ./lcm_probe               our publisher, your subscriber
+  kadenz msg latency --subscriber ./lcm_probe               Kadenz's publisher, your subscriber
 
 Exit codes: 0 the deadline was kept, or none was stated; 1 it was missed, also by a message that did
 not come; 2 nothing could be measured, also where a probe cannot be built or its server is not
@@ -77,7 +76,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..))]
     count: Option<u64>,
 
-    /// Messages before the first that is measured
+    /// Messages before the first measured one
     #[arg(long, value_name = "N", default_value_t = 20)]
     warm_up: u32,
 
@@ -89,7 +88,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "HOW", default_value = "block")]
     receive: MessageReceiveOption,
 
-    /// How many messages may wait for a subscriber; beyond that the oldest is dropped
+    /// How many messages may wait for a subscriber; when more wait, the oldest is dropped
     #[arg(long, value_name = "N", default_value_t = 30, value_parser = clap::value_parser!(u32).range(1..=100_000))]
     queue: u32,
 
@@ -97,17 +96,17 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CHANNEL", default_value = CHANNEL)]
     channel: String,
 
-    /// Publish from a thread of this process instead of one of its own; memq:// does so anyway
+    /// Publish from a thread of this process instead of a separate process; memq:// always does so
     #[arg(long)]
     in_process: bool,
 
-    /// A program that publishes and, started once for each subscriber, receives
+    /// Program that publishes and, started once for each subscriber, receives
     #[arg(long, value_name = "COMMAND", conflicts_with_all = ["publisher", "subscriber", "in_process"], help_heading = "Probes",
           hide_possible_values = true,
           value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     with: Option<CommandWords>,
 
-    /// A program that publishes
+    /// Program that publishes
     #[arg(
         long,
         value_name = "COMMAND",
@@ -117,7 +116,7 @@ pub(crate) struct Options {
           value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     publisher: Option<CommandWords>,
 
-    /// A program that receives, started once for each subscriber
+    /// Program that receives, started once for each subscriber
     #[arg(long, value_name = "COMMAND", help_heading = "Probes", hide_possible_values = true,
           value_parser = complete::<CommandWords>(probe::names(Measures::Messages)))]
     subscriber: Option<CommandWords>,
@@ -126,11 +125,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LOAD", default_value = "idle")]
     load: BackgroundLoad,
 
-    /// Leave the table out: a part of something larger is measured
+    /// Print no table: the run is a part of a larger one
     #[arg(long, hide = true)]
     untold: bool,
 
-    /// Start this server first, on loopback; `{port}` in the URL is where it listens
+    /// Start this server first, on loopback; `{port}` in the URL is its port
     #[arg(long, value_name = "SERVER", value_parser = complete::<ServerKind>(ServerKind::ALL), help_heading = "Probes")]
     serve: Option<ServerKind>,
 
@@ -143,21 +142,21 @@ pub(crate) struct Options {
 enum MessageReceiveOption {
     /// The kernel wakes its thread
     Block,
-    /// Its thread looks again and again, and keeps its CPU busy
+    /// Its thread polls continuously, and keeps its CPU busy
     Spin,
 }
 
-/// What the publisher says on standard output at its end.
+/// Line that the publisher prints on standard output at its end.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct PublisherReport {
     pub(super) published: Published,
     pub(super) tuning: Vec<TuningMeasure>,
 }
 
-/// The word that begins the beat, on the publisher's standard input.
+/// Command that begins the beat, on the publisher's standard input.
 pub(super) const BEGIN: &str = "begin";
 
-/// How long the first message may take.
+/// Timeout of the first message.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -190,7 +189,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         true => Outcome::Kept,
         false => outcome::tell(&OutcomeOptions::of(&folder, &options.measure))?,
     };
-    // A warning of the run says which side.
+    // A warning of the run names the side.
     Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
 }
 

@@ -1,4 +1,4 @@
-//! `kadenz msg list`: what channels there are, and what providers promise.
+//! `kadenz msg list`: lists the channels of a bus, and the guarantees of providers.
 
 use clap::Args;
 use kadenz::msg::provider::{
@@ -17,15 +17,15 @@ use super::types::TypesOption;
 use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
-/// Which channels are there, of which types, and how fast?
+/// List the channels of a bus with their types and rates
 ///
-/// Nobody keeps a list of a bus's channels: they are what is heard on it within a time.
+/// No program keeps a list of a bus's channels: the command lists those that carry messages during this time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg list                                what is said within two seconds
+  kadenz msg list                                channels with messages within two seconds
   kadenz msg list --duration 30s --types lcmtypes  slow channels, too, with the names of their types
-  kadenz msg list --providers                    which transports there are, and what each promises")]
+  kadenz msg list --providers                    all transports with their guarantees")]
 pub(crate) struct Options {
     #[command(flatten)]
     bus: BusOption,
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long = "channel", value_name = "PATTERN", default_value = ".*")]
     channels: String,
 
-    /// List the providers that this program was built with instead, and what each promises
+    /// List the providers of this program instead, with their guarantees
     #[arg(long)]
     providers: bool,
 }
@@ -51,7 +51,7 @@ pub(super) struct Channels {
     version: Version<1>,
     url: String,
     channels: Vec<HeardChannel>,
-    /// How long was listened, for people.
+    /// Duration of listening, for people.
     #[serde(skip)]
     within: Span,
 }
@@ -119,9 +119,9 @@ pub(super) struct Providers {
 struct ListedProvider {
     scheme: &'static str,
     example: &'static str,
-    /// null where it cannot be had here.
+    /// null where the provider is not available here.
     promises: Option<Promises>,
-    /// Why it cannot be had here.
+    /// Why the provider is not available here.
     trouble: Option<String>,
 }
 
@@ -133,12 +133,12 @@ struct Promises {
     history: String,
     discovery: String,
     longest_payload_bytes: usize,
-    /// Whether publishing is.
+    /// Whether a real-time thread may publish.
     real_time: bool,
     zero_copy: bool,
 }
 
-/// A URL by which a provider of each scheme says what it promises.
+/// A URL with which a provider of this scheme states its guarantees.
 fn example(scheme: &'static str) -> &'static str {
     match scheme {
         "memq" => "memq://",

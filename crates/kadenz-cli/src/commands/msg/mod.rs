@@ -1,4 +1,4 @@
-//! `kadenz msg`, a file a command.
+//! `kadenz msg`, one file per command.
 
 mod bridge;
 pub(super) mod bus;
@@ -31,11 +31,11 @@ use crate::commands::outcome::Measures;
 commands! {
     /// Publish, watch and measure the messages of a robot's programs
     ///
-    /// Messages are LCM's, over any transport that the URL names; unmodified LCM programs in any language
-    /// are seen, heard and answered.
+    /// Messages are LCM's, over the transport of the URL; unmodified LCM programs in any language exchange messages
+    /// with Kadenz.
     ///
-    /// A bus is named by a URL, whose scheme chooses what moves the messages:
-    /// udpm://239.255.76.67:7667?ttl=0 is LCM's. Without `--url` it is that of LCM_DEFAULT_URL, or LCM's own.
+    /// The scheme of a bus's URL selects the transport: udpm://239.255.76.67:7667?ttl=0 is LCM's. Without `--url` the
+    /// commands use the URL of LCM_DEFAULT_URL, or LCM's own.
     enum Msg in msg {
         Doctor(doctor::Options) = doctor::run => "doctor": doctor::Examined;
         Spy(spy::Options) = spy::run => "spy": spy::Spied;

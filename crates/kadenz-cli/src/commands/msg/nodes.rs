@@ -1,4 +1,4 @@
-//! `kadenz msg nodes`: which programs live.
+//! `kadenz msg nodes`: lists running programs.
 
 use std::time::Duration;
 
@@ -14,15 +14,15 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Which programs live, are late, dead, or started again?
+/// Show which programs run, are late, are dead, or have restarted
 ///
-/// Listens to the heartbeats of programs, tells what happens to each as it happens, and at the end how
-/// each is. A program that never beats is not seen.
+/// Receives the heartbeats of programs, prints each event as it happens, and at the end the state of each program. A
+/// program without heartbeats does not appear.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg nodes                 what beats within three seconds
-  kadenz msg nodes --duration 1h   what happens within an hour; Ctrl-C ends it
+  kadenz msg nodes                 programs with a heartbeat within three seconds
+  kadenz msg nodes --duration 1h   events within an hour; Ctrl-C ends it
   kadenz msg nodes --json")]
 pub(crate) struct Options {
     #[command(flatten)]
@@ -53,13 +53,13 @@ struct LiveNode {
     restarts: u64,
     /// Whether two programs have this name.
     doubled: bool,
-    /// Since 1970.
+    /// Start of the program, since 1970.
     started_us: i64,
     #[serde(skip)]
     interval: Duration,
 }
 
-/// How soon a stop is heard.
+/// Interval at which a stop is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {

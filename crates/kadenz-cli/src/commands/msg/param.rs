@@ -19,7 +19,7 @@ pub(crate) enum Param {
     Set(Set),
 }
 
-/// What every one of them takes.
+/// Options of every command of this group.
 #[derive(Debug, Args)]
 struct Asking {
     /// Name of the program
@@ -59,7 +59,7 @@ pub(crate) struct Get {
     name: String,
 }
 
-/// Set one parameter; a value that it may not have is refused with what it may be.
+/// Set one parameter; the program refuses a forbidden value, and names the permitted ones.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -83,7 +83,7 @@ pub(super) struct Parameters {
     version: Version<1>,
     program: String,
     parameters: Vec<ParameterInfo>,
-    /// Whether people want the value alone.
+    /// Whether people get the value alone.
     #[serde(skip)]
     value_only: bool,
 }

@@ -1,4 +1,4 @@
-//! `kadenz msg probes`: the programs that measure other middlewares by their own clients.
+//! `kadenz msg probes`: the programs that measure other middlewares through their own clients.
 
 use std::path::PathBuf;
 
@@ -12,25 +12,25 @@ use serde::Serialize;
 use crate::options::waiting;
 use crate::output::{self, Outcome};
 
-/// Which middlewares can be measured here, each by its own client?
+/// List the middlewares that can be measured here, each through its own client
 ///
-/// Lists the probes that come with this program: what each measures, whether it is built, and the server that it
-/// meets at. `--build` builds them, or those that are named; what is missing is told with the command that gets it.
-/// `kadenz msg latency --with NAME` measures with one. To write one for a middleware of yours, begin with the
-/// sources that `--sources` writes (docs/messages-probes.md).
+/// Lists the probes that come with this program: what each measures, whether it is built, and its server. `--build`
+/// builds them, or only the named ones; for a missing part, the command that installs it is printed. `kadenz msg
+/// latency --with NAME` measures with one. To write one for another middleware, begin with the sources that
+/// `--sources` writes (docs/messages-probes.md).
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz msg probes                            what there is
-  kadenz msg probes --build                    build all whose middleware is installed
+  kadenz msg probes                            all probes
+  kadenz msg probes --build                    build all for installed middlewares
   kadenz msg probes --build lcm zmq            these two; exit code 1 where one cannot be built
-  kadenz msg probes --sources probes           their sources, to begin with
+  kadenz msg probes --sources probes           their sources, as a template
   kadenz msg latency --with lcm --policy fifo:80
 
 Exit codes: 0 done; 1 a probe that was named cannot be built, or its server is not installed;
 2 there is no probe of that name, or its sources cannot be written.")]
 pub(crate) struct Options {
-    /// Only these
+    /// Only these probes
     #[arg(value_name = "NAME")]
     names: Vec<String>,
 
@@ -54,19 +54,19 @@ pub(super) struct Probes {
 /// A probe.
 #[derive(Debug, JsonSchema, Serialize)]
 struct Listed {
-    /// As `--with` takes it.
+    /// Name for `--with`.
     name: &'static str,
-    /// What it measures.
+    /// Middleware that it measures.
     middleware: &'static str,
-    /// With what: `msg latency` or `timer`.
+    /// Command that it works with: `msg latency` or `timer`.
     command: &'static str,
-    /// Where both sides meet unless `--url` says.
+    /// URL of both sides unless `--url` states another.
     url: &'static str,
-    /// The server that both meet at, started by `kadenz msg latency`.
+    /// Server of both sides, started by `kadenz msg latency`.
     server: Option<&'static str>,
-    /// Whether it can be started at once.
+    /// Whether it is ready to start.
     built: bool,
-    /// Why it could not be built, or its server is not there, and the remedy.
+    /// Why it could not be built, or why its server is missing, and the remedy.
     missing: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! `kadenz msg pub`: says something on a channel.
+//! `kadenz msg pub`: publishes messages on a channel.
 
 use std::io::BufRead as _;
 use std::sync::Arc;
@@ -25,12 +25,12 @@ use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Say something on a channel, once or on every beat.
+/// Publish a message on a channel, once or on every beat.
 ///
-/// The message is written as JSON and encoded by its description; members that are left out are an
-/// error. With a rate each message is sent at its own time, start + n * interval: a stall delays
-/// messages and drops none. Who asks for the type is told it, so that others decode the messages
-/// without files; for that a single message stays up to 0.3 s.
+/// The message is written as JSON and encoded by its description; a missing member is an error. With a rate each
+/// message is sent at its own time, start + n * interval: a stall delays messages and drops none. The command answers
+/// questions for the type, so that other programs decode the messages without files; for that, it stays up to 0.3 s
+/// after a single message.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -38,7 +38,7 @@ Examples:
   kadenz msg pub GOAL robot.goal_t '{\"x\": 1.5, \"y\": -2}' --types lcmtypes --rate 10Hz --count 100
   jq -c .goals[] plan.json | kadenz msg pub GOAL robot.goal_t - --types lcmtypes --rate 1Hz
   kadenz msg pub STOP --hex 0123456789abcdef                       bytes, as they go over the wire
-  kadenz msg pub GOAL robot.goal_t --types lcmtypes --default      what a message looks like")]
+  kadenz msg pub GOAL robot.goal_t --types lcmtypes --default      a template of a message")]
 pub(crate) struct Options {
     /// Channel to publish to
     #[arg(value_name = "CHANNEL")]
@@ -62,11 +62,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["type", "json_text", "default"])]
     hex: Option<String>,
 
-    /// Tell nobody what the messages look like, and do not stay for that
+    /// Answer no questions for the type, and do not stay for them
     #[arg(long)]
     no_tell: bool,
 
-    /// Print the JSON of a message of zeros, to be filled in, and publish nothing
+    /// Print the JSON of a message of zeros as a template, and publish nothing
     #[arg(long, conflicts_with = "json_text")]
     default: bool,
 
@@ -84,7 +84,7 @@ pub(crate) struct Options {
     settle: Option<Span>,
 }
 
-/// What was published.
+/// Counts of published messages.
 #[derive(Debug, Default, JsonSchema, Serialize)]
 pub(super) struct PublishCounts {
     version: Version<1>,
@@ -165,7 +165,7 @@ impl Options {
     }
 }
 
-/// The first few names of many.
+/// The first few of many names.
 fn first_of(names: &[String]) -> String {
     const SHOWN: usize = 8;
     let more = names.len().saturating_sub(SHOWN);
@@ -184,11 +184,11 @@ fn print_default(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// Where the payloads come from.
+/// Source of the payloads.
 struct PayloadSource {
-    /// The types that were given, and the name of the one that is published.
+    /// The given types, and the name of the published one.
     described: Option<(Types, String)>,
-    /// How many lines of standard input were read; `None` where the same is sent again and again.
+    /// Number of lines read from standard input; `None` where the same message is repeated.
     line: Option<u64>,
     payload: Vec<u8>,
 }
@@ -236,7 +236,7 @@ impl PayloadSource {
     }
 }
 
-/// The next line of standard input that says something; `line` counts all.
+/// The next line of standard input that is not empty; `line` counts all lines.
 fn next_line(line: &mut u64) -> anyhow::Result<Option<String>> {
     let mut text = String::new();
     while text.trim().is_empty() {
@@ -261,12 +261,12 @@ fn encode(types: &Types, name: &str, text: &str) -> anyhow::Result<Vec<u8>> {
 /// Waits for each beat.
 struct Pacer {
     rate: Rate,
-    /// Begins with the first message.
+    /// The beat begins with the first message.
     beat: Option<Beat>,
     sleeper: Box<dyn Sleeper>,
 }
 
-/// How soon a stop is heard.
+/// Interval at which a stop is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
 impl Pacer {
@@ -279,7 +279,7 @@ impl Pacer {
         })
     }
 
-    /// Waits until the next message is due; whether there is one to come.
+    /// Waits until the next message is due; returns whether there is one.
     fn wait(&mut self, stop: &Stop) -> bool {
         let due = match &mut self.beat {
             Some(beat) => beat.next(),

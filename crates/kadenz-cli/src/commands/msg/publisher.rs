@@ -21,7 +21,7 @@ use crate::commands::interrupt;
 use crate::options::{Defaults, MeasureOptions, Span};
 use crate::output::{self, Outcome};
 
-/// Greets on a channel, and keeps the beat when it is told to on standard input.
+/// Sends greetings on a channel, and keeps the beat after a command on standard input.
 #[derive(Debug, Args)]
 pub(crate) struct Options {
     #[arg(long)]
@@ -44,7 +44,7 @@ pub(crate) struct Options {
 
 /// Time between two greetings.
 const BETWEEN_GREETINGS: Duration = Duration::from_millis(5);
-/// From being told until the first beat.
+/// From the command to begin until the first beat.
 const HEAD_START: Duration = Duration::from_millis(50);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -89,7 +89,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Sets the flag when it is told to begin, and requests the stop when standard input closes.
+/// Sets the flag at the command to begin, and requests the stop when standard input closes.
 fn listen_to_parent(stop: &Stop) -> Arc<AtomicBool> {
     let begun = Arc::new(AtomicBool::new(false));
     let (told, asked) = (Arc::clone(&begun), stop.clone());

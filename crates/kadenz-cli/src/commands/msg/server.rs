@@ -19,21 +19,21 @@ use crate::commands::{interrupt, udp};
 use crate::options::{Size, Span, StdinOption};
 use crate::output::{self, Outcome};
 
-/// Be the server over which programs meet at tcpq://.
+/// Run the server through which programs exchange messages at tcpq://.
 ///
-/// For where multicast does not go. LCM's programs are served as well, as by LCM's TCPService; but a
-/// client that does not read loses its own messages, which are counted, and holds nobody up. Memory,
-/// seats and patterns are bounded, so that no client takes the server from the others. Listens on the
-/// loopback address unless told otherwise: who reaches it reads and says everything.
+/// For networks without multicast. It also serves LCM's programs, as LCM's TCPService does; but a client that does
+/// not read loses its own messages, which are counted, and delays no other client. Memory, clients and patterns are
+/// bounded, so that no client can exhaust the server. Listens on the loopback address by default: every program that
+/// reaches it can read and publish all messages.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg server                                  tcpq://127.0.0.1:7700, for programs of this host
   kadenz msg server --listen 10.0.0.5                for the robot's network
   kadenz msg server --listen 0.0.0.0:7701 --clients 20 --queue 16MB --memory 512MiB
-  kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5 --both      joins a multicast bus to it
+  kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5 --both      connects a multicast bus to it
 
-Exit codes: 0 nothing was dropped, 1 messages were, 2 cannot, for example where the address is taken.")]
+Exit codes: 0 nothing was dropped, 1 messages were, 2 the command failed, for example since the address is in use.")]
 pub(crate) struct Options {
     /// Address to listen on, with a port or without
     #[arg(
@@ -44,20 +44,20 @@ pub(crate) struct Options {
     )]
     listen: String,
 
-    /// How much may wait for a client that does not read; what does not fit is dropped for it
+    /// How much may wait for a client that does not read; the server drops further messages for it
     #[arg(long, value_name = "SIZE", default_value = "4MB")]
     queue: Size,
 
-    /// The longest message; who sends a longer one is hung up on
+    /// The longest message; the server disconnects a client that sends a longer one
     #[arg(long, value_name = "SIZE", default_value = "64MiB")]
     longest: Size,
 
-    /// The most clients; when more come, those that said nothing go first
+    /// The most clients; when more connect, the server disconnects those without any message first
     #[arg(long, value_name = "N", default_value_t = 16_384, value_parser = clap::value_parser!(u16).range(1..))]
     clients: u16,
 
-    /// Memory for all clients together; where it is not enough, the client that holds the most is hung
-    /// up on [default: 256MiB, or what two of the longest messages need]
+    /// Memory for all clients together; when it is exhausted, the server disconnects the client that uses the most
+    /// [default: 256MiB, or the need of two of the longest messages]
     #[arg(long, value_name = "SIZE")]
     memory: Option<Size>,
 
@@ -69,21 +69,21 @@ pub(crate) struct Options {
     ends: StdinOption,
 }
 
-/// What a server of `tcpq://` delivered and dropped.
+/// Counts of a server of `tcpq://`.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct ServerReport {
     version: Version<1>,
     address: String,
     messages: u64,
-    /// Once for each client that wanted it.
+    /// Deliveries, once for each client that subscribed.
     delivered: u64,
-    /// For clients that did not read.
+    /// Messages dropped for clients that did not read.
     dropped: u64,
-    /// Clients turned away or hung up on.
+    /// Clients refused or disconnected by the server.
     refused: u64,
-    /// Clients that came and went.
+    /// Clients that connected and left.
     left: u64,
-    /// Who was connected at the end.
+    /// Clients connected at the end.
     clients: Vec<ClientCounters>,
     /// The same, for people.
     #[serde(skip)]
@@ -97,7 +97,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let address = server.address();
     output::note(&format!("serving on tcpq://{address}; Ctrl-C ends it"));
     if address.ip().is_unspecified() {
-        output::note("every network of this host reaches it, and it asks nobody for a name");
+        output::note("every network of this host reaches it, and it authenticates no client");
     }
     let mut live = ServerProgress::new();
     interrupt::stop_after(options.duration, &stop);
@@ -141,7 +141,7 @@ impl Options {
             Size(served.memory as u64),
             Size(least as u64)
         );
-        // With as many as there are before, it serves as many as those allow.
+        // With the old limit it would serve only as many clients as that allows.
         let _ = kadenz::rt::net::listener::raise_open_files();
         TcpqServer::start(&served).map_err(|error| {
             let remedy = remedy(error.kind(), address);
@@ -167,14 +167,14 @@ fn remedy(kind: ErrorKind, address: SocketAddr) -> String {
     }
 }
 
-/// How soon a stop is heard, and how often the counters are looked at.
+/// Interval at which a stop is polled, and the counters are read.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// The counters, live on a terminal; without one, who loses messages is told when that begins.
+/// The counters, live on a terminal; elsewhere a line when a client begins to lose messages.
 struct ServerProgress {
     bar: ProgressBar,
     losing: HashSet<String>,
-    /// Messages that were dropped by the last look.
+    /// Dropped messages at the last read.
     dropped: u64,
 }
 
@@ -196,7 +196,7 @@ impl ServerProgress {
         let counters = server.counters();
         self.bar.set_message(words(&counters));
         self.bar.tick();
-        // Only then is there something to say about clients, of which there may be thousands.
+        // Clients, of which there may be thousands, matter only then.
         if output::is_quiet() || counters.dropped == self.dropped {
             return;
         }
@@ -234,7 +234,7 @@ fn words(counters: &ServerCounters) -> String {
     for (count, what) in [
         (counters.dropped, "dropped for clients that did not read"),
         (counters.left, "clients left"),
-        (counters.refused, "turned away or hung up on"),
+        (counters.refused, "clients refused or disconnected"),
     ] {
         if count > 0 {
             words.push_str(&format!(", {} {what}", numbers::thousands(count)));

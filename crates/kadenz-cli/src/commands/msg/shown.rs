@@ -1,15 +1,15 @@
-//! Decoded messages as people read them: a member a line, in the order of the description.
+//! Decoded messages for people: one member per line, in the order of the description.
 
 use std::borrow::Cow;
 
 use kadenz::msg::types::{Array, Elements, Value};
 
-/// Elements of an array that are shown.
+/// Elements of an array that are printed.
 const ELEMENTS: usize = 12;
-/// Bytes that are shown of what cannot be decoded.
+/// Bytes of an undecoded message that are printed.
 const BYTES: usize = 64;
 
-/// A value, a member a line, behind so many spaces.
+/// A value, one member per line, indented by this many spaces.
 pub(super) fn lines(value: &Value, indent: usize) -> String {
     let mut text = String::new();
     members(&mut text, value, indent);
@@ -66,8 +66,7 @@ fn lengths(shape: &[usize]) -> String {
     lengths.join(" x ")
 }
 
-/// Every field of a value that is no struct, with its path, as [`Value::numbers`] names them; at most
-/// so many.
+/// Every field of a value that is no struct, with its path, as [`Value::numbers`] names them; at most this many.
 pub(super) fn leaves(value: &Value, most: usize) -> Vec<(String, String)> {
     let mut leaves = Vec::new();
     gather(&mut leaves, value, String::new(), most);
@@ -96,7 +95,7 @@ fn gather(leaves: &mut Vec<(String, String)>, value: &Value, path: String, most:
     }
 }
 
-/// A value that is no struct, as JSON writes it, but with NaN and the like plain.
+/// A value that is no struct, as in JSON, but with NaN and infinities as plain words.
 pub(super) fn word(value: &Value) -> String {
     match value {
         Value::Float(it) => format!("{it:?}"),
@@ -105,7 +104,7 @@ pub(super) fn word(value: &Value) -> String {
     }
 }
 
-/// Bytes in pairs of digits.
+/// Bytes as pairs of hexadecimal digits.
 pub(super) fn hex(bytes: &[u8]) -> String {
     let digit = |it: u8| char::from(b"0123456789abcdef"[usize::from(it)]);
     let pairs = bytes.iter();
@@ -114,12 +113,12 @@ pub(super) fn hex(bytes: &[u8]) -> String {
         .collect()
 }
 
-/// The first of them, as [`first_of`] shows them.
+/// The first bytes, as [`first_of`] shortens them.
 pub(super) fn first_bytes(bytes: &[u8]) -> String {
     first_of(&hex(&bytes[..bytes.len().min(BYTES + 1)])).into_owned()
 }
 
-/// As much of them as is shown where they cannot be decoded.
+/// The printed part of bytes that cannot be decoded.
 pub(super) fn first_of(hex: &str) -> Cow<'_, str> {
     match hex.get(..2 * BYTES) {
         Some(first) if first.len() < hex.len() => format!("{first}...").into(),
@@ -127,7 +126,7 @@ pub(super) fn first_of(hex: &str) -> Cow<'_, str> {
     }
 }
 
-/// Reads such bytes; spaces may stand between them.
+/// Parses such bytes; spaces may separate them.
 pub(super) fn from_hex(text: &str) -> anyhow::Result<Vec<u8>> {
     let digits: Vec<u32> = text
         .chars()

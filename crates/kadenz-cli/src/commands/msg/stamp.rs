@@ -1,16 +1,16 @@
-//! Times and senders of messages as people and scripts read them.
+//! Times and senders of messages, as text and as numbers.
 
 use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Delivery;
 use kadenz::rt::clock::{self, MonotonicTime, WallTime};
 
-/// The time of day of a moment of the past, by what both clocks show now.
+/// The wall time of a past moment, by the present offset between both clocks.
 pub(super) fn wall_ns(at: MonotonicTime) -> i64 {
     let (wall, now) = (WallTime::now(), clock::now());
     wall.as_unix_ns().saturating_sub(now.since(at))
 }
 
-/// When a message came: by the kernel's stamp where there is one.
+/// Time of reception: the kernel's stamp if there is one.
 pub(super) fn came(delivery: &Delivery) -> MonotonicTime {
     let stamps = delivery.stamps;
     stamps.kernel.unwrap_or(stamps.taken)
@@ -24,7 +24,7 @@ pub(super) fn time_of_day(wall_ns: i64) -> String {
     }
 }
 
-/// A sender as the provider tells it: over `udpm://` address and port, else a number.
+/// A sender in the provider's form: over `udpm://` address and port, else a number.
 pub(super) fn sender(url: &str, sender: SenderId) -> String {
     let number = sender.0;
     let ip = u32::try_from(number >> 16);

@@ -12,16 +12,16 @@ use serde::Serialize;
 use super::stamp;
 use super::types::{self, KnownTypes};
 
-/// What stands where nothing is known, or a sample cannot carry it.
+/// Mark for an unknown value, or one that a sample does not support.
 const NOTHING: &str = "-";
 
-/// A table under a head; the first so many columns are words.
+/// A table under a header; the first `words` columns are text.
 pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
     let table = Table::new(head, words, rows);
     Document::new().table(table).terminal().to_string()
 }
 
-/// A rate with four digits.
+/// A rate with four significant digits.
 pub(super) fn hertz(rate: Option<f64>) -> String {
     match rate {
         None => NOTHING.to_owned(),
@@ -32,12 +32,12 @@ pub(super) fn hertz(rate: Option<f64>) -> String {
     }
 }
 
-/// Bytes a second.
+/// Bytes per second.
 pub(super) fn bandwidth(rate: Option<f64>) -> String {
     rate.map_or_else(|| NOTHING.to_owned(), |rate| format!("{}/s", size(rate)))
 }
 
-/// A number of bytes with three digits.
+/// A number of bytes with three significant digits.
 pub(super) fn size(bytes: f64) -> String {
     let (scale, unit) = [(1e9, "GB"), (1e6, "MB"), (1e3, "kB")]
         .into_iter()
@@ -51,7 +51,7 @@ pub(super) fn span(ns: Option<u64>) -> String {
     ns.map_or_else(|| NOTHING.to_owned(), |ns| numbers::value(ns as f64))
 }
 
-/// What was lost, with the part of all that was sent.
+/// The lost messages, with their share of all sent messages.
 pub(super) fn lost(loss: Option<Tally>) -> String {
     match loss {
         None => NOTHING.to_owned(),
@@ -64,45 +64,45 @@ pub(super) fn lost(loss: Option<Tally>) -> String {
     }
 }
 
-/// What was heard of a channel.
+/// Statistics of a channel.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct HeardChannel {
     pub(super) channel: Channel,
-    /// Its full name, where somebody describes it.
+    /// Full name of its type, where a description is available.
     r#type: Option<String>,
     fingerprint: Option<Fingerprint>,
-    /// How often another type came than before.
+    /// How often the type changed from one message to the next.
     type_changes: u64,
     pub(super) messages: u64,
     bytes: u64,
     last_bytes: usize,
     pub(super) rate_hz: Option<f64>,
-    /// The mean one.
+    /// Mean interval.
     interval_ns: Option<f64>,
     expected_interval_ns: Option<u64>,
     jitter_p50_ns: Option<u64>,
-    /// From 100 intervals on.
+    /// Available from 100 intervals on.
     jitter_p99_ns: Option<u64>,
     jitter_max_ns: Option<u64>,
-    /// On how many intervals they rest.
+    /// Number of intervals in these figures.
     intervals: usize,
     pub(super) bytes_per_s: Option<f64>,
-    /// Messages of no known type, or broken ones.
+    /// Messages of unknown type, or damaged ones.
     undecodable: u64,
-    /// By the numbers that senders put into messages; null where they do not tell of a channel.
+    /// Loss by the numbers that senders put into messages; null where these do not count each channel.
     pub(super) lost: Option<u64>,
     duplicated: Option<u64>,
     reordered: Option<u64>,
     senders: Vec<HeardSender>,
-    /// All that is known of loss, for people.
+    /// All known loss, for people.
     #[serde(skip)]
     loss: Option<Tally>,
-    /// A picture of the last seconds, for people.
+    /// Graph of the last seconds, for people.
     #[serde(skip)]
     pub(super) spark: String,
 }
 
-/// What was heard of a channel from one sender.
+/// Statistics of one sender on a channel.
 #[derive(Debug, JsonSchema, Serialize)]
 struct HeardSender {
     sender: String,
@@ -114,7 +114,7 @@ struct HeardSender {
 }
 
 impl HeardChannel {
-    /// Of each channel.
+    /// Statistics of each channel.
     pub(super) fn all(all: &[ChannelFigures], known: &KnownTypes, url: &str) -> Vec<Self> {
         all.iter().map(|it| Self::of(it, known, url)).collect()
     }
@@ -164,12 +164,12 @@ impl HeardSender {
     }
 }
 
-/// A column of a table of channels: its head, and what stands in it.
+/// A column of a table of channels: its header, and the text of its cells.
 #[derive(Clone, Copy)]
 pub(super) struct Column(pub(super) &'static str, fn(&HeardChannel) -> String);
 
 impl Column {
-    /// The same under another head.
+    /// The same column under another header.
     pub(super) const fn headed(self, head: &'static str) -> Self {
         Self(head, self.1)
     }
@@ -202,8 +202,8 @@ pub(super) fn of_channels(columns: &[Column], channels: &[HeardChannel]) -> Tabl
     Table::new(&head, words.count(), channels.iter().map(row).collect())
 }
 
-/// Loss of senders that count several channels with one counter, as LCM's programs do: nobody can say
-/// on which of them. `None` where nothing was lost so.
+/// Loss of senders that count several channels with one counter, as LCM's programs do: the lost messages cannot be
+/// assigned to a channel. `None` where no message was lost so.
 pub(super) fn loss_across_channels(losses: &[SenderTally], url: &str) -> Option<String> {
     let of_several = losses.iter().filter(|it| it.channel.is_none());
     let lossy: Vec<String> = of_several

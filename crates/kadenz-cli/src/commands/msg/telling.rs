@@ -1,4 +1,4 @@
-//! Telling others what the messages look like that this program publishes.
+//! Announces the types of this program's messages to other programs.
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -14,31 +14,30 @@ use kadenz::rt::tuning::Tuning;
 
 use crate::output;
 
-/// Answers those that ask for types, on a thread of its own, as long as it lives.
+/// Answers questions for types, on a thread of its own, until it is dropped.
 pub(in crate::commands) struct TypeAnnouncer {
     bus: Bus,
     teller: TypeResponder,
-    /// Names that were looked at.
+    /// Names of types that were announced or could not be parsed.
     seen: BTreeSet<String>,
-    /// When somebody may have begun to ask.
+    /// Time of the first publication, from which on other programs may ask.
     since: Option<MonotonicTime>,
 }
 
-/// Types that are told.
+/// The most announced types.
 const MAX_TYPES: usize = 1000;
 
-/// How long who hears a first message has to ask, where this program would end at once.
+/// How long receivers of a first message have to ask, where this program would end at once.
 const LINGER: Duration = Duration::from_millis(300);
 
-/// How soon an end is seen.
+/// Interval at which the end is polled.
 const POLL_INTERVAL: Duration = Duration::from_millis(10);
 
 impl TypeAnnouncer {
-    /// Begins to listen for questions; `None` where nobody could ask, or none can be heard, which is
-    /// said.
+    /// Begins to listen for questions; `None` where no program could ask, or where listening fails, which is noted.
     pub(in crate::commands) fn begin(url: &str, provider: &Arc<dyn Provider>) -> Option<Self> {
         let bus = Bus::over(url, Arc::clone(provider));
-        // Nobody asks a log, and in a process of its own there is nobody else.
+        // No program asks a log, and a bus inside this process has no other programs.
         if matches!(
             bus.guarantees().discovery,
             Discovery::File | Discovery::Process
@@ -54,27 +53,29 @@ impl TypeAnnouncer {
             }),
             Err(error) => {
                 output::note(&format!(
-                    "nobody is told what the messages look like: {error}"
+                    "other programs do not learn the types of the messages: {error}"
                 ));
                 None
             }
         }
     }
 
-    /// Whether this type is a new one, with room for it.
+    /// Whether this type is a new one, and there is room for it.
     pub(in crate::commands) fn is_new(&self, name: &str) -> bool {
         self.seen.len() < MAX_TYPES && !self.seen.contains(name)
     }
 
-    /// Tells this type from now on.
+    /// Announces this type from now on.
     pub(in crate::commands) fn add(&mut self, types: &Types, name: &str) {
         self.seen.insert(name.to_owned());
         if let Err(error) = self.bus.announce_type(types, name) {
-            output::note(&format!("nobody is told what {name} looks like: {error}"));
+            output::note(&format!(
+                "other programs do not learn the type {name}: {error}"
+            ));
         }
     }
 
-    /// The same of a text in the language of `.lcm`; what is none is passed over.
+    /// The same for a text in the language of `.lcm`; an invalid one is skipped.
     pub(in crate::commands) fn add_text(&mut self, text: &[u8], name: &str) {
         let types = std::str::from_utf8(text).ok();
         match types.and_then(|text| Types::from_text(text).ok()) {
@@ -85,12 +86,12 @@ impl TypeAnnouncer {
         }
     }
 
-    /// Something was published: from now on somebody may ask.
+    /// Notes a publication: from now on other programs may ask.
     pub(in crate::commands) fn published(&mut self) {
         self.since.get_or_insert_with(clock::now);
     }
 
-    /// Gives who heard the first message the time to ask, and ends.
+    /// Gives receivers of the first message time to ask, and ends.
     pub(in crate::commands) fn end(self, stop: &Stop) {
         let Some(since) = self.since.filter(|_| !self.seen.is_empty()) else {
             return;

@@ -1,4 +1,4 @@
-//! `kadenz msg type`: what `.lcm` files describe.
+//! `kadenz msg type`: lists the types of `.lcm` files.
 
 use std::path::PathBuf;
 
@@ -11,10 +11,10 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// What do .lcm files describe, and with which fingerprints?
+/// List the types of .lcm files with their fingerprints
 ///
-/// Prints each type's name, its fingerprint as lcm-gen computes it, and how many bytes a message of it
-/// takes at least; with --name also the text of one type and of all that it is made of.
+/// Prints each type's name, its fingerprint as lcm-gen computes it, and the fewest bytes of a message; with --name
+/// also the text of one type and of all types in it.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -35,7 +35,7 @@ pub(crate) struct Options {
 pub(super) struct DescribedTypes {
     version: Version<1>,
     types: Vec<DescribedType>,
-    /// Whether people are to read what each is made of.
+    /// Whether people get the text of each closure.
     #[serde(skip)]
     with_text: bool,
 }
@@ -49,7 +49,7 @@ struct DescribedType {
     fingerprint: String,
     least_bytes: usize,
     made_of: Vec<String>,
-    /// It and all that it is made of, in the language of .lcm.
+    /// The type and all types in it, in the language of .lcm.
     text: String,
 }
 
@@ -96,7 +96,7 @@ fn of(types: &Types, definition: &Definition) -> DescribedType {
             .fingerprint(&name)
             .map(|it| it.to_string())
             .unwrap_or_default(),
-        // With the fingerprint before it.
+        // Includes the fingerprint before it.
         least_bytes: types.least_bytes(definition.name()).saturating_add(8),
         made_of: closure
             .iter()

@@ -1,5 +1,4 @@
-//! What is known of the types of messages: their descriptions, given by the user or told by those who
-//! publish.
+//! Descriptions of message types: from the user, or from the publishers on the bus.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -18,38 +17,38 @@ use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder
 use kadenz::msg::types::{Types, Value};
 use kadenz::rt::clock::{self, MonotonicTime};
 
-/// Where the descriptions are.
+/// Sources of the descriptions.
 #[derive(Clone, Debug, Args)]
 pub(in crate::commands) struct TypesOption {
     /// Folder or file of .lcm descriptions, by which messages are decoded; may be given again
     #[arg(long, value_name = "FOLDER")]
     types: Vec<PathBuf>,
 
-    /// Do not ask on the bus what unknown types look like: publish nothing at all
+    /// Do not ask on the bus for unknown types: publish nothing at all
     #[arg(long)]
     no_ask: bool,
 }
 
-/// The types that were given, and those that others describe on the bus.
+/// The given types, and those that other programs describe on the bus.
 #[derive(Debug, Default)]
 pub(super) struct KnownTypes {
     types: Types,
     told: BTreeMap<Fingerprint, Arc<FoundType>>,
     finder: Option<TypeFinder>,
-    /// What was waited for before.
+    /// Types that this program waited for before.
     awaited: Vec<Fingerprint>,
     budget: WaitBudget,
 }
 
-/// Types that are taken from the bus.
+/// The most types accepted from the bus.
 const MAX_REPORTED: usize = 1000;
-/// How long an answer is waited for where a message must not pass undecoded.
+/// Longest wait for an answer where a message must not pass undecoded.
 const MAX_WAIT: Duration = Duration::from_millis(500);
-/// The part of all time that may be spent so: messages wait meanwhile, and types that nobody describes
-/// must not hold up those of others.
+/// Share of the total time for such waits: messages wait meanwhile, and types without any description must not delay
+/// messages of other types.
 const WAIT_SHARE: u32 = 20;
 
-/// How long answers may be waited for: `max` at once, and a [`WAIT_SHARE`]th of the time in the long run.
+/// Budget for waits: `max` at once, and a [`WAIT_SHARE`]th of the time in the long run.
 #[derive(Debug)]
 struct WaitBudget {
     max: Duration,
@@ -96,10 +95,10 @@ impl TypesOption {
         })
     }
 
-    /// The same, and whoever publishes on the bus is asked for what is missing.
+    /// The same, and asks the publishers on the bus for missing types.
     pub(super) fn read_and_ask(&self, bus: &Bus) -> anyhow::Result<KnownTypes> {
         let mut known = self.read()?;
-        // A log answers nobody.
+        // A log answers no questions.
         let can_answer = bus.guarantees().discovery != Discovery::File;
         if can_answer && !self.no_ask {
             known.finder = TypeFinder::new(bus).ok();
@@ -107,19 +106,19 @@ impl TypesOption {
         Ok(known)
     }
 
-    /// The same where a command cannot do without, and asks nobody.
+    /// The same for a command that needs types, and does not ask for them.
     pub(super) fn need(&self) -> anyhow::Result<KnownTypes> {
         let known = self.read()?;
         known.ensure_some()
     }
 
-    /// The same where a command cannot do without.
+    /// The same for a command that needs types, and asks for missing ones.
     pub(super) fn need_or_ask(&self, bus: &Bus) -> anyhow::Result<KnownTypes> {
         self.read_and_ask(bus)?.ensure_some()
     }
 
-    /// What describes messages in a log: the files, and who is asked on the bus for what they lack, once for
-    /// each fingerprint. Messages wait for an answer for no longer than `longest`.
+    /// Describes messages in a log: from the files, and for other types by questions to the publishers on the bus,
+    /// once for each fingerprint. Messages wait for an answer for no longer than `longest`.
     pub(in crate::commands) fn describe(
         &self,
         bus: &Bus,
@@ -160,7 +159,7 @@ impl KnownTypes {
         !self.types.is_empty() || !self.told.is_empty()
     }
 
-    /// Asks for a type that is not known yet, and waits for nothing.
+    /// Asks for an unknown type, without waiting.
     pub(super) fn ask(&mut self, fingerprint: Option<Fingerprint>) {
         let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
             return;
@@ -171,7 +170,7 @@ impl KnownTypes {
         }
     }
 
-    /// Asks for a type that is not known yet, and waits a moment for the answer, the first time.
+    /// Asks for an unknown type, and the first time waits briefly for the answer.
     pub(super) fn ask_and_wait(&mut self, fingerprint: Option<Fingerprint>) {
         let Some(unknown) = fingerprint.filter(|it| !self.knows(*it)) else {
             return;
@@ -190,8 +189,8 @@ impl KnownTypes {
         self.budget.spend(clock::now().remaining(start));
     }
 
-    /// Whether a message may be a question of this program's own or an answer to it, which nobody wants
-    /// to see here.
+    /// Whether a message may be a question of this program itself or an answer to it, which the user does not want to
+    /// see.
     pub(super) fn is_about_types(&self, channel: Channel) -> bool {
         self.finder.is_some() && [ASK, TELL].contains(&channel.as_str())
     }
@@ -207,8 +206,8 @@ impl KnownTypes {
         }
     }
 
-    /// The name of the type of a fingerprint, where one of them has it; of several that LCM does not
-    /// tell apart, the first.
+    /// The type name for a fingerprint, where one of the types has it; of several that LCM does not distinguish, the
+    /// first.
     pub(super) fn name(&self, fingerprint: Option<Fingerprint>) -> Option<String> {
         let fingerprint = fingerprint?;
         if let Some(given) = self.types.by_fingerprint(fingerprint).next() {
@@ -218,7 +217,7 @@ impl KnownTypes {
         told.map(|it| it.name.clone())
     }
 
-    /// Decodes a message, or says why not and what helps.
+    /// Decodes a message; the error names the reason and the remedy.
     pub(super) fn decode(&self, payload: &[u8]) -> Result<Value, String> {
         let Some(first) = payload.first_chunk() else {
             return Err("fewer than 8 bytes: no LCM message".to_owned());
@@ -250,8 +249,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn types_that_nobody_describes_delay_messages_for_half_a_second_and_then_a_twentieth_of_the_time()
-     {
+    fn types_without_description_delay_messages_half_a_second_then_a_twentieth_of_the_time() {
         let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
         let mut budget = WaitBudget::full(MAX_WAIT, at(0));
         let mut waited = Duration::ZERO;

@@ -1,5 +1,4 @@
-//! What was asked of a machine against what it granted: on standard error, and as `kadenz run --report` writes
-//! it for scripts.
+//! Requested against granted tuning: on standard error, and in the file of `kadenz run --report` for scripts.
 
 use std::path::Path;
 use std::process::ExitStatus;
@@ -14,12 +13,12 @@ use serde::Serialize;
 
 use crate::output;
 
-/// Measures as run.json and every JSON answer hold them.
+/// Measures in the form of run.json and of every JSON answer.
 pub(crate) fn recorded(measures: &[Measure]) -> Vec<TuningMeasure> {
     measures.iter().map(session::measure_of).collect()
 }
 
-/// A compact table, and below it what was refused with its remedy. Nothing asked for, nothing said.
+/// Prints a compact table, and below it each refusal with its remedy. Prints nothing if nothing was requested.
 pub(crate) fn tell(measures: &[TuningMeasure]) {
     if measures.is_empty() {
         return;
@@ -57,27 +56,27 @@ fn table(measures: &[TuningMeasure]) -> Text {
 pub(super) struct RunReport<'a> {
     /// The program with its arguments.
     pub(super) program: &'a [String],
-    /// Number of its process; `null` when it was not started.
+    /// Process number; `null` when it was not started.
     pub(super) pid: Option<u32>,
-    /// Whether everything asked for was granted.
+    /// Whether every requested measure was granted.
     pub(super) granted: bool,
     /// Requested against granted.
     pub(super) measures: &'a [TuningMeasure],
-    /// How it ended; `null` while it runs.
+    /// End of the program; `null` while it runs.
     pub(super) ended: Option<ProgramExit>,
 }
 
-/// How a program ended.
+/// End of a program.
 #[derive(Clone, Copy, Serialize)]
 pub(super) struct ProgramExit {
-    /// What it returned; `null` when a signal ended it.
+    /// Its exit code; `null` when a signal ended it.
     code: Option<i32>,
     /// The signal that ended it.
     signal: Option<i32>,
 }
 
 impl RunReport<'_> {
-    /// Writes the file anew.
+    /// Rewrites the file.
     pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
@@ -95,7 +94,7 @@ impl ProgramExit {
     }
 }
 
-/// The code that a shell gives for it.
+/// The exit code that a shell would return for this status.
 pub(crate) fn as_a_shell_says(status: ExitStatus) -> u8 {
     let code = status.code().or(signal(status).map(|it| 128 + it));
     code.and_then(|code| u8::try_from(code).ok()).unwrap_or(2)

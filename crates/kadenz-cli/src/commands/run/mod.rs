@@ -22,17 +22,17 @@ use super::outcome;
 use crate::options::{CpuList, POLICIES, Span, complete, session_plan};
 use crate::output::{self, Outcome};
 
-/// Start a program under a chosen tuning, and say what it was granted.
+/// Start a program under a chosen tuning, and print which measures were granted.
 ///
-/// Does in one step what `chrt`, `taskset`, `cset`, `ulimit` and a hand-written `mlockall` do
-/// together: scheduling policy, CPUs, locked memory, nice value and timer slack are set before the program's
-/// first instruction and read back. What the kernel refuses is told on standard error with its
-/// remedy, and the program starts without it, or with `--require` not at all. Threads and processes
-/// that the program starts inherit all but the lock and SCHED_DEADLINE.
+/// Combines `chrt`, `taskset`, `cset`, `ulimit` and a hand-written `mlockall` in one step: it sets scheduling policy,
+/// CPUs, locked memory, nice value and timer slack before the program's first instruction and reads them back. It
+/// prints each refusal of the kernel on standard error with its remedy, and the program starts without that measure,
+/// or with `--require` not at all. Threads and processes that the program starts inherit all but the lock and
+/// SCHED_DEADLINE.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz run sleep 1                                      what comes after the program is its own
+  kadenz run sleep 1                                      words after the program are its arguments
   kadenz run --priority 80 --cpus 1 -- ./controller       chrt -f 80 taskset -c 1 ./controller
   sudo kadenz run --priority 80 --lock --shield 1 --spin -- ./controller
                                                           P, M, C and, from outside, S
@@ -44,7 +44,7 @@ Examples:
 
 Exit codes: the program's own; 128 + N when signal N ended it; 127 when it was not found, 126
 when it cannot be executed; 2 when `kadenz run` could not do its work or `--require` was not met.
-SIGTERM and SIGHUP are handed on to the program, which lives on when `kadenz run` is killed.")]
+SIGTERM and SIGHUP are passed on to the program, which continues when `kadenz run` is killed.")]
 pub(crate) struct Options {
     /// Real-time priority 1 to 99 under SCHED_FIFO: short for --policy fifo:PRIORITY
     #[arg(long, value_name = "PRIORITY", conflicts_with = "policy",
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES), hide_possible_values = true)]
     policy: Option<Policy>,
 
-    /// Lock all memory of the program, also what it maps later, before its first instruction
+    /// Lock all memory of the program, also later mappings, before its first instruction
     #[arg(long)]
     lock: bool,
 
@@ -63,8 +63,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS")]
     cpus: Option<CpuList>,
 
-    /// Keep everything else off these CPUs while the program runs, and run it there; everything is
-    /// put back when it ends (needs root, see docs/shield.md)
+    /// Keep everything else off these CPUs while the program runs, and run it there; restores everything when it ends
+    /// (needs root, see docs/shield.md)
     #[arg(long, value_name = "CPUS")]
     shield: Option<CpuList>,
 
@@ -73,9 +73,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     cpu_dma_latency: Option<Span>,
 
-    /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave
-    /// (whole machine) and, with --cpus or --shield, spins on those CPUs whenever nothing else wants them. Costs
-    /// full power; the program's own sleeps stay sleeps
+    /// Keep CPUs from idling while the program runs: allows no idle state that takes time to leave (whole machine)
+    /// and, with --cpus or --shield, spins on those CPUs whenever no other thread runs there. Costs full power; the
+    /// program's own sleeps stay unchanged
     #[arg(long)]
     spin: bool,
 
@@ -84,7 +84,7 @@ pub(crate) struct Options {
           value_parser = clap::value_parser!(i8).range(-20..=19))]
     nice: Option<i8>,
 
-    /// By how much the kernel may delay the program's timers [default: inherited, mostly 50us]
+    /// The longest delay that the kernel may add to the program's timers [default: inherited, mostly 50us]
     #[arg(long, value_name = "SPAN")]
     timer_slack: Option<Span>,
 
@@ -92,12 +92,12 @@ pub(crate) struct Options {
     #[arg(long)]
     require: bool,
 
-    /// Record how long the program's threads wait for a CPU, into a run folder: the mean a time slice
-    /// (series scheduling-delay) and all in all (series waiting) of every window
+    /// Record how long the program's threads wait for a CPU, into a run folder: the mean of a time slice (series
+    /// scheduling-delay) and the total (series waiting) of every window
     #[arg(long)]
     watch: bool,
 
-    /// Length of a window of --watch
+    /// Length of a --watch window
     #[arg(long, value_name = "SPAN", default_value = "10ms", requires = "watch")]
     every: Span,
 
@@ -105,7 +105,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR", requires = "watch", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Write what was granted, and how the program ended, as JSON to a file
+    /// Write the granted measures, and how the program ended, as JSON to a file
     #[arg(
         long = "granted",
         alias = "report",
@@ -120,7 +120,7 @@ pub(crate) struct Options {
 }
 
 impl Options {
-    /// The program with its arguments, to be shown; what is no UTF-8 is replaced.
+    /// The program with its arguments for people; bytes that are no UTF-8 are replaced.
     fn shown(&self) -> Vec<String> {
         let words = self.program.iter();
         words
@@ -129,16 +129,16 @@ impl Options {
     }
 }
 
-/// Where the program is to run, made ready before it starts and kept until it has ended.
+/// Shield and idle-state guard of the program, from before its start until after its end.
 struct ProgramPlacement {
     cpus: Option<CpuSet>,
-    /// A cgroup's list that the program, and what spins beside it, enter.
+    /// The task list of the cgroup that the program, and the spinning threads beside it, enter.
     enter: Option<PathBuf>,
-    /// What was granted of it.
+    /// The granted measures of the placement.
     measures: Vec<Measure>,
-    /// What keeps CPUs from idling, or from idling deep; it runs in the shield, and so ends before it.
+    /// Keeps CPUs out of idle states, or out of deep ones; it runs in the shield, and so ends before it.
     _awake: Option<Awake>,
-    /// What keeps everything else off its CPUs.
+    /// Keeps everything else off the program's CPUs.
     _shield: Option<Shield>,
 }
 
@@ -210,7 +210,7 @@ fn start(options: &Options, place: &ProgramPlacement) -> Result<Program, LaunchE
     launch::start(command, &launch)
 }
 
-/// Says why nothing was started, with the code that a shell would give.
+/// Explains why no program was started, with the exit code of a shell.
 fn not_started(options: &Options, error: LaunchError, place: &ProgramPlacement) -> Outcome {
     let code = match &error {
         LaunchError::Program { source, .. } if source.kind() == ErrorKind::NotFound => 127,
@@ -237,7 +237,7 @@ fn tell(measures: &[Measure]) {
     }
 }
 
-/// Writes `--granted`. The program matters more: what goes wrong here is said and stops nothing.
+/// Writes the report file. The program matters more: an error here is printed and stops nothing.
 fn write_report(
     options: &Options,
     pid: Option<u32>,
@@ -272,7 +272,7 @@ fn prepare(options: &Options) -> anyhow::Result<WatchSetup> {
     Ok(watch::prepare(WatchPlan { session, every })?)
 }
 
-/// The program runs already: what goes wrong here is said and stops nothing.
+/// Starts the watch. The program runs already: an error here is printed and stops nothing.
 fn start_watching(
     prepared: WatchSetup,
     program: &Program,

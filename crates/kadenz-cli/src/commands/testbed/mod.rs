@@ -8,11 +8,11 @@ mod round_trips;
 mod shown;
 
 commands! {
-    /// Build or compute a network of hosts, links and switches as a file describes them
+    /// Build or compute a network of hosts, links and switches from a topology file
     ///
-    /// `model` computes what plain Ethernet does to datagrams in such a network; `up`, `run` and `exec`
-    /// build it out of network namespaces and run programs on its hosts (Linux, as root). Ready topologies
-    /// are built in: `kadenz testbed list`.
+    /// `model` computes the delays of plain Ethernet in such a network; `up`, `run` and `exec` build it out of
+    /// network namespaces and run programs on its hosts (Linux, as root). `kadenz testbed list` lists the built-in
+    /// topologies.
     enum Testbed in testbed {
         List(shown::TestbedListOptions) = shown::list => "list": shown::Topologies;
         Show(shown::Show) = shown::show => "show": shown::ShownTopology;

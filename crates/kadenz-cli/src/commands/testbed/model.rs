@@ -21,9 +21,8 @@ use crate::output::{self, Outcome};
 
 /// Compute every round trip in a topology, exactly, in virtual time
 ///
-/// Ideal hosts on links that take the time they take, and switches that store and forward: what is
-/// left of a measured round trip beyond this, hosts have added. The controller asks on a beat, the
-/// devices answer.
+/// Hosts are ideal, links take their exact time, and switches store and forward: the excess of a measured round trip
+/// over this is the hosts' share. The controller asks on a beat, the devices answer.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -32,27 +31,27 @@ Examples:
   kadenz testbed model cut-cable --duration 10s             what a pulled cable costs
   kadenz testbed model arm.toml --each --json | jq '.round_trips[0]'")]
 pub(crate) struct Options {
-    /// One that is built in (`kadenz testbed list`), or a file
+    /// A built-in topology (`kadenz testbed list`), or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
-    /// Bytes that question and answer carry
+    /// Bytes in question and answer
     #[arg(long = "size", value_name = "SIZE", default_value = "200B")]
     payload: ByteSize,
 
-    /// How often the controller asks
+    /// Rate of the controller's questions
     #[arg(long, value_name = "RATE", default_value = "100Hz")]
     rate: Rate,
 
-    /// How long, in virtual time
+    /// Duration, in virtual time
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     duration: Span,
 
-    /// Ask all devices by one broadcast, not one after the other
+    /// Ask all devices by one broadcast, instead of one after the other
     #[arg(long)]
     broadcast: bool,
 
-    /// Every single round trip, too
+    /// Print every single round trip, too
     #[arg(long, help_heading = "Output")]
     each: bool,
 }
@@ -70,7 +69,7 @@ pub(crate) struct ModelledTimes {
     devices: Vec<DeviceTimes>,
     lanes: Vec<LaneStatus>,
     traffic_delivered: u64,
-    /// With --each.
+    /// All round trips, with --each.
     round_trips: Option<Vec<OneRoundTrip>>,
 }
 
@@ -141,7 +140,7 @@ fn times(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) 
     }
 }
 
-/// A row a device, what became of frames that did not come, and a row a round trip.
+/// A row for each device, the counts of lost frames, and a row for each round trip.
 impl Answer for ModelledTimes {
     fn document(&self) -> Document {
         let head = [

@@ -1,11 +1,11 @@
-//! A topology as a user names it: one that is built in, or a file.
+//! A topology from the user's argument: a built-in one, or a file.
 
 use std::path::Path;
 
 use anyhow::Context as _;
 use kadenz::lab::testbed::topology::{READY, Topology, limits, ready};
 
-/// The names of those that are built in.
+/// The names of the built-in topologies.
 pub(super) fn built_in() -> impl Iterator<Item = &'static str> {
     READY.iter().map(|(name, _)| *name)
 }
@@ -31,13 +31,13 @@ fn text(named: &str) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {named}"))
 }
 
-/// The topology, checked.
+/// The validated topology.
 pub(super) fn topology(named: &str) -> anyhow::Result<Topology> {
     Ok(with_text(named)?.1)
 }
 
-/// The topology with its text, which is read once: a file that changes meanwhile must not stand beside a
-/// run that was taken in another.
+/// The topology with its text, from one read: if the file changes meanwhile, the text beside the run must still be
+/// that of the run's topology.
 pub(super) fn with_text(named: &str) -> anyhow::Result<(String, Topology)> {
     let text = text(named)?;
     let topology =

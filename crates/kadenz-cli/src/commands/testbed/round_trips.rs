@@ -1,4 +1,4 @@
-//! Round trips of a model in figures.
+//! Statistics of a model's round trips.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use kadenz::lab::testbed::model::RoundTrip;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Percentiles that are told where the sample carries them.
+/// Percentiles, printed where the sample supports them.
 const PERCENTS: [(&str, f64); 5] = [
     ("50", 50.0),
     ("90", 90.0),
@@ -16,7 +16,7 @@ const PERCENTS: [(&str, f64); 5] = [
     ("99.99", 99.99),
 ];
 
-/// Round trips in figures, in nanoseconds, exact.
+/// Statistics of round trips, in nanoseconds, exact.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Figures {
     pub(super) asked: u64,
@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_percentile_is_told_where_a_value_lies_beyond_it() {
+    fn a_percentile_appears_where_a_value_lies_beyond_it() {
         let sample: Vec<Picos> = (1..=100).map(Picos::from_ns).collect();
         assert_eq!(percentile(&sample, 50.0), Some(50.0));
         assert_eq!(percentile(&sample, 99.0), Some(99.0));

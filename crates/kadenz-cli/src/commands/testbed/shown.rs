@@ -10,22 +10,22 @@ use super::named;
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
-/// The topologies that are built in
+/// List the built-in topologies
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz testbed list")]
 pub(crate) struct TestbedListOptions {}
 
-/// A topology's file, to read or to change
+/// Print a topology's file, to read or to change
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz testbed show baseline
-  kadenz testbed show baseline > arm.toml      a topology of your own begins so
-  kadenz testbed show arm.toml --json          what was understood")]
+  kadenz testbed show baseline > arm.toml      a template for your own topology
+  kadenz testbed show arm.toml --json          the parsed topology")]
 pub(crate) struct Show {
-    /// One that is built in, or a file
+    /// A built-in topology, or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 }
@@ -95,7 +95,7 @@ impl Answer for Topologies {
 }
 
 pub(super) fn show(options: &Show) -> anyhow::Result<Outcome> {
-    // What is wrong is said, also where the text alone is wanted.
+    // Errors are printed even where the user wants the text alone.
     let (text, topology) = named::with_text(&options.topology)?;
     output::answer_or_data(&shown(&topology, text), |it| &it.text)
 }

@@ -1,4 +1,4 @@
-//! The segment that the loop of a cell drives.
+//! The segment of a cell's loop.
 
 use std::fmt;
 use std::str::FromStr;
@@ -8,17 +8,17 @@ use anyhow::Context as _;
 
 use crate::commands::ethercat::{Virtual, check_cycle, check_interface};
 
-/// A segment of the fieldbus, as it is typed.
+/// A segment of the fieldbus, as the user types it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Bus {
-    /// In the measuring process: so many devices of the humanoid, or a file.
+    /// In the measuring process: this many devices of the humanoid, or a file.
     Virtual(Virtual),
-    /// At the other end of an interface.
+    /// The interface of a segment.
     Interface(String),
 }
 
 impl Bus {
-    /// As `kadenz ethercat run` takes it.
+    /// Options for `kadenz ethercat run`.
     pub(super) fn words(&self) -> [String; 2] {
         let option = match self {
             Self::Virtual(_) => "--sim",
@@ -27,7 +27,7 @@ impl Bus {
         [option.to_owned(), self.to_string()]
     }
 
-    /// Refuses what no round could be measured with, before the first one begins.
+    /// Refuses a segment that no round could be measured with, before the first round begins.
     pub(super) fn check(&self, cycle: Duration) -> anyhow::Result<()> {
         check_cycle(cycle).context("--rate is the cycle of the bus")?;
         match self {

@@ -32,14 +32,13 @@ use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
-/// Measure which real-time measure buys what on this machine
+/// Measure which real-time measure gains what on this machine
 ///
-/// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded),
-/// S (spinning sleep) and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on
-/// the machine as it is and under heavy load, and says which is
-/// the cheapest that keeps the deadline, what each measure contributed, and the commands that make
-/// it permanent. The combinations take turns in short rounds, so that a machine that drifts spoils
-/// none of them. Ctrl-C ends it with the data kept; `--resume` goes on.
+/// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded), S (spinning sleep)
+/// and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on the machine as it is and under heavy
+/// load. Prints the cheapest combination that keeps the deadline, the contribution of each measure, and the commands
+/// that make it permanent. The combinations alternate in short rounds, so that drift of the machine affects all of
+/// them. Ctrl-C ends it and keeps the data; `--resume` continues.
 ///
 /// Source: Yoon et al. 2009 (docs/bibliography.md), sections 3.3 and 3.4, for P, M, C and S.
 #[derive(Debug, Args)]
@@ -49,7 +48,7 @@ Examples:
   kadenz tune --rate 1kHz --load heavy              under heavy load only
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
-  kadenz tune --cells none,I,PM,PMI                 what holding idle states off buys
+  kadenz tune --cells none,I,PM,PMI                 what holding idle states off gains
   kadenz tune --bus 59 --pace relative              on the fieldbus of Yoon et al., 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
@@ -74,26 +73,26 @@ pub(crate) struct Options {
     #[arg(long, value_name = "LOAD", default_value = "both")]
     load: LoadChoice,
 
-    /// The share of beats that is to keep the deadline, in percent: each combination is measured as
-    /// long as that claim needs
+    /// The share of beats that must keep the deadline, in percent: each combination is measured for as long as that
+    /// claim needs
     #[arg(long, value_name = "PERCENT", default_value = "99.99")]
     confidence: Percent,
 
-    /// How long each combination is measured under each load [default: as long as the claim needs]
+    /// How long to measure each combination under each load [default: as long as the claim needs]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// How long a turn is
+    /// Length of a round
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     round: Span,
 
-    /// What the loop does after a late wake-up: skip (leave missed beats out; they are recorded as
-    /// late all the same), catch-up or relative (each period from the last wake-up)
+    /// What the loop does after a late wake-up: skip (leave missed beats out; they are still recorded as late),
+    /// catch-up or relative (each period from the last wake-up)
     #[arg(long, value_name = "PACE", default_value = "skip", value_parser = pace())]
     pace: Overrun,
 
-    /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does:
-    /// an interface, or a virtual one of so many devices or by a file (59, arm.toml)
+    /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does: an interface,
+    /// or a virtual one with this many devices or from a file (59, arm.toml)
     #[arg(long, value_name = "SEGMENT")]
     bus: Option<Bus>,
 
@@ -105,7 +104,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     shield: Option<CpuList>,
 
-    /// S: how long before its time the loop wakes up to spin
+    /// S: how long before its beat the loop wakes up to spin
     #[arg(
         long,
         value_name = "SPAN",
@@ -114,11 +113,11 @@ pub(crate) struct Options {
     )]
     spin_margin: Span,
 
-    /// Let stress-ng and hackbench make the load where they are installed
+    /// Let stress-ng and hackbench make the load if they are installed
     #[arg(long, value_name = "PROGRAM", value_parser = complete::<String>(ForeignProgram::ALL), help_heading = "Load")]
     with: Option<String>,
 
-    /// Where the disk load writes [default: the system's temporary folder]
+    /// Folder of the disk load's file [default: the system's temporary folder]
     #[arg(long, value_name = "DIR", help_heading = "Load")]
     load_dir: Option<PathBuf>,
 
@@ -126,7 +125,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR", help_heading = "Output")]
     out: Option<PathBuf>,
 
-    /// Go on with a matrix that was interrupted, under its own options
+    /// Continue an interrupted matrix, under its own options
     #[arg(long, value_name = "DIR", help_heading = "Output",
           conflicts_with_all = ["rate", "deadline", "cells", "load", "confidence", "duration", "round", "pace",
                                 "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
@@ -143,7 +142,7 @@ enum LoadChoice {
     Both,
 }
 
-/// The options of an earlier attempt, as its run tells them.
+/// The options of an earlier attempt, from its run.
 #[derive(Parser)]
 struct Again {
     #[command(flatten)]
@@ -177,16 +176,16 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     tell(&plan, interrupted)
 }
 
-/// The matrix as JSON, with what only the measuring command knows.
+/// The matrix as JSON, with the fields of the measuring command.
 #[derive(Serialize, JsonSchema)]
 pub(super) struct TuneReport<'a> {
     /// Version of this form.
     version: Version<1>,
-    /// What was found.
+    /// Result of the matrix.
     matrix: MatrixOutput<'a>,
     /// The run folder.
     run: &'a Path,
-    /// The page.
+    /// Page of the result.
     report: &'a Path,
     #[serde(skip)]
     summary: &'a Summary,
@@ -222,8 +221,8 @@ fn tell(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
     Ok(judge(&matrix, plan.cells_left_out).or_incomplete(interrupted))
 }
 
-/// Kept if some combination keeps the deadline. Without those that could not be had, a matrix in
-/// which none does leaves the question open.
+/// Kept if some combination keeps the deadline. If none does, and some combinations were left out, the question stays
+/// open.
 fn judge(matrix: &Matrix, cells_left_out: bool) -> Outcome {
     match matrix.recommendation.standing {
         RecommendationStanding::Keeps | RecommendationStanding::SoFar { .. } => Outcome::Kept,
@@ -239,7 +238,8 @@ fn note_what_is_kept(plan: &MatrixPlan) {
     ));
 }
 
-/// The options under which a matrix was begun, except for what ends it: whoever goes on with it decides that anew.
+/// The options under which a matrix was begun, except for the condition of its end, which the caller that continues
+/// it states anew.
 fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();
@@ -251,7 +251,7 @@ fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Option
             run.command.join(" ")
         )
     })?;
-    // Of a matrix that was begun without naming any, those of then, whatever the default is now.
+    // If the matrix was begun without a choice of cells, its own cells, whatever the default is now.
     Ok(Options {
         out: Some(folder.to_owned()),
         cells: asked.cells.clone(),
@@ -260,8 +260,8 @@ fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Option
     })
 }
 
-/// The options that a run keeps, as a command line has them: those of then, whatever the defaults are now. Of a run
-/// from before there were any, its command.
+/// The options in a run as a command line: their values then, whatever the defaults are now. For a run without
+/// recorded options, its command.
 fn words(run: &Run) -> Vec<String> {
     if run.request.is_empty() {
         return run.command.iter().skip(1).cloned().collect();
@@ -312,7 +312,7 @@ mod tests {
         }
     }
 
-    /// The request goes before the command: `kadenz --json tune` is none of `tune`'s own options.
+    /// The global option precedes the command: `kadenz --json tune` is no option of `tune` itself.
     #[test]
     fn a_matrix_goes_on_with_the_options_it_was_begun_under() {
         let mut run = Run {

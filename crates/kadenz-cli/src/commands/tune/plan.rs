@@ -1,4 +1,4 @@
-//! What the options come to: cells, loads, rounds, and how long all of it takes.
+//! Plan from the options: cells, loads, rounds, and the total time.
 
 use std::time::Duration;
 
@@ -17,26 +17,26 @@ use super::{LoadChoice, Options};
 use crate::options::{CpuList, Span, session_plan};
 use crate::output;
 
-/// How long a round runs before its first beat counts: the first wake-ups of a process fault pages
-/// in, which is not what a robot's loop does for the rest of its day.
+/// How long a round runs before its first counted beat: the first wake-ups of a process fault pages in, which a
+/// robot's loop does at its start only.
 pub(super) const WARM_UP: Duration = Duration::from_millis(200);
-/// Shorter rounds would be all beginnings.
+/// Shorter rounds would consist of their start only.
 const MIN_ROUND: Duration = Duration::from_millis(100);
-/// What a round takes beside measuring: a process is started and its run is taken over.
+/// Overhead of a round besides measuring: starting a process and adding its run to the matrix.
 const BESIDE: Duration = Duration::from_millis(400);
 
-/// A matrix and what its rounds need to know.
+/// A matrix with the settings of its rounds.
 pub(super) struct TunePlan {
     pub(super) matrix: MatrixPlan,
-    /// The CPUs of C, if there is any to give away.
+    /// The CPUs of C, if there is one to spare.
     pub(super) shield: Option<CpuList>,
-    /// Beats of a round, warm-up left out.
+    /// Beats of a round, without warm-up.
     pub(super) beats: u64,
-    /// Whether some combinations that were asked for cannot be had.
+    /// Whether some requested combinations are unavailable.
     pub(super) cells_left_out: bool,
 }
 
-/// The plan of these options on this machine.
+/// Makes the plan of these options on this machine.
 pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
     if let Some(bus) = &options.bus {
         bus.check(options.rate.interval().as_duration())?;
@@ -104,7 +104,7 @@ pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
     })
 }
 
-/// The CPU for the loop, on a machine that has one to spare.
+/// The CPU for the loop, on a machine with one to spare.
 fn cpu_to_give_away() -> Option<CpuList> {
     Machine::read(&Root::system()).loop_cpus()?.parse().ok()
 }
@@ -119,7 +119,7 @@ fn distinct(cells: &[Combination]) -> Vec<Combination> {
     distinct
 }
 
-/// The cells whose measures can all be had. Measuring the others would only measure cells twice.
+/// The cells whose measures are all available. The others would only repeat other cells.
 fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
     for refusal in refused {
         output::note(&refusal.words());
@@ -128,20 +128,19 @@ fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
     let mut cells: Vec<Combination> = asked.iter().copied().filter(possible).collect();
     if cells.is_empty() {
         cells.push(Combination::NONE);
-        output::note("no combination that was asked for can be had: measuring `none` only");
+        output::note("no requested combination is available: measuring `none` only");
     }
     cells
 }
 
-/// Whether something that was asked for is not measured. Where idle states cannot be held off, as there
-/// are none (`moot`), PMI is what PM is.
+/// Whether a requested cell is not measured. Where there are no idle states to hold off (`moot`), PMI equals PM.
 fn lacks(asked: &[Combination], cells: &[Combination], moot: bool) -> bool {
     let told =
         |it: &Combination| cells.contains(it) || moot && cells.contains(&it.without(Measure::Idle));
     !asked.iter().all(told)
 }
 
-/// How long each cell is measured under each load.
+/// How long to measure each cell under each load.
 fn per_cell(options: &Options) -> anyhow::Result<Duration> {
     let interval = options.rate.interval().as_duration();
     let per_cell = match options.duration {
@@ -163,7 +162,7 @@ fn per_cell(options: &Options) -> anyhow::Result<Duration> {
     Ok(per_cell)
 }
 
-/// How many rounds there are, and how many beats each has.
+/// The number of rounds, and the beats of each.
 fn turns(options: &Options, per_cell: Duration) -> anyhow::Result<(u32, u64)> {
     let interval_ns = options.rate.interval().as_duration().as_nanos().max(1);
     let all = u64::try_from(per_cell.as_nanos().div_ceil(interval_ns))?;

@@ -1,4 +1,4 @@
-//! What a user sees while a matrix is measured.
+//! Progress display while a matrix is measured.
 
 use std::time::{Duration, Instant};
 
@@ -13,7 +13,7 @@ use crate::output;
 /// Time between two lines where there is no terminal.
 const LINE_EVERY: Duration = Duration::from_secs(15);
 
-/// A bar on a terminal, without one a line now and then, with the time that is left.
+/// A bar on a terminal, elsewhere a line at intervals, with the remaining time.
 pub(super) struct MatrixProgress {
     bar: Option<ProgressBar>,
     estimate: Estimate,
@@ -22,15 +22,15 @@ pub(super) struct MatrixProgress {
     told: Instant,
 }
 
-/// How long the rounds that are left take, by those that were measured since the start.
+/// Estimate of the remaining time, from the rounds measured since the start.
 struct Estimate {
     total: usize,
-    /// Rounds that an earlier attempt had done; unknown before the first one is taken.
+    /// Rounds that an earlier attempt had finished; unknown before the first round.
     before: Option<usize>,
 }
 
 impl Estimate {
-    /// Nanoseconds left after so many rounds of the whole matrix, `elapsed` after the start.
+    /// Nanoseconds left after this many rounds of the whole matrix, `elapsed` after the start.
     fn left_ns(&mut self, done: usize, elapsed: Duration) -> f64 {
         let before = *self.before.get_or_insert(done.saturating_sub(1));
         let measured = done.saturating_sub(before).max(1);
@@ -62,7 +62,7 @@ impl MatrixProgress {
         self.begun.get_or_insert_with(Instant::now);
     }
 
-    /// A round failed and is tried again.
+    /// Reports a failed round, which is tried again.
     pub(super) fn repeats(&self, visit: &Visit, error: &std::io::Error) {
         let words = format!("{} is measured again: {error}", visit.cell);
         match &self.bar {
@@ -96,7 +96,7 @@ impl Drop for MatrixProgress {
     }
 }
 
-/// A span as one says it: whole seconds, or whole minutes.
+/// A coarse span: whole seconds, or whole minutes.
 fn coarse(ns: f64) -> String {
     let seconds = (ns / 1e9).round();
     let whole = if seconds < 90.0 {

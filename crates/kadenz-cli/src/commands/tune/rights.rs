@@ -1,4 +1,4 @@
-//! Which measures can be had here at all, asked before anything is measured.
+//! Checks before the measurement which measures are available here.
 
 use kadenz::record::run::matrix::{Combination, Measure};
 use kadenz::record::run::tune::NotGranted;
@@ -8,22 +8,22 @@ use kadenz::rt::tuning::{self, Policy, Tuning};
 
 use crate::options::CpuList;
 
-/// A measure that cannot be had, and why.
+/// An unavailable measure, with the reason.
 pub(super) struct Refused {
     measure: Measure,
     reason: String,
     remedy: Option<String>,
-    /// Whether this machine has nothing that the measure could change: no right is missing.
+    /// Whether this machine has nothing that the measure could change: then no right is missing.
     pub(super) moot: bool,
 }
 
 impl Refused {
-    /// Whether a cell needs it.
+    /// Whether a cell includes it.
     pub(super) fn concerns(&self, cell: Combination) -> bool {
         cell.has(self.measure)
     }
 
-    /// What cannot be had, why, and what mends it.
+    /// The measure, the reason, and the remedy.
     pub(super) fn words(&self) -> String {
         let remedy = self.remedy.as_deref().map(|it| format!("; remedy: {it}"));
         let verdict = if self.moot {
@@ -39,7 +39,7 @@ impl Refused {
         )
     }
 
-    /// As the run keeps it.
+    /// The refusal in the form of the run.
     pub(super) fn noted(&self) -> NotGranted {
         NotGranted {
             measure: self.measure,
@@ -63,7 +63,7 @@ impl Refused {
     }
 }
 
-/// The measures among those of `cells` that this user cannot have on this machine.
+/// The measures of `cells` that are unavailable to this user on this machine.
 pub(super) fn refused(
     priority: u8,
     shield: Option<&CpuList>,
@@ -76,7 +76,7 @@ pub(super) fn refused(
         lock_memory: true,
         ..Tuning::default()
     };
-    // The guard puts everything back before the first round.
+    // The guard restores everything before the first round.
     let applied = tuning::apply(&tuning);
     for measure in applied.measures.iter().filter(|measure| !measure.ok) {
         match measure.name {
@@ -98,7 +98,7 @@ pub(super) fn refused(
     refused
 }
 
-/// Why idle states cannot be held off: there are none, or this user may not.
+/// Why idle states cannot be held off: there are none, or this user lacks the right.
 fn idle_refused(root: &Root) -> Option<Refused> {
     if let Some(reason) = idle::nothing_to_hold_off(root) {
         return Some(Refused {
@@ -110,7 +110,7 @@ fn idle_refused(root: &Root) -> Option<Refused> {
         cpu_dma_latency_us: Some(0),
         ..Tuning::default()
     };
-    // Held and given back before the first round.
+    // Held off and released before the first round.
     let applied = tuning::apply(&tuning);
     let mut told = applied.measures.iter();
     let refusal = told.find(|measure| measure.name == "cpu_dma_latency" && !measure.ok)?;
@@ -134,7 +134,7 @@ mod tests {
     use kadenz::rt::doctor::fake;
 
     #[test]
-    fn a_machine_without_idle_states_is_told_from_a_right_that_is_missing() {
+    fn missing_idle_states_differ_from_a_missing_right() {
         let folder = tempfile::tempdir().expect("a folder for a test");
         let root = fake::virtual_machine(folder.path()).expect("the files of a machine");
         let refused = idle_refused(&root).expect("nothing to hold off");

@@ -18,10 +18,10 @@ use super::progress::MatrixProgress;
 use crate::commands::child::{self, Notes, Running};
 use crate::options::Span;
 
-/// How often a round is tried: one of many that a busy machine spoils must not end an hour's measurement.
+/// Tries of a round: one spoiled round on a busy machine must not end an hour's measurement.
 const TRIES: u32 = 3;
 
-/// Measures each round in a process of its own, so that no cell inherits anything of another.
+/// Measures each round in a process of its own, so that no cell inherits state from another.
 pub(super) struct ChildRounds<'a> {
     options: &'a Options,
     plan: &'a TunePlan,
@@ -103,8 +103,8 @@ impl<'a> ChildRounds<'a> {
         let mut words: Vec<String> = ["load", "heavy", "--json"].map(str::to_owned).to_vec();
         match &self.options.with {
             Some(program) => words.extend(["--with".to_owned(), program.clone()]),
-            // Yoon's machine had memory for two such files: what it wrote went to the disk. One
-            // with plenty would keep the file to itself.
+            // Yoon's machine had memory for two such files: its writes reached the disk. A machine with more memory
+            // would keep the file in its cache.
             None => words.push("--fsync".to_owned()),
         }
         if let Some(dir) = &self.options.load_dir {
@@ -120,7 +120,7 @@ impl<'a> ChildRounds<'a> {
         let words = round.words().to_owned();
         let status = round.wait(self.stop)?;
         let said = round.finish()?;
-        // A missed deadline, exit code 1, is what is measured here.
+        // A missed deadline, exit code 1, is a result here.
         match status.code() {
             Some(0 | 1) => Ok(()),
             _ if self.stop.requested() => Ok(()),
@@ -128,14 +128,14 @@ impl<'a> ChildRounds<'a> {
         }
     }
 
-    /// An error that says what the load said, if it runs no more.
+    /// Fails with the load's output if the load has ended.
     fn load_still_runs(&mut self) -> io::Result<()> {
         self.load = self.load.take().map(child::still_runs).transpose()?;
         Ok(())
     }
 }
 
-/// Takes away what a round left that failed.
+/// Removes the folder of a failed round.
 fn remove(out: &Path) -> io::Result<()> {
     match std::fs::remove_dir_all(out) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),

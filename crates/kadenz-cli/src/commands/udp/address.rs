@@ -4,7 +4,7 @@ use std::net::{IpAddr, SocketAddr, ToSocketAddrs as _};
 
 use anyhow::Context as _;
 
-/// Where a host listens; a port that is left out is the service's own.
+/// The address of a listening host; a missing port is the service's default.
 pub(in crate::commands) fn resolve(text: &str, port: u16) -> anyhow::Result<SocketAddr> {
     if let Ok(address) = text.parse::<SocketAddr>() {
         return Ok(address);

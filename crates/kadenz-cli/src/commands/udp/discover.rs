@@ -1,4 +1,4 @@
-//! `kadenz udp discover`: who is there.
+//! `kadenz udp discover`: finds devices.
 
 use clap::Args;
 use kadenz::lab::udp::ECHO_PORT;
@@ -16,9 +16,9 @@ use crate::commands::interrupt;
 use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};
 
-/// Which devices are there?
+/// List the devices that answer a broadcast
 ///
-/// Asks a broadcast address, and lists who answers: name, address and port.
+/// Sends a question to a broadcast address, and lists the devices that answer: name, address and port.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -99,7 +99,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 impl Answer for Discovered {
     fn document(&self) -> Document {
         if self.devices.is_empty() {
-            let none = "nobody answered; does `kadenz udp echo --bind 0.0.0.0` run there?";
+            let none = "no device answered; does `kadenz udp echo --bind 0.0.0.0` run there?";
             return Document::new().sentence(none);
         }
         let lines = self.devices.iter();

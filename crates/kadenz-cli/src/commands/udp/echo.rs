@@ -24,14 +24,14 @@ use crate::output::{self, Outcome};
 
 /// Answer the packets of a controller, as a robot's device does.
 ///
-/// Listens on the loopback address unless told otherwise. Sends back what it gets, to whom it came
-/// from, and never more bytes than it got; answers no answers.
+/// Listens on the loopback address by default. Returns each packet to its sender, and never more bytes than it
+/// received; it does not answer answers.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz udp echo                                       for a controller on this machine
   kadenz udp echo --bind 0.0.0.0 --policy fifo:50       for the robot's network, at real-time priority
-  kadenz udp echo --bind 10.0.0.5 --token-file token    for who knows the token
+  kadenz udp echo --bind 10.0.0.5 --token-file token    for controllers with the token
   kadenz udp echo --bind 0.0.0.0 --name left-foot       as a device of that name
   kadenz udp echo --bind 0.0.0.0 --stamps wall          on a host whose wall clock PTP keeps")]
 pub(crate) struct Options {
@@ -39,15 +39,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6176")]
     bind: String,
 
-    /// Name that is told to who looks for devices [default: the host's]
+    /// Name for programs that discover devices [default: the host's]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// The most answers a second, over all who ask
+    /// The most answers per second, to all senders together
     #[arg(long, value_name = "RATE", default_value = "200kHz")]
     limit: Rate,
 
-    /// With which clock it stamps, where a controller asks for that
+    /// Clock for stamps, where a controller requests them
     #[arg(long, value_name = "CLOCK", default_value = "monotonic")]
     stamps: StampsOption,
 
@@ -55,8 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked
-    /// [default: as it was started]
+    /// Scheduling policy: other, fifo:1..99, rr:1..99; with a real-time policy memory is locked [default: inherited]
     #[arg(long, value_name = "POLICY", value_parser = complete::<Policy>(POLICIES),
           hide_possible_values = true, help_heading = "Tuning")]
     policy: Option<Policy>,
@@ -65,8 +64,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     cpus: Option<CpuList>,
 
-    /// Be awake when the next question is due, where questions keep a beat, and have rehearsed the
-    /// answer: a tenth of a CPU at 100 Hz, up to two fifths at 1 kHz and beyond
+    /// Be awake when the next question is due, where questions keep a beat, and have rehearsed the answer: a tenth of
+    /// a CPU at 100 Hz, up to two fifths at 1 kHz and beyond
     #[arg(long, conflicts_with = "busy_poll", help_heading = "Socket")]
     anticipate: bool,
 
@@ -82,13 +81,13 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum StampsOption {
-    /// One that is never set
+    /// A monotonic clock
     Monotonic,
     /// The wall clock, for a controller with `--clocks synchronised`
     Wall,
 }
 
-/// What was answered.
+/// Counts of answers.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Answered {
     version: Version<1>,
@@ -143,7 +142,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// Tunes this thread, if that was asked for: who started it may have done so already.
+/// Tunes this thread, if the user requested it: the program that started this one may have tuned it already.
 fn tune(options: &Options) -> Option<Applied> {
     if options.policy.is_none() && options.cpus.is_none() {
         return None;

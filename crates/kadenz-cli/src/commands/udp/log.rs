@@ -15,23 +15,23 @@ use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
 
-/// Take the measurements of many controllers into one run.
+/// Record the measurements of many controllers into one run.
 ///
-/// The logging server of Enner 2016b, for controllers that have no disk: `kadenz udp send --log` and
-/// firmware send what they measured in batches (docs/udp-protocol.md). Receiving waits for no disk.
-/// Listens on the loopback address unless told otherwise.
+/// The logging server of Enner 2016b, for controllers without a disk: `kadenz udp send --log` and firmware send their
+/// measurements in batches (docs/udp-protocol.md). Receiving never waits for the disk. Listens on the loopback
+/// address by default.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz udp log --bind 0.0.0.0 --out night               until Ctrl-C
-  kadenz udp log --bind 10.0.0.9 --token-file token       of who knows the token
+  kadenz udp log --bind 10.0.0.9 --token-file token       from controllers with the token
   kadenz udp log --controllers 2                          until two controllers have ended")]
 pub(crate) struct Options {
     /// Address to listen on, with a port or without
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:6177")]
     bind: String,
 
-    /// End when so many controllers have told their end [default: at Ctrl-C]
+    /// End when this many controllers have reported their end [default: at Ctrl-C]
     #[arg(long, value_name = "N")]
     controllers: Option<usize>,
 
@@ -39,15 +39,15 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// The most batches a second that are taken, of all controllers
+    /// The most batches per second, from all controllers together
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     limit: Rate,
 
-    /// The most controllers, a run of one each
+    /// The most controllers, each with a run of its own
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most_controllers: u16,
 
-    /// The most devices that get a series of their own
+    /// The most devices with a series of their own
     #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u16).range(1..=2046))]
     most_devices: u16,
 

@@ -1,4 +1,4 @@
-//! `kadenz udp`, a file a command.
+//! `kadenz udp`, one file per command.
 
 mod address;
 mod discover;
@@ -18,8 +18,8 @@ use crate::commands::outcome::Measures;
 commands! {
     /// Measure round trips over Ethernet and UDP
     ///
-    /// On each device runs `kadenz udp echo`, or firmware that answers the same protocol
-    /// (docs/udp-protocol.md); on the controller `kadenz udp send`, or `burst` for all devices at once.
+    /// Each device runs `kadenz udp echo`, or firmware with the same protocol (docs/udp-protocol.md); the controller
+    /// runs `kadenz udp send`, or `burst` for all devices at once.
     enum Udp in udp {
         Send(Box<probe::Send>) = probe::send => "send": Measures;
         Burst(Box<probe::Burst>) = probe::burst => "burst": Measures;

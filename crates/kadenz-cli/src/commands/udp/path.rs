@@ -1,4 +1,4 @@
-//! The links to the devices: what the user names, or the testbed around this program.
+//! The links to the devices: from the user, or from the testbed around this program.
 
 use std::path::Path;
 
@@ -14,9 +14,9 @@ use crate::output;
 /// The links between this machine and the devices.
 #[derive(Debug, Args)]
 pub(crate) struct PathOption {
-    /// Speed of each link from here to the devices, with a switch between each two (as `kadenz wire
-    /// --links`): how much of a round trip is wire [default: in a testbed its links, else one link as
-    /// fast as the interface says]
+    /// Speed of each link from here to the devices, with a switch between each two (as `kadenz wire --links`), from
+    /// which the wire's share of a round trip is computed [default: in a testbed its links, else one link with the
+    /// interface's speed]
     #[arg(
         long,
         value_name = "SPEEDS",
@@ -27,7 +27,7 @@ pub(crate) struct PathOption {
 }
 
 impl PathOption {
-    /// What is known of the links to the devices that are asked.
+    /// The known links to the devices of these questions.
     pub(crate) fn wiring(&self, questions: &Questions) -> anyhow::Result<Wiring> {
         let testbed = around();
         let wiring = if self.path.is_empty() {
@@ -43,14 +43,15 @@ impl PathOption {
         })
     }
 
-    /// As a parameter of the run, where the user named it.
+    /// The links as a parameter of the run, where the user named them.
     pub(crate) fn named(&self) -> Option<String> {
         let links: Vec<String> = self.path.iter().map(ToString::to_string).collect();
         (!links.is_empty()).then(|| links.join(","))
     }
 }
 
-/// The testbed around this program. A note names one that cannot be read, and the measurement goes on without it.
+/// The testbed around this program. If its file cannot be read, a note reports that, and the measurement continues
+/// without it.
 fn around() -> Option<Inside> {
     let folder = std::env::var_os(FOLDER)?;
     let host = std::env::var(HOST).unwrap_or_default();

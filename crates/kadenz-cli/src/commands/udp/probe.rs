@@ -22,12 +22,12 @@ use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::{self, Outcome};
 
-/// How long does a packet to a device and back take, and how many are lost?
+/// Measure how long a packet to a device and back takes, and how many are lost
 ///
-/// Sends a packet on every beat, to each device its own, and records when it was handed over
-/// against its beat (series `lateness`), when its answer was there against the beat (`response`, which
-/// the deadline is held against) and against the handing over (`rtt`), and, with stamps, where the
-/// time went. A beat that comes late is sent late and measured against its own time.
+/// Sends a packet on every beat, to each device its own, and records when the kernel took it against its beat (series
+/// `lateness`), when its answer had arrived against the beat (`response`, which the deadline applies to) and against
+/// the sending (`rtt`), and, with stamps, the parts of the time. A late beat is sent late and measured against its
+/// own time.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -39,11 +39,11 @@ Examples:
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
 
-Exit codes: 0 every deadline was kept and no more packets were lost than may be; 1 a deadline was missed
+Exit codes: 0 every deadline was kept and the loss was within its limit; 1 a deadline was missed
 or more packets were lost (with --deadline, any; with --max-loss, more than so many); 2 no packet was
 answered, or the measurement could not be done.")]
 pub(crate) struct Send {
-    /// Devices, with a port or without, parted by commas
+    /// Devices, with a port or without, separated by commas
     #[arg(long, value_name = "ADDRESS", required = true, value_delimiter = ',')]
     to: Vec<String>,
 
@@ -51,23 +51,23 @@ pub(crate) struct Send {
     probe: ProbeOptions,
 }
 
-/// How long does a whole robot take to answer one broadcast?
+/// Measure how long a whole robot takes to answer one broadcast
 ///
-/// Finds the devices first, then sends one broadcast on every beat that all of them answer: the
-/// microburst of Enner 2016b. Records what `kadenz udp send` does, for each device as well, when the first
-/// and the last answer were there (`first-reply`, `last-reply`), and how close together they came
-/// (`reply-spread`, `densest-half`); says in which order devices answer, and whether in the same one.
+/// Discovers the devices first, then sends one broadcast on every beat that all of them answer: the microburst of
+/// Enner 2016b. Records the series of `kadenz udp send`, for each device as well, when the first and the last answer
+/// had arrived (`first-reply`, `last-reply`), and how close together the answers were (`reply-spread`,
+/// `densest-half`); prints the order in which devices answer, and how constant it is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   Enner's robot
-  kadenz udp burst --to 10.0.0.255 --rate 1kHz --no-samples    whoever is there, histograms only")]
+  kadenz udp burst --to 10.0.0.255 --rate 1kHz --no-samples    all devices that answer, histograms only")]
 pub(crate) struct Burst {
     /// Broadcast address of the robot's network, with a port or without
     #[arg(long, value_name = "ADDRESS")]
     to: String,
 
-    /// How many devices there must be [default: as many as answer]
+    /// Required number of devices [default: all that answer]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..=1024))]
     devices: Option<u16>,
 
@@ -75,7 +75,7 @@ pub(crate) struct Burst {
     probe: ProbeOptions,
 }
 
-/// What both take.
+/// Options of both commands.
 #[derive(Debug, Args)]
 struct ProbeOptions {
     /// Rate of the beat
@@ -98,12 +98,12 @@ struct ProbeOptions {
     #[arg(long, value_name = "SPAN", default_value = "1s")]
     timeout: Span,
 
-    /// How many packets may be lost, as a share or a number: 0.1%, 5 [default: none where a deadline is
-    /// stated, else any number short of all]
+    /// The most lost packets, as a share or a number: 0.1%, 5 [default: none where a deadline is stated, else any
+    /// number below all]
     #[arg(long, value_name = "SHARE|N")]
     max_loss: Option<MaxLoss>,
 
-    /// Beats before the first that is measured: the first packet waits for ARP
+    /// Beats before the first measured one: the first packet waits for ARP
     #[arg(long, value_name = "N", default_value_t = 5)]
     warm_up: u32,
 
@@ -111,34 +111,33 @@ struct ProbeOptions {
     #[arg(long = "loop", value_name = "LOOP", default_value = "open")]
     looping: LoopOption,
 
-    /// How an answer is waited for [default: spin for one device, block for several]
+    /// How to wait for an answer [default: spin for one device, block for several]
     #[arg(long, value_name = "HOW", conflicts_with = "busy_poll")]
     receive: Option<UdpReceiveOption>,
 
-    /// Send a packet over the loopback shortly before each beat, so that the one that counts finds
-    /// warm caches
+    /// Send a packet over the loopback shortly before each beat, so that the measured packet finds warm caches
     #[arg(long)]
     rehearse: bool,
 
-    /// Who stamps packets on their way
+    /// Layer that stamps packets on their way
     #[arg(
         long,
-        value_name = "WHO",
+        value_name = "LAYER",
         default_value = "software",
         help_heading = "Socket"
     )]
     stamps: Stamps,
 
-    /// Ask devices for their own stamps: series `device`, how long they held the packet, and
-    /// `to-device` and `from-device`, how long each way took, with a bound on the error
+    /// Request the devices' own stamps: series `device`, how long they held the packet, and `to-device` and
+    /// `from-device`, how long each way took, with a bound on the error
     #[arg(long)]
     device_stamps: bool,
 
-    /// In what steps the devices' clocks count, at most; the error of one-way times grows with it
+    /// Coarsest step of the devices' clocks; the error of one-way times grows with it
     #[arg(long, value_name = "SPAN", default_value = "1us")]
     device_resolution: Span,
 
-    /// By whose clocks it is told how long each way took
+    /// Clocks that give the time of each way
     #[arg(
         long,
         value_name = "CLOCKS",
@@ -147,12 +146,12 @@ struct ProbeOptions {
     )]
     clocks: ClocksOption,
 
-    /// With `--clocks synchronised`: by how much this wall clock and a device's differ at most, as
-    /// who keeps them tells
+    /// With `--clocks synchronised`: the largest difference between this wall clock and a device's, as the
+    /// synchronisation service reports it
     #[arg(long, value_name = "SPAN", requires = "device_stamps")]
     clock_error: Option<Span>,
 
-    /// Logging server that gets every measurement, with a port or without
+    /// Logging server for every measurement, with a port or without
     #[arg(long, value_name = "ADDRESS")]
     log: Option<String>,
 
@@ -171,17 +170,16 @@ struct ProbeOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum LoopOption {
-    /// Packets go out on the beat whatever happens to the answers
+    /// Packets leave on the beat, whatever happens to the answers
     Open,
-    /// The next packet waits for the last answer, until its beat has come
+    /// The next packet waits for the last answer, until its beat is due
     Closed,
 }
 
 /// How the controller receives answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum UdpReceiveOption {
-    /// The thread that sent asks again and again for a fifth of the interval, 1 ms at most; then
-    /// the kernel wakes it
+    /// The sending thread polls for a fifth of the interval, 1 ms at most; then the kernel wakes it
     Spin,
     /// The kernel wakes the thread; in the open loop a thread of its own receives
     Block,
@@ -189,7 +187,7 @@ enum UdpReceiveOption {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ClocksOption {
-    /// Each device's is fitted to this one's by the round trips
+    /// Each device's clock is fitted to this one's by the round trips
     Fitted,
     /// Wall clocks that PTP or NTP keeps together; devices stamp with theirs (`--stamps wall`)
     Synchronised,
@@ -231,7 +229,7 @@ pub(crate) fn burst(options: &Burst) -> anyhow::Result<Outcome> {
     measure("udp-burst", &plan, &options.probe)
 }
 
-/// The devices that answer the question who is there.
+/// Discovers the devices.
 fn find(options: &Burst, to: SocketAddr) -> anyhow::Result<Vec<Device>> {
     let stop = kadenz::lab::stop::Stop::default();
     let found = discover(
@@ -359,7 +357,7 @@ impl ProbeOptions {
 
     fn measuring(&self, experiment: &'static str, plan: &ProbePlan) -> anyhow::Result<Measuring> {
         let mut measuring = self.measure.measuring(&Defaults::of(experiment))?;
-        // What holds, not what was said: who repeats the run must wait as long.
+        // The effective timeout, not the option's: a repetition of the run must wait as long.
         let timeout = Span(plan.timeout_with(measuring.deadline));
         let session = &mut measuring.session;
         let to: Vec<String> = match plan.destination {

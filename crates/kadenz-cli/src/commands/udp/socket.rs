@@ -1,4 +1,4 @@
-//! What both sides may ask of the socket and the clock, and the token that they share.
+//! Options of the socket and the clock on both sides, and the token that they share.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
@@ -13,14 +13,14 @@ use kadenz::udp::wire::Token;
 
 use crate::options::{Size, Span};
 
-/// The socket.
+/// Options of the socket.
 #[derive(Clone, Debug, Args)]
 pub(super) struct SocketOptions {
     /// Send and receive through this interface alone
     #[arg(long, value_name = "NAME", help_heading = "Socket")]
     interface: Option<String>,
 
-    /// Room for datagrams that wait to be read; what is granted is in the run
+    /// Buffer for datagrams that wait for reading; the run records the granted size
     #[arg(
         long,
         value_name = "SIZE",
@@ -29,7 +29,7 @@ pub(super) struct SocketOptions {
     )]
     receive_buffer: Size,
 
-    /// Ask again and again instead of waiting for the kernel: no wake-up, and a whole CPU
+    /// Poll continuously instead of waiting for the kernel: no wake-up, but a whole CPU
     #[arg(long, help_heading = "Socket")]
     pub(super) busy_poll: bool,
 
@@ -37,24 +37,24 @@ pub(super) struct SocketOptions {
     #[arg(long, value_name = "SPAN", help_heading = "Socket")]
     kernel_busy_poll: Option<Span>,
 
-    /// Type of service of the packets, 0 to 255 (DSCP << 2): switches may prefer them by it
+    /// Type of service of the packets, 0 to 255 (DSCP << 2), by which switches may prioritise them
     #[arg(long, value_name = "BYTE", help_heading = "Socket")]
     tos: Option<u8>,
 }
 
-/// Who stamps packets on their way.
+/// Layer that stamps packets on their way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(super) enum Stamps {
-    /// Nobody
+    /// No layer
     Off,
     /// The kernel: a round trip splits into send stack, wire and device, and receive stack
     Software,
-    /// The network card, where it can, and the kernel
+    /// The network card, if it can, and the kernel
     Hardware,
 }
 
 impl SocketOptions {
-    /// What the port asks for.
+    /// Options of the port.
     pub(super) fn port(&self, local: SocketAddr) -> PortOptions {
         let bytes = usize::try_from(self.receive_buffer.0).unwrap_or(usize::MAX);
         PortOptions {
@@ -78,7 +78,7 @@ impl From<Stamps> for Stamping {
     }
 }
 
-/// Any address of the family of `of`, and a port that the system chooses.
+/// The unspecified address of the family of `of`, with a port that the system chooses.
 pub(in crate::commands) fn any_like(of: SocketAddr) -> SocketAddr {
     let ip: IpAddr = match of {
         SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
@@ -87,20 +87,20 @@ pub(in crate::commands) fn any_like(of: SocketAddr) -> SocketAddr {
     SocketAddr::new(ip, 0)
 }
 
-/// How long devices have to answer the question who is there.
+/// How long discovery waits for devices.
 pub(in crate::commands) const DISCOVERY: Duration = Duration::from_millis(900);
 
-/// Who may ask.
+/// The token of authorised senders.
 #[derive(Clone, Debug, Args)]
 pub(super) struct TokenOption {
-    /// File whose first line is the token, 8 to 64 bytes, that both sides must know: packets then
-    /// carry an HMAC, and strangers get no answer
+    /// File whose first line is the token, 8 to 64 bytes, that both sides must know: packets then carry an HMAC, and
+    /// senders without the token get no answer
     #[arg(long, value_name = "FILE", env = "KADENZ_TOKEN_FILE")]
     token_file: Option<PathBuf>,
 }
 
 impl TokenOption {
-    /// The token, if one was asked for.
+    /// The token, if the user named a file.
     pub(super) fn token(&self) -> anyhow::Result<Option<Token>> {
         let Some(file) = &self.token_file else {
             return Ok(None);
@@ -120,7 +120,7 @@ impl TokenOption {
         Ok(Some(token))
     }
 
-    /// The file, as `--token-file` takes it.
+    /// The file's path for `--token-file`.
     pub(super) fn file(&self) -> Option<String> {
         self.token_file.as_ref().map(|it| it.display().to_string())
     }
@@ -133,7 +133,9 @@ pub(super) fn wall_clock() -> String {
             "this one's kernel says that it is true within {}",
             numbers::span(within_ns as f64)
         ),
-        Synchronisation::Free => "this one's kernel knows of nobody who keeps it".to_owned(),
-        Synchronisation::Unknown => "this system does not say how true its own is".to_owned(),
+        Synchronisation::Free => "this one's kernel reports no synchronisation".to_owned(),
+        Synchronisation::Unknown => {
+            "this system does not report the accuracy of its own".to_owned()
+        }
     }
 }

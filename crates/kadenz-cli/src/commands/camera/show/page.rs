@@ -1,4 +1,4 @@
-//! The page: a server on the loopback address for this machine's browser.
+//! The page: an HTTP server on the loopback address for this machine's browser.
 
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -14,16 +14,16 @@ use kadenz::rt::net::listener::Connections;
 use serde_json::json;
 
 const PAGE: &str = include_str!("page.html");
-/// More connections at once are closed.
+/// The server closes further connections.
 const MAX_CLIENTS: usize = 8;
 /// The longest request.
 const MAX_REQUEST: usize = 8 * 1024;
-/// How long a whole request may take to come, and a whole answer to be taken.
+/// The longest time for receiving a request, and for sending an answer.
 const MAX_ASKING: Duration = Duration::from_secs(2);
 const MAX_ANSWERING: Duration = Duration::from_secs(10);
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
-/// Serves the page until somebody stops it.
+/// Serves the page until the stop is requested.
 pub(super) fn serve(listener: &TcpListener, camera: Camera, stop: &Stop) -> io::Result<()> {
     listener.set_nonblocking(true)?;
     let camera = &Mutex::new(camera);
@@ -38,7 +38,7 @@ pub(super) fn serve(listener: &TcpListener, camera: Camera, stop: &Stop) -> io::
                 continue;
             };
             scope.spawn(move || {
-                // Who hangs up, or asks what is no request, costs himself an answer.
+                // A client that closes its connection or sends no valid request gets no answer; the server goes on.
                 let _ = Client::new(client).and_then(|mut client| {
                     let request = read_request(&mut client)?;
                     connected.has_asked();
@@ -52,7 +52,7 @@ pub(super) fn serve(listener: &TcpListener, camera: Camera, stop: &Stop) -> io::
     Ok(())
 }
 
-/// A connection of which nothing goes on beyond a time, however slowly the other end sends and reads.
+/// A connection with a deadline for all its reads and writes, however slowly the other end sends and receives.
 struct Client {
     stream: TcpStream,
     until: MonotonicTime,
@@ -150,7 +150,7 @@ fn read_request(client: &mut impl Read) -> io::Result<String> {
     Ok(String::from_utf8_lossy(&request).into_owned())
 }
 
-/// The newest frame, however old: the page says how old.
+/// The newest frame, whatever its age: the page shows the age.
 fn frame(camera: &Mutex<Camera>) -> Body {
     let mut camera = camera
         .lock()
@@ -169,7 +169,7 @@ fn frame(camera: &Mutex<Camera>) -> Body {
     }
 }
 
-/// A Windows bitmap, which costs no encoding: 24 bits a pixel, the top row first by a negative height.
+/// Encodes a Windows bitmap, which needs no compression: 24 bits a pixel, the top row first by a negative height.
 fn bitmap(bytes: &[u8], shape: &Shape) -> Vec<u8> {
     let width = shape.size.width as usize;
     let row_bytes = (width * 3).next_multiple_of(4);
@@ -194,7 +194,7 @@ fn bitmap(bytes: &[u8], shape: &Shape) -> Vec<u8> {
     file
 }
 
-/// How the camera and its newest frame are.
+/// State of the camera and of its newest frame, as JSON.
 fn status(camera: &Mutex<Camera>) -> Vec<u8> {
     let mut camera = camera
         .lock()

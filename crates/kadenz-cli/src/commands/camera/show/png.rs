@@ -7,13 +7,13 @@ use flate2::write::ZlibEncoder;
 use kadenz::camera::layout::Channels;
 use kadenz::camera::ring::Shape;
 
-/// A file of rows of interleaved pixels.
+/// Encodes rows of interleaved pixels as a PNG file.
 pub(super) fn encode(bytes: &[u8], shape: &Shape) -> io::Result<Vec<u8>> {
     let row_bytes = shape.size.width as usize * shape.channels.count();
     let mut data = ZlibEncoder::new(Vec::new(), Compression::fast());
     let mut rgb = Vec::with_capacity(row_bytes);
     for row in bytes.chunks_exact(row_bytes) {
-        // Each row begins with its filter: none.
+        // Each row begins with its filter type: none.
         data.write_all(&[0])?;
         rgb.clear();
         rgb.extend_from_slice(row);

@@ -23,25 +23,25 @@ use shown::{ImageEntry, Printer};
 
 pub(super) use shown::type_of;
 
-/// Show what the sensors of a running loop read.
+/// Show the sensor values of a running loop.
 ///
-/// Reads the process image that the loop posts every cycle in shared memory: the loop is asked nothing, and does not
-/// wait. The values of one line are all of one cycle. Where the loop posts behind a lock instead (`run
-/// --readers pi-mutex`), its control socket is asked, on a thread that is none of the loop's.
+/// Reads the process image that the loop posts in shared memory every cycle: the loop gets no request and does not
+/// wait. All values of one line belong to one cycle. Where the loop posts behind a lock instead (`run --readers
+/// pi-mutex`), the command asks its control socket, which a thread outside the loop serves.
 ///
-/// A loop whose last cycle is old stands still, and what it read then is no news: that is an error that says
-/// how old. When the loop ends, so does --watch. Programs in other languages read the same memory:
+/// A loop whose last cycle is old stands still, and its values are out of date: the command then fails with an error
+/// that states the age. When the loop ends, so does --watch. Programs in other languages read the same memory:
 /// docs/ethercat-inputs.md.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat inputs                                   every sensor's last value, of the one loop that runs
+  kadenz ethercat inputs                                   every sensor's last value, of the only running loop
   kadenz ethercat inputs --loop robot --device 'torso imu'
   kadenz ethercat inputs --loop robot --name 0x6064 --watch --rate 100Hz --csv > positions.csv
   kadenz ethercat inputs --loop robot --device 8 --outputs --units
   kadenz ethercat inputs --json | jq '.entries[] | select(.name | test(\"Position\")) | .value'")]
 pub(crate) struct Options {
-    /// Name of the loop, as `run --name` gave it [default: the one that runs]
+    /// Name of the loop, as given to `run --name` [default: the only running one]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
 
@@ -53,37 +53,37 @@ pub(crate) struct Options {
     #[arg(long = "name", value_name = "ENTRY")]
     entry: Option<EntrySelector>,
 
-    /// Outputs, too: what the loop tells its actuators
+    /// Outputs, too: the values that the loop sends to its actuators
     #[arg(long)]
     outputs: bool,
 
-    /// Ask each device for the units of its objects, where its dictionary has them; takes some cycles each
+    /// Read the units of objects from each device whose dictionary has them; takes some cycles each
     #[arg(long)]
     units: bool,
 
-    /// Again and again, until Ctrl-C
+    /// Repeat until Ctrl-C
     #[arg(long)]
     watch: bool,
 
-    /// How often, with --watch [default: 10Hz]
+    /// Rate of the repetition, with --watch [default: 10Hz]
     #[arg(long, value_name = "RATE", requires = "watch")]
     rate: Option<Rate>,
 
-    /// End after so long, with --watch [default: at Ctrl-C]
+    /// End after this time, with --watch [default: at Ctrl-C]
     #[arg(long, value_name = "SPAN", requires = "watch")]
     duration: Option<Span>,
 
-    /// How old the last cycle may be before the loop stands still [default: 1s, or ten cycles where these are
-    /// longer]
+    /// Greatest age of the last cycle before the loop counts as standing still [default: 1s, or ten cycles where
+    /// these are longer]
     #[arg(long, value_name = "SPAN")]
     oldest: Option<Span>,
 
-    /// Print a line of comma-separated values for each cycle that was read, behind one with their names
+    /// Print a line of comma-separated values for each cycle read, below a line with their names
     #[arg(long, conflicts_with = "json", help_heading = "Output")]
     csv: bool,
 }
 
-/// Which entries are meant.
+/// Selects entries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum EntrySelector {
     Object(ObjectAddress),
@@ -130,13 +130,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     printer.head();
     if !options.watch {
         let last = posts.next()?;
-        printer.print(&last.context("the loop has ended, and what it read last is no news")?)?;
+        printer.print(&last.context("the loop has ended, and its last values are out of date")?)?;
         return Ok(Outcome::Kept);
     }
     watch(options, &mut posts, &printer)
 }
 
-/// The entries that are to be shown.
+/// The selected entries.
 fn chosen(
     options: &Options,
     running: &mut RunningLoop,
@@ -185,7 +185,7 @@ fn watch(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Res
         if !printer.print(&seen)? {
             break;
         }
-        // A reader that was held up goes on from now: what it missed is gone.
+        // A delayed reader continues from now: the cycles that it missed are gone.
         next = (next + pause).max(Instant::now());
         let until = end.map_or(next, |end| next.min(end));
         while !stop.requested() && Instant::now() < until && !posts.has_ended() {

@@ -1,4 +1,4 @@
-//! Where posts of a running loop come from.
+//! Sources of the posts of a running loop.
 
 use std::time::{Duration, Instant};
 
@@ -12,22 +12,22 @@ use kadenz::rt::shared::Viewer;
 
 use crate::commands::ethercat::running_loop::RunningLoop;
 
-/// How long a loop may take to begin, and a reader that is overtaken to come through.
+/// How long to wait until the loop begins, and until a read succeeds that the loop keeps overwriting.
 const RETRY_POLICY: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
-/// A loop stands still whose last cycle is older than this, or than so many cycles.
+/// A loop stands still if its last cycle is older than this, or than this many cycles.
 const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
 
-/// Where posts of a loop are read from.
+/// Source of a loop's posts.
 enum PostSource {
-    /// The loop's memory; the second one shows whether its owner lives.
+    /// The loop's shared memory; the second viewer shows whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),
     /// Its control socket.
     Asked(Box<RunningLoop>),
 }
 
-/// Posts of a loop.
+/// Posts of a running loop.
 pub(super) struct Posts {
     source: PostSource,
     name: String,
@@ -35,16 +35,16 @@ pub(super) struct Posts {
     oldest: Duration,
 }
 
-/// The image of a cycle, as it was read.
+/// Process image of one cycle.
 pub(super) struct ImageSnapshot<'p> {
     pub(super) heading: Heading,
     pub(super) age: Duration,
-    /// The whole of it.
+    /// The whole image.
     pub(super) bytes: &'p [u8],
 }
 
 impl Posts {
-    /// One whose last cycle is older than `oldest` stands still.
+    /// Opens the posts of a loop, which stands still once its last cycle is older than `oldest`.
     pub(super) fn open(
         running: RunningLoop,
         layout: &ProcessImageLayout,
@@ -70,8 +70,8 @@ impl Posts {
         })
     }
 
-    /// Whether there will be no more: the loop says so, or its process is gone. A control socket says it with its
-    /// answer.
+    /// Whether no further post will come: the loop reports its end, or its process is gone. A control socket reports
+    /// it with its answer.
     pub(super) fn has_ended(&self) -> bool {
         match &self.source {
             PostSource::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
@@ -79,7 +79,7 @@ impl Posts {
         }
     }
 
-    /// What the loop posted last; `None` where it has ended. An error when that is old.
+    /// The loop's latest post; `None` where the loop has ended; an error where the post is old.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<ImageSnapshot<'_>>> {
         let end = Instant::now() + RETRY_POLICY;
         loop {
@@ -96,12 +96,12 @@ impl Posts {
                 Err(Unread::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
             }
         }
-        let post = CycleImage::of(&self.bytes).context("what the loop posts makes no sense")?;
+        let post = CycleImage::of(&self.bytes).context("the loop's post is invalid")?;
         let heading = post.heading;
         let age = clock::now().since(MonotonicTime::from_ns(heading.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
         if age > self.oldest {
-            // It may have ended since that was looked at.
+            // The loop may have ended since the last look.
             anyhow::ensure!(self.has_ended(), self.stale(&heading, age));
             return Ok(None);
         }
@@ -129,7 +129,7 @@ impl Posts {
                 }
                 Ok(_) => Err(Unread::Failed(other_layout(&self.name))),
                 Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
-                // Its control socket ends with it.
+                // The control socket ends with the loop.
                 Err(ClientError::Ended | ClientError::NoLoop(_)) => Err(Unread::Ended),
                 Err(error) => Err(Unread::Failed(error.into())),
             },
@@ -154,16 +154,16 @@ fn other_layout(name: &str) -> anyhow::Error {
     )
 }
 
-/// Why nothing was read.
+/// Why a read gave no post.
 enum Unread {
-    /// There will be no more.
+    /// No further post will come.
     Ended,
-    /// It may work later.
+    /// A later read may succeed.
     Yet(String),
     Failed(anyhow::Error),
 }
 
-/// Maps a loop's memory. There is no process image on it before the loop's first cycle.
+/// Maps a loop's memory. It holds no process image before the loop's first cycle.
 fn mapped(memory: &str) -> anyhow::Result<PostSource> {
     let end = Instant::now() + RETRY_POLICY;
     loop {

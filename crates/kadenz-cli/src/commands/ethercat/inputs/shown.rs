@@ -15,20 +15,20 @@ use crate::commands::ethercat::running_loop::RunningLoop;
 use crate::commands::ethercat::value::ValueType;
 use crate::output;
 
-/// Values of a running loop's process data, all of one cycle; one a line with `--watch`.
+/// Values of a running loop's process data, all of one cycle; one JSON line per cycle with `--watch`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct InputReport {
     version: Version<1>,
-    /// The loop's.
+    /// Name of the loop.
     name: String,
     pid: u32,
-    /// In which all of it was read and written.
+    /// Cycle that read and wrote all of the values.
     cycle: u64,
-    /// When, by CLOCK_MONOTONIC.
+    /// Time of reception, on CLOCK_MONOTONIC.
     received_ns: u64,
-    /// How long before it was shown that was.
+    /// Age of the values when the command showed them.
     age_ns: u64,
-    /// Whether all values are new: no frame was lost, every device took part.
+    /// Whether all values are new: the cycle lost no frame, and every device took part.
     whole: bool,
     entries: Vec<InputEntry>,
 }
@@ -43,14 +43,14 @@ struct InputEntry {
     sub: u8,
     name: String,
     r#type: String,
-    /// With `--units`, where the device tells one.
+    /// Unit, with `--units`, where the device reports one.
     unit: Option<String>,
-    /// By its type; a text of bytes that fit no type.
+    /// The value by its type; a text of the bytes where these fit no type.
     value: Value,
     /// The value for people.
     #[serde(skip)]
     shown: String,
-    /// The device as the loop calls it.
+    /// Name of the device in the loop.
     #[serde(skip)]
     called: String,
 }
@@ -63,7 +63,7 @@ pub(super) struct ImageEntry {
     unit: Option<String>,
 }
 
-/// The type of an entry; bytes where the device tells none.
+/// The type of an entry; bytes where the device reports none.
 pub(in crate::commands::ethercat) fn type_of(item: &Item) -> ValueType {
     let known = ValueType::of(DataType(item.data_type));
     known.unwrap_or(match item.bits {
@@ -82,7 +82,7 @@ impl ImageEntry {
         }
     }
 
-    /// Asks the device for the unit of this entry.
+    /// Reads the unit of this entry from the device.
     pub(super) fn learn_unit(&mut self, running: &mut RunningLoop) -> anyhow::Result<()> {
         let address = Address::new(self.item.index, self.item.sub);
         match running.client.unit(self.item.device, address) {
@@ -101,7 +101,7 @@ impl ImageEntry {
         }
     }
 
-    /// A column's name that no other has.
+    /// A column name that no other entry has.
     fn column(&self) -> String {
         let Item {
             device_name,
@@ -138,7 +138,7 @@ impl ImageEntry {
     }
 }
 
-/// Shows posts.
+/// Prints posts.
 pub(super) struct Printer {
     pub(super) name: String,
     pub(super) pid: u32,
@@ -148,7 +148,7 @@ pub(super) struct Printer {
 }
 
 impl Printer {
-    /// The line of names before comma-separated values.
+    /// Prints the line of names above comma-separated values.
     pub(super) fn head(&self) {
         if self.is_csv {
             let names = ["cycle", "received_ns", "whole"].map(str::to_owned);
@@ -158,7 +158,7 @@ impl Printer {
         }
     }
 
-    /// Shows one; whether somebody still reads.
+    /// Prints one post; returns whether a reader still takes the output.
     pub(super) fn print(&self, seen: &ImageSnapshot<'_>) -> anyhow::Result<bool> {
         let entries = self.entries.iter().map(|it| it.value(seen.bytes));
         let report = InputReport {
@@ -182,7 +182,7 @@ impl Printer {
 }
 
 impl InputReport {
-    /// Comma-separated values.
+    /// A line of comma-separated values.
     fn line(&self) -> String {
         let mut cells = vec![
             self.cycle.to_string(),

@@ -1,4 +1,4 @@
-//! The address of a register, and how its bytes are understood.
+//! The address of a register, and the type of its bytes.
 
 use std::str::FromStr;
 
@@ -6,7 +6,7 @@ use kadenz::ethercat::wire::register::{self, KnownRegister};
 
 use crate::commands::ethercat::value::ValueType;
 
-/// Most bytes that are read or written at once: they go in one datagram, so that they belong together.
+/// Most bytes per access: one datagram carries them, so that they are consistent.
 pub(super) const MAX: u16 = 1024;
 
 /// An address in a controller.
@@ -33,12 +33,12 @@ impl std::fmt::Display for RegisterAddress {
 }
 
 impl RegisterAddress {
-    /// What the standard says of it.
+    /// The register of the standard at this address.
     pub(super) fn known(self) -> Option<&'static KnownRegister> {
         register::known(self.0)
     }
 
-    /// The type that it has by the standard.
+    /// The register's type by the standard.
     pub(super) fn r#type(self) -> Option<ValueType> {
         self.known().map(|it| match u8::try_from(it.bytes) {
             Ok(bytes @ 1..=8) if it.is_number => ValueType::Unsigned(bytes),
@@ -46,7 +46,7 @@ impl RegisterAddress {
         })
     }
 
-    /// How many bytes are to be read, and what they are.
+    /// Number and type of the bytes to read.
     pub(super) fn span(
         self,
         r#type: Option<ValueType>,
@@ -77,11 +77,11 @@ impl RegisterAddress {
         Ok((r#type, length))
     }
 
-    /// Refuses what lies over the end of all addresses, and what one datagram does not carry.
+    /// Refuses a range beyond the last address, and more than one datagram carries.
     pub(super) fn ensure_inside(self, bytes: usize) -> anyhow::Result<()> {
         anyhow::ensure!(
             (1..=usize::from(MAX)).contains(&bytes),
-            "{bytes} bytes at once cannot be asked for; take 1 to {MAX}"
+            "{bytes} bytes are no valid length; take 1 to {MAX}"
         );
         anyhow::ensure!(
             usize::from(self.0) + bytes <= 0x1_0000,

@@ -7,8 +7,8 @@ pub(super) mod write;
 commands! {
     /// Read or write ESC registers.
     ///
-    /// Those of its controller, from 0x0000 on, and from 0x1000 on its process memory. Reading looks on only, and
-    /// disturbs no MainDevice that runs.
+    /// Reaches the registers of a device's controller, from 0x0000 on, and its process memory, from 0x1000 on.
+    /// Reading changes nothing, and does not disturb a running MainDevice.
     enum Register {
         Read(read::RegisterReadOptions) = read::run;
         Write(write::RegisterWriteOptions) = write::run;

@@ -19,11 +19,10 @@ use crate::output::{self, Outcome};
 
 /// Read registers of one device or of all
 ///
-/// A register that Kadenz knows needs its address alone; for others say how many bytes, or the type. All bytes go in
-/// one datagram, and so belong together.
+/// For a register that Kadenz knows, its address suffices; for others state the number of bytes, or the type. One
+/// datagram carries all bytes, so that they are consistent.
 ///
-/// Refused without `--force`: memory in which a mailbox lies, since reading a message there takes it away from its
-/// MainDevice.
+/// Refused without `--force`: memory of a mailbox, since a read takes the message away from its MainDevice.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -31,33 +30,33 @@ Examples:
   kadenz ethercat register read all 0x0300 --interface eth1             every device's error counters
   kadenz ethercat register read 8 0x0800 32 --form hex --sim 59         four SyncManagers
   kadenz ethercat register read 8 0x0110 --form bits --sim 59           links, bit by bit
-  kadenz ethercat register read 8 0x092C --type u32 --loop robot        of a loop that runs, and goes on
+  kadenz ethercat register read 8 0x092C --type u32 --loop robot        through a running loop
   kadenz ethercat register read 8 0x0F80 128 --form raw --interface eth1 >user.bin")]
 pub(crate) struct RegisterReadOptions {
-    /// Which: a position from 0, a name, alias:N, or all
+    /// Which devices: a position from 0, a name, alias:N, or all
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
 
-    /// Where they begin: 0x0130
+    /// Address of the first byte: 0x0130
     #[arg(value_name = "ADDRESS")]
     address: RegisterAddress,
 
-    /// How many bytes, 1 to 1024 [default: as the register or the type has]
+    /// Number of bytes, 1 to 1024 [default: that of the register or the type]
     #[arg(value_name = "LENGTH")]
     length: Option<u16>,
 
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: that of the register]
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
-    /// Read it whatever speaks against it
+    /// Read it in spite of objections
     #[arg(long)]
     force: bool,
 
-    /// How they are shown
+    /// Format of the bytes
     #[arg(
         long,
         value_name = "FORM",
@@ -70,26 +69,26 @@ pub(crate) struct RegisterReadOptions {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Form {
-    /// By their type
+    /// A value of the register's type
     Value,
     /// Rows of bytes with their addresses
     Hex,
     /// Each byte from its highest bit down
     Bits,
-    /// The bytes as they are, of one device
+    /// The raw bytes, of one device
     Raw,
 }
 
-/// Registers of one device or several, of `register read`.
+/// Registers of one device or several, from `register read`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct RegisterReport {
     version: Version<1>,
     /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     address: u16,
-    /// Bytes, 1 to 1024.
+    /// Number of bytes, 1 to 1024.
     length: u16,
-    /// null where no register that Kadenz knows begins.
+    /// Name of the register; null where Kadenz knows no register at this address.
     name: Option<&'static str>,
     r#type: String,
     registers: Vec<DeviceRegisters>,
@@ -100,7 +99,8 @@ pub(in crate::commands::ethercat) struct RegisterReport {
 #[derive(JsonSchema, Serialize)]
 struct DeviceRegisters {
     device: Device,
-    /// By its type; a text of bytes that fit no type, and null where the device does not answer there.
+    /// The value by its type; a text of the bytes where these fit no type, and null where the device does not answer
+    /// there.
     value: Value,
     /// Pairs of hexadecimal digits.
     #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
@@ -109,7 +109,7 @@ struct DeviceRegisters {
     raw: Option<Vec<u8>>,
 }
 
-/// How registers are shown.
+/// Format of shown registers.
 #[derive(Clone, Copy)]
 struct RegisterFormat {
     form: Form,
@@ -184,13 +184,13 @@ fn read(
     anyhow::ensure!(
         options.force || !touches_a_mailbox(access, device, address.0, length)?,
         "{}: a mailbox lies at {address}: reading a message there takes it away from its MainDevice; --force reads \
-         it all the same",
+         it nevertheless",
         device.label()
     );
     access.read(device, address.0, length)
 }
 
-/// Whether a mailbox lies in these bytes.
+/// Whether these bytes overlap a mailbox.
 fn touches_a_mailbox(
     access: &mut DeviceAccess,
     device: &Device,

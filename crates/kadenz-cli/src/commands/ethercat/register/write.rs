@@ -17,14 +17,14 @@ use crate::output::{self, Outcome};
 
 /// Write registers of one device
 ///
-/// Counters of errors are cleared so, whatever runs. All else is refused without `--force`, with what it would do
-/// to a device that runs: lose it, stop it, or let it act. With `--force` it is written where no other MainDevice
-/// exchanges frames on the interface, or with `--loop` by the loop that runs there, which goes on.
+/// Clears error counters without objection. All other registers are refused without `--force`, with the effect on a
+/// running device: the loop may lose it, stop it, or make it act. With `--force` the command writes where no other
+/// MainDevice exchanges frames on the interface, or with `--loop` through the running loop, which continues.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat register write 8 0x0300 00 --interface eth1                  clears its error counters
-  kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, of a loop
+  kadenz ethercat register write 8 0x0310 '00 00 00 00' --loop robot           and those of lost links, through a loop
   kadenz ethercat register write 8 0x0420 500 --force --interface eth1         a watchdog of 50 ms
   kadenz ethercat register write 8 0x0F80 'c0 ff ee' --type bytes --force --sim 59")]
 pub(crate) struct RegisterWriteOptions {
@@ -32,7 +32,7 @@ pub(crate) struct RegisterWriteOptions {
     #[arg(value_name = "DEVICE")]
     device: DeviceSelector,
 
-    /// Where it is written: 0x0420
+    /// Address to write: 0x0420
     #[arg(value_name = "ADDRESS")]
     address: RegisterAddress,
 
@@ -43,16 +43,16 @@ pub(crate) struct RegisterWriteOptions {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the register has]
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: that of the register]
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
-    /// Write it whatever it does to a device that runs
+    /// Write it in spite of its effect on a running device
     #[arg(long)]
     force: bool,
 }
 
-/// A register that was written, of `register write`.
+/// Result of `register write`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct RegisterWrite {
     version: Version<1>,
@@ -60,18 +60,18 @@ pub(in crate::commands::ethercat) struct RegisterWrite {
     segment: String,
     device: Device,
     address: u16,
-    /// null where no register that Kadenz knows begins.
+    /// Name of the register; null where Kadenz knows no register at this address.
     name: Option<&'static str>,
     r#type: String,
-    /// That was written.
+    /// The written value.
     value: Value,
     /// Pairs of hexadecimal digits.
     #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     bytes: String,
-    /// What it reads then; null where it is not read, as process memory.
+    /// Value read back; null where the command does not read it back, as process memory.
     #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
     reads: Option<String>,
-    /// The same for people.
+    /// The read value for people.
     #[serde(skip)]
     shown: String,
 }
@@ -87,7 +87,7 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
     address.ensure_inside(bytes.len())?;
     let writing = writing(address.0, bytes.len());
     if let (Writing::Perilous(why), false) = (writing, options.force) {
-        anyhow::bail!("{address} is not written in passing: {why}; --force writes it all the same");
+        anyhow::bail!("{address} is not written in passing: {why}; --force writes it nevertheless");
     }
     let mut access = DeviceAccess::open(&options.place)?;
     if writing != Writing::Harmless {
@@ -122,8 +122,8 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
     })
 }
 
-/// What the register reads then: it may act and show another value. Process memory is not read, where a SyncManager may
-/// guard it.
+/// Reads the register back: it may act and show another value. Process memory is not read back, since a SyncManager
+/// may guard it.
 fn reads(
     access: &mut DeviceAccess,
     device: &Device,

@@ -1,4 +1,4 @@
-//! How patiently the segment is brought up, and which devices it is to have.
+//! Patience of the bring-up, and the devices that it expects.
 
 use std::path::PathBuf;
 
@@ -11,7 +11,7 @@ use crate::options::Span;
 
 #[derive(Debug, Args)]
 pub(super) struct BringUpOptions {
-    /// How long bring-up is tried again while devices do not answer
+    /// How long to retry bring-up while devices do not answer
     #[arg(
         long,
         value_name = "SPAN",
@@ -20,19 +20,19 @@ pub(super) struct BringUpOptions {
     )]
     bring_up_timeout: Span,
 
-    /// All devices that the segment is to have, as a segment's file (docs/ethercat.md); bring-up waits for them
-    /// [default: the most that were seen while it was tried]
+    /// All devices that the segment must have, as a segment's file (docs/ethercat.md); bring-up waits for them
+    /// [default: the most devices that any attempt found]
     #[arg(long, value_name = "FILE", help_heading = "Segment")]
     expect: Option<PathBuf>,
 
-    /// Start with the devices that are there when `--bring-up-timeout` is over; the others are configured by the file
-    /// and brought to OP when they come
+    /// Start with the present devices when `--bring-up-timeout` has passed; the file configures the others, which
+    /// reach OP when they appear
     #[arg(long, requires = "expect", help_heading = "Segment")]
     start_without_missing: bool,
 }
 
 impl BringUpOptions {
-    /// Refuses what does not go together.
+    /// Refuses options that contradict each other.
     pub(super) fn check(&self, beat: BeatOption) -> anyhow::Result<()> {
         anyhow::ensure!(
             !self.start_without_missing || beat == BeatOption::Own,
@@ -42,7 +42,7 @@ impl BringUpOptions {
         Ok(())
     }
 
-    /// A network that is brought up so.
+    /// Applies these options to a network's builder.
     pub(super) fn apply<'a>(&self, net: NetworkBuilder<'a>) -> anyhow::Result<NetworkBuilder<'a>> {
         let net = net.bring_up_timeout(self.bring_up_timeout.0);
         let Some(path) = &self.expect else {

@@ -1,4 +1,4 @@
-//! What was typed as a network, what happens on it as lines, and what came of it as a run.
+//! From options to a network, from its events to lines, and from its measurement to a run.
 
 use anyhow::Context as _;
 use kadenz::ethercat::control::cyclic::{EndedBy, LoopSettings};
@@ -22,7 +22,7 @@ use crate::commands::ethercat::segment::SegmentLocation;
 use crate::options::Span;
 use crate::output;
 
-/// Runs the loop where the options say, and keeps what it did in a run.
+/// Runs the loop on the segment of the options, and records it in a run.
 pub(super) fn drive(
     options: &Options,
     file: Option<motion::Plan>,
@@ -73,7 +73,7 @@ pub(super) fn drive(
     Ok(report)
 }
 
-/// The network that was typed.
+/// The network of the options.
 fn network(
     options: &Options,
     file: Option<motion::Plan>,
@@ -113,7 +113,7 @@ fn network(
     Ok(net.on_event(move |event| tell(event, name.as_deref())))
 }
 
-/// An error that begins with the option that asks for what the segment has not.
+/// Prefixes an error with the option that requires what the segment lacks.
 fn with_option(error: BringUpNetworkError) -> anyhow::Error {
     let option = match &error {
         BringUpNetworkError::NoClock => "--beat reference",
@@ -123,8 +123,8 @@ fn with_option(error: BringUpNetworkError) -> anyhow::Error {
     anyhow::Error::from(error).context(option)
 }
 
-/// With a control socket of the name that was given; its name. Without one a loop runs also where there is no place for
-/// a socket.
+/// Opens a control socket with the given name; returns the name. Without a given name the loop also runs where there
+/// is no place for a socket.
 #[cfg(target_os = "linux")]
 fn with_control_socket<'a>(
     net: NetworkBuilder<'a>,
@@ -148,7 +148,7 @@ fn with_control_socket<'a>(
     Ok((net.control_server(server), Some(name)))
 }
 
-/// There is none on this system.
+/// This system has no control sockets.
 #[cfg(not(target_os = "linux"))]
 fn with_control_socket<'a>(
     net: NetworkBuilder<'a>,
@@ -158,7 +158,7 @@ fn with_control_socket<'a>(
     Ok((net, None))
 }
 
-/// Says what happens, in a line that fits where more of it comes; and what lets axes go on that were stopped.
+/// Prints an event, in a line that leaves room for further ones; and the command that lets stopped axes continue.
 fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
     let text = match event {
         NetworkEvent::Retrying { error, within } => {
@@ -171,24 +171,24 @@ fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
         (NetworkEvent::Note(_), _) => output::note(&text),
         (NetworkEvent::AxesStopped(_), _) if output::is_quiet() => {}
         (NetworkEvent::AxesStopped(_), Some(name)) => output::note(&format!(
-            "{text}\n  `kadenz ethercat reset --loop {name}` lets them go on"
+            "{text}\n  `kadenz ethercat reset --loop {name}` lets them continue"
         )),
         (NetworkEvent::AxesStopped(_), None) => output::note(&text),
         _ => output::note(&cut_off(&text, output::width_of_notes())),
     }
 }
 
-/// Starts the load beside which it is measured and waits until it is under way.
+/// Starts the load for the measurement and waits until it is under way.
 fn start_load(kind: LoadKind, stop: &Stop) -> anyhow::Result<Running> {
     let mut words: Vec<String> = ["load", kind.name(), "--json"].map(str::to_owned).to_vec();
     if matches!(kind, LoadKind::Heavy | LoadKind::Disk) {
-        // Yoon's machine had memory for two of its files: what it wrote went to the disk.
+        // Yoon's machine had memory for two of its files: its writes reached the disk.
         words.push("--fsync".to_owned());
     }
     Ok(child::start_load(&words, stop)?)
 }
 
-/// Ends it; what it did, as it tells.
+/// Ends the load; returns its report.
 fn end_load(load: Running) -> anyhow::Result<Value> {
     let said = load.finish()?;
     Ok(serde_json::from_slice(&said.stdout).unwrap_or(Value::Null))

@@ -12,7 +12,7 @@ use kadenz::rt::tuning::Policy;
 use crate::commands::msg::table::table;
 use kadenz::ethercat::CycleSeries;
 
-/// What was asked of the machine, as `kadenz tune` names it: `PMCS`, `none`.
+/// The requested tuning, as `kadenz tune` names it: `PMCS`, `none`.
 pub(super) fn combination(measuring: &Measuring) -> Combination {
     let asked = [
         (measuring.tuning.policy != Policy::Other, Measure::Priority),
@@ -37,8 +37,8 @@ const SHARES: [Option<Percent>; 5] = [
     None,
 ];
 
-/// A table in Yoon's rows; `None` without a period. Where Yoon has not measured the like, ours
-/// stands alone.
+/// A table in Yoon's rows; `None` without a period. Where Yoon measured no such combination, the table holds the
+/// values of Kadenz alone.
 pub(super) fn beside_the_paper(
     run: &Summary,
     asked: Combination,

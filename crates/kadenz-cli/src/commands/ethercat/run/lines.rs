@@ -7,12 +7,12 @@ use kadenz::rt::clock::MonotonicTime;
 
 /// The shortest time between two lines.
 const EVERY: Duration = Duration::from_secs(1);
-/// The longest time without a line of how the loop goes, whatever happens to the segment.
+/// The longest time without a line about the loop's state, whatever happens on the segment.
 const MAX_SILENCE: Duration = Duration::from_secs(5);
-/// Events that wait for a line of their own; where more do, they are counted.
+/// Events that wait for a line of their own; further ones are counted.
 const MAX: usize = 4;
 
-/// What is to be told, and when the last line was.
+/// Pending events, and the time of the last line.
 #[derive(Debug, Default)]
 pub(super) struct Lines {
     waiting: VecDeque<String>,
@@ -23,19 +23,19 @@ pub(super) struct Lines {
 /// The next line.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum StatusLine {
-    /// Something happened.
+    /// An event.
     Event(String),
-    /// It is time to say how the loop goes.
+    /// A line about the loop's state is due.
     State,
 }
 
 impl Lines {
-    /// Something to be told, once there is a line for it.
+    /// Queues an event until a line is due.
     pub(super) fn add(&mut self, event: String) {
         self.waiting.push_back(event);
     }
 
-    /// The line that is due, if one is; whether a new second of the loop has begun is for the caller to know.
+    /// Returns the due line, if there is one; the caller states whether a new second of the loop has begun.
     pub(super) fn due(&mut self, now: MonotonicTime, new_second: bool) -> Option<StatusLine> {
         let since = |last: MonotonicTime| Duration::from_nanos(now.since(last).max(0) as u64);
         if self.last.is_some_and(|it| since(it) < EVERY) {
@@ -55,7 +55,7 @@ impl Lines {
         line
     }
 
-    /// What was not told yet, as the last lines.
+    /// The pending events, as the last lines.
     pub(super) fn rest(&mut self) -> Vec<String> {
         std::iter::from_fn(|| self.next_event()).collect()
     }
@@ -70,7 +70,7 @@ impl Lines {
     }
 }
 
-/// As many parts as fit, the first ones first.
+/// Joins as many parts as fit, the first ones first.
 pub(super) fn fitting(parts: &[String], width: usize) -> String {
     let mut line = String::new();
     for part in parts {
@@ -84,7 +84,7 @@ pub(super) fn fitting(parts: &[String], width: usize) -> String {
     cut_off(&line, width)
 }
 
-/// The text, cut off where there is no more room, which three dots say.
+/// Cuts off a text that is too long, and marks that with three dots.
 pub(super) fn cut_off(text: &str, width: usize) -> String {
     if columns(text) <= width {
         return text.to_owned();
@@ -125,7 +125,7 @@ mod tests {
     }
 
     #[test]
-    fn many_events_are_counted_and_the_loop_s_state_is_told_all_the_same() {
+    fn many_events_are_counted_and_the_state_keeps_its_line() {
         let mut lines = Lines::default();
         let mut told = Vec::new();
         for second in 0..12 {

@@ -1,4 +1,4 @@
-//! A line a second at most: what happens to the segment, or else how the loop goes.
+//! One line a second at most: events of the segment, or else the state of the loop.
 
 use std::time::Duration;
 
@@ -15,10 +15,10 @@ use super::lines::{Lines, StatusLine, cut_off, fitting};
 use crate::options::Progress;
 use crate::output;
 
-/// Notices that may wait to be told.
+/// Notices that may wait in the queue.
 const NOTICES: usize = 4_096;
 
-/// Tells on standard error how the loop goes.
+/// Reports on standard error how the loop runs.
 pub(super) struct LoopProgress {
     network: NetworkMonitor,
     notices: Subscription,
@@ -26,10 +26,10 @@ pub(super) struct LoopProgress {
     /// Names of the devices, by the supervisor's numbers.
     names: Vec<String>,
     begun: MonotonicTime,
-    /// Whether all have been in OP yet.
+    /// Whether all devices have been in OP yet.
     was_well: bool,
     quiet: bool,
-    /// What tells of tuning that was refused.
+    /// Reports refused tuning.
     progress: Progress,
     shown_s: u64,
     incidents: Incidents,
@@ -55,14 +55,13 @@ impl LoopProgress {
         }
     }
 
-    /// Hears what happened. That every device comes up at the start is told in one line; what happens later,
-    /// once for each fault.
+    /// Takes in the notices. The start of all devices gets one line; later events get a line for each fault.
     fn hear(&mut self) {
         while let Some(mut notice) = self.notices.try_next() {
-            if let Some(who) = &mut notice.device
-                && let Some(name) = self.names.get(who.device)
+            if let Some(source) = &mut notice.device
+                && let Some(name) = self.names.get(source.device)
             {
-                who.name.clone_from(name);
+                source.name.clone_from(name);
             }
             if output::is_verbose() {
                 self.tell_in_full(&notice);
@@ -83,9 +82,9 @@ impl LoopProgress {
             return;
         }
         let at = self.seconds(MonotonicTime::from_ns(notice.at_ns));
-        let who = notice.device.as_ref();
-        let who = who.map_or_else(String::new, |it| format!("{} ({}): ", it.device, it.name));
-        output::note(&format!("{at} s: {who}{}", notice.event));
+        let source = notice.device.as_ref();
+        let source = source.map_or_else(String::new, |it| format!("{} ({}): ", it.device, it.name));
+        output::note(&format!("{at} s: {source}{}", notice.event));
     }
 
     fn add(&mut self, incidents: Vec<Incident>) {
@@ -95,7 +94,7 @@ impl LoopProgress {
         }
     }
 
-    /// Says the next line, if one is due.
+    /// Prints the next line, if one is due.
     fn tell(&mut self, elapsed_s: u64) {
         let now = clock::now();
         let settled = self.incidents.settled(now);
@@ -113,7 +112,7 @@ impl LoopProgress {
         }
     }
 
-    /// How the loop goes, what counts most first.
+    /// The state of the loop, the most important part first.
     fn state(&self) -> Vec<String> {
         let snapshot = self.network.timing.snapshot();
         let vitals = self.network.health.vitals();
@@ -149,13 +148,13 @@ impl LoopProgress {
         parts
     }
 
-    /// Since the loop began, with two digits behind the point.
+    /// Time since the loop began, in seconds with two decimal digits.
     fn seconds(&self, at: MonotonicTime) -> String {
         format!("{:.2}", at.since(self.begun) as f64 / 1e9)
     }
 }
 
-/// `p99.9 1.012 ms, max 1.034 ms`, or what the sample carries.
+/// `p99.9 1.012 ms, max 1.034 ms`, or the percentiles that the sample supports.
 fn tail(spread: &Spread) -> String {
     let shown = |ns: Option<u64>| ns.map(|ns| numbers::value(ns as f64));
     let percentiles = [

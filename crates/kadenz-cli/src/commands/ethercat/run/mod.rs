@@ -31,24 +31,23 @@ use bring_up::BringUpOptions;
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
 
-/// Drive the segment by a loop on the beat, and measure how well it is kept.
+/// Drive the segment by a loop on the beat, and measure how well the loop keeps it.
 ///
-/// Yoon's robot: every cycle a real-time thread takes in what came of the cycle before, computes, and
-/// sends; a supervisor beside it brings all devices to OP and back there when something happened to them,
-/// which is told as it happens. Recorded are the control period (less the cycle), the wake-up against the
-/// beat, what the thread spends on the bus, and what the controller takes; at the end they stand beside
-/// Yoon's figure 7 or 8.
+/// The loop of Yoon's robot: every cycle a real-time thread receives the previous cycle's answers, computes, and
+/// sends; a supervisor beside it brings all devices to OP, and back to it after a fault, and reports each event at
+/// once. The run records the control period (less the cycle), the wake-up against the beat, the thread's time on the
+/// bus, and the controller's time; at the end they stand beside Yoon's figure 7 or 8.
 ///
-/// Drives move as the motion's file says (docs/ethercat-motion.md), all of which stop when too many frames
-/// are lost or a drive fails. Without a file those of a virtual segment (`--sim`) go to and fro, and those
-/// at an interface are not switched on, unless `--demo` says so.
+/// Drives move as the motion's file says (docs/ethercat-motion.md); all of them stop when too many frames are lost or
+/// a drive fails. Without a file the drives of a virtual segment (`--sim`) move to and fro, and those at an interface
+/// stay switched off, unless `--demo` is given.
 ///
-/// Exit codes: 0 the axes moved to the end and wake-ups kept the `--deadline`, if there is one; 1 one of
-/// both did not, or all axes stood at the end since something had stopped them; 2 it could not be done.
+/// Exit codes: 0 the axes moved to the end and wake-ups kept the `--deadline`, if there is one; 1 one of the two
+/// failed, or all axes stood at the end since something had stopped them; 2 the run failed.
 ///
-/// With `--sim` a second thread of this program is the segment, over a cable in memory: in real time, and
-/// without rights; what the wire takes is what this computer takes to compute it. For frames through the
-/// kernel, run `kadenz ethercat sim` at the other end of a cable.
+/// With `--sim` a second thread of this program simulates the segment, over a cable in memory: in real time, and
+/// without rights; the time on the wire is this computer's time to compute it. For frames through the kernel, run
+/// `kadenz ethercat sim` at the other end of a cable.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -58,9 +57,9 @@ Examples:
   kadenz ethercat run --sim 59 --rate 4kHz --mode synchronous --duration 10s --json
   kadenz ethercat run motion.toml --interface eth1 --expect robot.toml --start-without-missing --bring-up-timeout 3s
   kadenz ethercat run --sim 59 --beat reference --duration 10s  on the segment's own time
-  kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices pulse by it")]
+  kadenz ethercat run --sim 59 --beat reference --sync0=250us --duration 10s  and devices generate SYNC0")]
 pub(crate) struct Options {
-    /// What the drives do
+    /// Motion of the drives, a TOML file
     #[arg(value_name = "MOTION.toml")]
     motion: Option<PathBuf>,
 
@@ -76,19 +75,19 @@ pub(crate) struct Options {
     #[command(flatten)]
     bring_up: BringUpOptions,
 
-    /// Let every drive at an interface go to and fro by 0.2 rad: only where nothing can be hit
+    /// Move every drive at an interface to and fro by 0.2 rad: only where the motion can hit nothing
     #[arg(long, conflicts_with = "motion")]
     demo: bool,
 
-    /// Cycles a second [default: as the motion's file says, or 1kHz]
+    /// Cycles per second [default: as the motion's file says, or 1kHz]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
 
-    /// Time from beat to beat: what `--rate` was called
+    /// Time from beat to beat: the older form of `--rate`
     #[arg(long, value_name = "SPAN", hide = true, conflicts_with = "rate")]
     cycle: Option<Span>,
 
-    /// How long [default: until Ctrl-C, which keeps what was measured]
+    /// How long [default: until Ctrl-C, which keeps the measured data]
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
@@ -96,27 +95,28 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "0s")]
     warm_up: Span,
 
-    /// When answers are taken in [default: as the motion's file says, or pipelined]
+    /// When the loop receives answers [default: as the motion's file says, or pipelined]
     #[arg(long, value_name = "MODE")]
     mode: Option<ModeOption>,
 
-    /// What becomes of beats that were missed: skip (they are left out), catch-up (they are served late, one after the
-    /// other), relative (each period counts from the last wake-up, as Yoon et al.) or stop (the loop ends) [default: as
-    /// the motion's file says, or skip]
+    /// What the loop does after missed beats: skip (leave them out), catch-up (serve them late, one after the other),
+    /// relative (count each period from the last wake-up, as Yoon et al.) or stop (end the loop) [default: as the
+    /// motion's file says, or skip]
     #[arg(long, value_name = "POLICY", value_parser = complete::<Overrun>(Overrun::ALL))]
     overrun: Option<Overrun>,
 
-    /// Which clock gives the beat
+    /// Clock of the beat
     #[arg(long, value_name = "CLOCK", default_value = "own")]
     beat: BeatOption,
 
-    /// Let devices pulse by SYNC0 (and SYNC1), as the memory of each that has a clock asks for, so much later
-    /// than each whole cycle of the reference clock [with no span: 0s]; drives that want it for OP need it
+    /// Let devices generate the sync signals SYNC0 (and SYNC1), as the SII of each device with a clock requests, this
+    /// much later than each whole cycle of the reference clock [with no span: 0s]; drives that need them for OP
+    /// require this option
     #[arg(long, value_name = "SHIFT", num_args = 0..=1, require_equals = true, default_missing_value = "0s")]
     sync0: Option<Span>,
 
-    /// What else the machine has to do meanwhile: cpu, disk, processes, network, files, memory, timer, or
-    /// heavy, figure 5 of Yoon et al.
+    /// Load of the machine during the run: cpu, disk, processes, network, files, memory, timer, or heavy, figure 5 of
+    /// Yoon et al.
     #[arg(long, value_name = "KIND", value_parser = complete::<LoadKind>(LoadKind::ALL))]
     load: Option<LoadKind>,
 
@@ -134,12 +134,12 @@ pub(crate) struct Options {
     )]
     spin: Option<Span>,
 
-    /// Name by which `kadenz ethercat stats`, `inputs` and others reach it while it runs (Linux) [default:
+    /// Name by which `kadenz ethercat stats`, `inputs` and other commands reach the running loop (Linux) [default:
     /// run-PID]
     #[arg(long, value_name = "NAME")]
     name: Option<String>,
 
-    /// How other programs come by what it reads and writes in each cycle
+    /// How other programs read the process image of each cycle
     #[arg(long, value_name = "HOW", default_value = "sequence")]
     readers: ReadersOption,
 
@@ -149,19 +149,19 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ModeOption {
-    /// In the next cycle, as Yoon et al.: nobody waits for the wire
+    /// In the next cycle, as Yoon et al.: the loop does not wait for the wire
     Pipelined,
-    /// In the same cycle: the loop waits for them, up to three quarters of it
+    /// In the same cycle: the loop waits for the answers, up to three quarters of the cycle
     Synchronous,
 }
 
-/// How others come by what the loop posts.
+/// How other programs read the posts of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReadersOption {
-    /// In shared memory, checked by a sequence: the loop waits for nobody (Linux)
+    /// From shared memory, checked by a sequence number: the loop waits for no reader (Linux)
     Sequence,
-    /// Behind a mutex that inherits priority, as Yoon et al.: the loop waits for at most one reader;
-    /// other programs ask for it
+    /// Behind a mutex with priority inheritance, as Yoon et al.: the loop waits for at most one reader; other
+    /// programs read through the control socket
     PiMutex,
 }
 
@@ -176,10 +176,10 @@ impl From<ReadersOption> for Readers {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum BeatOption {
-    /// This computer's
+    /// This computer's clock
     Own,
-    /// The segment's reference clock: all distributed clocks are set and aligned first, and offset and
-    /// drift recorded as series
+    /// The segment's reference clock: bring-up sets and aligns all distributed clocks first, and the run records
+    /// offset and drift as series
     Reference,
 }
 
@@ -218,7 +218,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-/// How it is measured, with this command's short words understood.
+/// The settings of the measurement, with this command's short options resolved.
 fn measuring(options: &Options, settings: &LoopSettings) -> anyhow::Result<Measuring> {
     let mut measuring = options.measure.measuring(&Defaults {
         policy: options.priority.map_or(Policy::Other, Policy::Fifo),
@@ -266,13 +266,13 @@ const fn mode_word(mode: LoopMode) -> &'static str {
     }
 }
 
-/// A choice as it is typed.
+/// A choice as the user types it.
 fn word(choice: &impl ValueEnum) -> String {
     let value = choice.to_possible_value();
     value.map_or_else(String::new, |it| it.get_name().to_owned())
 }
 
-/// Refuses what is no cycle of a fieldbus.
+/// Refuses an interval that is no cycle of a fieldbus.
 pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     const MIN: Duration = Duration::from_micros(20);
     anyhow::ensure!(
@@ -283,7 +283,7 @@ pub(crate) fn check_cycle(cycle: Duration) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Time from beat to beat: as it was typed, or else as the file says.
+/// Time from beat to beat: from the options, or else from the file.
 fn interval(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Interval> {
     if let Some(rate) = options.rate {
         return Ok(rate.interval());
@@ -294,7 +294,7 @@ fn interval(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<In
     Ok(LoopSettings::every(cycle)?.interval)
 }
 
-/// What was typed, or else what the file says.
+/// The settings from the options, or else from the file.
 fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<LoopSettings> {
     let interval = interval(options, file)?;
     let cycle = interval.as_duration();

@@ -1,4 +1,4 @@
-//! A control socket that answers as a test says.
+//! A control socket with scripted answers for tests.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
@@ -8,7 +8,7 @@ use kadenz::ethercat::running_loop::control_socket::{Answer, Client, Question, R
 
 use super::RunningLoop;
 
-/// Works with a loop of so many devices; `answer` answers all questions but the one for the devices.
+/// Calls `work` with a loop of this many devices; `answer` answers all questions except the one for the devices.
 pub(in crate::commands::ethercat) fn with_a_server<R>(
     devices: usize,
     mut answer: impl FnMut(Question) -> Reply + Send,
@@ -24,7 +24,7 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
     std::thread::scope(|scope| {
         scope.spawn(move || {
             let (stream, _) = listener.accept().unwrap();
-            // Whoever was sent away comes back to nobody.
+            // A client that was disconnected finds no listener when it reconnects.
             drop(listener);
             attend(&stream, reply);
         });
@@ -36,7 +36,7 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
     })
 }
 
-/// One client, until it goes.
+/// Serves one client until it disconnects.
 fn attend(mut stream: &UnixStream, mut reply: impl FnMut(Question) -> Reply) {
     for line in BufReader::new(stream).lines() {
         let question = serde_json::from_str(&line.unwrap()).unwrap();

@@ -16,14 +16,14 @@ use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::value::ValueType;
 use crate::output::{self, Outcome};
 
-/// Every object of a device, with the values that stand
+/// List every object of a device, with its value
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sdo list 8 --interface eth1
   kadenz ethercat sdo list 'left knee' --sim 59 --json | jq '.objects[].name'
-  kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    set up as its vendor's ESI file says
-  kadenz ethercat sdo list 8 --loop robot                       of a loop that runs, and goes on")]
+  kadenz ethercat sdo list 8 --interface eth1 --esi vendors/    configured by its vendor's ESI file
+  kadenz ethercat sdo list 8 --loop robot                       through a running loop")]
 pub(crate) struct SdoListOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -33,13 +33,13 @@ pub(crate) struct SdoListOptions {
     devices: DevicesOptions,
 }
 
-/// What an object is: its entries, types, and who may do what
+/// Show the entries, types and access rights of an object
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sdo info 8 0x6041 --interface eth1
   kadenz ethercat sdo info 8 0x1018 --sim 59 --json
-  kadenz ethercat sdo info 8 0x6041 --loop robot                of a loop that runs, and goes on")]
+  kadenz ethercat sdo info 8 0x6041 --loop robot                through a running loop")]
 pub(crate) struct Information {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -78,18 +78,18 @@ struct ObjectReport {
 struct ObjectEntry {
     sub: u8,
     name: String,
-    /// CoE's number (ETG.1000.6, table 64).
+    /// CoE's number of the type (ETG.1000.6, table 64).
     data_type: u16,
-    /// As `--type` takes it.
+    /// Name of the type for `--type`.
     r#type: Option<String>,
     bits: u16,
     readable: bool,
     writable: bool,
-    /// Whether it may go into RxPDOs.
+    /// Whether an RxPDO may map it.
     output: bool,
-    /// Whether it may go into TxPDOs.
+    /// Whether a TxPDO may map it.
     input: bool,
-    /// By its type; a text of bytes that fit no type, and null where it cannot be read.
+    /// The value by its type; a text of the bytes where these fit no type, and null where the entry cannot be read.
     value: Value,
     /// The value for people.
     #[serde(skip)]
@@ -122,7 +122,7 @@ fn answer(answered: AnsweringDevice, objects: Vec<ObjectReport>) -> anyhow::Resu
     })
 }
 
-/// An object with all of its entries, or the one that is wanted.
+/// Reads an object with all of its entries, or the wanted one.
 fn describe(
     objects: &mut dyn Objects,
     index: u16,
@@ -148,8 +148,8 @@ fn describe(
     Ok(ObjectReport::of(object, entries))
 }
 
-/// After a refusal: it was about the entry where the object itself is described. A loop refuses also what is asked of
-/// a device that is gone or being set up.
+/// Checks after a refusal that it concerned the entry alone: the device then still describes the object itself. A
+/// loop also refuses questions about a device that is gone or in configuration.
 fn answers(objects: &mut dyn Objects, index: u16) -> Result<(), AccessError> {
     objects.object(index).map(drop)
 }
@@ -188,7 +188,7 @@ impl ObjectReport {
         }
     }
 
-    /// An object of several entries is named once, before the first.
+    /// The name of an object with several entries stands once, before the first.
     fn rows(&self) -> impl Iterator<Item = Vec<String>> {
         let names = std::iter::once(self.name.as_str()).chain(std::iter::repeat(""));
         self.entries.iter().zip(names).map(|(entry, name)| {
@@ -231,7 +231,7 @@ impl ObjectEntry {
         }
     }
 
-    /// `rw`, and `o` or `i` for what goes into process data.
+    /// `rw`, and `o` or `i` for an entry that PDOs may map.
     fn access(&self) -> String {
         let flags = [
             (self.readable, 'r'),
@@ -260,8 +260,8 @@ mod tests {
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;
 
-    /// The description of a record of three entries: the second is a gap, the third may be read but has no value.
-    /// The device goes at that question.
+    /// The description of a record of three entries: the second is a gap, the third is readable but has no value. The
+    /// device disappears at that question.
     fn described(goes_at: fn(&Question) -> bool) -> anyhow::Result<ObjectReport> {
         let mut is_gone = false;
         let answer = move |question| {

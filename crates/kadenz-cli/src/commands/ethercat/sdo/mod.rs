@@ -11,8 +11,8 @@ pub(super) use address::ObjectAddress;
 commands! {
     /// Read, write and list the objects of a device.
     ///
-    /// By CoE's SDOs, through the mailbox of one device. A device that is in INIT has none yet, and is brought
-    /// to PREOP for it.
+    /// Uses CoE's SDOs, through the mailbox of one device. A device in INIT has no mailbox yet; the command brings it
+    /// to PREOP first.
     enum Sdo {
         Read(transfer::SdoReadOptions) = transfer::read;
         Write(transfer::SdoWriteOptions) = transfer::write;

@@ -1,4 +1,4 @@
-//! The objects of the device that is meant, by its mailbox or through a running loop.
+//! The objects of the selected device, through its mailbox or through a running loop.
 
 use anyhow::Context as _;
 use kadenz::ethercat::main_device::from_esi::Described;
@@ -21,8 +21,8 @@ pub(super) struct AnsweringDevice {
     pub(super) device: Device,
 }
 
-/// Works with the objects of one device, and with what its ESI file says of it. On a segment, a device without a mailbox
-/// yet is brought to PREOP first, as that file says.
+/// Accesses the objects of one device, with its ESI file's description. On a segment, a device without a mailbox yet
+/// is brought to PREOP first, by that file.
 pub(super) fn with_objects<R>(
     options: &DevicesOptions,
     which: &DeviceSelector,

@@ -26,8 +26,8 @@ Examples:
   kadenz ethercat sdo read 'left knee' 0x1018:1 --sim 59        by name; the vendor
   kadenz ethercat sdo read 8 0x1018:1 --complete --type bytes --sim 59
   kadenz ethercat sdo read 8 0x6064 --sim 59 --json | jq .value
-  kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   set up as its vendor's ESI file says
-  kadenz ethercat sdo read 8 0x6064 --loop robot                of a loop that runs, and goes on")]
+  kadenz ethercat sdo read 8 0x6041 --interface eth1 --esi vendors/   configured by its vendor's ESI file
+  kadenz ethercat sdo read 8 0x6064 --loop robot                through a running loop")]
 pub(crate) struct SdoReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -43,15 +43,14 @@ pub(crate) struct SdoReadOptions {
 
 /// Write an object
 ///
-/// The device says no with a reason: the object is read only, the value too high, the state not the
-/// right one.
+/// A device refuses with a reason: the object is read only, the value too high, the state a wrong one.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sdo write 8 0x6060 8 --interface eth1         cyclic synchronous position
   kadenz ethercat sdo write 8 0x6065 0x20000 --sim 59
-  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device tells no type
-  kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       of a loop that runs, and goes on")]
+  kadenz ethercat sdo write 8 0x6081 1000 --type u32 --sim 59   where the device reports no type
+  kadenz ethercat sdo write 8 0x6065 0x20000 --loop robot       through a running loop")]
 pub(crate) struct SdoWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -69,17 +68,17 @@ pub(crate) struct SdoWriteOptions {
     how: TransferOptions,
 }
 
-/// Where the device is, and how the value is understood.
+/// Target device, and type of the value.
 #[derive(Debug, Args)]
 struct TransferOptions {
     #[command(flatten)]
     devices: DevicesOptions,
 
-    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device tells]
+    /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device reports]
     #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
     r#type: Option<ValueType>,
 
-    /// All entries from this one on, in one transfer
+    /// Transfer all entries from this one on, at once
     #[arg(long, conflicts_with = "running")]
     complete: bool,
 }
@@ -93,11 +92,11 @@ pub(crate) struct Transfer {
     device: Device,
     index: u16,
     sub: u8,
-    /// By the dictionary of the device, or its ESI file.
+    /// Name in the dictionary of the device, or in its ESI file.
     name: Option<String>,
-    /// As `--type` takes it.
+    /// Name of the type for `--type`.
     r#type: String,
-    /// By its type; a text of bytes that fit no type.
+    /// The value by its type; a text of the bytes where these fit no type.
     value: Value,
     /// Pairs of hexadecimal digits, the lowest byte first.
     #[schemars(regex(pattern = r"^([0-9a-f]{2}( [0-9a-f]{2})*)?$"))]
@@ -107,7 +106,7 @@ pub(crate) struct Transfer {
     shown: String,
 }
 
-/// The value of an entry, and how it is understood.
+/// The value of an entry, with its type.
 struct Transferred {
     name: Option<String>,
     r#type: ValueType,
@@ -132,12 +131,12 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
 pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
     let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
-    // A text that is not a value of the type is refused before the segment is opened.
+    // A text that does not fit the type fails before the segment is opened.
     let early = how.r#type.map(encode).transpose()?;
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
         let Some(r#type) = how.r#type.or(known) else {
-            anyhow::bail!("{entry}: the device tells no type; name one: --type u32");
+            anyhow::bail!("{entry}: the device reports no type; state one: --type u32");
         };
         let bytes = early.map_or_else(|| encode(r#type), Ok)?;
         objects.write(entry, how.complete, &bytes)?;
@@ -150,7 +149,7 @@ pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     answer(answered, entry, done)
 }
 
-/// Name and type of an entry by the dictionary of the device, which need not have one; else by its ESI file.
+/// Name and type of an entry from the dictionary of the device, which may have none; else from its ESI file.
 fn described(
     objects: &mut dyn Objects,
     esi: Option<&Described>,

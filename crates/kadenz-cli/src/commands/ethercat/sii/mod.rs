@@ -6,8 +6,8 @@ pub(super) mod write;
 commands! {
     /// Read or write the SII of a device.
     ///
-    /// The slave information interface, SII: its EEPROM, from which the controller takes how it is wired and its
-    /// alias when power comes, and every MainDevice the identity of the device and what it has.
+    /// The slave information interface (SII) is the device's EEPROM. At power-on the controller reads its wiring and
+    /// its alias from it, and every MainDevice reads the identity and the features of the device.
     enum Sii {
         Read(read::SiiReadOptions) = read::run;
         Write(write::SiiWriteOptions) = write::run;

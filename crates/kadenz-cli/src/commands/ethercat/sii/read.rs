@@ -18,15 +18,15 @@ use crate::output::{self, Outcome};
 
 /// Read the SII of a device: identity, mailboxes, and the categories behind them
 ///
-/// Reads as far as the categories go. With `--loop` the answer is as the SII was when the loop began, and no frame is
+/// Reads to the end of the categories. With `--loop` the answer is the SII from the loop's begin, and no frame is
 /// sent.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sii read 0 --interface eth1                     in words
-  kadenz ethercat sii read 8 --sim 59 --hex                       its bytes
-  kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, which `sii write` takes
-  kadenz ethercat sii read 'left knee' --loop robot               of a loop that runs, and goes on")]
+  kadenz ethercat sii read 8 --sim 59 --hex                       as bytes
+  kadenz ethercat sii read 8 --interface eth1 --out knee.bin      into a file, for `sii write`
+  kadenz ethercat sii read 'left knee' --loop robot               through a running loop")]
 pub(crate) struct SiiReadOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -35,7 +35,7 @@ pub(crate) struct SiiReadOptions {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write its bytes to a file [default: standard output has them]
+    /// File for the bytes [default: standard output has them]
     #[arg(long, value_name = "FILE", help_heading = "Output")]
     out: Option<PathBuf>,
 
@@ -44,7 +44,7 @@ pub(crate) struct SiiReadOptions {
     hex: bool,
 }
 
-/// The SII of a device, of `sii read`.
+/// SII of a device, from `sii read`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct SiiReport {
     version: Version<1>,
@@ -66,7 +66,7 @@ pub(in crate::commands::ethercat) struct SiiReport {
     bytes: String,
     #[serde(skip)]
     mailboxes: Mailboxes,
-    /// The bytes, where these are to be shown.
+    /// The bytes, if the command prints them.
     #[serde(skip)]
     dump: Option<Vec<u8>>,
 }
@@ -75,9 +75,9 @@ pub(in crate::commands::ethercat) struct SiiReport {
 struct Category {
     number: u16,
     name: Option<&'static str>,
-    /// The word at which it begins.
+    /// Number of its first word.
     word: u16,
-    /// How many it has.
+    /// Its length.
     bytes: usize,
 }
 

@@ -25,25 +25,26 @@ const MAX: u64 = 512 * 1024;
 
 /// Write a file into a device's memory
 ///
-/// Only words that differ are written, one after the other, which takes some 5 ms each: a memory of
-/// 2 KiB some seconds. WordCounts 0x00 to 0x07, by which the controller starts, come last. Then all are read again
-/// and held against the file. The device goes by them when it gets its power the next time.
+/// Writes only words that differ, one after the other, which takes some 5 ms each: a memory of 2 KiB some seconds.
+/// Words 0x00 to 0x07, which configure the controller, come last. Then it reads all words back and compares them with
+/// the file. The device uses them from its next power-on.
 ///
-/// Without `--force` a file is refused that no MainDevice would understand (its length, the checksum of the
-/// first words, the categories up to their end mark), that makes another device of this one (vendor, product,
-/// revision, serial number), or that says otherwise how the controller is wired.
+/// Without `--force` it refuses a file that no MainDevice would understand (its length, the checksum of the first
+/// words, the categories up to their end mark), that changes the identity of the device (vendor, product, revision,
+/// serial number), or that states another wiring of the controller.
 ///
-/// Ctrl-C ends it behind a word (of 0x00 to 0x07, once begun, behind the last), and says what the memory is then;
-/// the same command goes on where it ended. Save what is there first, by `sii read --out`. Refused where another
-/// MainDevice exchanges frames; with `--loop` it goes beside the frames of the loop that runs, which goes on.
+/// Ctrl-C ends it after a word (of 0x00 to 0x07, once begun, after the last), and reports the state of the memory;
+/// the same command then continues where it ended. Save the present content first, by `sii read --out`. Refused where
+/// another MainDevice exchanges frames; with `--loop` the running loop carries it between its own frames, and
+/// continues.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz ethercat sii read 8 --interface eth1 --out before.bin
   kadenz ethercat sii write 8 new.bin --interface eth1
-  kadenz ethercat sii write 8 before.bin --interface eth1 --force     back again, whatever was written
-  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing of it stays
-  kadenz ethercat sii write 8 new.bin --loop robot                    of a loop that runs, and goes on")]
+  kadenz ethercat sii write 8 before.bin --interface eth1 --force     restores the old content
+  kadenz ethercat sii write 8 new.bin --sim 59                        try it; nothing stays changed
+  kadenz ethercat sii write 8 new.bin --loop robot                    through a running loop")]
 pub(crate) struct SiiWriteOptions {
     /// Which device: a position from 0, a name, or alias:N
     #[arg(value_name = "DEVICE")]
@@ -56,36 +57,36 @@ pub(crate) struct SiiWriteOptions {
     #[command(flatten)]
     place: SegmentOrLoop,
 
-    /// Write it whatever speaks against it
+    /// Write it in spite of objections
     #[arg(long)]
     force: bool,
 }
 
-/// What became of a device's SII, of `sii write`.
+/// Result of `sii write`.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct SiiWrite {
     version: Version<1>,
     /// The interface, or `sim:59`, `sim:FILE`, `loop:NAME`.
     segment: String,
     device: Device,
-    /// Of the file.
+    /// Length of the file.
     bytes: usize,
     #[serde(flatten)]
     words: WordCounts,
     /// Objections that `--force` overrode.
     overridden: Vec<String>,
-    /// From when on it counts, besides.
+    /// When the new content takes effect.
     #[serde(skip)]
     when: &'static str,
 }
 
-/// WordCounts of the SII.
+/// Counts of words in the SII.
 #[derive(JsonSchema, Serialize)]
 struct WordCounts {
-    /// That differed before.
+    /// Words that differed before.
     words: usize,
     written: usize,
-    /// That differ still, read again at the end; 0 unless it was interrupted.
+    /// Words that still differ when read back at the end; 0 unless the command was interrupted.
     left: usize,
 }
 
@@ -113,7 +114,7 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-/// What the file holds.
+/// Reads the file.
 fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     let read = match path.as_os_str() == "-" {
@@ -142,7 +143,7 @@ fn image(path: &Path) -> anyhow::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Writes the words that differ, and compares the SII with the image then.
+/// Writes the words that differ, and then compares the SII with the image.
 fn write(access: &mut DeviceAccess, device: &Device, image: &[u8]) -> anyhow::Result<WordCounts> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     access.ask(device, |registers, target| {
@@ -181,14 +182,14 @@ fn write(access: &mut DeviceAccess, device: &Device, image: &[u8]) -> anyhow::Re
     })
 }
 
-/// Whether writing may end behind these words. The first words of a memory hold together by their checksum: once begun,
-/// they are written to their end.
+/// Whether writing may end after these words. The first words of a memory share a checksum: once begun, they are
+/// written to their end.
 fn may_end(written: &[Difference]) -> bool {
     let last = written.last();
     last.is_none_or(|it| it.word > word::CHECKSUM.into())
 }
 
-/// What a memory is whose writing failed in the middle.
+/// Describes a memory after a failure in the middle of writing.
 fn left_by_failure(differences: &[Difference], written: usize) -> String {
     format!(
         "{written} of {} words were written, the memory is part new and part old; write it again before the \

@@ -1,4 +1,4 @@
-//! What a line on standard input lets go wrong.
+//! Parses the lines of standard input that inject faults.
 
 use kadenz::ethercat::sim::Time;
 use kadenz::ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
@@ -8,46 +8,46 @@ use super::names::Names;
 use crate::options::Span;
 use kadenz::rt::units::ParseQuantityError;
 
-/// What a line asks for.
+/// Command of a line.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum SimCommand {
     Help,
     Devices,
     Counts,
-    /// Takes everything off the plan.
+    /// Removes all planned faults.
     Clear,
     Strike(FaultInjection),
 }
 
-/// A fault, and when it strikes.
+/// A fault, with its start.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct FaultInjection {
     pub(super) fault: Fault,
     pub(super) start: Start,
-    /// So many frames in a row.
+    /// Number of consecutive frames.
     pub(super) frames: u64,
-    /// All frames for so long.
+    /// All frames for this time.
     pub(super) lasts: Option<Span>,
-    /// Each frame, by that probability.
+    /// Each frame, with this probability.
     pub(super) chance: Option<f64>,
 }
 
-/// From when on.
+/// Start of a fault.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Start {
     Now,
-    /// So much later.
+    /// After this span.
     In(Span),
-    /// So much after the segment's beginning.
+    /// At this time after the segment's start.
     At(Span),
-    /// So many frames later.
+    /// After this many frames.
     After(u64),
-    /// Again and again.
+    /// Repeatedly, at this interval.
     Every(Span),
 }
 
 impl FaultInjection {
-    /// What is to be planned at that time, when so many frames have passed; `None` for what strikes now.
+    /// The plan entry at that time, after this many passed frames; `None` for an immediate fault.
     pub(super) fn planned(self, now: Time, passed: u64) -> Option<Planned> {
         let frame = |first: u64| match self.frames {
             1 => When::Frame(first),
@@ -87,7 +87,7 @@ impl FaultInjection {
         })
     }
 
-    /// Whether it can be.
+    /// Refuses a combination that is impossible.
     fn check(self) -> Result<Self, String> {
         let spread = self.lasts.is_some() || self.chance.is_some();
         if matches!(self.fault, Fault::Wire(_)) && (spread || self.frames > 1) {
@@ -106,10 +106,10 @@ impl FaultInjection {
     }
 }
 
-/// Longest line that is read, in bytes.
+/// Longest accepted line, in bytes.
 pub(super) const MAX: usize = 1_000;
 
-/// What there is.
+/// List of the commands.
 pub(super) const HELP: &str = "\
 frames:   lose [N] [after K]      the next N (1) get lost, behind K devices
           corrupt [N] [after K]   their check sequence is wrong
@@ -133,7 +133,7 @@ others:   devices, counts, help
                                   power cycle still ends: heal and power on mend the rest
 DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; numbers also 0x...";
 
-/// Understands a line; `None` for an empty one or a comment.
+/// Parses a line; `None` for an empty one or a comment.
 pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, String> {
     let words = words(line)?;
     let mut words = Arguments(&words);
@@ -149,11 +149,11 @@ pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, Str
     };
     match words.next() {
         None => Ok(Some(command)),
-        Some(more) => Err(format!("`{more}` is too much; `help` says what there is")),
+        Some(more) => Err(format!("`{more}` is too much; `help` lists the commands")),
     }
 }
 
-/// The words of a line; what stands in quotes is one.
+/// Splits a line into words; quotes keep blanks.
 fn words(line: &str) -> Result<Vec<String>, String> {
     if line.len() > MAX {
         return Err(format!("a line has {MAX} bytes at most"));
@@ -173,7 +173,7 @@ fn words(line: &str) -> Result<Vec<String>, String> {
     Ok(words)
 }
 
-/// The words that are left.
+/// The remaining words.
 struct Arguments<'w>(&'w [String]);
 
 impl<'w> Arguments<'w> {
@@ -184,7 +184,7 @@ impl<'w> Arguments<'w> {
     }
 
     fn need(&mut self, what: &str) -> Result<&'w str, String> {
-        let missing = || format!("{what} is missing; `help` says what there is");
+        let missing = || format!("{what} is missing; `help` lists the commands");
         self.next().ok_or_else(missing)
     }
 
@@ -215,7 +215,7 @@ impl<'w> Arguments<'w> {
         }
     }
 
-    /// A whole number that fits.
+    /// Parses a whole number that fits.
     fn number<T: TryFrom<i64>>(&mut self, what: &str) -> Result<T, String> {
         let word = self.need(what)?;
         let (negative, digits) = match word.strip_prefix('-') {
@@ -226,7 +226,7 @@ impl<'w> Arguments<'w> {
             Some(hex) => (hex, 16),
             None => (digits, 10),
         };
-        // Whoever reads digits would take a second sign.
+        // The number parser would accept a second sign.
         let value = Some(digits).filter(|it| !it.starts_with(['+', '-']));
         let value = value.and_then(|it| i64::from_str_radix(it, radix).ok());
         let value = value.map(|it| if negative { -it } else { it });
@@ -235,7 +235,7 @@ impl<'w> Arguments<'w> {
             .ok_or_else(|| format!("`{word}` is not {what}"))
     }
 
-    /// When, and what.
+    /// Parses the start and the fault.
     fn order(&mut self, first: &'w str, names: &Names) -> Result<FaultInjection, String> {
         let (mut start, mut frames, mut lasts, mut chance) = (None, None, None, None);
         let mut word = first;
@@ -269,7 +269,7 @@ impl<'w> Arguments<'w> {
         .check()
     }
 
-    /// A fault, and how many frames it strikes.
+    /// Parses a fault, and the number of frames that it affects.
     fn fault(&mut self, what: &str, names: &Names) -> Result<(u64, Fault), String> {
         let frame = match what {
             "lose" | "corrupt" => {
@@ -315,7 +315,7 @@ impl<'w> Arguments<'w> {
             "cut", "heal", "flap", "power", "leave", "fail", "drift", "spoil",
         ];
         if !known.contains(&what) {
-            return Err(format!("there is no `{what}`; `help` says what there is"));
+            return Err(format!("there is no `{what}`; `help` lists the commands"));
         }
         let named = self.need("a device")?;
         if matches!(what, "cut" | "heal" | "flap") {

@@ -1,4 +1,4 @@
-//! Lines of standard input, as somebody says them to a segment.
+//! Lines of standard input, which a user or a program sends to the segment.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
@@ -9,14 +9,14 @@ use kadenz::rt::terminal;
 
 use super::command::MAX;
 
-/// Lines that may wait to be obeyed; whoever writes more waits.
+/// Lines that may wait; a program that writes more is blocked.
 const WAITING: usize = 64;
-/// How long a terminal is left alone that another program has.
+/// Interval between attempts to read a terminal that another program uses.
 const IN_BACKGROUND: Duration = Duration::from_millis(200);
 
-/// Lines of standard input, by a thread that ends with it; `at_end` is asked to stop then.
+/// Reads lines of standard input on a thread that ends with the input; requests the stop `at_end` then.
 pub(super) fn listen(at_end: Option<Stop>) -> Receiver<String> {
-    // A segment that was sent to the background goes on, and obeys when it is back.
+    // A segment in the background continues, and reads lines when it is in the foreground again.
     let _ = terminal::read_without_stopping();
     let (sender, lines) = sync_channel(WAITING);
     std::thread::spawn(move || {
@@ -36,8 +36,9 @@ fn read_lines(mut input: impl BufRead, lines: &SyncSender<String>) {
     }
 }
 
-/// The next line, without its end; `None` when there is none. Of one that is too long it is the beginning, which
-/// is too long as well: it takes no more memory than that, and its rest is not taken for a line of its own.
+/// The next line, without its end; `None` when there is none. Of a line that is too long it returns the beginning,
+/// which is too long as well: the line takes no more memory than that, and its rest does not count as a line of its
+/// own.
 fn next_line(input: &mut impl BufRead) -> Option<String> {
     let mut line = Vec::new();
     let most = MAX as u64 + 1;
@@ -53,7 +54,7 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
     Some(String::from_utf8_lossy(&line).into_owned())
 }
 
-/// Reads a terminal that another program may have for now.
+/// Reads a terminal that another program may use at present.
 struct Patient<R>(R);
 
 impl<R: Read> Read for Patient<R> {
@@ -72,7 +73,7 @@ mod tests {
     use super::*;
 
     fn lines(text: &str) -> Vec<String> {
-        // Less than a line at a time.
+        // The buffer holds less than a line.
         let mut input = BufReader::with_capacity(7, text.as_bytes());
         std::iter::from_fn(|| next_line(&mut input)).collect()
     }
@@ -114,7 +115,7 @@ mod tests {
             fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
                 self.0 += 1;
                 match self.0 {
-                    // EIO, what a process in the background is told.
+                    // EIO, the error of a read from the background.
                     1 | 3 => Err(io::Error::from_raw_os_error(5)),
                     2 => (&b"los"[..]).read(to),
                     4 => (&b"e\n"[..]).read(to),

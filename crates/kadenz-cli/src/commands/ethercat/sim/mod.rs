@@ -17,39 +17,38 @@ use super::segment::Virtual;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
-/// Be a segment of SubDevices, for any MainDevice at the other end of an interface.
+/// Simulate a segment of SubDevices, for any MainDevice at the other end of an interface.
 ///
-/// An unmodified master (tried: SOEM and ethercrab) takes it for a wire with real devices: the
-/// humanoid of 59 of Yoon et al., fewer or more, or what a TOML file describes. On one host, `--cable` makes a cable of
-/// two interfaces and takes it away at the end.
+/// To an unmodified MainDevice (tried: SOEM and ethercrab) it behaves as a wire with real devices: the humanoid of 59
+/// of Yoon et al., fewer or more, or the devices of a TOML file. On one host, `--cable` makes a cable of two
+/// interfaces and removes it at the end.
 ///
-/// While it runs, each line on standard input lets something go wrong: `lose 3`, `cut 'left knee'`,
-/// `every 10s flap 7 300ms`; `help` lists all.
+/// Each line on standard input injects a fault: `lose 3`, `cut 'left knee'`, `every 10s flap 7 300ms`; `help` lists
+/// all.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; masters go to veth1
+  kadenz ethercat sim --interface veth0 --cable veth1          the humanoid; a MainDevice uses veth1
   kadenz ethercat sim arm.toml --interface eth1 --pace as-wire
-  kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring: a1 and b1
+  kadenz ethercat sim --interface a0 --cable a1 --second b0 --second-cable b1     a ring; the MainDevice uses a1 and b1
   echo 'every 10s lose' | kadenz ethercat sim --interface veth0 --cable veth1 --duration 60s --json
-  kadenz ethercat sim 12 --print > arm.toml                    a file of your own begins so
+  kadenz ethercat sim 12 --print > arm.toml                    a template for your own file
   kadenz run --policy fifo:70 --lock -- kadenz ethercat sim --interface veth0 --cable veth1")]
 pub(crate) struct Options {
     /// How many devices of the humanoid, which has 59, or a segment's TOML file
     #[arg(value_name = "N|FILE", default_value = "59")]
     segment: Virtual,
 
-    /// Network interface that it answers on; needs the right to raw frames (root, or CAP_NET_RAW)
+    /// Network interface of the segment; needs the right to raw frames (root, or CAP_NET_RAW)
     #[arg(long, value_name = "NAME", required_unless_present = "print")]
     interface: Option<String>,
 
-    /// Make a cable whose ends are the interface and this one, where the MainDevice goes; needs
-    /// CAP_NET_ADMIN
+    /// Make a cable between the interface and this one, which the MainDevice then uses; needs CAP_NET_ADMIN
     #[arg(long, value_name = "NAME", requires = "interface")]
     cable: Option<String>,
 
-    /// Second network interface, where a ring of cables comes back: as the file's [ring] says, or else from
-    /// the device that frames come to last
+    /// Second network interface, the return of a ring of cables: from the device that the file's [ring] names, or
+    /// else from the last device that frames reach
     #[arg(long, value_name = "NAME", requires = "interface")]
     second: Option<String>,
 
@@ -57,11 +56,11 @@ pub(crate) struct Options {
     #[arg(long, value_name = "NAME", requires = "second")]
     second_cable: Option<String>,
 
-    /// The old word for N
+    /// The old name of N
     #[arg(long, hide = true, value_name = "N", conflicts_with = "segment")]
     devices: Option<Virtual>,
 
-    /// When frames are sent back
+    /// When to send frames back
     #[arg(long, value_name = "PACE", default_value = "at-once")]
     pace: PaceOption,
 
@@ -81,9 +80,9 @@ pub(crate) struct Options {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum PaceOption {
-    /// As soon as this computer can; a MainDevice then measures itself
+    /// As soon as this computer can; a MainDevice then measures its own computer
     AtOnce,
-    /// After as long as they take on a wire of 100 Mbit/s
+    /// After the time on a wire of 100 Mbit/s
     AsWire,
 }
 

@@ -1,4 +1,4 @@
-//! What people call the devices of a virtual segment.
+//! Names of the devices of a virtual segment.
 
 use kadenz::ethercat::port::Side;
 use kadenz::ethercat::sim::file::SegmentPlan;
@@ -7,7 +7,7 @@ use kadenz::ethercat::sim::{CableId, DeviceId, End, Segment};
 /// Devices by position and name, each with the cable towards the MainDevice.
 #[derive(Debug, Default)]
 pub(super) struct Names {
-    /// In the order of positions; those that only the second interface reaches come last.
+    /// In the order of positions; devices that only the second interface reaches come last.
     devices: Vec<NamedDevice>,
     /// The cable at the second interface.
     ring: Option<CableId>,
@@ -21,7 +21,8 @@ struct NamedDevice {
 }
 
 impl Names {
-    /// Of a segment in which every cable is whole; `ring` is whether somebody is at its second interface.
+    /// Reads the names of a segment in which every cable is whole; `ring` is whether its second interface is
+    /// connected.
     pub(super) fn of(plan: &SegmentPlan, segment: &mut Segment, ring: bool) -> Self {
         let mut positions = segment.positions(Side::Primary);
         let all = (0..segment.len()).map(|it| DeviceId(it as u16));
@@ -42,7 +43,7 @@ impl Names {
         }
     }
 
-    /// The cable before a device, or the one that makes a ring.
+    /// The cable before a device, or the one that closes the ring.
     pub(super) fn cable(&self, word: &str) -> Result<CableId, String> {
         match self.ring {
             Some(ring) if is_same(word, "ring") => Ok(ring),
@@ -62,7 +63,7 @@ impl Names {
         })
     }
 
-    /// A line for each.
+    /// Lists the devices, a line each.
     pub(super) fn list(&self) -> String {
         let lines = self.devices.iter().enumerate();
         let lines = lines.map(|(position, it)| format!("{position:>3}  {}", it.name));
@@ -70,7 +71,7 @@ impl Names {
     }
 }
 
-/// The same names as in a segment's file.
+/// Compares names as a segment's file does.
 fn is_same(one: &str, other: &str) -> bool {
     one.to_lowercase() == other.to_lowercase()
 }

@@ -1,4 +1,4 @@
-//! The segment at an interface, until it is ended.
+//! Serves the segment at an interface until its end.
 
 use std::time::Instant;
 
@@ -24,22 +24,22 @@ use crate::output::{self, Outcome};
 /// A segment at one interface, or as a ring at two.
 type Server = kadenz::ethercat::sim::serve::Server<Box<dyn Port>>;
 
-/// What became of the frames that a virtual segment received.
+/// Counts of the frames that a virtual segment received.
 #[derive(JsonSchema, Serialize)]
 pub(in crate::commands::ethercat) struct SimReport {
     version: Version<1>,
     interface: String,
     devices: usize,
-    /// Seconds.
+    /// Duration in seconds.
     #[schemars(range(min = 0.0))]
     for_s: f64,
     #[serde(flatten)]
     counts: Counts,
-    /// Lost since too many were late by faults at a time.
+    /// Frames lost since faults delayed too many at a time.
     crowded: u64,
-    /// That the interface did not take.
+    /// Frames that the interface did not accept.
     unsent: u64,
-    /// That a segment had passed already, as another one on the same wire does.
+    /// Frames that had passed a segment already, as with another one on the same wire.
     echoed: u64,
 }
 
@@ -94,7 +94,7 @@ pub(super) fn serve(
         segment.unplug_second();
     }
     let names = Names::of(plan, &mut segment, is_ring);
-    // An end from now on leaves nothing behind.
+    // From here on every end removes the cables.
     let stop = stop(options)?;
     let ends = Ends::of(options, interface)?;
     let cables = ends.lay()?;
@@ -132,7 +132,7 @@ pub(super) fn serve(
     output::answer(&report(&mut server))
 }
 
-/// The interfaces that the segment answers on, each with the other end of the cable that is made for it.
+/// The interfaces of the segment, each with the other end of the cable made for it.
 struct Ends<'o>(Vec<(&'o str, Option<&'o str>)>);
 
 impl<'o> Ends<'o> {

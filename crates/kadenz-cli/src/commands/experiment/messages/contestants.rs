@@ -1,28 +1,30 @@
-//! What is measured: our providers, and other middlewares by the probes that come with Kadenz.
+//! Contestants of the measurement: Kadenz's providers, and other middlewares through the probes that come with
+//! Kadenz.
 
 use kadenz::lab::probes::{self, ServerKind};
 use kadenz::msg::provider::SCHEMES;
 
-/// A way from one program to another.
+/// A transport from one program to another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Contestant {
-    /// As tables and `--only` call it.
+    /// Name in tables and for `--only`.
     pub(super) name: &'static str,
-    /// What it is, in words.
+    /// Description in words.
     pub(super) what: &'static str,
-    /// The probe that measures it; ours have none.
+    /// The probe that measures it; Kadenz's own providers have none.
     probe: Option<&'static str>,
-    /// Where both sides meet, unless it is the probe's own place.
+    /// URL of both sides, unless the probe sets its own.
     url: Option<&'static str>,
-    /// The server at that place.
+    /// The server at that URL.
     server: Option<ServerKind>,
-    /// Of ours: the clients of others that speak the same wire, or move messages the same way.
+    /// For one of Kadenz's providers: the clients of other libraries with the same protocol, or the same way of
+    /// moving messages.
     pub(super) beside: &'static [&'static str],
-    /// What was measured of it on another machine, 200 B at 1 kHz, ordinary and at FIFO 80: p50/p90/p99/p99.9/max in us.
+    /// Published figures of another machine, 200 B at 1 kHz, ordinary and at FIFO 80: p50/p90/p99/p99.9/max in us.
     pub(super) published: Option<[&'static str; 2]>,
 }
 
-/// What a ROS node has to say of a topic; the bytes are ours.
+/// Note on a ROS topic; Kadenz encodes the bytes.
 const ROS: &str =
     "ros1://127.0.0.1:{port}?type=std_msgs/UInt8MultiArray&md5=82373f1612381bb6ee473b5cd6f5d89c";
 
@@ -79,7 +81,7 @@ impl Contestant {
         }
     }
 
-    /// The options of `kadenz msg latency` that mean it.
+    /// The options of `kadenz msg latency` that select it.
     pub(super) fn options(&self) -> String {
         let server = self.server.map(ServerKind::name);
         let words = [("with", self.probe), ("url", self.url), ("serve", server)];
@@ -88,7 +90,7 @@ impl Contestant {
         words.collect::<Vec<_>>().join(" ")
     }
 
-    /// Why it cannot be measured here; it is built on the way.
+    /// Why it cannot be measured here; builds the probe if needed.
     pub(super) fn missing(&self) -> Option<String> {
         let mut server = self.server;
         if let Some(probe) = self.probe {
@@ -114,7 +116,7 @@ impl Contestant {
         ))
     }
 
-    /// Whether it can carry such messages to so many subscribers.
+    /// Whether it supports this message size and number of subscribers.
     pub(super) fn fits(&self, bytes: u64, subscribers: u16) -> bool {
         probes::probe(self.name).is_none_or(|probe| {
             bytes <= probe.max_bytes as u64 && subscribers <= probe.max_subscribers
@@ -128,10 +130,10 @@ fn unbuilt(probe: &'static probes::Probe) -> Option<String> {
     Some(error.to_string().replace('\n', ";"))
 }
 
-/// What ratios are taken to, unless an option says.
+/// Baseline of the ratios, unless an option names another.
 pub(super) const FLOOR: &str = "unix";
 
-/// All of them: the floor, which is the system itself, then those that do the same beside each other.
+/// All contestants: the floor, which is the system itself, then groups of those with the same task.
 pub(super) const ALL: &[Contestant] = &[
     probe("ring", "shared memory and a futex").published("6/8/14/59/968", "11/14/33/278/489"),
     probe("unix", "Unix sockets").published("8/11/18/53/1009", "18/21/45/1045/6944"),
@@ -216,7 +218,7 @@ pub(super) const ALL: &[Contestant] = &[
     probe("nats", "NATS").published("64/77/108/730", "63/74/113/509"),
 ];
 
-/// Those that are meant, in their order.
+/// The selected contestants, in their order.
 pub(super) fn chosen(only: &[String]) -> anyhow::Result<Vec<Contestant>> {
     for name in only {
         let known = || ALL.iter().map(|it| it.name).collect::<Vec<_>>().join(", ");

@@ -1,4 +1,4 @@
-//! What was measured, for each load: percentiles, and ratios with their intervals.
+//! Figures of each load: percentiles, and ratios with their intervals.
 
 use kadenz::record::run::messages::{ONE_WAY, ONE_WAY_FROM_SEND};
 use kadenz::record::run::model::EndedBy;
@@ -12,41 +12,41 @@ use serde::Serialize;
 use super::MessageLoad;
 use super::contestants::Contestant;
 
-/// A run folder, with the contestant, load and round that it holds.
+/// A run folder, with its contestant, load and round.
 pub(super) struct MessageRun {
-    /// Its folder.
+    /// Path of the folder.
     pub(super) folder: String,
     pub(super) contestant: &'static str,
-    /// The place of its load.
+    /// Index of its load.
     pub(super) load: usize,
     pub(super) round: usize,
 }
 
-/// What is to be measured.
+/// The planned measurements.
 pub(super) struct Roster {
     pub(super) contestants: Vec<Contestant>,
-    /// What ratios are taken to.
+    /// Baseline of the ratios.
     pub(super) floor: String,
     pub(super) loads: Vec<MessageLoad>,
-    /// What cannot be measured.
+    /// Contestants that cannot be measured.
     pub(super) absent: Vec<Absent>,
     pub(super) measured: Vec<MessageRun>,
 }
 
-/// What the middlewares took.
+/// Latencies of the middlewares.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct MessageFigures {
     /// A table for each load.
     loads: Vec<OfLoad>,
-    /// What could not be measured.
+    /// Contestants that could not be measured.
     not_measured: Vec<Absent>,
 }
 
-/// What could not be measured.
+/// A contestant that could not be measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct Absent {
     pub(super) name: &'static str,
-    /// What is missing, and how to get it.
+    /// Missing part, and how to get it.
     pub(super) why: String,
 }
 
@@ -54,38 +54,38 @@ pub(crate) struct Absent {
 struct OfLoad {
     #[serde(flatten)]
     load: MessageLoad,
-    /// What ratios are taken to.
+    /// Baseline of the ratios.
     floor: String,
     rows: Vec<ContestantFigures>,
-    /// Ours beside the clients of others that do the same.
+    /// Kadenz's providers beside the clients of other libraries with the same task.
     beside: Vec<Beside>,
 }
 
-/// A contestant under a load: of several subscribers the slowest.
+/// Figures of a contestant under a load: of several subscribers the slowest.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 struct ContestantFigures {
     name: &'static str,
     what: &'static str,
-    /// In how many rounds it was measured.
+    /// Number of measured rounds.
     rounds: usize,
-    /// Of the rounds the median, of each percentile that a round carries.
+    /// Median of the rounds, for each percentile that a round supports.
     p50_ns: Option<i64>,
     p90_ns: Option<i64>,
     p99_ns: Option<i64>,
     p99_9_ns: Option<i64>,
-    /// The longest of all rounds.
+    /// Maximum of all rounds.
     max_ns: Option<i64>,
-    /// As `p99_ns`, from the beat on: it has what a publisher that waits for its middleware comes late.
+    /// As `p99_ns`, but from the beat on: it includes the delay of a publisher that waits for its middleware.
     p99_from_beat_ns: Option<i64>,
-    /// Messages that did not come, of all rounds.
+    /// Lost messages of all rounds.
     lost: u64,
-    /// The policy in force, where the one that was asked for was refused.
+    /// The policy in force, where the system refused the requested one.
     #[serde(skip_serializing_if = "Option::is_none")]
     refused: Option<String>,
-    /// To the floor, unless it is the floor.
+    /// Ratios to the floor, unless this is the floor.
     #[serde(skip_serializing_if = "Option::is_none")]
     to_floor: Option<Ratios>,
-    /// p50/p90/p99/p99.9/max in us of another machine.
+    /// p50/p90/p99/p99.9/max in us, from another machine.
     #[serde(skip_serializing_if = "Option::is_none")]
     elsewhere: Option<&'static str>,
 }
@@ -98,7 +98,7 @@ struct Beside {
     ratios: Ratios,
 }
 
-/// Ratios within a round: geometric means, with 95 % intervals where there are rounds enough.
+/// Ratios within a round: geometric means, with 95 % intervals where there are enough rounds.
 #[derive(Clone, Copy, Debug, Serialize, JsonSchema)]
 struct Ratios {
     p50: Option<RatioInterval>,
@@ -217,7 +217,7 @@ fn row(
 }
 
 impl MessageLoad {
-    /// Which of the published columns is of this load.
+    /// The published column for this load.
     fn published(&self) -> Option<usize> {
         let is_theirs =
             self.size.0 == 200 && self.subscribers == 1 && format!("{:#}", self.rate) == "1kHz";
@@ -242,7 +242,7 @@ impl MessageLoad {
 }
 
 impl ContestantRun {
-    /// Nothing of a run in which a side failed.
+    /// Reads a run; `None` for a run in which a side failed.
     fn of(run: &Summary, round: usize) -> Option<Self> {
         if run.run.ended_by == Some(EndedBy::Failed) {
             return None;
@@ -266,14 +266,14 @@ impl ContestantRun {
     }
 }
 
-/// Of several subscribers the slowest; none where one of them received too little to tell.
+/// The slowest of several subscribers; `None` where one of them received too few messages.
 fn slowest(series: &[&SeriesSummary], view: Percent) -> Option<i64> {
     let each: Option<Vec<i64>> = series.iter().map(|it| it.percentile(view)).collect();
     each?.into_iter().max()
 }
 
 impl Ratios {
-    /// By the rounds that both were measured in.
+    /// Computes the ratios over the rounds that measured both.
     fn of(ours: &[ContestantRun], theirs: &[ContestantRun]) -> Self {
         let ratio = |view: usize| {
             let of_round = |it: &ContestantRun| {
@@ -350,7 +350,7 @@ impl OfLoad {
 }
 
 impl ContestantFigures {
-    /// The name, which tells where the policy was refused.
+    /// The name, with a note where the policy was refused.
     fn title(&self) -> String {
         let name = format!("{} ({})", self.name, self.what);
         match &self.refused {
@@ -370,7 +370,7 @@ fn dash() -> String {
     "-".to_owned()
 }
 
-/// Whole from 100 on, with one digit below.
+/// Whole microseconds from 100 on, with one decimal digit below.
 fn microseconds(ns: Option<i64>) -> String {
     match ns.map(|ns| ns as f64 / 1e3) {
         None => dash(),

@@ -1,4 +1,4 @@
-//! One-way latency of messages: our providers and other middlewares by their own clients, on this machine.
+//! One-way latency of messages: Kadenz's providers, and other middlewares through their own clients, on this machine.
 
 mod contestants;
 mod figures;
@@ -18,13 +18,14 @@ use super::{ExperimentPlan, ExperimentSummary, Output};
 use crate::options::{Size, Span, waiting};
 use crate::output;
 
-/// How long does a message take from one program to another, by each middleware?
+/// Measure how long a message takes from one program to another, by each middleware
 ///
-/// Measures our providers, other middlewares by their own clients (`kadenz msg probes`), and as floor what the system itself
-/// offers: 200 B at 1 kHz to one subscriber of this host, ordinary and at SCHED_FIFO 80, unless options say otherwise. Each round
-/// begins with another of them; ratios are taken within a round, and told with their 95 % interval. Times are from the
-/// call that publishes until the message is there, decoded: of several subscribers the slowest. What is not installed is
-/// named with the command that gets it.
+/// Measures Kadenz's providers, other middlewares through their own clients (`kadenz msg probes`), and as floor the
+/// transports of the system itself: 200 B at 1 kHz to one subscriber of this host, ordinary and at SCHED_FIFO 80,
+/// unless options say otherwise. Each round begins with another contestant; ratios are taken within a round, and
+/// printed with their 95 % interval. Times are from the publishing call until the subscriber has the decoded message:
+/// of several subscribers the slowest. For a middleware that is not installed, the command that installs it is
+/// printed.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -36,7 +37,7 @@ Examples:
 
 ROS 2 takes part in a shell that has sourced its setup.sh, which needs cmake as well.")]
 pub(crate) struct Options {
-    /// How long each is measured in each round
+    /// How long to measure each in each round
     #[arg(long, value_name = "SPAN", default_value = "20s")]
     duration: Span,
 
@@ -44,7 +45,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 3, value_parser = clap::value_parser!(u16).range(1..=100))]
     rounds: u16,
 
-    /// Only these
+    /// Measure only these
     #[arg(long, value_name = "NAME,...", value_delimiter = ',')]
     only: Vec<String>,
 
@@ -80,7 +81,7 @@ pub(crate) struct Options {
     )]
     policies: Vec<String>,
 
-    /// What ratios are taken to
+    /// Baseline of the ratios
     #[arg(long, value_name = "NAME", default_value = FLOOR)]
     floor: String,
 
@@ -88,24 +89,24 @@ pub(crate) struct Options {
     pub(super) output: Output,
 }
 
-/// What is published, and how it is scheduled.
+/// Message size, rate, subscribers and scheduling of a measurement.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct MessageLoad {
     /// Length of a message.
     #[serde(serialize_with = "written")]
     #[schemars(with = "String")]
     pub(super) size: Size,
-    /// How many.
+    /// Number of subscribers.
     pub(super) subscribers: u16,
-    /// Of the beat.
+    /// Rate of the beat.
     #[serde(serialize_with = "written")]
     #[schemars(with = "String")]
     pub(super) rate: Rate,
-    /// Scheduling of all of them.
+    /// Scheduling policy of all threads.
     pub(super) policy: String,
 }
 
-/// As one types it.
+/// Serializes a value as the user types it.
 fn written<S: serde::Serializer>(value: &impl std::fmt::Display, to: S) -> Result<S::Ok, S::Error> {
     to.collect_str(value)
 }
@@ -156,7 +157,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     }
     anyhow::ensure!(
         !present.is_empty(),
-        "none of these can be measured here; what is missing stands above"
+        "none of these can be measured here; the missing parts are listed above"
     );
     let loads = options.loads();
     let (mut groups, mut measured) = (Vec::new(), Vec::new());
@@ -199,7 +200,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     })
 }
 
-/// Those that can be measured here, and why the others cannot.
+/// Splits the contestants into those that can be measured here, and the others with the reason.
 fn present(chosen: &[Contestant]) -> (Vec<Contestant>, Vec<Absent>) {
     let (mut present, mut absent) = (Vec::new(), Vec::new());
     for contestant in chosen {

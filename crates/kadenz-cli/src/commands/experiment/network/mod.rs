@@ -13,11 +13,11 @@ use super::{ExperimentPlan, Output, play};
 use crate::options::Span;
 use crate::output::Outcome;
 
-/// Is plain Ethernet and UDP good enough for this robot?
+/// Measure whether plain Ethernet and UDP are good enough for this robot
 ///
-/// The experiments of Enner 2016b (docs/bibliography.md) on the testbed: networks of this machine, joined
-/// by switches that are a program, beside what the model says and what Enner found on real ones. Needs
-/// Linux and root.
+/// The experiments of Enner 2016b (docs/bibliography.md) on the testbed: network namespaces of this machine, joined
+/// by software switches. The result stands beside the model's and beside Enner's on real networks. Needs Linux and
+/// root.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -30,7 +30,7 @@ Parts: baseline, switches (three of them added), speeds (100 Mbit/s against 1 Gb
 100 Hz and at 1 kHz), senders (priority, spinning, busy polling), traffic (video on the same wire),
 cut (a cable pulled and put back, with a second way and without).")]
 pub(crate) struct Options {
-    /// Which parts, parted by commas [default: all]
+    /// Which parts, separated by commas [default: all]
     #[arg(long, value_name = "PART", value_delimiter = ',')]
     parts: Vec<ExperimentPart>,
 
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     duration: Span,
 
-    /// Rounds in which what is compared takes turns: a drifting machine then spoils none of it alone
+    /// Rounds in which the compared measurements alternate, so that drift of the machine affects all of them
     #[arg(long, value_name = "N", default_value_t = 2, value_parser = clap::value_parser!(u32).range(1..=100))]
     rounds: u32,
 

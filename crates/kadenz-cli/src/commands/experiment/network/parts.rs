@@ -1,4 +1,4 @@
-//! What is measured in which part.
+//! The measurements of each part.
 
 use super::ExperimentPart;
 
@@ -6,9 +6,9 @@ use super::ExperimentPart;
 pub(super) struct Leg {
     /// Its name within the part, and in the names of its folders.
     pub(super) name: &'static str,
-    /// The testbed it runs in.
+    /// The testbed of the measurement.
     pub(super) topology: &'static str,
-    /// What runs there, without duration and folder.
+    /// The command, without duration and folder.
     pub(super) command: &'static str,
     /// Further options of it.
     pub(super) options: &'static str,
@@ -29,8 +29,8 @@ impl Leg {
     }
 }
 
-/// The controller of Enner: a packet of 200 B a hundred times a second, at real-time priority. An
-/// answer counts as lost late: a host that others keep from running for a second loses nothing.
+/// The controller of Enner: a packet of 200 B a hundred times a second, at real-time priority. The timeout of an
+/// answer is long: a host that does not run for a second loses nothing.
 const POST: &str = "udp send --to {device} --rate 100Hz --size 200B --policy fifo:80 --timeout 5s";
 
 const BASELINE: &[Leg] = &[leg("one-switch", "baseline", POST)];
@@ -47,7 +47,7 @@ const SPEEDS: &[Leg] = &[
     leg("1G", "baseline-gigabit", POST),
 ];
 
-/// An answer counts as lost after ten seconds only: a host that stands still for one loses nothing.
+/// The timeout of an answer is ten seconds: a host that stands still for one loses nothing.
 const BURST: &str = "udp burst --to {broadcast} --devices 40 --size 200B --policy fifo:80 --timeout 10s --no-samples";
 
 const DEVICES: &[Leg] = &[
@@ -78,7 +78,7 @@ const CUT: &[Leg] = &[
     leg("two-ways", "redundant-path", POST),
 ];
 
-/// The measurements of a part, which take turns.
+/// The measurements of a part, which alternate.
 pub(super) fn legs(part: ExperimentPart) -> &'static [Leg] {
     match part {
         ExperimentPart::Baseline => BASELINE,

@@ -1,4 +1,4 @@
-//! What Enner 2016b says, in its words.
+//! Results of Enner 2016b, in the words of the source.
 
 /// "Switching Cost": switch, connection, 90 % round trip, overhead that is not on the wire.
 pub(super) const SWITCHES: [[&str; 4]; 4] = [

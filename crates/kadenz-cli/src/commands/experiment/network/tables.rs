@@ -1,4 +1,4 @@
-//! The tables: here, by the model, and in Enner.
+//! Tables of measured, modelled and published values.
 
 use std::time::Duration;
 
@@ -18,7 +18,7 @@ use super::parts::{self, Leg};
 use super::{ExperimentPart, published};
 use kadenz::report::document::Document;
 
-/// Every part that was measured.
+/// Tables of every measured part.
 pub(super) fn tables(runs: &[Summary]) -> Document {
     let sections = [
         baseline(runs),
@@ -33,14 +33,14 @@ pub(super) fn tables(runs: &[Summary]) -> Document {
     sections.fold(Document::new(), Document::and)
 }
 
-/// The rounds of one measurement, taken together.
+/// All rounds of one measurement.
 struct LegRuns<'a> {
     leg: &'static Leg,
     runs: Vec<&'a Summary>,
 }
 
 impl<'a> LegRuns<'a> {
-    /// The measurements of a part that were made.
+    /// The finished measurements of a part.
     fn of(part: ExperimentPart, runs: &'a [Summary]) -> Vec<Self> {
         let legs = parts::legs(part).iter();
         let measured = legs.map(|leg| {
@@ -57,13 +57,13 @@ impl<'a> LegRuns<'a> {
         measured.filter(|it| !it.runs.is_empty()).collect()
     }
 
-    /// All rounds of a series as one.
+    /// All rounds of a series, merged.
     fn series(&self, name: &str) -> Option<SeriesSummary> {
         let all = self.runs.iter().filter_map(|run| find(run, name));
         SeriesSummary::together(all)
     }
 
-    /// The packets of all rounds and devices.
+    /// Packet counts of all rounds and devices.
     fn packets(&self) -> Flow {
         let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
         networks.fold(Flow::default(), |sum, network| {
@@ -80,7 +80,7 @@ impl<'a> LegRuns<'a> {
         })
     }
 
-    /// What this machine itself lost, all rounds together.
+    /// Packets that this machine itself lost, all rounds together.
     fn lost_here(&self) -> u64 {
         let here = self
             .runs
@@ -89,7 +89,7 @@ impl<'a> LegRuns<'a> {
         here.map(|here| here.socket + here.unsent).sum()
     }
 
-    /// What 90 % of its round trips keep, with what its runs say of the links.
+    /// The 90 % quantile of its round trips, with the links of its runs.
     fn round_trip(&self) -> RoundTrip {
         let rtt = self.series("rtt");
         let measured = rtt.and_then(|rtt| rtt.percentile(Percent::P90));
@@ -98,7 +98,7 @@ impl<'a> LegRuns<'a> {
         RoundTrip::new(measured, path)
     }
 
-    /// How alike the orders of answers to broadcasts were, in each round.
+    /// The concordance of the order of answers to broadcasts, for each round.
     fn concordances(&self) -> String {
         let networks = self.runs.iter().filter_map(|run| run.run.network.as_ref());
         let of = networks.filter_map(|network| network.broadcasts?.concordance);
@@ -106,7 +106,7 @@ impl<'a> LegRuns<'a> {
         of.join(", ")
     }
 
-    /// Packets as a row shows them.
+    /// Packet counts as columns of a row.
     fn counted(&self) -> [(&'static str, String); 3] {
         let packets = self.packets();
         [
@@ -134,7 +134,7 @@ fn largest(series: Option<&SeriesSummary>) -> String {
     whole(series.and_then(|series| series.max_ns))
 }
 
-/// What the model of a built-in topology says of its round trips: the longest of ten seconds'.
+/// Round trips of a built-in topology by the model: the longest of ten seconds.
 fn modelled(topology: &str, cast: Cast) -> Option<Vec<f64>> {
     let topology = Topology::parse(ready(topology)?).ok()?;
     let asking = Asking {
@@ -158,7 +158,7 @@ fn model_of(topology: &str) -> Option<f64> {
     times.get(times.len() / 2).copied()
 }
 
-/// A section: a title, a table, and what it comes to.
+/// A section: a title, a table, and its conclusion.
 fn section(title: &str, rows: impl IntoIterator<Item = Row>, words: String) -> Document {
     Document::new()
         .heading(title)
@@ -201,7 +201,7 @@ fn baseline(runs: &[Summary]) -> Option<Document> {
     Some(document.sentence(published::BASELINE))
 }
 
-/// How late the testbed itself was.
+/// Lateness of the testbed itself.
 fn wire_error(measured: &[LegRuns<'_>]) -> String {
     let runs = measured.iter().flat_map(|it| &it.runs);
     let testbeds = runs.filter_map(|run| {

@@ -1,4 +1,4 @@
-//! What Sticha found in 2014, and what these runs say to it.
+//! Findings of Sticha 2014, and whether these runs confirm them.
 
 use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
 use kadenz::report::document::Table;
@@ -8,7 +8,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::{Cell, RosSuite, first};
 
-/// What became of a finding.
+/// Verdict on a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Confirmed,
@@ -36,20 +36,20 @@ impl Verdict {
 }
 
 struct Finding {
-    /// What it says, and where.
+    /// The finding, with its section.
     says: &'static str,
     here: String,
     verdict: Verdict,
 }
 
-/// All of them.
+/// All findings.
 pub(super) struct Findings(Vec<Finding>);
 
 /// The deadline of Sticha.
 const DEADLINE_NS: i64 = 400_000;
 const NONE: &str = "-";
 
-/// The runs by what they measured.
+/// Runs by suite and setting.
 struct Runs<'a> {
     cells: &'a [Cell],
     runs: &'a [Summary],
@@ -73,7 +73,7 @@ impl<'a> Runs<'a> {
             .find(|it| it.series.value() == value)
     }
 
-    /// The series of one measurement of an idle machine.
+    /// The series of one measurement on an idle machine.
     fn idle(
         &self,
         suite: RosSuite,
@@ -135,7 +135,7 @@ impl Findings {
     }
 }
 
-/// A finding by what was measured, if all of it was.
+/// A finding with its verdict, if the runs measured all it needs.
 fn finding(says: &'static str, measured: Option<(String, Verdict)>) -> Finding {
     let (here, verdict) = measured.unwrap_or((NONE.to_owned(), Verdict::NotMeasured));
     Finding {
@@ -370,7 +370,7 @@ fn first_message(runs: &Runs<'_>) -> Finding {
     )
 }
 
-/// The least and the most of several.
+/// The minimum and the maximum of several values.
 fn range(values: &[f64]) -> String {
     let least = values.iter().copied().fold(f64::INFINITY, f64::min);
     let most = values.iter().copied().fold(0.0, f64::max);

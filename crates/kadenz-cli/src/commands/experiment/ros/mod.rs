@@ -19,25 +19,25 @@ use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, timers};
 use crate::options::waiting;
 
-/// Does ROS keep its deadlines? Its timers and its publish-subscribe, as Sticha measured them.
+/// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as Sticha did
 ///
-/// The three suites of Sticha 2014 (docs/bibliography.md) with roscpp itself, by probes of `kadenz msg probes` and a master of
-/// their own on loopback: with and without real-time priority, idle and busy, with his timeouts, rates, payload
-/// and numbers of subscribers; then each of his findings, confirmed, changed or gone.
+/// The three suites of Sticha 2014 (docs/bibliography.md) with roscpp itself, through probes of `kadenz msg probes`
+/// and a master of their own on loopback: with and without real-time priority, idle and busy, with the thesis's
+/// timeouts, rates, payload and numbers of subscribers; then each finding of the thesis, confirmed, changed or gone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment ros                             some minutes
   kadenz experiment ros --count 142000              more than a million values of each suite: an hour
-  kadenz experiment ros --import ros-logs           a folder of his suites' log files beside it
+  kadenz experiment ros --import ros-logs           with a folder of Sticha's log files beside it
 
 Needs roscpp: apt-get install g++ libroscpp-dev libstd-msgs-dev python3-rosmaster")]
 pub(crate) struct Options {
-    /// How many values of each measurement at 1 kHz; at 100 Hz and 10 ms a tenth of it
+    /// Number of values of each measurement at 1 kHz; at 100 Hz and 10 ms a tenth of it
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
     count: u64,
 
-    /// A folder with log files of Sticha's own suites, which are imported and shown beside
+    /// A folder with log files of Sticha's own suites, to import and show beside the results
     #[arg(long, value_name = "DIR")]
     import: Option<PathBuf>,
 
@@ -53,7 +53,7 @@ pub(super) struct Cell {
     pub(super) wait: &'static str,
     pub(super) policy: &'static str,
     pub(super) busy: bool,
-    /// Of communication.
+    /// Number of subscribers, for communication.
     pub(super) subscribers: u16,
 }
 
@@ -81,7 +81,7 @@ impl Cell {
         format!("{suite}-{}{subscribers}-{policy}-{load}", self.wait)
     }
 
-    /// The command, and what runs beside it.
+    /// The command, and the load beside it.
     fn steps(&self, count: u64) -> Vec<Step> {
         let Self { wait, policy, .. } = self;
         let load = if self.busy { "busy" } else { "idle" };
@@ -107,7 +107,7 @@ impl Cell {
     }
 }
 
-/// The measurements, in the order in which they are made.
+/// The measurements, in their order.
 fn cells() -> Vec<Cell> {
     let mut cells = Vec::new();
     let mut add = |suite, wait, policy, busy, subscribers| {
@@ -147,7 +147,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
         ServerKind::RosMaster.remedy()
     );
     let cells = cells();
-    // First, as a folder that cannot be read is to be known before an hour of measuring.
+    // First, so that an unreadable folder fails before an hour of measuring.
     let mut groups = match &options.import {
         Some(folder) => imports(folder)?,
         None => Vec::new(),
@@ -168,7 +168,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     })
 }
 
-/// What the names of imported runs begin with.
+/// Prefix of the names of imported runs.
 const IMPORTED: &str = "imported-";
 
 /// A step for each file of the folder, in the order of their names.
@@ -240,7 +240,7 @@ fn tables(cells: &[Cell], runs: &[Summary]) -> Document {
         .table(findings.table())
 }
 
-/// The values of messages, a row a subscriber.
+/// The values of messages, a row for each subscriber.
 fn communication_rows(run: &Summary) -> Vec<Row> {
     let folder = run.folder.file_name().unwrap_or_default().to_string_lossy();
     let series: Vec<&SeriesSummary> = run.series.iter().filter(is_of_messages).collect();
@@ -267,7 +267,7 @@ fn communication_rows(run: &Summary) -> Vec<Row> {
     series.iter().enumerate().map(row).collect()
 }
 
-/// Whether it holds the latency of messages; the suite of 2014 calls it so.
+/// Whether the series is the latency of messages; the suite of 2014 has another name for it.
 fn is_of_messages(series: &&SeriesSummary) -> bool {
     [ONE_WAY_FROM_SEND, "latency"].contains(&series.series.value())
 }

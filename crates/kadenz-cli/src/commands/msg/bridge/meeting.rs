@@ -1,4 +1,4 @@
-//! How a bridge learns who it is on each bus, and that the two are not one.
+//! How a bridge learns its own sender on each bus, and that the two buses differ.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -13,9 +13,9 @@ use kadenz::rt::clock::{self, MonotonicTime, WallTime};
 
 use super::{MAX_REMEMBERED, REMEMBERED, open};
 
-/// The channel by which a bridge finds itself.
+/// Channel on which a bridge finds its own messages.
 pub(super) const MEETING: &str = "KADENZ_BRIDGE";
-/// How long it waits to hear itself.
+/// How long a bridge waits for its own message.
 const PATIENCE: Duration = Duration::from_millis(500);
 /// How long peers have to find each other before that.
 const SETTLE: Duration = Duration::from_millis(200);
@@ -24,13 +24,13 @@ const SETTLE: Duration = Duration::from_millis(200);
 pub(super) struct Shore {
     pub(super) bus: Bus,
     discovery: Discovery,
-    /// By which messages are carried here; `None` where nothing is.
+    /// Outlet for the messages carried to this bus; `None` where none are carried here.
     pub(super) outlet: Option<Arc<Mutex<Box<dyn Outlet>>>>,
-    /// Why nothing can be.
+    /// Why nothing can be carried to this bus.
     pub(super) trouble: Option<String>,
-    /// Who the bridge itself is on this bus, where that is known.
+    /// The bridge's own sender on this bus, where it is known.
     pub(super) own: Option<SenderId>,
-    /// What it sent here.
+    /// Messages that the bridge sent here.
     pub(super) sent: Arc<Mutex<TurnedBack>>,
 }
 
@@ -51,7 +51,7 @@ impl Shore {
         })
     }
 
-    /// Whether the bus tells one sender from another: behind a server all are the server.
+    /// Whether the bus distinguishes senders: behind a server all messages come from the server.
     fn tells_senders(&self) -> bool {
         !matches!(self.discovery, Discovery::Server | Discovery::File)
     }
@@ -68,17 +68,17 @@ impl Shore {
     }
 }
 
-/// Says a word on each bus that is carried to, and listens on both: who says it is the bridge itself,
-/// and where it comes out of the other bus, the two are one.
+/// Publishes a unique message on each target bus, and listens on both: its sender is the bridge itself, and if it
+/// arrives on the other bus, the two buses are one.
 pub(super) fn meet(a: &mut Shore, b: &mut Shore, both: bool) -> anyhow::Result<()> {
     let is_log = |it: &Shore| it.discovery == Discovery::File;
     if is_log(a) || is_log(b) {
-        // A log hears nobody, and listening to it would play it.
+        // A log receives no messages, and listening to it would play it.
         return Ok(());
     }
     let mut on_a = a.bus.aggregator(MEETING)?;
     let mut on_b = b.bus.aggregator(MEETING)?;
-    // The first look opens what is opened late, so that what is said now is heard.
+    // The first read opens inlets that open late, so that they receive the message.
     let _ = (
         on_a.next_message(Duration::ZERO),
         on_b.next_message(Duration::ZERO),
@@ -97,7 +97,7 @@ pub(super) fn meet(a: &mut Shore, b: &mut Shore, both: bool) -> anyhow::Result<(
     Ok(())
 }
 
-/// A word that nobody else says.
+/// A payload that no other program sends.
 fn word(side: &str) -> Vec<u8> {
     let (wall, now) = (WallTime::now().as_unix_ns(), clock::now().as_ns());
     format!("kadenz bridge {} {side} {wall} {now}", std::process::id()).into_bytes()
@@ -114,7 +114,7 @@ fn find(
     while clock::now() < until {
         if let Some(sender) = heard(on_here, word, until) {
             here.own = here.tells_senders().then_some(sender);
-            // By way of another bridge it comes a little later.
+            // Through another bridge it arrives a little later.
             anyhow::ensure!(
                 heard(on_there, word, clock::now() + SETTLE).is_none(),
                 one_bus(here, there)
@@ -138,7 +138,7 @@ fn one_bus(here: &Shore, there: &Shore) -> String {
     )
 }
 
-/// Who says the word until then.
+/// Returns the sender of the message, if it arrives before this time.
 fn heard(aggregator: &mut Aggregator, word: &[u8], until: MonotonicTime) -> Option<SenderId> {
     loop {
         let wait = until.remaining(clock::now());

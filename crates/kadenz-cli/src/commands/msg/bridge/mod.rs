@@ -1,4 +1,4 @@
-//! `kadenz msg bridge`: what is said on one bus is said on another, too.
+//! `kadenz msg bridge`: carries the messages of one bus to another.
 
 mod meeting;
 mod one_way;
@@ -22,13 +22,13 @@ use crate::output::{self, Outcome};
 use meeting::Shore;
 use one_way::{Carried, OneWayBridge};
 
-/// Say on another bus what is said on this one.
+/// Carry the messages of one bus to another.
 ///
-/// Carries the messages of one bus to another, with `--both` also back: between networks, or between
-/// transports. What it sent itself is never carried back: it knows its own sender, and where a bus
-/// tells no senders, it knows messages again by their content. Two buses that are one, or that another
-/// bridge joins already, are refused; it finds that out by a message on the channel KADENZ_BRIDGE.
-/// Messages that the other bus does not take are counted and told at the end.
+/// Carries the messages of one bus to another, with `--both` also back: between networks, or between transports. It
+/// never carries its own messages back: it recognises them by its own sender, and on a bus that does not distinguish
+/// senders, by their content. It refuses two buses that are one, or that another bridge joins already; it detects
+/// that by a message on the channel KADENZ_BRIDGE. Messages that the other bus does not accept are counted and
+/// reported at the end.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -37,13 +37,13 @@ Examples:
   kadenz msg bridge shm://robot udpm://239.255.76.67:7667?ttl=1 --rate-limit 10Hz   for a laptop
   kadenz msg bridge file://run.lcm udpm://239.255.76.67:7667                  a log, played
 
-Exit codes: 0 every message was carried or held back, 1 some were not taken or not heard, 2 cannot.")]
+Exit codes: 0 every message was carried or held back, 1 some were refused or missed, 2 the command failed.")]
 pub(crate) struct Options {
-    /// The bus whose messages are carried
+    /// The source bus
     #[arg(value_name = "URL_A")]
     from: String,
 
-    /// The bus they are carried to
+    /// The target bus
     #[arg(value_name = "URL_B")]
     to: String,
 
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long)]
     both: bool,
 
-    /// No more messages a second of each channel; others are held back
+    /// The most messages per second of each channel; the bridge drops further ones
     #[arg(long, value_name = "RATE")]
     rate_limit: Option<Rate>,
 
@@ -160,12 +160,12 @@ impl Answer for Bridged {
     }
 }
 
-/// How long messages are remembered that may come back.
+/// How long the bridge remembers messages that may return.
 const REMEMBERED: Duration = Duration::from_secs(1);
-/// How many of them.
+/// The most remembered messages.
 const MAX_REMEMBERED: usize = 65_536;
 
-/// Opens a bus over one provider, for both ways.
+/// Opens a bus over one provider, for both directions.
 fn open(url: &str) -> anyhow::Result<(Bus, std::sync::Arc<dyn kadenz::msg::provider::Provider>)> {
     let provider = bus::open(url).with_context(|| format!("cannot bridge {url}"))?;
     let bus = Bus::over(url, std::sync::Arc::clone(&provider));

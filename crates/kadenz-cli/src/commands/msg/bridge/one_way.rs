@@ -1,4 +1,4 @@
-//! One way over a bridge.
+//! One direction of a bridge.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -15,24 +15,24 @@ use super::meeting::{MEETING, Shore};
 use crate::commands::msg::bus::{Came, Ears};
 use crate::output;
 
-/// Channels whose rate is limited each on its own.
+/// The most channels with a rate limit of their own.
 const MAX_CHANNELS: usize = 10_000;
 
-/// What was carried one way.
+/// Counts of one direction.
 #[derive(Clone, Debug, Default, JsonSchema, Serialize)]
 pub(super) struct Carried {
     pub(super) from: String,
     pub(super) to: String,
-    /// Messages that came.
+    /// Messages received.
     pub(super) heard: u64,
     pub(super) carried: u64,
-    /// Their payloads together.
+    /// Total length of their payloads.
     pub(super) bytes: u64,
-    /// What this bridge had sent itself.
+    /// Messages that this bridge had sent itself.
     pub(super) own: u64,
     /// Messages above the rate limit.
     pub(super) held_back: u64,
-    /// Messages that the other bus did not take.
+    /// Messages that the other bus did not accept.
     pub(super) refused: u64,
     /// Messages that were lost because this bridge was too slow for them.
     pub(super) unheard: u64,
@@ -44,13 +44,13 @@ pub(super) struct OneWayBridge {
     way: Way,
 }
 
-/// What messages meet on their way; a message itself is lent by the ears.
+/// Processing of messages on their way; `Ears` lends each message.
 struct Way {
     outlet: Arc<Mutex<Box<dyn Outlet>>>,
     own: Option<SenderId>,
-    /// What was sent to the bus that this way comes from.
+    /// Messages sent to the source bus of this direction.
     sent_here: Arc<Mutex<TurnedBack>>,
-    /// What is sent to the bus that this way goes to; `None` where nobody asks for it.
+    /// Messages sent to the target bus; `None` where no direction needs them.
     sent_there: Option<Arc<Mutex<TurnedBack>>>,
     throttle: Option<Throttle>,
     carried: Carried,
@@ -81,7 +81,7 @@ impl OneWayBridge {
         Self { ears, way }
     }
 
-    /// Carries until the end.
+    /// Carries messages until the end.
     pub(super) fn carry(&mut self) -> Carried {
         loop {
             match self.ears.next(None) {

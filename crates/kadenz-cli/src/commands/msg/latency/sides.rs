@@ -1,4 +1,4 @@
-//! Who publishes and who receives, and where they meet.
+//! The publisher and the subscribers of a measurement, and their URL.
 
 use kadenz::lab::probes::{Measures, Probe};
 use kadenz::msg::provider;
@@ -8,16 +8,16 @@ use crate::commands::probe::{self, ProbeEndpoint};
 
 /// The sides of a measurement, ready to be started.
 pub(super) struct Sides {
-    /// The program that publishes; one of ours without.
+    /// The publishing program; `None` for Kadenz's own.
     pub(super) publisher: Option<Vec<String>>,
-    /// The program that receives; threads of ours without.
+    /// The receiving program; `None` for Kadenz's own threads.
     pub(super) subscriber: Option<Vec<String>>,
-    /// Where they meet, kept as long as they measure.
+    /// URL of both sides, with its server, kept as long as they measure.
     pub(super) place: ProbeEndpoint,
 }
 
 impl Sides {
-    /// Builds the probes that are meant by name, and starts their server.
+    /// Builds the named probes, and starts their server.
     pub(super) fn of(options: &Options) -> anyhow::Result<Self> {
         let with = options.with.as_ref();
         let publisher = options.publisher.as_ref().or(with);

@@ -1,4 +1,4 @@
-//! What the messages of one channel say, field by field.
+//! Fields of the messages of one channel.
 
 use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Raw;
@@ -10,9 +10,9 @@ use kadenz::rt::clock::MonotonicTime;
 use crate::commands::msg::{shown, stamp};
 use crate::output;
 
-/// Fields that are shown and remembered.
+/// The most fields that are shown and remembered.
 const MAX_FIELDS: usize = 512;
-/// Values of each that are remembered.
+/// The most remembered values of each.
 const MAX_VALUES: usize = 40;
 
 /// The last message of a channel, and the last values of its numbers.
@@ -31,11 +31,11 @@ struct Last {
     hex: String,
 }
 
-/// A row of the picture.
+/// A row of the field view.
 pub(super) struct Field {
     pub(super) path: String,
     pub(super) value: String,
-    /// The last values, where it is a number.
+    /// Graph of the last values, where it is a number.
     pub(super) spark: String,
 }
 
@@ -69,7 +69,7 @@ impl Fields {
         });
     }
 
-    /// What is known of the last message beside what it says.
+    /// Heading with the data about the last message.
     pub(super) fn head(&self, url: &str) -> String {
         let name = output::name(self.channel.as_str());
         match &self.last {

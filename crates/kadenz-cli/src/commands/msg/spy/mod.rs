@@ -1,4 +1,4 @@
-//! `kadenz msg spy`: everything that is said, live.
+//! `kadenz msg spy`: all messages of a bus, live.
 
 mod fields;
 mod screen;
@@ -26,18 +26,18 @@ use fields::Fields;
 use screen::Screen;
 use view::{Action, View};
 
-/// Everything that is said on a bus, live.
+/// Show all messages of a bus, live.
 ///
-/// A row for each channel: type, messages, rate, jitter against the median interval, bandwidth, what
-/// was lost on the way by the senders' own numbers, and a picture of the last seconds. On a terminal
-/// the arrow keys choose a channel and Enter shows its fields; elsewhere a table a second is printed.
+/// Shows a row for each channel: type, messages, rate, jitter against the median interval, bandwidth, loss by the
+/// senders' own numbers, and a graph of the last seconds. On a terminal the arrow keys choose a channel and Enter
+/// shows its fields; elsewhere it prints a table a second.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz msg spy                                 LCM's default bus, or that of LCM_DEFAULT_URL
   kadenz msg spy --types lcmtypes                with names of types, and fields behind Enter
   kadenz msg spy --once --duration 3s            one table, for a report
-  kadenz msg spy --json | jq .channels[0]        an object a second, for a script
+  kadenz msg spy --json | jq .channels[0]        a JSON object each second, for a script
 
 Keys: up and down choose, Enter shows fields, Escape goes back, q quits.")]
 pub(crate) struct Options {
@@ -55,7 +55,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN")]
     duration: Option<Span>,
 
-    /// Of how far back rates and jitter are
+    /// Length of the period that rates and jitter cover
     #[arg(long, value_name = "SPAN", default_value = "5s")]
     window: Span,
 
@@ -66,22 +66,22 @@ pub(crate) struct Options {
 
 /// How long `--once` listens without `--duration`.
 const ONCE: Span = Span(Duration::from_secs(3));
-/// Between two pictures on a terminal.
+/// Interval between two screens on a terminal.
 const FRAME: Duration = Duration::from_millis(250);
-/// Between two looks at the keys.
+/// Interval at which the keys are polled.
 const KEYS: Duration = Duration::from_millis(30);
-/// Longer messages are decoded ten times a second only, to see whether they can be.
+/// Longer messages are decoded only ten times a second, to check that they can be.
 const LONG: usize = 64 << 10;
 
-/// A line a second, or one object with --once.
+/// Statistics of a bus, a line a second, or one object with --once.
 #[derive(JsonSchema, Serialize)]
 pub(super) struct Spied {
     version: Version<1>,
-    /// Since 1970.
+    /// Time, since 1970.
     wall_ns: i64,
     url: String,
     channels: Vec<HeardChannel>,
-    /// Loss that nobody can say the channel of, for people.
+    /// Loss that no single channel can be assigned to, for people.
     #[serde(skip)]
     across_channels: Option<String>,
 }
@@ -124,7 +124,7 @@ struct Spy {
     heard: Heard,
 }
 
-/// What was heard of all channels.
+/// Statistics of all channels.
 struct Heard {
     known: KnownTypes,
     watcher: Watcher,
@@ -141,7 +141,7 @@ impl Heard {
         }
     }
 
-    /// Notes a message, and the fields of it where its channel is looked at.
+    /// Counts a message, and takes in its fields where its channel is on the screen.
     fn hear(&mut self, raw: &Raw<'_>, fields: Option<&mut Fields>) {
         let Self {
             known,
@@ -154,7 +154,7 @@ impl Heard {
         watcher.hear(&raw.into());
         known.ask(raw.fingerprint());
         let is_message = raw.payload.len() >= 8;
-        // Whoever knows no type cannot say that a message is not of one.
+        // Without any known type, a message that is not decoded is no error.
         if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
             let decoded = known.decode(raw.payload);
             if !is_message || known.any() && decoded.is_err() {
@@ -172,7 +172,7 @@ impl Heard {
 }
 
 impl Spy {
-    /// A table a second, or one at the end.
+    /// Prints a table a second, or one at the end.
     fn plainly(&mut self, options: &Options) -> anyhow::Result<()> {
         let mut due = clock::now() + Duration::from_secs(1);
         loop {
@@ -196,7 +196,7 @@ impl Spy {
         Ok(())
     }
 
-    /// Whether somebody still reads.
+    /// Prints a table; returns whether a reader still takes the output.
     fn print(&self, now: MonotonicTime) -> anyhow::Result<bool> {
         let losses = self.ears.bus.losses();
         let printed = output::next_answer(&Spied {
@@ -219,12 +219,12 @@ impl Spy {
         channels
     }
 
-    /// On a terminal, until somebody quits.
+    /// Shows the screen on a terminal until the user quits.
     fn live(&mut self) -> anyhow::Result<()> {
         let mut screen = Screen::open()?;
         let mut view = View::default();
         let mut fields: Option<Fields> = None;
-        // As they were when the picture was paused.
+        // The channels at the time of the pause.
         let mut channels = Vec::new();
         let (mut frame, mut keys) = (clock::now(), clock::now());
         loop {

@@ -1,4 +1,4 @@
-//! The terminal: what is drawn on it, which keys are pressed, and how it was before.
+//! The terminal: drawing, keys, and its restoration.
 
 use std::collections::VecDeque;
 use std::io::{self, Read as _, Stdout, Write as _};
@@ -15,10 +15,10 @@ const CLOSE: &str = "\u{1b}[?1049l\u{1b}[?25h";
 const REVERSE: &str = "\u{1b}[7m";
 const END_OF_LINE: &str = "\u{1b}[0m\u{1b}[K";
 const CLEAR_BELOW: &str = "\u{1b}[J";
-/// Bytes that are read at once: more than anybody types meanwhile.
+/// Bytes per read: more than a user types in the meantime.
 const MAX_TYPED: usize = 256;
 
-/// The terminal while it shows the spy. Dropping it puts it back.
+/// The terminal while it shows the spy. Dropping it restores the terminal.
 pub(super) struct Screen {
     out: Stdout,
     typed: VecDeque<Key>,
@@ -28,7 +28,7 @@ pub(super) struct Screen {
 impl Screen {
     pub(super) fn open() -> anyhow::Result<Self> {
         let raw = RawMode::enable().context("this terminal cannot be used; add `--once`")?;
-        // From here on it is put back.
+        // From here on dropping restores it.
         let mut screen = Self {
             out: output::screen(),
             typed: VecDeque::new(),
@@ -51,7 +51,7 @@ impl Screen {
         })
     }
 
-    /// The next key that means something, if one was pressed.
+    /// The next key with a meaning, if one was pressed.
     pub(super) fn key(&mut self) -> anyhow::Result<Option<Key>> {
         if self.typed.is_empty() {
             let mut bytes = [0; MAX_TYPED];
@@ -61,7 +61,7 @@ impl Screen {
         Ok(self.typed.pop_front())
     }
 
-    /// Draws lines from the top, and nothing below them.
+    /// Draws lines from the top, and clears the rest.
     pub(super) fn draw(&mut self, lines: &[ScreenLine]) -> anyhow::Result<()> {
         let mut text = String::new();
         for (row, line) in lines.iter().enumerate() {
@@ -79,7 +79,7 @@ impl Drop for Screen {
     }
 }
 
-/// The keys that were pressed, by the bytes that a terminal sends for them.
+/// The pressed keys, from the bytes that a terminal sends for them.
 fn keys(bytes: &[u8]) -> Vec<Key> {
     let text = String::from_utf8_lossy(bytes);
     let mut rest = &text[..];
@@ -108,7 +108,7 @@ fn keys(bytes: &[u8]) -> Vec<Key> {
     keys
 }
 
-/// What follows ESC and `[` or `O`.
+/// The key of a sequence after ESC and `[` or `O`.
 fn of_sequence(sequence: &str) -> Option<Key> {
     Some(match sequence {
         "A" => Key::Up,

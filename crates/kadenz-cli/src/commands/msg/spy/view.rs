@@ -1,4 +1,4 @@
-//! What is on the screen: a table with a chosen row, or one channel's fields. Knows no terminal.
+//! Content of the screen: a table with a chosen row, or one channel's fields. Independent of the terminal.
 
 use kadenz::msg::channel::Channel;
 use kadenz::msg::watch::Spark;
@@ -8,10 +8,10 @@ use kadenz::report::numbers;
 use super::fields::Fields;
 use crate::commands::msg::table::{self, Column, HeardChannel};
 
-/// Seconds in the small picture beside a channel.
+/// Seconds in the small graph beside a channel.
 const SECONDS: usize = 20;
 
-/// What a key means.
+/// Meaning of a key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Key {
     Up,
@@ -22,11 +22,11 @@ pub(super) enum Key {
     Back,
     Delete,
     Quit,
-    /// What it does is the view's: a letter of a filter, or a command.
+    /// The view decides its meaning: a letter of a filter, or a command.
     Character(char),
 }
 
-/// By what channels are ordered.
+/// Key by which channels are sorted.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum SortKey {
     #[default]
@@ -46,7 +46,7 @@ impl SortKey {
         }
     }
 
-    /// What is large comes first.
+    /// The largest value comes first.
     fn of(self, heard: &HeardChannel) -> f64 {
         match self {
             Self::Name => 0.0,
@@ -57,7 +57,7 @@ impl SortKey {
     }
 }
 
-/// What is to be done beside drawing.
+/// Action of the caller besides drawing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Action {
     GoOn,
@@ -71,24 +71,24 @@ pub(super) struct ScreenLine {
     pub(super) is_chosen: bool,
 }
 
-/// What is looked at.
+/// State of the screen.
 #[derive(Debug, Default)]
 pub(super) struct View {
-    /// Stays with its channel when others appear.
+    /// The choice stays with its channel when others appear.
     chosen: Option<Channel>,
-    /// The channels as they were drawn last.
+    /// The channels of the last drawing.
     channels: Vec<Channel>,
     shows_fields: bool,
     first_field: usize,
     order: SortKey,
-    /// Part of the names of the channels that are shown.
+    /// Channels whose names contain this are shown.
     filter: String,
     types_filter: bool,
     is_paused: bool,
     shows_help: bool,
 }
 
-/// What keys do.
+/// Help for the keys.
 const HELP: [&str; 9] = [
     "up, down, k, j       choose a channel, or scroll its fields",
     "Page Up, Page Down   the same by ten",
@@ -101,11 +101,11 @@ const HELP: [&str; 9] = [
     "q, Ctrl-C            quit",
 ];
 
-/// How far a page leads.
+/// Rows of a page step.
 const PAGE: usize = 10;
 
 impl View {
-    /// The channel whose fields are shown.
+    /// The channel whose fields are on the screen.
     pub(super) fn looked_at(&self) -> Option<Channel> {
         self.chosen.filter(|_| self.shows_fields)
     }
@@ -114,7 +114,7 @@ impl View {
         self.is_paused
     }
 
-    /// Orders all channels, those that the filter leaves out behind the others, and gives those that are shown.
+    /// Sorts all channels, those outside the filter last, and returns those inside it.
     pub(super) fn arrange<'a>(&self, heard: &'a mut [HeardChannel]) -> &'a [HeardChannel] {
         let filter = self.filter.to_lowercase();
         let is_out = |it: &HeardChannel| !it.channel.as_str().to_lowercase().contains(&filter);
@@ -166,7 +166,7 @@ impl View {
         Action::GoOn
     }
 
-    /// What stands below the table.
+    /// The line below the table.
     fn foot(&self) -> String {
         if self.types_filter {
             return format!("filter: {}_   Enter keeps it, Escape drops it", self.filter);
@@ -208,7 +208,7 @@ impl View {
         found.unwrap_or(0)
     }
 
-    /// The lines of a table that was made of these channels, in order.
+    /// The lines of a table with these channels, in order.
     pub(super) fn draw_table(
         &mut self,
         heard: &[HeardChannel],
@@ -292,7 +292,7 @@ fn plain(text: String) -> ScreenLine {
     }
 }
 
-/// No wider and no longer than the screen.
+/// Limits lines to the width and height of the screen.
 fn fitted(mut lines: Vec<ScreenLine>, columns: usize, rows: usize) -> Vec<ScreenLine> {
     lines.truncate(rows);
     for line in &mut lines {
@@ -303,7 +303,7 @@ fn fitted(mut lines: Vec<ScreenLine>, columns: usize, rows: usize) -> Vec<Screen
     lines
 }
 
-/// Columns of the table that a narrow terminal does without, the least important first.
+/// Columns that a narrow terminal omits, the least important first.
 const DROPPED: [&str; 9] = [
     "Last s",
     "1/Hz",
@@ -316,7 +316,7 @@ const DROPPED: [&str; 9] = [
     "Loss",
 ];
 
-/// The columns of lcm-spy, and what it does not know.
+/// The columns of lcm-spy, and further ones.
 pub(super) const COLUMNS: [Column; 11] = [
     table::CHANNEL,
     table::TYPE,
@@ -331,7 +331,7 @@ pub(super) const COLUMNS: [Column; 11] = [
     table::LAST_SECONDS,
 ];
 
-/// As many of the columns as the width has room for.
+/// A table with as many columns as the width permits.
 pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
     let mut columns = COLUMNS.to_vec();
     let mut dropped = DROPPED.iter();
@@ -346,7 +346,7 @@ pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
     }
 }
 
-/// The last seconds of a picture, drawn against each other alone.
+/// The last seconds of a graph, scaled to these seconds alone.
 pub(super) fn last_of(spark: Option<&Spark>) -> String {
     let mut last = Spark::new(SECONDS);
     for value in spark.into_iter().flat_map(Spark::values) {

@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// End the testbed that stands, or clear up after one whose process was killed
+/// End the running testbed, or clean up after one whose process was killed
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -20,13 +20,13 @@ pub(crate) struct Options {}
 #[derive(Default, JsonSchema, Serialize)]
 pub(crate) struct EndedOrCleared {
     version: Version<1>,
-    /// The topology that stood.
+    /// Topology of the ended testbed.
     ended: Option<String>,
-    /// What a killed process had left.
+    /// Remains of a killed process.
     cleared: Vec<String>,
 }
 
-/// Programs have two seconds to end, twice; the run must be completed.
+/// Programs get two seconds to end, twice; then the process completes its run.
 const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
@@ -59,7 +59,7 @@ impl Answer for EndedOrCleared {
     }
 }
 
-/// Waits until it is gone.
+/// Waits until the process has ended.
 fn wait(pid: u32) -> anyhow::Result<()> {
     let mut waited = Duration::ZERO;
     while waited < PATIENCE {

@@ -11,7 +11,7 @@ use kadenz::rt::net::namespace::Namespace;
 
 use crate::output::{self, Outcome};
 
-/// Run a program on a host of the testbed that stands
+/// Run a program on a host of the running testbed
 ///
 /// Only the network is the host's; files, users and processes are this machine's.
 #[derive(Debug, Args)]
@@ -23,7 +23,7 @@ Examples:
 
 Exit codes: the program's own; 127 when it was not found, 126 when it cannot be executed.")]
 pub(crate) struct Options {
-    /// The host (`kadenz testbed status` has them)
+    /// The host (`kadenz testbed status` lists them)
     #[arg(value_name = "HOST")]
     host: String,
 
@@ -32,7 +32,7 @@ pub(crate) struct Options {
     program: Vec<OsString>,
 }
 
-/// Returns only if the program could not be executed: this process becomes it.
+/// Replaces this process by the program; returns only if that fails.
 pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let record = super::standing()?;
     let host = super::host(&record, &options.host)?;
@@ -46,8 +46,8 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }))
 }
 
-/// The program without what `kadenz testbed run` may have told this one of another host: it would take
-/// that host's links for its own.
+/// The program without the environment that `kadenz testbed run` may have given this process for another host: it
+/// would use that host's links.
 fn command(words: &[OsString]) -> Command {
     let mut command = Command::new(&words[0]);
     command

@@ -17,8 +17,8 @@ use kadenz::rt::net::claim::{self, HostRecord, Record};
 use crate::options::session_plan;
 use crate::output;
 
-/// Builds a testbed whose run is in that folder, with its topology beside: for whoever wants to know later what was
-/// built, and for the programs on its hosts, which are started.
+/// Builds a testbed with its run in this folder, and the topology's file beside it for later readers and for the
+/// programs on its hosts, which it starts.
 fn build(topology: &Topology, text: &str, out: &Path) -> anyhow::Result<Testbed> {
     let mut plan = session_plan("testbed", Some(out));
     plan.set("topology", topology.name.clone());
@@ -28,7 +28,7 @@ fn build(topology: &Topology, text: &str, out: &Path) -> anyhow::Result<Testbed>
     Ok(testbed)
 }
 
-/// What went wrong with programs, a line each.
+/// Prints the failures of programs, a line each.
 fn tell_troubles(testbed: &Testbed, told: &mut usize) {
     let troubles: Vec<String> = testbed
         .status()
@@ -43,14 +43,14 @@ fn tell_troubles(testbed: &Testbed, told: &mut usize) {
             ))
         })
         .collect();
-    // The states stand in one order, but troubles come in any: what is new is told once.
+    // The states keep their order, but failures occur in any: each new one is printed once.
     if troubles.len() > *told {
         *told = troubles.len();
         output::note(&troubles.join("\n"));
     }
 }
 
-/// Keeps what became of all frames beside the run: `status.json`.
+/// Writes the counts of all frames beside the run: `status.json`.
 fn keep_status(out: &Path, status: &Status) -> anyhow::Result<()> {
     keep(out, "status.json", &serde_json::to_string_pretty(status)?)
 }
@@ -60,14 +60,14 @@ fn keep(out: &Path, name: &str, text: &str) -> anyhow::Result<()> {
     std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
 }
 
-/// The testbed that stands.
+/// The running testbed.
 fn standing() -> anyhow::Result<Record> {
     let found = claim::find()?.filter(|found| found.alive);
     let record = found.and_then(|found| found.record);
     record.context("no testbed stands; build one: sudo kadenz testbed up baseline")
 }
 
-/// A host of it.
+/// A host of the testbed.
 fn host<'a>(record: &'a Record, name: &str) -> anyhow::Result<&'a HostRecord> {
     let found = record.hosts.iter().find(|host| host.name == name);
     found.with_context(|| {

@@ -20,9 +20,9 @@ use crate::output::{self, Outcome};
 
 /// Build a testbed, run one program in it, and take it down
 ///
-/// As `up`, for as long as the program runs; the program's output is its own, what the testbed says
-/// goes to standard error. In its arguments `{NAME}` is the address of the host of that name,
-/// `{broadcast}` that of all; `kadenz` is this program.
+/// Does the same as `up`, while the program runs. The output of the program stays its own; messages of the testbed go
+/// to standard error. In the program's arguments `{NAME}` is the address of the host of that name, `{broadcast}` the
+/// broadcast address; `kadenz` is this program.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,11 +34,11 @@ Examples:
 
 Exit codes: the program's own; 128 + N when signal N ended it; 2 when there was no testbed.")]
 pub(crate) struct Options {
-    /// One that is built in (`kadenz testbed list`), or a file
+    /// A built-in topology (`kadenz testbed list`), or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
-    /// The host it runs on [default: the first controller, else the first host]
+    /// The host of the program [default: the first controller, else the first host]
     #[arg(long, value_name = "HOST")]
     on: Option<String>,
 
@@ -55,7 +55,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (text, topology) = named::with_text(&options.topology)?;
     let host = host(options, &topology)?;
     let out = folder_or_now(options.out.as_deref(), "testbed");
-    // Ctrl-C reaches the program by itself; the testbed ends when that has ended.
+    // Ctrl-C reaches the program by itself; the testbed ends after it.
     let stop = interrupt::stop_on_interrupt()?;
     let testbed = super::build(&topology, &text, &out)?;
     super::tell_troubles(&testbed, &mut 0);
@@ -91,11 +91,11 @@ fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
     })
 }
 
-/// What is around the program.
+/// Surroundings of the program.
 struct Around<'a> {
     topology: &'a Topology,
     host: usize,
-    /// The testbed's run folder, wherever the program goes.
+    /// The testbed's run folder, independent of the program's working folder.
     folder: PathBuf,
 }
 

@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// How the testbed stands: hosts, programs, frames, and how late the wire was
+/// Show the running testbed: hosts, programs, frames, and the lateness of the wire
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -25,13 +25,13 @@ pub(crate) struct Options {}
 pub(crate) struct StandingTestbed {
     version: Version<1>,
     testbed: Record,
-    /// How it stands; null until it has told for the first time.
+    /// Status of the testbed; null until its first report.
     status: Option<Status>,
 }
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let testbed = super::standing()?;
-    let told = claim::told().context("cannot read how the testbed stands")?;
+    let told = claim::told().context("cannot read the testbed's status")?;
     output::answer(&StandingTestbed {
         version: Version,
         testbed,

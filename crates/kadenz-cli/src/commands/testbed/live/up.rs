@@ -24,9 +24,9 @@ use crate::output::{self, Outcome};
 
 /// Build a testbed and keep it until Ctrl-C
 ///
-/// Each host is a network namespace with one interface; a thread at FIFO 90 is all links and switches.
-/// The hosts' programs are started at FIFO 50. How late each frame was against the topology's ideal is
-/// recorded in a run folder: the testbed's own error. Whatever ends it, nothing is left.
+/// Each host is a network namespace with one interface; a thread at FIFO 90 simulates all links and switches. The
+/// hosts' programs start at FIFO 50. A run folder records the lateness of each frame against the topology's ideal:
+/// the testbed's own error. However it ends, it leaves nothing behind.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -34,11 +34,11 @@ Examples:
   sudo kadenz testbed up forty-devices --detach
   sudo kadenz testbed up arm.toml --duration 10min --out arm")]
 pub(crate) struct Options {
-    /// One that is built in (`kadenz testbed list`), or a file
+    /// A built-in topology (`kadenz testbed list`), or a file
     #[arg(value_name = "TOPOLOGY", value_parser = complete::<String>(named::built_in()), hide_possible_values = true)]
     topology: String,
 
-    /// Return once it stands; `kadenz testbed down` ends it
+    /// Return once the testbed runs; `kadenz testbed down` ends it
     #[arg(long)]
     detach: bool,
 
@@ -53,7 +53,7 @@ pub(crate) struct Options {
 
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What became of a testbed, at its end.
+/// Result of a testbed, at its end.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct EndedTestbed {
     #[serde(flatten)]
@@ -69,7 +69,7 @@ impl Answer for EndedTestbed {
     }
 }
 
-/// A testbed that stands and is kept by another process.
+/// A running testbed of another process.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct DetachedTestbed {
     #[serde(flatten)]
@@ -108,7 +108,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-/// Waits for the end, and meanwhile lets others see how it stands.
+/// Waits for the end, and meanwhile publishes the testbed's status.
 fn keep(testbed: &Testbed, duration: Option<Span>, stop: &Stop) -> EndedBy {
     let mut elapsed = Duration::ZERO;
     let mut troubles = 0;
@@ -118,7 +118,7 @@ fn keep(testbed: &Testbed, duration: Option<Span>, stop: &Stop) -> EndedBy {
         }
         super::tell_troubles(testbed, &mut troubles);
         if let Err(error) = testbed.tell_status() {
-            output::note(&format!("`kadenz testbed status` cannot be told: {error}"));
+            output::note(&format!("`kadenz testbed status` gets no status: {error}"));
         }
         std::thread::sleep(POLL_INTERVAL);
         elapsed += POLL_INTERVAL;
@@ -139,7 +139,7 @@ fn words(topology: &Topology) -> String {
     )
 }
 
-/// Starts the same command without `--detach`, and returns once it stands.
+/// Starts the same command without `--detach`, and returns once the testbed runs.
 fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     let program = std::env::current_exe().context("cannot find this program")?;
     let mut command = Command::new(program);
@@ -149,7 +149,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     }
     // A name may begin with a dash.
     command.arg("--").arg(&options.topology);
-    // Ctrl-C at this terminal is not for it.
+    // Ctrl-C at this terminal does not reach it.
     command.process_group(0);
     let mut child = command
         .stdin(Stdio::null())
@@ -173,7 +173,7 @@ fn detach(options: &Options, out: &Path) -> anyhow::Result<Outcome> {
     })
 }
 
-/// It has ended before it stood, and has said why.
+/// Handles a process that ended before its testbed ran, after it printed the reason.
 fn refused(mut child: Child, code: Option<i32>) -> anyhow::Result<Outcome> {
     let mut said = String::new();
     if let Some(err) = &mut child.stderr {

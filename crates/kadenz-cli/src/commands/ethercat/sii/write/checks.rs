@@ -1,16 +1,16 @@
-//! What speaks against writing an image into a device's memory.
+//! Objections to an image for a device's memory.
 
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::wire::sii::{Fixed, Image, doubts};
 
-/// Why it should not be written into this device, in words; nothing, where all is well.
+/// Reasons not to write the image into this device, in words; none where all is well.
 pub(super) fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
     let mut objections: Vec<String> = doubts(image).iter().map(ToString::to_string).collect();
     let (Ok(wanted), Some(has)) = (Image::of(image), device.image()) else {
         return objections;
     };
     let told = room(&has.fixed());
-    // A memory whose first words do not hold tells nothing that can be relied on.
+    // A memory whose first words have a wrong checksum gives no reliable identity.
     if has.checksum_holds() {
         objections.extend(against(&wanted.fixed(), &has.fixed()));
         if image.len() > told {
@@ -23,12 +23,12 @@ pub(super) fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
     objections
 }
 
-/// Bytes of a memory by its own word.
+/// Bytes of a memory by its own size word.
 fn room(fixed: &Fixed) -> usize {
     (usize::from(fixed.size) + 1) * 128
 }
 
-/// What makes another device of it.
+/// Differences that give the device another identity.
 fn against(wanted: &Fixed, has: &Fixed) -> Vec<String> {
     let (new, old) = (&wanted.identity, &has.identity);
     let numbers = [

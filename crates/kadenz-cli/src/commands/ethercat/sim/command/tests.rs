@@ -8,7 +8,7 @@ fn names() -> Names {
     Names::of(&plan, &mut plan.build().unwrap(), false)
 }
 
-/// The same, with the cable that makes a ring.
+/// The same, with the cable that closes a ring.
 fn names_of_ring() -> Names {
     let mut plan = humanoid(59);
     assert!(plan.close_ring());
@@ -16,7 +16,7 @@ fn names_of_ring() -> Names {
 }
 
 impl FaultInjection {
-    /// What strikes one frame, at once.
+    /// A fault of one frame, at once.
     fn now(fault: Fault) -> Self {
         Self {
             fault,

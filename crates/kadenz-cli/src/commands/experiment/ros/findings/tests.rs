@@ -11,7 +11,7 @@ use super::*;
 
 const INTERVAL_NS: i64 = 1_000_000;
 
-/// A run of a cell that has these values first and then one again and again.
+/// A run of a cell that has these values first and then repeats one value.
 fn recorded(folder: &Path, cell: &str, value: &str, first: &[i64], then: i64) -> Summary {
     let folder = folder.join(cell);
     let series = Series {
@@ -37,7 +37,7 @@ fn recorded(folder: &Path, cell: &str, value: &str, first: &[i64], then: i64) ->
     Summary::of_run(folder).unwrap()
 }
 
-/// The verdict on the finding that begins so.
+/// The verdict on the finding that begins with this text.
 fn verdict(runs: &[Summary], begins: &str) -> Verdict {
     let findings = Findings::of(&cells(), runs).0;
     let found = findings.iter().find(|it| it.says.starts_with(begins));
@@ -71,7 +71,7 @@ fn the_first_message_is_held_against_the_median_whatever_came_later() {
 }
 
 #[test]
-fn the_first_intervals_are_told_of_both_rates() {
+fn the_first_intervals_of_both_rates_are_reported() {
     for (slow, fast, expected) in [
         ([-9_900_000, -4_000_000], -900_000, Verdict::Confirmed),
         ([-100_000, 0], -900_000, Verdict::Changed),

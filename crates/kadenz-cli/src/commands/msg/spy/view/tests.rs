@@ -140,7 +140,7 @@ fn channels_are_sorted_by_what_is_large() {
         }
     }
     let figures = watcher.figures(MonotonicTime::from_ns(40_000_000));
-    // One list for all orders, as while the picture is paused.
+    // One list for all sort orders, as during a pause.
     let mut all = rows(&figures);
     let mut view = View::default();
     let mut first = || {
