@@ -1,11 +1,11 @@
-//! What is wrong with a file that people write, where, and what to write instead.
+//! Errors in files that users write: what is wrong, where, and what to write instead.
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// Why a text is no plan or no topology.
+/// Why a text is no valid plan or topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     line: Option<usize>,
