@@ -66,7 +66,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Reads TOML of at most so many bytes; `remedy` says where its fields are described.
+/// Reads TOML up to a maximum size; `remedy` says where its fields are described.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
     what: &str,

@@ -129,7 +129,7 @@ pub struct AtOnce {
     pub views: Vec<u64>,
     /// Times to copy all frames into existing arrays, sorted, in nanoseconds.
     pub copies: Vec<u64>,
-    /// Frames a second that the slowest camera gave.
+    /// Frames per second of the slowest camera.
     pub rate_hz: f64,
     /// Intervals in which a frame was overwritten before it was taken; no time includes them.
     pub overwritten: u64,

@@ -14,7 +14,7 @@ const MIB: usize = 1 << 20;
 /// More than any C library gives from memory it keeps (glibc's largest `M_MMAP_THRESHOLD` is 32 MiB): each request maps
 /// it anew, and returns it.
 const FRESH: usize = 48 * MIB;
-/// A buffer is so many times the last cache, within the limits below.
+/// Size of a buffer in last-level caches, within the limits below.
 const CACHES: usize = 4;
 const SMALLEST_BUFFER: usize = 32 * MIB;
 const LARGEST_BUFFER: usize = 256 * MIB;

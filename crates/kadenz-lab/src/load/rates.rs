@@ -15,7 +15,7 @@ use super::LoadKind;
 pub struct Rate {
     /// What was counted: `written`, `echoed`, ...
     pub name: String,
-    /// What one is, a second: `MB/s`, `messages/s`, ...
+    /// The unit, per second: `MB/s`, `messages/s`, ...
     pub unit: String,
     /// Over all whole seconds.
     pub mean: f64,
@@ -207,7 +207,7 @@ impl Meter {
     }
 }
 
-/// Counts a second.
+/// Counts per second.
 fn rate_between(earlier: Reading, later: Reading) -> f64 {
     let ns = later.at.since(earlier.at);
     if ns <= 0 {

@@ -191,8 +191,8 @@ impl EchoDevice {
     }
 }
 
-/// A call for more than one datagram checks for a second before it returns the first, which delays the answer by
-/// microseconds.
+/// A call for more than one datagram checks for a second datagram before it returns the first, which delays the answer
+/// by microseconds.
 fn slots(listening: Listening) -> usize {
     match listening {
         Listening::Blocking => SLOTS,

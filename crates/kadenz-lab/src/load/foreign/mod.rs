@@ -102,7 +102,7 @@ impl fmt::Debug for ForeignLoad {
     }
 }
 
-/// A folder for the program's files, which goes with it.
+/// A folder for the program's files, removed with the value.
 fn folder_in(dir: &Path) -> Result<tempfile::TempDir, StartLoadError> {
     let made = tempfile::Builder::new()
         .prefix("kadenz-load-")
@@ -270,7 +270,7 @@ fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<ForeignTask, S
     })
 }
 
-/// `Time: 1.234`, a line for each run: all groups' messages took so many seconds.
+/// `Time: 1.234`, a line for each run: the seconds that all groups' messages took.
 fn times(task: &ForeignTask, text: &str) -> Vec<LoadRates> {
     let groups = task.command.iter().skip_while(|word| *word != "-g").nth(1);
     let groups: u64 = groups.and_then(|word| word.parse().ok()).unwrap_or(0);

@@ -26,7 +26,7 @@ pub struct LogPlan {
     pub port: PortOptions,
     /// The token that controllers must know.
     pub token: Option<Token>,
-    /// The most batches a second, of all controllers.
+    /// The maximum number of batches per second, of all controllers.
     pub limit: Option<PerSecond>,
     /// The most streams, a controller's run each.
     pub most_streams: usize,

@@ -15,7 +15,7 @@ use super::stack::Stack;
 use super::{Destination, ProbePlan, SocketReceiving};
 
 /// Datagrams that one call takes, and more where more devices answer a broadcast. One for a single device: a call that
-/// may take more checks for a second before it returns the first.
+/// may take more checks for a second datagram before it returns the first.
 const SLOTS: usize = 64;
 /// Maximum number of calls that take waiting datagrams at the end: more than a receive buffer of some MB holds.
 const MAX_WAITING: usize = 1 << 14;

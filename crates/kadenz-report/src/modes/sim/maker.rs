@@ -215,7 +215,7 @@ impl Disturbing {
             Disturbance::Drift { height_ns } => height_ns * index as f64 / recipe.samples as f64,
             Disturbance::Wander { height_ns } => {
                 // Source: R. F. Voss, J. Clarke, "1/f noise in music" (1978): octave k holds a random
-                // value for about 2^k samples. At random times, for regular ones would be a period.
+                // value for about 2^k samples. At random times, because regular ones would be a period.
                 for (octave, value) in self.octaves.iter_mut().enumerate() {
                     if self.random.below(1 << (octave + 3)) == 0 {
                         *value = height_ns * (2.0 * self.random.unit() - 1.0);
