@@ -1,4 +1,4 @@
-//! Whom a real-time task waits for at a shared lock: with priority inheritance, and without.
+//! Which tasks a real-time task waits for at a shared lock: with priority inheritance, and without.
 //!
 //!     cargo run -p kadenz-lab --example priority_inversion
 #![allow(clippy::print_stdout, reason = "an example shows what it does")]

@@ -1,11 +1,11 @@
-//! What is wrong with a file that people write, where, and what to write instead.
+//! Errors in files that users write: what is wrong, where, and what to write instead.
 
 use std::fmt;
 
 use serde::de::DeserializeOwned;
 use toml::Spanned;
 
-/// Why a text is no plan or no topology.
+/// Why a text is no valid plan or topology.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct FileError {
     line: Option<usize>,
@@ -66,7 +66,7 @@ impl fmt::Display for FileError {
 
 impl std::error::Error for FileError {}
 
-/// Reads TOML of at most so many bytes; `remedy` says where its fields are described.
+/// Reads TOML up to a maximum size; `remedy` says where its fields are described.
 pub(crate) fn read<T: DeserializeOwned>(
     text: &str,
     what: &str,

@@ -1,7 +1,7 @@
 //! The machine's floor: what it takes from a thread that never sleeps.
 //!
 //! A thread reads the clock as fast as it can in short windows. The longest gap between two
-//! readings of a window is time that no software of ours spent: an interrupt, a hypervisor, system
+//! readings of a window is time that this thread did not spend: an interrupt, a hypervisor, system
 //! management mode, another thread. No measurement on this machine can be better than that.
 
 use std::time::Duration;
@@ -19,7 +19,7 @@ pub struct FloorPlan {
     pub window: Duration,
     /// Windows spun through without a sleep.
     pub windows_per_burst: u32,
-    /// Sleep between two bursts, so that the real-time throttle never strikes.
+    /// Sleep between two bursts, so that real-time throttling never sets in.
     pub pause: Duration,
     /// How long to probe.
     pub duration: Duration,

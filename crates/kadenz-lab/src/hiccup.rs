@@ -22,7 +22,7 @@ use crate::stop::Stop;
 
 // What to record for one sleep. Sans-IO.
 
-/// jHiccup's algorithm, and the same against the intended time.
+/// jHiccup's algorithm, and lateness against the intended time.
 ///
 /// For each sleep of the resolution *R* that took *d*: the hiccup is *h* = *d* - shortest *d* seen
 /// so far, the lateness is *d* - *R*. Both are followed by their value less *R*, less 2*R*, ...
@@ -76,8 +76,8 @@ impl HiccupMeter {
         }
     }
 
-    /// The last of what the omitted sleepers would have felt, and how many values that are with
-    /// `value_ns` itself, the first: one a resolution.
+    /// The smallest of the values for the omitted sleepers, and the number of values including `value_ns` itself, the
+    /// first: one per resolution.
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
@@ -89,7 +89,7 @@ impl HiccupMeter {
     }
 }
 
-/// What is measured, where and beside what.
+/// Plan of an experiment: what to measure, on which CPUs, and beside which program.
 #[derive(Debug)]
 pub struct HiccupExperiment {
     /// Resolution and duration.
@@ -100,14 +100,14 @@ pub struct HiccupExperiment {
     pub start_delay: Duration,
     /// The program to measure beside.
     pub program: Option<Command>,
-    /// A second process that measures the same, idle (jHiccup's `-c`): it is given a standard
-    /// input and must end when that closes.
+    /// A second process that measures the same, idle (jHiccup's `-c`). It gets a standard input and must end when that
+    /// closes.
     pub control: Option<Command>,
     /// How to measure.
     pub measuring: Measuring,
 }
 
-/// What became of the experiment.
+/// Result of the experiment.
 #[derive(Debug)]
 pub struct HiccupOutcome {
     /// The completed run.
@@ -118,12 +118,12 @@ pub struct HiccupOutcome {
 
 /// Measures hiccups and returns the completed run.
 ///
-/// With a program, the measurement ends with it, or after the duration if that is shorter; then
-/// the program is waited for. A stop ends the measurement; the program, which has had the same
-/// Ctrl-C, is waited for too.
+/// With a program, the measurement ends with it, or after the duration if that is shorter; then this function waits for
+/// the program. A stop ends the measurement; this function then waits for the program, too, which has received the same
+/// Ctrl-C.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+/// [`ExperimentError`]; missing rights are no error but a warning in the run.
 pub fn experiment(
     experiment: HiccupExperiment,
     stop: &Stop,
@@ -223,7 +223,7 @@ fn member(
     Ok(member)
 }
 
-/// Sleeps in short steps, so that a stop is heard.
+/// Sleeps in short steps, so that it notices a stop request.
 fn wait(delay: Duration, stop: &Stop) {
     const STEP: Duration = Duration::from_millis(50);
     let mut left = delay;
@@ -234,7 +234,7 @@ fn wait(delay: Duration, stop: &Stop) {
     }
 }
 
-/// The program that is measured beside.
+/// The program that runs beside the measurement.
 struct Companion {
     child: Child,
     ended: Option<ExitStatus>,
@@ -321,7 +321,7 @@ impl Watch for CompanionWatch<'_> {
 
 // The loop that sleeps and records.
 
-/// How hiccups are measured.
+/// Resolution and duration of a measurement.
 #[derive(Clone, Copy, Debug)]
 pub struct HiccupPlan {
     /// How long each sleep is meant to be (jHiccup's `-r`).
@@ -339,7 +339,7 @@ pub struct HiccupRecorders {
     pub lateness: SeriesRecorder,
 }
 
-/// Measures hiccups from `start` on, until the plan is done or somebody stops it.
+/// Measures hiccups from `start` on, until the plan is done or a stop is requested.
 ///
 /// # Real-time safety
 /// After the call it allocates nothing and takes no lock; its only system call is the sleeper's.

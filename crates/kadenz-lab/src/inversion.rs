@@ -1,16 +1,15 @@
-//! Priority inversion, staged: whom does a real-time task wait for at a shared lock?
+//! Priority inversion, staged: which tasks does a real-time task wait for at a shared lock?
 //!
 //! Source: H. Yoon, J. Song and J. Lee, *Real-Time Performance Analysis in Linux-Based Robotic
 //! Systems* (Linux Symposium 2009), figure 3 and section 2: with a mutex that inherits priorities
 //! and wakes by priority, the real-time task waits for one other task at most.
 //!
-//! All on one CPU: B, an ordinary task, holds the lock; C, another one, waits for it; then D, the
-//! task of highest priority, comes to wait, too. Then a task of middle priority has much to do, and
-//! B, at the same moment, what is left of its critical section. Only the order in which they come
-//! to their ends is looked at, never how long it takes.
+//! All tasks run on one CPU: B, an ordinary task, holds the lock; C, another ordinary task, waits for it; then D, the
+//! task of highest priority, waits for it, too. Then a task of middle priority begins much work, and B, at the same
+//! moment, the rest of its critical section. Only the order in which they finish counts, never how long they take.
 //!
-//! The C that came first is no difference on Linux: there an ordinary mutex, too, wakes the waiter of
-//! the highest priority first. What it lacks is the priority lent to B.
+//! That C came first makes no difference on Linux: an ordinary mutex, too, wakes the waiter of the highest priority
+//! first there. It lacks the priority that B inherits.
 //!
 //! ```no_run
 //! use kadenz_lab::inversion::{Event, Lock, stage};
@@ -35,16 +34,16 @@ use crate::load::allowed_cpus;
 /// The lock that the tasks share.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lock {
-    /// [`PiMutex`]: its owner runs at the priority of whoever waits for it.
+    /// [`PiMutex`]: its owner inherits the priority of its waiters.
     PriorityInheriting,
-    /// [`std::sync::Mutex`]: its owner runs at its own.
+    /// [`std::sync::Mutex`]: its owner keeps its own priority.
     Ordinary,
 }
 
-/// What happened, each once.
+/// Events of the tasks, each of which happens once.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Event {
-    /// B, ordinary, which held the lock, is about to give it back.
+    /// B, ordinary, which held the lock, is about to release it.
     HolderDone,
     /// C, ordinary, which waited for the lock before D came, has it.
     WaiterIn,
@@ -54,43 +53,42 @@ pub enum Event {
     MiddleDone,
 }
 
-/// Why the play could not be staged.
+/// Why the inversion could not be staged.
 #[derive(Debug, thiserror::Error)]
 pub enum InversionError {
     /// The machine refused a priority or a CPU.
     #[error("{requested} was not granted: {reason}; remedy: {remedy}")]
     Refused {
-        /// What was asked for.
+        /// The requested setting.
         requested: String,
         /// Why it was refused.
         reason: String,
-        /// What mends it.
+        /// How to get it.
         remedy: String,
     },
-    /// There is no such mutex.
+    /// The system has no such mutex.
     #[error(transparent)]
     Mutex(#[from] CreatePiMutexError),
-    /// A task did not come to where it had to wait.
+    /// A task did not reach the point where it waits.
     #[error("a task never came to wait: this machine does not tell (/proc), or hangs")]
     Stuck,
 }
 
-/// Above all tasks of the play, so that what it wakes together begins together.
+/// Above all tasks of the experiment, so that the tasks that it wakes together begin together.
 const STAGE: u8 = 30;
 const REAL_TIME: u8 = 20;
 const MIDDLE: u8 = 10;
-/// What the task of middle priority has to do: some ten milliseconds, far from the RT throttle.
+/// Work of the task of middle priority: some ten milliseconds, far from RT throttling.
 const MUCH: u64 = 2_000_000;
-/// What B has left to do.
+/// The rest of B's work.
 const LITTLE: u64 = 1_000;
 
-/// Stages it once with `lock`, and tells the order in which things happened.
+/// Stages the inversion once with `lock`, and returns the events in their order.
 ///
-/// Real-time priorities are asked for and given back; the calling thread is held on one CPU
-/// meanwhile.
+/// Requests real-time priorities and gives them back; holds the calling thread on one CPU meanwhile.
 ///
 /// # Errors
-/// [`InversionError`]; without the right to real-time priorities there is nothing to be seen.
+/// [`InversionError`]; without the right to real-time priorities there is nothing to measure.
 pub fn stage(lock: Lock) -> Result<Vec<Event>, InversionError> {
     match lock {
         Lock::PriorityInheriting => play(&PiMutex::new(())?),
@@ -172,7 +170,7 @@ fn refused(measure: &Measure) -> InversionError {
     }
 }
 
-/// Brings the tasks to their places one by one, and lets them go at once.
+/// Brings the tasks to their waiting points one by one, and starts them at once.
 fn act<'scope>(
     scope: &'scope Scope<'scope, '_>,
     stage: &'scope Stage,
@@ -203,24 +201,24 @@ fn act<'scope>(
         });
         staged &= task.is_waiting();
     }
-    // None of them runs before this thread, the highest on the CPU, waits for their ends.
+    // No task runs before this thread, the highest on the CPU, waits for their ends.
     stage.go.store(true, Ordering::SeqCst);
     holder.thread.thread().unpark();
     middle.thread.thread().unpark();
     staged
 }
 
-/// Works as long as its own progress takes, whatever a clock says.
+/// Works for a number of steps, whatever a clock says.
 fn work(steps: u64) {
     for step in 0..steps {
         std::hint::black_box(step);
     }
 }
 
-/// One thread of the play.
+/// One thread of the experiment.
 struct InversionTask<'scope> {
     thread: ScopedJoinHandle<'scope, ()>,
-    /// Its place in `/proc`, once it is about to wait.
+    /// Its path in `/proc`, once it is about to wait.
     arrived: Arc<OnceLock<PathBuf>>,
 }
 
@@ -234,7 +232,7 @@ impl<'scope> InversionTask<'scope> {
         let arrived = Arc::new(OnceLock::new());
         let place = arrived.clone();
         let thread = scope.spawn(move || {
-            // The CPU is that of the thread that starts it; the policy is not.
+            // The thread inherits the CPU of its parent, and not the policy.
             let applied = tuning::apply(&Tuning {
                 policy,
                 ..Tuning::default()
@@ -251,7 +249,7 @@ impl<'scope> InversionTask<'scope> {
         Self { thread, arrived }
     }
 
-    /// Waits until it sleeps at the lock, or for its part; false if it never does.
+    /// Waits until the task sleeps at the lock, or for the start; false if it never does.
     fn is_waiting(&self) -> bool {
         const PATIENCE: u32 = 60_000;
         (0..PATIENCE).any(|_| {

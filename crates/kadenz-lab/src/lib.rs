@@ -10,7 +10,7 @@
 //! | [`hiccup`] | how long does this machine hold a sleeping thread back? (jHiccup's measurement) |
 //! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
-//! | [`inversion`] | whom does a real-time task wait for, at a lock that lower ones share? |
+//! | [`inversion`] | which tasks does a real-time task wait for, at a lock that it shares with lower ones? |
 //! | [`load`] | what keeps the machine busy while something is measured? |
 //! | [`watch`] | how long do the threads of a running program wait for a CPU? |
 //! | [`udp`] | is plain Ethernet and UDP good enough for this robot? |

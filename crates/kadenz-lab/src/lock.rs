@@ -9,17 +9,17 @@ use kadenz_rt::host::Root;
 use kadenz_rt::own_file::{self, Access, Trusted};
 
 pub(crate) const NAME: &str = "measuring.lock";
-/// Two numbers are never longer, in bytes.
+/// Maximum length of the two numbers in the file, in bytes.
 const MAX: u64 = 64;
 
-/// Held while something is measured into the folder; gone with its file when dropped.
+/// Held while a process measures into the folder; the drop removes its file.
 #[derive(Debug)]
 pub(crate) struct FolderLock(PathBuf);
 
-/// Why a folder could not be had alone.
+/// Why a process could not get the folder for itself.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    /// Somebody else measures into it.
+    /// Another process measures into it.
     #[error(
         "process {pid} is measuring into {} now; wait for it, or end it with Ctrl-C (kill -INT {pid})",
         path.display()
@@ -41,7 +41,7 @@ pub enum LockError {
 }
 
 impl FolderLock {
-    /// Takes the folder, also from a process that is dead by now.
+    /// Takes the folder, also from a process that is dead.
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
         if let Some(pid) = living_holder(&path) {
@@ -50,7 +50,7 @@ impl FolderLock {
                 pid,
             });
         }
-        // What is left there belongs to nobody; if it cannot be removed, the next line says why.
+        // The remaining lock belongs to no living process; if it cannot be removed, the next line says why.
         let _ = fs::remove_file(&path);
         let written = File::create_new(&path).and_then(|mut file| {
             let own = std::process::id();
@@ -88,13 +88,12 @@ fn born(pid: u32) -> Option<String> {
     after_name.split_whitespace().nth(19).map(str::to_owned)
 }
 
-/// How often it is tried to remove what an earlier attempt left, while somebody writes there still.
+/// How often the removal of an earlier attempt's folder is tried, while a process still writes there.
 const TRIES: u32 = 50;
 /// Between two tries.
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Removes the folders of these names that attempts left which were killed. What stays in spite of all is in
-/// nobody's way.
+/// Removes the folders of these names that killed attempts left. A folder that cannot be removed disturbs no later run.
 pub(crate) fn clear_earlier(folder: &Path, is_left: impl Fn(&str) -> bool) {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let left = entries.filter(|it| it.file_name().to_str().is_some_and(&is_left));

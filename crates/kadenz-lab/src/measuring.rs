@@ -1,4 +1,4 @@
-//! What the experiments share: how to measure, and the making of series and measuring threads from it.
+//! Parts that the experiments share: how to measure, and how to make series and measuring threads from that.
 
 use std::error::Error;
 use std::time::Duration;
@@ -16,16 +16,16 @@ use crate::load::StartLoadError;
 use crate::measuring_threads::{MeasuringThreadError, Member, Work};
 use crate::session::{self, Ongoing, SessionError, SessionPlan};
 
-/// How an experiment measures: everything that is not the experiment itself.
+/// How an experiment measures: everything apart from the experiment itself.
 #[derive(Clone, Debug)]
 pub struct Measuring {
     /// Run folder, interval, clock.
     pub session: SessionPlan,
-    /// What the measuring threads ask of the machine.
+    /// The requested tuning of the measuring threads.
     pub tuning: Tuning,
-    /// The CPUs off which everything else is kept meanwhile, and into which they go.
+    /// CPUs that are shielded during the measurement, and on which the measuring threads run.
     pub shield: Option<CpuSet>,
-    /// How they sleep.
+    /// The kind of sleep of the measuring threads.
     pub sleeper: SleeperKind,
     /// Options of the sleeper.
     pub sleeper_options: SleeperOptions,
@@ -48,13 +48,13 @@ pub enum ExperimentError {
     /// The threads could not work.
     #[error(transparent)]
     Threads(#[from] MeasuringThreadError),
-    /// What was measured could not be written in full.
+    /// The measured data could not be written completely.
     #[error(transparent)]
     Finish(#[from] FinishRunError),
     /// The load could not be started.
     #[error(transparent)]
     Load(#[from] StartLoadError),
-    /// The socket could not be had.
+    /// The socket could not be opened.
     #[error(transparent)]
     Port(#[from] OpenPortError),
     /// A packet of this size cannot be made.
@@ -63,9 +63,9 @@ pub enum ExperimentError {
     /// A timer could not be measured: a [`StopsError`](crate::timer::StopsError).
     #[error(transparent)]
     Timer(Box<dyn Error + Send + Sync>),
-    /// There is nobody to send to.
+    /// There is no device to send to.
     #[error(
-        "there is no device to send to; name one, or see who is there with `kadenz udp discover`"
+        "there is no device to send to; name one, or list the devices with `kadenz udp discover`"
     )]
     NoDevices,
     /// Messages could not be measured: a [`MessagesError`](crate::pubsub::MessagesError). The experiments use this
@@ -90,7 +90,7 @@ pub enum ExperimentError {
 }
 
 impl Measuring {
-    /// Starts the run's time, with the shield raised where one is asked for.
+    /// Starts the run's time, and raises the shield where one is requested.
     pub(crate) fn start(&self, run: RunWriter) -> Result<Ongoing, StartRunError> {
         session::start(run, self.session.interval, self.shield.as_ref())
     }
@@ -120,7 +120,7 @@ impl Measuring {
         })?)
     }
 
-    /// A thread that measures as this says.
+    /// Describes a thread that measures with these settings.
     pub fn member(&self, series: &[&str], work: Work) -> Member {
         Member {
             series: series.iter().map(|&name| name.to_owned()).collect(),
@@ -133,8 +133,8 @@ impl Measuring {
         }
     }
 
-    /// A thread that reads what a program tells, which is tuned in its place. What holds for the whole machine is this
-    /// thread's.
+    /// Describes a thread that reads a probe's lines. The probe has its own tuning, so this thread requests only what
+    /// applies to the whole machine.
     pub(crate) fn attending(&self, work: Work) -> Member {
         Member {
             tuning: Tuning {
@@ -147,10 +147,10 @@ impl Measuring {
     }
 }
 
-/// What an experiment says of a series it wants.
+/// The description of a series that an experiment needs.
 pub(crate) struct SeriesSketch<'a> {
     pub(crate) name: &'a str,
-    /// Besides, `value` is the name unless they say another.
+    /// Without a label `value`, the name serves as one.
     pub(crate) labels: Labels,
     pub(crate) description: String,
     pub(crate) kind: Kind,
@@ -159,7 +159,7 @@ pub(crate) struct SeriesSketch<'a> {
 }
 
 impl<'a> SeriesSketch<'a> {
-    /// Of a kind, without labels, interval and deadline.
+    /// A series of a kind, without labels, interval and deadline.
     pub(crate) fn new(kind: Kind, name: &'a str, description: impl Into<String>) -> Self {
         Self {
             name,
@@ -181,7 +181,7 @@ pub(crate) struct SeriesMaker<'a> {
 }
 
 impl SeriesMaker<'_> {
-    /// One that the user's deadline is held against, or not.
+    /// Makes a series to which the user's deadline applies, or not.
     pub(crate) fn series(
         &mut self,
         (name, labels): (&str, Labels),

@@ -15,7 +15,7 @@ use kadenz_rt::tuning::{self, Tuning};
 use crate::session::{self, Cover, Ongoing};
 use crate::stop::Stop;
 
-/// Where a measuring loop stands: when it starts, what it reads and what it sleeps with.
+/// Environment of a measuring loop: its start, its clock and its sleeper.
 pub struct LoopContext<'a> {
     /// Common start of all threads.
     pub start: MonotonicTime,
@@ -27,24 +27,24 @@ pub struct LoopContext<'a> {
     pub sleeper: &'a mut dyn Sleeper,
     /// Ends the loop early.
     pub stop: &'a Stop,
-    /// Beats that the loop still owed when it gave up ([`GRACE`]); the run says so.
+    /// Beats that the loop still owed when it gave up ([`GRACE`]); the run reports them.
     pub owed: u64,
 }
 
-/// How long after the last beat of its plan a loop still serves beats that it is behind with. Then it
-/// gives up, so that a run ends whatever rate was asked for.
+/// How long after the last beat of its plan a loop still serves the beats that it owes. Then it gives up, so that a run
+/// ends at any requested rate.
 pub const GRACE: Duration = Duration::from_secs(1);
 
-/// What one thread does once it is tuned and its time has come.
+/// The work of one thread once it is tuned and the start has come.
 pub type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
 
-/// One thread among them.
+/// One of the measuring threads.
 pub struct Member {
-    /// Names of the series it fills; its tuning is noted on each.
+    /// Names of the series that it fills; its tuning is noted on each.
     pub series: Vec<String>,
-    /// What is asked for.
+    /// The requested tuning.
     pub tuning: Tuning,
-    /// Whether it goes into the shield, where the run has one.
+    /// Whether it runs inside the shield, where the run has one.
     pub shielded: bool,
     /// How it sleeps.
     pub sleeper: SleeperKind,
@@ -56,7 +56,7 @@ pub struct Member {
     pub work: Work,
 }
 
-/// What the user is shown while the threads measure.
+/// Callbacks that show the user the progress while the threads measure.
 pub trait Watch {
     /// Called several times a second, never from a measuring thread.
     fn tick(&mut self, progress: &Progress);
@@ -73,16 +73,16 @@ impl Watch for Unwatched {
     fn tick(&mut self, _progress: &Progress) {}
 }
 
-/// Why measuring threads could not work.
+/// Why the measuring threads could not work.
 #[derive(Debug, thiserror::Error)]
 pub enum MeasuringThreadError {
     /// The system refused a thread.
     #[error("cannot start a measuring thread: {0}; see `ulimit -u`")]
     Thread(#[from] std::io::Error),
-    /// The clock cannot be had on this machine.
+    /// The clock is not available on this machine.
     #[error("cannot use the clock: {0}")]
     Clock(String),
-    /// The sleeper cannot be had on this machine.
+    /// The sleeper is not available on this machine.
     #[error("cannot use the sleeper `{0}`: {1}")]
     Sleeper(SleeperKind, String),
     /// A thread among them ended before it began to measure.
@@ -92,10 +92,9 @@ pub enum MeasuringThreadError {
     Lost,
 }
 
-/// Time between the last word of the main thread and the first beat: enough for every thread to
-/// be asleep by then.
+/// Time between the main thread's last action and the first beat: enough for every thread to fall asleep.
 const HEAD_START: Duration = Duration::from_millis(50);
-/// The clock that runs, beats and sleepers count on.
+/// The clock on which runs, beats and sleepers count.
 const CLOCK_MONOTONIC: &str = "CLOCK_MONOTONIC";
 const TICK: Duration = Duration::from_millis(100);
 
@@ -109,7 +108,7 @@ struct Hired {
     thread: JoinHandle<u64>,
 }
 
-/// Runs all members until each has ended, and says how it ended.
+/// Runs all members until each has ended, and returns how the run ended.
 ///
 /// Every thread is tuned first; what it was granted is noted in the run. Then all start together.
 ///
@@ -188,7 +187,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, Measurin
     })
 }
 
-/// The life of one measuring thread; how many beats it owed when it gave up.
+/// The life of one measuring thread; returns how many beats it owed when it gave up.
 fn serve(
     member: Member,
     cover: Option<&Cover>,
@@ -207,12 +206,13 @@ fn serve(
     let (clock, mut sleeper) = match tools {
         Ok(tools) => tools,
         Err(error) => {
-            // The main thread has gone only if it failed itself.
+            // The main thread has ended only if it failed itself.
             let _ = ready.send(Err(error));
             return 0;
         }
     };
-    // The shield before the CPUs: it offers no others. Leaving goes the other way round.
+    // The thread enters the shield before it is pinned to CPUs, because the shield offers no others. It leaves in the
+    // reverse order.
     let inside = cover
         .and_then(|cover| cover.entrance.as_ref())
         .map(Entrance::enter);
@@ -250,14 +250,14 @@ pub(crate) fn not_run(series: &str, owed: u64) -> Warning {
         BEATS_NOT_RUN,
         format!(
             "`{series}` was still {owed} beats behind when its time and {} s of grace were over, and gave up: this \
-             machine cannot keep the rate that was asked for",
+             machine cannot keep the requested rate",
             GRACE.as_secs()
         ),
         Some("ask for a lower --rate"),
     )
 }
 
-/// The run's start, told on `clock`, which need not count from where `CLOCK_MONOTONIC` does.
+/// The run's start on `clock`, whose zero may differ from that of `CLOCK_MONOTONIC`.
 fn origin_on(clock: &dyn Clock, origin: MonotonicTime) -> MonotonicTime {
     if clock.name() == CLOCK_MONOTONIC {
         return origin;

@@ -1,4 +1,4 @@
-//! What every experiment needs to begin: the run folder, the host, the clock and their warnings.
+//! Beginning and end of every experiment: the run folder, the host, the clock and their warnings.
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use kadenz_rt::shield::{self, Entrance, Shield};
 use kadenz_rt::tuning::{self, CpuSet};
 use serde_json::Value;
 
-/// How a run begins.
+/// The common options of an experiment.
 #[derive(Clone, Debug)]
 pub struct SessionPlan {
     /// The run folder; must not exist yet or be empty.
@@ -25,7 +25,7 @@ pub struct SessionPlan {
     pub experiment: &'static str,
     /// The command line that repeats the run.
     pub command: Vec<String>,
-    /// Its options by their names, defaults included.
+    /// The user's options by their names, defaults included.
     pub request: BTreeMap<String, Value>,
     /// The parameters in force, defaults included.
     pub parameters: BTreeMap<String, Value>,
@@ -35,7 +35,7 @@ pub struct SessionPlan {
     pub raw: bool,
     /// The clock that is read.
     pub clock: ClockKind,
-    /// Whether the doctor examines the machine first. A part of a larger run leaves that to it.
+    /// Whether the doctor examines the machine first. The part of a larger run leaves that to the larger run.
     pub examine: bool,
 }
 
@@ -52,12 +52,12 @@ pub enum SessionError {
     /// The run folder could not be made.
     #[error(transparent)]
     Folder(#[from] CreateRunError),
-    /// The clock cannot be had on this machine.
+    /// The clock is not available on this machine.
     #[error("cannot use the clock {0}: {1}; take `--clock monotonic`")]
     Clock(ClockKind, String),
 }
 
-/// Makes the run folder and notes host, clock and what is wrong with the machine.
+/// Makes the run folder and notes host, clock and the findings about the machine.
 ///
 /// # Errors
 /// [`SessionError`]; nothing has been measured then.
@@ -65,10 +65,10 @@ pub fn begin(plan: &SessionPlan) -> Result<RunWriter, SessionError> {
     Ok(RunWriter::create(&plan.out, describe(plan)?)?)
 }
 
-/// The run before anything was measured: host, clock and what is wrong with the machine.
+/// Describes the run before the measurement: host, clock and the findings about the machine.
 ///
 /// # Errors
-/// When the clock cannot be had.
+/// The clock is not available.
 pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
     let clock = clock::open(plan.clock)
         .map_err(|error| SessionError::Clock(plan.clock, error.to_string()))?;
@@ -92,11 +92,11 @@ pub fn describe(plan: &SessionPlan) -> Result<Run, SessionError> {
 
 /// A run that is being measured.
 pub struct Ongoing {
-    /// The side of kadenz-record.
+    /// The run in kadenz-record.
     pub running: RunningRun,
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
-    /// What the shielded threads share, where a shield was asked for.
+    /// The part of the shield that its threads share, where one was requested.
     pub cover: Option<Cover>,
     /// Dropped with the run, whatever ends it.
     shield: Option<Shield>,
@@ -106,17 +106,17 @@ pub struct Ongoing {
 /// CPU time since a measurement began.
 #[derive(Clone, Copy, Debug)]
 pub struct Meanwhile {
-    /// At the start, where the system tells it.
+    /// At the start, where the system reports it.
     start: Option<CpuTime>,
 }
 
 impl Meanwhile {
-    /// Begins now.
+    /// Begins the period now.
     pub fn begin() -> Self {
         Self { start: cpu_time() }
     }
 
-    /// The warning that the hypervisor took time since, if it took any that matters.
+    /// The warning that the hypervisor took time since, if it was enough to matter.
     pub fn stolen(self) -> Option<Warning> {
         let (start, end) = self.start.zip(cpu_time())?;
         stolen(end.since(start))
@@ -126,19 +126,19 @@ impl Meanwhile {
 /// The shield as its threads see it.
 #[derive(Clone, Debug, Default)]
 pub struct Cover {
-    /// What became of it; noted with each thread's own tuning.
+    /// The measures of the shield; noted with each thread's own tuning.
     pub measures: Vec<tuning::Measure>,
-    /// The way in; absent where it was refused.
+    /// The way into the shield; absent where it was refused.
     pub entrance: Option<Entrance>,
 }
 
 /// More stolen CPU time than this, in percent, is worth a warning.
 const STOLEN_PERCENT: f64 = 0.1;
 
-/// Starts the run's time and its writer thread, after raising a shield where one is asked for.
+/// Starts the run's time and its writer thread, after raising a shield where one is requested.
 ///
 /// # Errors
-/// When the folder cannot be written or the thread cannot be started.
+/// The folder cannot be written or the thread cannot be started.
 pub fn start(
     mut run: RunWriter,
     interval: Duration,
@@ -156,8 +156,8 @@ pub fn start(
     })
 }
 
-/// Raises a shield. A refusal ends nothing: what was to be shielded runs on these CPUs all the same,
-/// and the measure says that it is not alone there.
+/// Raises a shield. A refusal is no error: the threads then run on these CPUs without protection, and the measure says
+/// that they are not alone there.
 pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
     match shield::raise(cpus) {
         Ok(shield) => {
@@ -185,12 +185,12 @@ pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
     }
 }
 
-/// What the machine grants of a tuning and a shield: tried on a thread of its own, and given back.
+/// Tries what the machine grants of a tuning and a shield, on a thread of its own, and undoes it.
 ///
 /// # Panics
-/// When the system refuses a thread.
+/// The system refuses a thread.
 pub fn try_out(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
-    // The shield, where there is one, stands until the thread has left it.
+    // The shield, where there is one, stays until the thread has left it.
     let (cover, _shield) = shielded.map(raise).unwrap_or_default();
     let tried = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
@@ -208,7 +208,7 @@ pub fn try_out(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<Tuning
 }
 
 impl Ongoing {
-    /// Keeps with these series what a thread asked of the machine, and warns of each refusal.
+    /// Notes with these series what a thread requested of the machine, and warns of each refusal.
     pub(crate) fn note_tuning<N: AsRef<str>>(
         &self,
         series: impl IntoIterator<Item = N>,
@@ -225,7 +225,7 @@ impl Ongoing {
     /// Ends the run and completes its folder.
     ///
     /// # Errors
-    /// When something could not be written; the error holds what was counted.
+    /// Something could not be written; the error holds the counts.
     pub fn finish(mut self, ended_by: EndedBy) -> Result<Run, FinishRunError> {
         let restored = self.shield.take().map(Shield::lower).unwrap_or_default();
         if !restored.is_complete() {
@@ -245,7 +245,7 @@ fn cpu_time() -> Option<CpuTime> {
     CpuTime::read(&Root::system()).ok()
 }
 
-/// What the hypervisor took while this run was measured; the doctor only knows all since boot.
+/// The time that the hypervisor took while this run was measured; the doctor only knows the sum since boot.
 fn stolen(meanwhile: CpuTime) -> Option<Warning> {
     let percent = meanwhile.stolen_percent();
     (percent >= STOLEN_PERCENT).then(|| Warning::new("stolen_meanwhile", format!(
@@ -281,8 +281,8 @@ fn host_of_this_machine() -> model::Host {
     }
 }
 
-/// What the doctor finds: each thing that spoils real time here by itself, and what only costs
-/// something in one warning, so that a reader sees the worst first.
+/// The doctor's findings: each finding that prevents real time is a warning by itself, and the minor ones share one
+/// warning, so that a reader sees the worst first.
 fn warnings_of_this_machine() -> Vec<Warning> {
     let findings = doctor::examine();
     let of = |severity| {
@@ -309,7 +309,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
     warnings
 }
 
-/// What kadenz-rt says of one measure, as run.json holds it.
+/// Converts a measure of kadenz-rt to the form of run.json.
 pub fn measure_of(measure: &tuning::Measure) -> TuningMeasure {
     TuningMeasure {
         name: measure.name.to_string(),

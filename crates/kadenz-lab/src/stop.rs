@@ -25,25 +25,25 @@ impl Stop {
         self.0.store(true, Ordering::Relaxed);
     }
 
-    /// The flag itself, for what is ended by a flag: setting it asks the loops to end.
+    /// The flag itself, for code that takes a plain flag: setting it asks the loops to end.
     pub fn flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.0)
     }
 
-    /// Whether somebody asked.
+    /// Whether the end was requested.
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 }
 
-/// A thread that is asked to end, and waited for, when this is dropped.
+/// A thread; dropping this asks it to end and waits for it.
 pub(crate) struct StoppableThread {
     stop: Stop,
     thread: Option<JoinHandle<()>>,
 }
 
 impl StoppableThread {
-    /// Starts one. `work` must return soon after it is asked to.
+    /// Starts a thread. `work` must return soon after the request.
     pub(crate) fn start(name: &str, work: impl FnOnce(&Stop) + Send + 'static) -> io::Result<Self> {
         let stop = Stop::default();
         let asked = stop.clone();
@@ -57,7 +57,7 @@ impl Drop for StoppableThread {
     fn drop(&mut self) {
         self.stop.request();
         if let Some(thread) = self.thread.take() {
-            // It has nothing to return; if it panicked, what it did before stands.
+            // It returns nothing; if it panicked, what it did before stays.
             let _ = thread.join();
         }
     }

@@ -1,5 +1,5 @@
-//! Searches a record for recurring modes and says in one line of JSON what that cost. The record is
-//! Enner's: 24 hours at 100 Hz with three modes, made before the time is taken.
+//! Searches a record for recurring modes and prints the cost as one line of JSON. The record is Enner's: 24 hours at
+//! 100 Hz with three modes, made before the time is taken.
 //!
 //! ```text
 //! cargo run --release -p kadenz-report --example modes_cost -- [SAMPLES]

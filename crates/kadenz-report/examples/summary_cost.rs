@@ -1,4 +1,4 @@
-//! Summarises a run and says in one line of JSON what that cost: percentiles, extremes with their
+//! Summarises a run and prints the cost as one line of JSON: percentiles, extremes with their
 //! index, moments, jitter, early clusters, verdict, intervals. With a number of samples it first
 //! writes a run of as many, at 10 kHz, into a folder that must not exist; the values are made, the
 //! same in every run.

@@ -1,5 +1,5 @@
-//! How a page writes figures: as [`crate::numbers`] does for terminals, with the signs of print
-//! (`µs`, `−`) and spaces that do not break.
+//! Figures on a page: as [`crate::numbers`] writes them for terminals, with the signs of print (`µs`, `−`) and
+//! non-breaking spaces.
 
 pub(crate) use crate::numbers::in_a_million as bound;
 pub(crate) use crate::numbers::thousands as count;
@@ -42,7 +42,7 @@ pub(crate) fn lasting(ns: u64) -> String {
     words.join(" ")
 }
 
-/// Rounded to so many significant digits, no trailing zeros.
+/// Rounded to this many significant digits, no trailing zeros.
 pub(crate) fn significant(value: f64, digits: usize) -> String {
     if value == 0.0 || !value.is_finite() {
         return if value == 0.0 {
@@ -72,7 +72,7 @@ pub(crate) fn plural(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// A rate that was observed, in the words that suit it: `0.52 %`, `50 in a million`.
+/// An observed rate in suitable words: `0.52 %`, `50 in a million`.
 pub(crate) fn rate(rate: f64) -> String {
     match rate {
         0.0 => String::from("0"),

@@ -1,4 +1,4 @@
-//! Understanding of Kadenz runs. Everything here reads run folders and nothing else: no clock, no
+//! Analysis of Kadenz runs. Everything here reads run folders and nothing else: no clock, no
 //! operating system, so that a run taken on a robot can be read on a laptop.
 
 pub mod answers;

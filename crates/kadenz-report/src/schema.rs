@@ -1,4 +1,4 @@
-//! The JSON Schemas of what commands print, made from the types that they print.
+//! The JSON Schemas of the commands' output, made from its types.
 
 use kadenz_record::run::model::Run;
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ pub struct SchemaFile {
     group: &'static str,
     version: u32,
     title: String,
-    /// Whether a field that has nothing to say is absent in what it describes, in place of null.
+    /// Whether a field without a value is absent in the described output, instead of null.
     absent: bool,
     generator: SchemaGenerator,
     root: Option<Value>,
@@ -50,7 +50,7 @@ pub struct SchemaFile {
 }
 
 impl SchemaFile {
-    /// An empty one for the commands of `kadenz GROUP`.
+    /// An empty file for the commands of `kadenz GROUP`.
     #[must_use]
     pub fn new(group: &'static str, version: u32) -> Self {
         let settings = SchemaSettings::draft2020_12();
@@ -65,7 +65,7 @@ impl SchemaFile {
         }
     }
 
-    /// The file of a command that has one of its own: all of it describes what that prints. A hyphen in the
+    /// The file of a single command: all of it describes that command's output. A hyphen in the
     /// name stands for the space in `kadenz testbed model`.
     #[must_use]
     pub fn root<A: JsonSchema>(command: &'static str, version: u32) -> Self {
@@ -74,7 +74,7 @@ impl SchemaFile {
         file
     }
 
-    /// The files about runs: `run.json` as readers take it, and what commands print of it.
+    /// The files about runs: `run.json` for its readers, and the output of commands about it.
     #[must_use]
     pub fn of_runs() -> [Self; 5] {
         let mut run = Self::new("run", 1).titled("run.json of a Kadenz run folder");
@@ -91,7 +91,7 @@ impl SchemaFile {
         ]
     }
 
-    /// With a title of its own.
+    /// Sets a title.
     #[must_use]
     pub fn titled(mut self, title: &str) -> Self {
         title.clone_into(&mut self.title);
@@ -112,7 +112,7 @@ impl SchemaFile {
         format!("{}.schema.json", self.group)
     }
 
-    /// Adds what `kadenz GROUP COMMAND --json` prints.
+    /// Adds the output of `kadenz GROUP COMMAND --json`.
     #[must_use]
     pub fn answer<A: JsonSchema>(mut self, command: &'static str) -> Self {
         let schema = self.schema_of::<A>();
@@ -153,7 +153,7 @@ impl SchemaFile {
     }
 }
 
-/// Descriptions are doc comments: readers of JSON know neither its links nor `None`.
+/// Descriptions are doc comments: readers of JSON know neither Rust's links nor `None`.
 fn describe_plainly(schema: &mut Value) {
     match schema {
         Value::Object(fields) => {

@@ -70,7 +70,7 @@ pub(crate) fn named(name: &str, kind: Kind) -> Series {
     }
 }
 
-/// A mode that does not stray, of so many samples at 100 Hz.
+/// A mode that does not stray, of this many samples at 100 Hz.
 pub(crate) fn mode_of(kind: ModeKind, period_s: f64, samples: u64) -> Mode {
     Mode {
         kind,
@@ -87,7 +87,7 @@ pub(crate) fn mode_of(kind: ModeKind, period_s: f64, samples: u64) -> Mode {
     }
 }
 
-/// What a day at 100 Hz was searched for.
+/// The result of a search in a day at 100 Hz.
 pub(crate) fn searched(series: &str, kind: Kind, modes: Vec<Mode>) -> SeriesModes {
     SeriesModes {
         series: series.into(),
@@ -101,7 +101,7 @@ pub(crate) fn searched(series: &str, kind: Kind, modes: Vec<Mode>) -> SeriesMode
     }
 }
 
-/// Of a log of two digits, as jHiccup keeps one.
+/// A series from a log of two digits, such as jHiccup's.
 pub(crate) fn of_a_coarse_log() -> SeriesSummary {
     let layout = kadenz_record::histogram::Layout::new(20_000, 3_600_000_000_000, 2).unwrap();
     let mut histogram = SignedHistogram::new();

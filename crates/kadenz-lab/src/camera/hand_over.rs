@@ -1,7 +1,7 @@
 //! What handing a frame over costs the thread that wants it: the five ways of \[Enner2017b\], and two of ours.
 //!
-//! Everything that another thread would do is done before the clock is read: compressing, laying out, publishing. What
-//! is timed is the main thread's part, until the frame stands as planes of columns in an array.
+//! Work of other threads (compressing, laying out, publishing) is done before the clock is read. The measured time is
+//! the main thread's part, until the frame stands as planes of columns in an array.
 
 use std::hint::black_box;
 use std::path::PathBuf;
@@ -65,38 +65,38 @@ impl Method {
     }
 }
 
-/// Why there is no figure.
+/// Why the cost could not be measured.
 #[derive(Debug, thiserror::Error)]
 pub enum HandOverError {
-    /// The ring.
+    /// The ring in shared memory failed.
     #[error(transparent)]
     Ring(#[from] RingError),
-    /// The layout.
+    /// The frame could not be laid out.
     #[error(transparent)]
     Layout(#[from] LayoutError),
-    /// The picture.
+    /// The test picture could not be made.
     #[error(transparent)]
     Picture(#[from] PictureError),
-    /// The JPEG decoder.
+    /// The JPEG decoder failed.
     #[error(transparent)]
     Decode(#[from] DecodeError),
-    /// The file in memory.
+    /// The file in memory could not be used.
     #[error("cannot use a file in /dev/shm: {0}")]
     File(#[from] std::io::Error),
-    /// The writer came round.
+    /// The writer overwrote a frame while it was read.
     #[error(
         "a frame was overwritten while it was copied: the machine does not keep this rate; take a smaller size or rate"
     )]
     Overwritten,
-    /// A camera that does not open.
+    /// A camera did not open.
     #[error(transparent)]
     Open(#[from] OpenCameraError),
-    /// A camera without a frame.
+    /// A camera gave no frame.
     #[error(transparent)]
     Frame(#[from] FrameError),
 }
 
-/// Times of one way, sorted, in nanoseconds.
+/// Times of one method, sorted, in nanoseconds.
 ///
 /// # Errors
 /// [`HandOverError`].
@@ -110,7 +110,7 @@ pub fn measure(
     let mut array = vec![0; prepared.laid_out.len()];
     let mut times = Vec::new();
     let end = clock::now() + span;
-    // Five at least, however long each takes.
+    // Five samples at least, however long each takes.
     while clock::now() < end || times.len() < 5 {
         let begin = clock::now();
         prepared.hand_over(method, &mut array)?;
@@ -125,18 +125,18 @@ pub fn measure(
 /// What a thread pays in each interval for the newest frame of each of several cameras.
 #[derive(Debug, Default)]
 pub struct AtOnce {
-    /// Times to look at all where they lie, sorted, in nanoseconds.
+    /// Times to look at all frames where they lie, sorted, in nanoseconds.
     pub views: Vec<u64>,
-    /// Times to copy all into arrays that are there, sorted, in nanoseconds.
+    /// Times to copy all frames into existing arrays, sorted, in nanoseconds.
     pub copies: Vec<u64>,
-    /// Frames a second that the slowest camera gave.
+    /// Frames per second of the slowest camera.
     pub rate_hz: f64,
-    /// Intervals in which a frame was overwritten before it was taken; they are in no time.
+    /// Intervals in which a frame was overwritten before it was taken; no time includes them.
     pub overwritten: u64,
 }
 
 impl AtOnce {
-    /// So many overwritten frames, and nothing is measured.
+    /// The measurement fails at this many overwritten frames.
     const MAX_OVERWRITTEN: u64 = 100;
 
     fn is_enough(&self) -> bool {
@@ -162,7 +162,7 @@ impl AtOnce {
     }
 }
 
-/// Serves so many test patterns by threads of this process, and takes the newest frame of each, as planes of columns,
+/// Serves test patterns by threads of this process, and takes the newest frame of each, as planes of columns,
 /// once an interval, as a control loop does: first by view, then by copy.
 ///
 /// # Errors
@@ -247,7 +247,7 @@ struct FrameForms {
     interleaved: Vec<u8>,
     laid_out: Vec<u8>,
     reader: RingReader,
-    /// Whose drop would end the ring.
+    /// Kept because its drop would end the ring.
     _writer: RingWriter,
 }
 
@@ -404,7 +404,7 @@ mod tests {
                     .zip(&prepared.laid_out)
                     .filter(|(one, other)| one.abs_diff(**other) > 40);
                 let differ = differ.count();
-                // JPEG loses a little at edges; the others nothing.
+                // JPEG loses a little at edges; the other methods lose nothing.
                 let allowed = if method == Method::JpegFile {
                     array.len() / 10
                 } else {

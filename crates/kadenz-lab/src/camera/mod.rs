@@ -1,10 +1,10 @@
 //! How old is a frame when a program has it, and where does its age come from?
 //!
-//! A thread does what a control loop would do: it takes each frame, or looks for the newest one at a rate of its own,
-//! and copies it into an array that it has. Everything before that (network, assembly, decoder's queue, decoding,
+//! A thread does what a control loop would do: it takes each frame, or polls for the newest one at a rate of its own,
+//! and copies it into an existing array. Everything before that (network, assembly, decoder's queue, decoding,
 //! conversion) stands in the frame's own stamps. Where the frames come from the [simulator](kadenz_camera::sim), the
-//! time that it painted into the picture gives the true latency from camera to array. Of several cameras it takes sets of
-//! frames that were taken at the same time: the series are of the first camera's, beside the sets' skew.
+//! time that it painted into the picture gives the true latency from camera to array. With several cameras it takes
+//! sets of simultaneous frames; the series then describe the first camera's frames and the skew of the sets.
 
 pub mod hand_over;
 pub mod notices;
@@ -29,17 +29,17 @@ use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 use series::FrameSeries;
 
-/// How long the reader waits for a frame before it looks whether it shall end.
+/// How long the reader waits for a frame before it checks for a stop request.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What is measured.
+/// What an experiment with cameras measures.
 #[derive(Debug, Clone)]
 pub struct CameraPlan {
-    /// How long frames are taken, from the first one on.
+    /// How long the reader takes frames, from the first one on.
     pub duration: Duration,
-    /// How often the reader looks for the newest frame; it takes each one as it comes where nothing is stated.
+    /// How often the reader polls for the newest frame; without it, the reader takes each frame as it comes.
     pub poll: Option<Duration>,
-    /// Whether the time is read that the simulator painted into each picture.
+    /// Whether the reader reads the time that the simulator painted into each picture.
     pub barcode: bool,
     /// Whether the run says which layer takes most of a frame's age, and what shortens it.
     pub advise: bool,
@@ -70,7 +70,7 @@ pub fn experiment(
     Ok(ongoing.finish(ended_by)?)
 }
 
-/// What comes back from the thread that read.
+/// What the reading thread returns.
 type ReaderResult = mpsc::Receiver<(Reader, Option<Status>)>;
 
 fn first_status(cameras: &CameraGroup) -> Option<Status> {
@@ -105,7 +105,7 @@ fn member(
     let work = move |context: &mut LoopContext<'_>| {
         reader.read(&plan, context);
         let status = first_status(&reader.cameras);
-        // Nobody who waits for it is gone: the run is finished from there.
+        // The receiver outlives this thread: it finishes the run with what is sent.
         let _ = sender.send((reader, status));
     };
     (measuring.member(&names, Box::new(work)), counted)
@@ -117,17 +117,17 @@ struct FrameCounts {
     received: u64,
     passed_over: u64,
     unreadable: u64,
-    /// Frames in no set before the first that was looked for.
+    /// Frames that belong to no set, counted before the first set was taken.
     unmatched_before: u64,
     torn: u64,
     overwritten: u64,
     by_camera_clock: bool,
-    /// What each layer took in all.
+    /// Total time of each layer.
     layers_ns: [u64; LAYERS.len()],
 }
 
-/// The layers of a frame's age, the place of each in [`FrameSeries::ALL`] one more than here: in words, and what
-/// shortens it.
+/// The layers of a frame's age, and what shortens each. The index of a layer in [`FrameSeries::ALL`] is one more than
+/// here.
 const LAYERS: [(&str, &str); 7] = [
     (
         "the way from the camera",
@@ -159,7 +159,7 @@ const LAYERS: [(&str, &str); 7] = [
     ),
 ];
 
-/// The thread that does what a control loop would.
+/// The thread that takes frames as a control loop would.
 struct Reader {
     cameras: CameraGroup,
     /// An array for each camera.
@@ -168,18 +168,18 @@ struct Reader {
     codes: barcode::Reader,
     series: FrameSeries,
     counted: FrameCounts,
-    /// Of the first camera's frame before: its count in its ring, and what was known of it.
+    /// The first camera's previous frame: its count in its ring, and its stamps.
     previous: Option<(u64, FrameInfo)>,
 }
 
-/// What is known of the first camera's frame once the set is in the arrays.
+/// The first camera's frame, once the set is in the arrays.
 struct TakenFrame {
     info: FrameInfo,
     shape: Shape,
     count: u64,
     seen: MonotonicTime,
     copied: MonotonicTime,
-    /// From the earliest to the latest frame of the set.
+    /// Time from the earliest to the latest frame of the set.
     skew: Duration,
 }
 
@@ -196,7 +196,7 @@ impl Reader {
             let Some(taken) = self.take(plan) else {
                 continue;
             };
-            // The newest may be the one that was taken before.
+            // The newest frame may be the one that was taken before.
             let known = self.previous.map(|(_, before)| before.published);
             if known == Some(taken.info.published) {
                 continue;
@@ -209,7 +209,7 @@ impl Reader {
         }
     }
 
-    /// The next frames, or the newest, in the arrays.
+    /// Takes the next frames, or the newest, into the arrays.
     fn take(&mut self, plan: &CameraPlan) -> Option<TakenFrame> {
         let set = match plan.poll {
             None => self.cameras.next(STOP_INTERVAL),
@@ -280,7 +280,7 @@ impl Reader {
         }
     }
 
-    /// Reads the painted time, after everything was measured.
+    /// Reads the painted time, after all times were taken.
     fn read_barcode(&mut self, taken: &TakenFrame, origin: MonotonicTime) {
         luma_of(&self.arrays[0], &taken.shape, &mut self.luma);
         let size = taken.shape.size;
@@ -299,7 +299,7 @@ impl Reader {
     }
 }
 
-/// A gray picture in rows, of a frame in any layout. Green stands for luma.
+/// Makes a gray picture in rows from a frame in any layout. Green stands for luma.
 fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) {
     let (width, height) = (shape.size.width as usize, shape.size.height as usize);
     let channels = shape.channels.count();
@@ -314,7 +314,7 @@ fn luma_of(array: &[u8], shape: &Shape, luma: &mut Vec<u8>) {
     }
 }
 
-/// Completes the run with what was counted; lost frames are the first camera's.
+/// Completes the run with the counts; lost frames are the first camera's.
 fn note(
     ongoing: &Ongoing,
     reader: &Reader,
@@ -366,7 +366,7 @@ fn note(
     ongoing.running.update(|run| run.camera = Some(noted));
 }
 
-/// What a reader of the run must know.
+/// Warnings that a reader of the run needs.
 fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Some(advice) = advise.then(|| advice(counted)).flatten() {
@@ -412,7 +412,7 @@ fn unmatched(noted: &names::Camera, tolerance: Duration) -> Warning {
     )
 }
 
-/// Which layer takes the most, and what shortens it.
+/// Advice: which layer takes the most, and what shortens it.
 fn advice(counted: &FrameCounts) -> Option<Warning> {
     let all: u64 = counted.layers_ns.iter().sum();
     let (layer, most) = counted

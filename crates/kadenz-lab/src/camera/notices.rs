@@ -13,27 +13,27 @@ use serde::Serialize;
 
 use crate::stop::Stop;
 
-/// How long a frame is waited for before the thread looks whether it shall end.
+/// How long the thread waits for a frame before it checks for a stop request.
 const STOP_INTERVAL: Duration = Duration::from_millis(100);
 
-/// What became of notices.
+/// Counts of the notices of a camera.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Notices {
     /// Frames that a notice announced.
     pub published: u64,
-    /// Those that the bus did not take.
+    /// Notices that the bus refused.
     pub refused: u64,
-    /// Why it did not take the last of them.
+    /// Why the bus refused the last of them.
     pub trouble: Option<String>,
 }
 
-/// Publishes a message for each new frame of a camera that is served under a name, until it is asked to end, or the
-/// camera has. A bus that takes none keeps no frame from anybody. Where frames come faster than the bus takes messages,
-/// it tells of the newest.
+/// Publishes a message for each new frame of a camera that is served under a name, until a stop is requested or the
+/// camera ends. A bus that refuses messages delays no reader of the frames. Where frames come faster than the bus takes
+/// messages, the next message announces the newest frame.
 ///
 /// # Errors
-/// [`OpenCameraError`] where nobody serves the camera.
+/// [`OpenCameraError`] where no process serves the camera.
 pub fn publish(
     camera: &str,
     layout: Layout,
@@ -77,7 +77,7 @@ pub fn publish(
     Ok(notices)
 }
 
-/// Puts what is known of a frame into the message.
+/// Fills the message with what is known of a frame.
 fn fill(message: &mut CameraFrame, frame: &Frame<'_>) {
     let (info, shape) = (frame.info(), frame.shape());
     let ago_ns = clock::now().since(info.begin());

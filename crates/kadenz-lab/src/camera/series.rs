@@ -9,7 +9,7 @@ use kadenz_rt::clock::MonotonicTime;
 use super::CameraPlan;
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
 
-/// The series of a frame's way.
+/// The series of a frame's way from the camera to the array.
 pub(super) struct FrameSeries {
     /// In the order of [`Self::ALL`].
     pub(super) recorders: Vec<SeriesRecorder>,
@@ -55,7 +55,7 @@ impl FrameSeries {
         "as age, from the time that the simulator painted into the picture",
     );
 
-    /// Which of those two there are.
+    /// Which of the two other series exist.
     pub(super) fn others(
         plan: &CameraPlan,
         cameras: usize,
@@ -91,7 +91,7 @@ impl FrameSeries {
         })
     }
 
-    /// Records a value from a begin to an end.
+    /// Records the time from a begin to an end.
     pub(super) fn record(
         recorder: &mut SeriesRecorder,
         sequence: u64,

@@ -12,7 +12,7 @@ use kadenz_msg::log::foxglove::PictureCoding;
 use kadenz_msg::log::record::{RecordOptions, Recorded, Recorder};
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 
-/// What a channel of pictures that are coded each by itself ends in; other ones have [`VIDEO`].
+/// Ending of a channel whose pictures are coded each by itself; others end in [`VIDEO`].
 const IMAGE: &str = "/image";
 const VIDEO: &str = "/video";
 
@@ -47,7 +47,7 @@ impl VideoLog {
         })
     }
 
-    /// A source that records what passes through it; `camera` is also the frame of reference of its pictures.
+    /// Returns a source that records what passes through it; `camera` is also the frame of reference of its pictures.
     ///
     /// # Errors
     /// Where the name is too long for a channel.
@@ -72,13 +72,13 @@ impl VideoLog {
         }))
     }
 
-    /// Writes what waits, ends the file, and says what was recorded; `None` where it was ended before.
+    /// Writes what waits, ends the file, and returns the counts; `None` where the log was ended before.
     #[must_use]
     pub fn finish(&self) -> Option<Recorded> {
         self.lock().take().map(Recorder::finish)
     }
 
-    /// A thread that panicked leaves a recorder that is whole.
+    /// A panic of another thread leaves the recorder whole.
     fn lock(&self) -> MutexGuard<'_, Option<Recorder>> {
         self.recorder.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -91,7 +91,7 @@ struct Recording {
     video: Channel,
     image: Channel,
     camera: String,
-    /// Its memory is used again.
+    /// Its memory is reused.
     message: Vec<u8>,
 }
 
@@ -137,7 +137,7 @@ impl Source for Recording {
     }
 }
 
-/// When a picture was taken, or else when its first byte came, by this machine's wall clock.
+/// The wall time at which a picture was taken; without one, at which its first byte came.
 fn taken(unit: &Unit<'_>) -> WallTime {
     let (wall, now) = (WallTime::now(), clock::now());
     let (capture, _) = unit.capture.on_this_clock(unit.first_byte, wall, now);

@@ -19,20 +19,20 @@ use crate::lock::{FolderLock, LockError, clear, clear_earlier};
 
 const PLAN: &str = "plan.toml";
 const RECORD: &str = "campaign.json";
-/// Of `campaign.json`.
+/// Version of `campaign.json`.
 const VERSION: u32 = 1;
-/// Between the number of a run and that of the process that measures it.
+/// Separates the number of a run from the number of the process that measures it.
 const RUNNING: &str = ".running-";
 /// Digits of a run's number, at least.
 const DIGITS: usize = 4;
 
-/// Why a folder is no place for a campaign.
+/// Why a folder cannot serve a campaign.
 #[derive(Debug, thiserror::Error)]
 pub enum CampaignError {
-    /// The plan.
+    /// The plan is wrong.
     #[error(transparent)]
     Plan(FileError),
-    /// The plan in the folder.
+    /// The plan in the folder is wrong.
     #[error("{}: {source}", path.display())]
     Kept {
         /// The file.
@@ -40,16 +40,16 @@ pub enum CampaignError {
         /// What is wrong with it.
         source: FileError,
     },
-    /// Somebody else measures into it.
+    /// Another process measures into the folder.
     #[error(transparent)]
     Lock(#[from] LockError),
-    /// Something else is in it.
+    /// The folder holds something else.
     #[error("the folder {} is not empty and holds no campaign: name another one with `--out`", .0.display())]
     Foreign(PathBuf),
-    /// There is no campaign to go on with.
+    /// There is no campaign to continue.
     #[error("{} holds no campaign: name the folder that `kadenz campaign PLAN` made", .0.display())]
     Absent(PathBuf),
-    /// Another plan has been begun in it.
+    /// The folder holds a campaign of another plan.
     #[error("cannot go on with {}: {difference}; name another folder with `--out`", folder.display())]
     Other {
         /// The folder.
@@ -57,7 +57,7 @@ pub enum CampaignError {
         /// What differs.
         difference: String,
     },
-    /// A later program has written it.
+    /// A later program wrote the folder.
     #[error("{} has version {version}, which this program does not know: take the Kadenz that wrote it", path.display())]
     Version {
         /// The file.
@@ -70,32 +70,32 @@ pub enum CampaignError {
     File {
         /// What was to be done.
         what: &'static str,
-        /// To what.
+        /// The file or folder.
         path: PathBuf,
-        /// What the system said.
+        /// The system's error.
         source: io::Error,
     },
 }
 
-/// A campaign that this process alone measures.
+/// A campaign that only this process measures.
 #[derive(Debug)]
 pub struct Campaign {
     folder: PathBuf,
     plan: Plan,
-    /// By the run's number.
+    /// Reasons, by the run's number.
     failed: BTreeMap<usize, String>,
     _lock: FolderLock,
 }
 
-/// What `campaign.json` holds. Which runs are done is told by their folders.
+/// Content of `campaign.json`. The run folders say which runs are done.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Record<'a> {
-    /// 1. A reader refuses others.
+    /// 1. A reader refuses other versions.
     version: u32,
-    /// As the plan calls it.
+    /// Name in the plan.
     name: &'a str,
-    /// The words that all runs have.
+    /// Words of the command that all runs have.
     command: &'a [String],
     /// How often each combination is measured.
     rounds: u32,
@@ -103,7 +103,7 @@ pub struct Record<'a> {
     runs: Vec<RecordedRun<'a>>,
 }
 
-/// A run that is planned.
+/// A planned run.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecordedRun<'a> {
@@ -113,7 +113,7 @@ struct RecordedRun<'a> {
     folder: String,
     /// From 1 on.
     round: u32,
-    /// By the name of the option.
+    /// Values by the name of the option.
     values: BTreeMap<&'a str, String>,
     /// Why it could not be measured.
     failed: Option<&'a str>,
@@ -128,7 +128,7 @@ impl Campaign {
     /// Begins a campaign, or goes on with the one that has the same plan.
     ///
     /// # Errors
-    /// [`CampaignError`]; nothing was changed then in a folder that holds something else.
+    /// [`CampaignError`]; a folder that holds something else stays unchanged.
     pub fn begin(folder: &Path, text: &str) -> Result<Self, CampaignError> {
         let plan = Plan::parse(text).map_err(CampaignError::Plan)?;
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
@@ -151,7 +151,7 @@ impl Campaign {
     /// Goes on with the campaign of a folder.
     ///
     /// # Errors
-    /// [`CampaignError`], also where there is none.
+    /// [`CampaignError`], also where there is no campaign.
     pub fn resume(folder: &Path) -> Result<Self, CampaignError> {
         if !folder.join(PLAN).is_file() {
             return Err(CampaignError::Absent(folder.to_owned()));
@@ -174,13 +174,13 @@ impl Campaign {
         Ok(campaign)
     }
 
-    /// What is measured.
+    /// The plan.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan
     }
 
-    /// Where.
+    /// The campaign's folder.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder
@@ -198,10 +198,10 @@ impl Campaign {
         is_finished(&self.run_folder(run))
     }
 
-    /// A folder to measure a run into, which is not there yet.
+    /// Returns the path of a new folder to measure a run into.
     ///
     /// # Errors
-    /// What is left there cannot be removed.
+    /// A remaining folder of that name cannot be removed.
     pub fn working_folder(&self, run: &PlannedRun) -> Result<PathBuf, CampaignError> {
         let name = format!(
             "{}{RUNNING}{}",
@@ -213,7 +213,7 @@ impl Campaign {
         Ok(working)
     }
 
-    /// Counts what was measured as the run, if it was measured to its end. Says whether.
+    /// Counts the working folder as the run, if it was measured to its end. Returns whether it was.
     ///
     /// # Errors
     /// It cannot be renamed.
@@ -227,7 +227,7 @@ impl Campaign {
         Ok(is_done)
     }
 
-    /// Removes what was measured of a run that does not count.
+    /// Removes the folder of a run that does not count.
     ///
     /// # Errors
     /// It cannot be removed.
@@ -298,8 +298,8 @@ fn is_finished(folder: &Path) -> bool {
     reader.is_some_and(|it| it.complete() && it.run().ended_by == Some(EndedBy::Finished))
 }
 
-/// A folder without a plan has nothing else in it either, except for what a campaign leaves that was killed at
-/// its very beginning.
+/// Accepts a folder with a plan, or an empty one. A campaign killed at its very beginning may leave files without a
+/// plan.
 fn ensure_it_is_ours(folder: &Path) -> Result<(), CampaignError> {
     let entries = fs::read_dir(folder).map_err(failed("look into", folder))?;
     let names: Vec<String> = entries
@@ -329,7 +329,8 @@ fn kept_plan(folder: &Path) -> Result<Option<Plan>, CampaignError> {
         .map_err(|source| CampaignError::Kept { path, source })
 }
 
-/// What else stands in an earlier `campaign.json` follows from the plan; runs that failed are tried again.
+/// Checks the version only: the rest of an earlier `campaign.json` follows from the plan, and failed runs are tried
+/// again.
 fn check_version(path: &Path) -> Result<(), CampaignError> {
     let text = match fs::read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -358,10 +359,11 @@ fn part_of(path: &Path) -> PathBuf {
     path.with_file_name(name)
 }
 
-/// Writes a file whole or not at all.
+/// Writes a file completely or not at all.
 fn write_whole(path: &Path, bytes: &[u8]) -> Result<(), CampaignError> {
     let part = part_of(path);
-    // What an earlier one left goes; a name that somebody else has taken is neither followed nor written.
+    // Removes the part file of an earlier attempt. If another user has taken the name, the file is neither followed nor
+    // written.
     let _ = fs::remove_file(&part);
     let written = fs::File::create_new(&part)
         .and_then(|mut file| file.write_all(bytes))

@@ -2,9 +2,9 @@
 //!
 //! A [`Plan`] is read from a TOML file and says which runs there are, in which order: each combination of values
 //! once a round, so that a machine that drifts spoils no combination alone. A [`Campaign`] is the folder with the
-//! plan, the run folders and what failed. A run is done once its folder has its final name, which it is given when
-//! it is complete; so no run is counted twice or by half, whatever kills the process. How a run is measured is the
-//! caller's. docs/campaign.md describes the file.
+//! plan, the run folders and what failed. A run is done once its folder has its final name, which it gets when it is
+//! complete; so no run is counted twice or partially, whatever kills the process. The caller measures each run.
+//! docs/campaign.md describes the file.
 //!
 //! ```
 //! use kadenz_lab::campaign::Plan;
@@ -37,7 +37,7 @@ pub use crate::lock::LockError;
 pub use folder::{Campaign, CampaignError, Record};
 pub use plan::{Pace, Parameter, Plan, PlannedRun, Value, measuring_time};
 
-/// What a plan may hold; one beyond it is refused.
+/// Limits of a plan; a plan beyond one is refused.
 pub mod limits {
     /// Runs of all rounds.
     pub const RUNS: usize = 100_000;
@@ -61,7 +61,7 @@ struct PlanFile {
 }
 
 const EXAMPLE: &str = "write name, command, rounds and [vary] as in docs/campaign.md";
-/// Options that a campaign gives its runs itself, or that would keep them from being read.
+/// Options that a campaign gives its runs itself, or that would prevent reading the runs.
 const OWN: [&str; 3] = ["out", "json", "until-stdin-closes"];
 
 impl Plan {

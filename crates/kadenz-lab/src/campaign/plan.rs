@@ -1,5 +1,5 @@
-//! Which runs there are, in which order, and how long they will take: before the first run by the options, then by the
-//! runs that were measured.
+//! Which runs there are, in which order, and how long they will take: estimated from the options before the first run,
+//! and from the measured runs afterwards.
 
 use std::fmt;
 use std::time::Duration;
@@ -10,7 +10,7 @@ use kadenz_rt::units::Span;
 /// A checked plan.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// What it is called.
+    /// Its name.
     pub name: String,
     /// The words of the command, without the program's name.
     pub command: Vec<String>,
@@ -113,7 +113,7 @@ impl Plan {
         words
     }
 
-    /// What a combination adds to the command.
+    /// The options that a combination adds to the command.
     #[must_use]
     pub fn options(&self, combination: usize) -> Vec<String> {
         let mut words = Vec::new();
@@ -132,8 +132,8 @@ impl Plan {
         words
     }
 
-    /// Combinations in which every value of every parameter comes up: so many as there are values, not as many as
-    /// there are combinations.
+    /// A selection of combinations in which every value of every parameter occurs. Their number grows with the
+    /// sum of the parameters' values, not with the product.
     #[must_use]
     pub fn every_value_once(&self) -> Vec<usize> {
         let mut weight = 1;
@@ -145,8 +145,8 @@ impl Plan {
         all
     }
 
-    /// How long all runs measure by what their options say; `None` where one does not tell. They take longer: a run
-    /// is set up, and its folder written.
+    /// Returns how long all runs measure according to their options; `None` where one gives no duration. The runs take
+    /// longer: each is set up, and its folder written.
     #[must_use]
     pub fn measuring_time(&self) -> Option<std::time::Duration> {
         let mut all = 0..self.combinations();
@@ -156,7 +156,7 @@ impl Plan {
         round?.checked_mul(self.rounds)
     }
 
-    /// What another plan says that this one does not, in words; `None` where both are the same.
+    /// Describes how another plan differs from this one; `None` where both are the same.
     #[must_use]
     pub fn difference(&self, other: &Self) -> Option<String> {
         let was = |what: &str, then: String, now: String| {
@@ -182,7 +182,7 @@ impl Plan {
         }
     }
 
-    /// The name in letters that every file system takes: `ROS timers` as `ros-timers`.
+    /// The name as a folder name that every file system takes: `ROS timers` as `ros-timers`.
     #[must_use]
     pub fn folder_name(&self) -> String {
         let plain = |it: char| {
@@ -195,8 +195,8 @@ impl Plan {
     }
 }
 
-/// How long a command measures by its options: `--duration`, or `--count` at a `--rate` or of a `--timeout`; `None`
-/// where they do not tell.
+/// How long a command measures by its options: `--duration`, or `--count` with a `--rate` or a `--timeout`; `None`
+/// where they give no duration.
 ///
 /// ```
 /// use std::time::Duration;
@@ -235,7 +235,7 @@ fn option<'a>(words: &'a [String], name: &str) -> Option<&'a str> {
     words.iter().enumerate().filter_map(value).next_back()
 }
 
-/// What runs have taken so far.
+/// The mean time of the runs so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Pace {
     runs: u32,
@@ -243,13 +243,13 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// A run has ended.
+    /// Adds the time of a run that has ended.
     pub fn ran(&mut self, took: Duration) {
         self.runs = self.runs.saturating_add(1);
         self.took = self.took.saturating_add(took);
     }
 
-    /// How long so many more take, by the mean; `None` before the first.
+    /// How long this many more runs take, by the mean; `None` before the first.
     ///
     /// ```
     /// use std::time::Duration;

@@ -15,11 +15,11 @@ use crate::pubsub::{
 use crate::session::Ongoing;
 use crate::stop::Stop;
 
-/// The share of a check's time in which messages are measured: one in so many.
+/// Reciprocal of the share of a check's time in which messages are measured.
 const SHARE: u32 = 10;
 /// Messages before the first that is measured.
 const WARM_UP: u32 = 20;
-/// How long the first message may take.
+/// How long the publisher and the subscriber wait for the first message.
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// How a check measures messages.
@@ -29,13 +29,13 @@ pub struct MessagesPlan {
     pub url: String,
     /// How long an encoded message is, in bytes.
     pub message_bytes: usize,
-    /// Whether the user named the bus: then it is an error that it cannot be measured, else a warning.
+    /// Whether the user named the bus: a failure to measure it is then an error, otherwise a warning.
     pub asked_for: bool,
 }
 
 impl MessagesPlan {
-    /// How many messages are measured in a check of `duration`: a tenth of its beats; none where that
-    /// is too few to carry p99.9, except for a bus that was asked for.
+    /// How many messages are measured in a check of `duration`: a tenth of its beats. None where that is too few for
+    /// p99.9, except over a bus that the user named.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
         super::beats_of_share(interval, duration, SHARE, self.asked_for)
     }
@@ -70,8 +70,8 @@ impl MessageEndpoints {
         Ok(Self(pubsub::PubSubConnection::open(&plan, None, stop)?))
     }
 
-    /// Makes the series in the run. The deadline is not held against them: within one host is not
-    /// the robot's network.
+    /// Makes the series in the run. The deadline does not apply to them: communication within one host is not the
+    /// robot's network.
     pub(super) fn prepare(
         self,
         measuring: &Measuring,
@@ -107,7 +107,7 @@ impl MessageRound {
     }
 }
 
-/// Why a run has no messages.
+/// The warning that the check is too short to measure messages.
 pub(super) fn too_short(interval: Interval) -> Warning {
     let text = format!(
         "messages were not measured: a tenth of this check is fewer than {MIN_BEATS} messages, which 99.9 % \
@@ -117,7 +117,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
     Warning::new("no_messages", text, Some(&remedy))
 }
 
-/// Why a run has no messages over a bus that nobody asked for.
+/// The warning that messages over the default bus could not be measured.
 pub(super) fn refused(error: &MessagesError) -> Warning {
     let text = format!("messages were not measured: {error}");
     Warning::new(

@@ -1,10 +1,10 @@
 //! Can this machine keep the robot's beat?
 //!
-//! Two threads keep the same beat for the same minute, half a period apart: one with the real-time
-//! tuning that was asked for, one as an ordinary thread. So both meet the same machine, and the
-//! difference is the tuning's. Before them the machine's floor is probed. In a fifth of the time round
-//! trips are measured over the network, to an echo of this process or to a device; in the last tenth
-//! messages from one thread to another over a bus.
+//! Two threads keep the same beat for the same minute, half a period apart: one with the requested real-time tuning,
+//! one as an ordinary thread. So both run on the same machine under the same load, and the tuning alone makes the
+//! difference. Before them the check probes the machine's floor. In a fifth of the time it measures round trips over
+//! the network, to an echo of this process or to a device; in the last tenth it measures messages from one thread to
+//! another over a bus.
 
 mod messages;
 mod network;
@@ -54,10 +54,11 @@ fn beats(interval: Interval, duration: Duration) -> u64 {
     u64::try_from(beats).unwrap_or(u64::MAX)
 }
 
-/// Fewer round trips or messages than this carry no p99.9, which the budget is told at.
+/// The budget needs p99.9; fewer round trips or messages than this do not support it.
 const MIN_BEATS: u64 = 1000;
 
-/// The beats of one in `share` of a check; none where that is too few to carry p99.9, except of what was asked for.
+/// The beats in the `share`-th part of a check; none where that is too few for p99.9, unless the user requested the
+/// measurement.
 fn beats_of_share(
     interval: Interval,
     duration: Duration,
@@ -71,7 +72,7 @@ fn beats_of_share(
     }
 }
 
-/// The check whose share is long enough.
+/// A command whose check is long enough for this share.
 fn long_enough_command(interval: Interval, share: u32) -> String {
     let beats = u32::try_from(MIN_BEATS).unwrap_or(u32::MAX);
     let needed = interval.as_duration().saturating_mul(beats * share);
@@ -81,8 +82,8 @@ fn long_enough_command(interval: Interval, share: u32) -> String {
 /// Runs the check and returns the completed run.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run, and so is a
-/// loopback that cannot be measured.
+/// [`ExperimentError`]. Missing rights are no error but a warning in the run, and so is a loopback that cannot be
+/// measured.
 pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run, ExperimentError> {
     let (network, no_network) = open_network(plan)?;
     let (messages, no_messages) = open_messages(plan, stop)?;
@@ -93,7 +94,7 @@ pub fn check(plan: &CheckPlan, stop: &Stop, watch: &mut dyn Watch) -> Result<Run
     let cycles = all.saturating_sub(round_trips + sent).max(1);
     let realtime = beat_keeper(plan, &mut run, REALTIME, &plan.measuring.tuning, cycles)?;
     let mut ordinary = beat_keeper(plan, &mut run, ORDINARY, &Tuning::default(), cycles)?;
-    // It is one of those that the shield keeps off.
+    // The shield keeps this thread off its CPUs, too.
     ordinary.shielded = false;
     let floor = floor_probe(plan, &mut run)?;
     let network = network.map(|(ready, _)| ready.prepare(&plan.measuring, &mut run));
@@ -206,7 +207,7 @@ fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, Experime
     })
 }
 
-/// The tuning as a person says it.
+/// The tuning in words.
 fn words(tuning: &Tuning) -> String {
     match tuning.policy {
         Policy::Other => "an ordinary thread".to_owned(),

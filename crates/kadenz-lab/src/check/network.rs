@@ -20,7 +20,7 @@ use crate::udp::probe::{
 };
 use crate::udp::wiring::Wiring;
 
-/// The share of a check's time in which round trips are measured: one in so many.
+/// Reciprocal of the share of a check's time in which round trips are measured.
 const SHARE: u32 = 5;
 /// Beats before the first that is measured: the first packet waits for ARP.
 const WARM_UP: u32 = 5;
@@ -32,7 +32,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// How a check measures round trips.
 #[derive(Clone, Debug)]
 pub struct NetworkPlan {
-    /// Who answers.
+    /// Which device answers.
     pub answering: Answering,
     /// UDP payload of a packet in bytes.
     pub payload_bytes: usize,
@@ -40,28 +40,27 @@ pub struct NetworkPlan {
     pub wiring: Wiring,
 }
 
-/// Who answers a check's packets.
+/// Which device answers a check's packets.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Answering {
-    /// An echo of this process, over the loopback: what this machine's own stack costs. The
-    /// deadline is not held against it, as it is not the robot's network.
+    /// An echo in this process, over the loopback: its round trips show the cost of this machine's own stack. The
+    /// deadline does not apply to it, as the loopback is not the robot's network.
     Loopback,
-    /// A device: the deadline is held against its round trips.
+    /// A device: the deadline applies to its round trips.
     Peer(Device),
 }
 
 impl NetworkPlan {
     /// How many round trips are measured in a check of `duration`: a fifth of its beats.
     ///
-    /// None over the loopback where that is too few to carry p99.9; a peer was asked for and is
-    /// measured at any length.
+    /// None over the loopback where that is too few for p99.9; a device that the user named is measured at any length.
     pub(super) fn beats(&self, interval: Interval, duration: Duration) -> Option<u64> {
         let asked_for = self.answering != Answering::Loopback;
         super::beats_of_share(interval, duration, SHARE, asked_for)
     }
 }
 
-/// Who asks and, over the loopback, who answers, with their sockets open.
+/// The open sockets of the sender and, over the loopback, of the echo.
 pub(super) struct NetworkEndpoints {
     plan: ProbePlan,
     port: UdpPort,
@@ -165,22 +164,22 @@ impl NetworkRound {
     }
 }
 
-/// Answers at the priority of the thread that asks: a device is not what is to be measured, and an
-/// ordinary thread would be waited for. On any CPU, as the asking one may have its own.
+/// Answers at the priority of the sending thread: the echo stands for a device, which is not measured, and an ordinary
+/// thread would delay the answers. It may run on any CPU, as the sending thread may have its own.
 fn echoing(mut echo: EchoDevice, tuning: &Tuning) -> std::io::Result<StoppableThread> {
     let tuning = Tuning {
         policy: tuning.policy,
         ..Tuning::default()
     };
-    // A panic of it would show as packets that nobody answered.
+    // A panic of the echo shows as unanswered packets.
     StoppableThread::start("echo", move |until| {
-        // Refused to the asking thread too, which says so.
+        // The sending thread gets the same refusal, and reports it.
         let _applied = tuning::apply(&tuning);
         echo.run(until);
     })
 }
 
-/// Why a run has no round trips.
+/// The warning that the check is too short to measure round trips.
 pub(super) fn too_short(interval: Interval) -> Warning {
     let text = format!(
         "the network was not measured: a fifth of this check is fewer than {MIN_BEATS} round trips, which \
@@ -190,7 +189,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
     Warning::new("no_network", text, Some(&remedy))
 }
 
-/// Why a run has no round trips over the loopback.
+/// The warning that round trips over the loopback could not be measured.
 pub(super) fn refused(error: &OpenPortError) -> Warning {
     let text = format!("the network was not measured: {error}");
     Warning::new(

@@ -6,7 +6,7 @@ use super::workers::{Site, Workers};
 use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
-/// Loops between two looks at the flag and at the clock: some milliseconds.
+/// Loops between two checks of the flag and of the clock: some milliseconds.
 const LOOPS: u64 = 1 << 21;
 
 /// Threads that do nothing but count.
@@ -48,7 +48,7 @@ fn count_until(stop: &Stop, thread: usize, loops: &Tally, on_cpu_ns: &Tally) {
     }
 }
 
-/// How long the calling thread has been on a CPU, where the system tells. Source: the kernel's
+/// How long the calling thread has been on a CPU, where the system reports it. Source: the kernel's
 /// `Documentation/scheduler/sched-stats.rst`, `/proc/<pid>/schedstat`.
 fn own_cpu_time_ns() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;

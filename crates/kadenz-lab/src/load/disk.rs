@@ -98,10 +98,10 @@ impl Writer {
     }
 }
 
-/// The kernel counts these, whatever the disk's own are.
+/// The unit in which the kernel counts, whatever sector size the disk has.
 const SECTOR: u64 = 512;
 
-/// Sectors that anybody has written to a block device. Source: the kernel's
+/// Sectors that all processes have written to a block device. Source: the kernel's
 /// `Documentation/block/stat.rst`.
 fn sectors_written(device: &str) -> Option<u64> {
     let path = format!("/sys/dev/block/{device}/stat");
@@ -115,7 +115,7 @@ fn sectors_written(device: &str) -> Option<u64> {
 #[derive(Clone, Debug)]
 pub(super) struct DiskTarget {
     pub(super) dir: PathBuf,
-    /// `None` where the system does not tell.
+    /// `None` where the system does not report it.
     pub(super) file_system: Option<FileSystem>,
     /// Size of one file, in bytes.
     pub(super) size: u64,
@@ -163,7 +163,7 @@ fn folder(options: &LoadOptions) -> Result<PathBuf, StartLoadError> {
         storage::file_system_of(&Root::system(), dir).is_none_or(|it| !it.is_memory())
     };
     let chosen = found.iter().find(on_disk).or(found.first());
-    // None will do: the error of the usual one says why.
+    // No folder is usable: the error of the usual one says why.
     chosen
         .cloned()
         .map_or_else(|| usable(&tempfile::env::temp_dir()), Ok)

@@ -44,7 +44,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
     })
 }
 
-/// Reads the metadata of everything below `tree` once, tells `read` of each, and follows neither
+/// Reads the metadata of everything below `tree` once, calls `read` for each, and follows neither
 /// symbolic links nor mounts. What vanishes meanwhile or is closed to this user is left out.
 fn walk(tree: &Path, stop: &Stop, mut read: impl FnMut(u64)) -> io::Result<()> {
     let device = device(&fs::metadata(tree)?);
@@ -72,7 +72,7 @@ fn walk(tree: &Path, stop: &Stop, mut read: impl FnMut(u64)) -> io::Result<()> {
 
 /// Reads the metadata of one entry; the path of a folder that is to be walked.
 fn read_one(entry: &DirEntry, tree_device: u64, read: &mut impl FnMut(u64)) -> Option<PathBuf> {
-    // This is lstat(2): of a symbolic link it tells the link.
+    // This is lstat(2): it describes a symbolic link itself.
     let metadata = entry.metadata().ok()?;
     read(1);
     (metadata.is_dir() && device(&metadata) == tree_device).then(|| entry.path())
@@ -85,7 +85,7 @@ fn device(metadata: &Metadata) -> u64 {
     metadata.dev()
 }
 
-/// Mounts elsewhere are links, which are not followed anyway.
+/// Mounts on this system are links, which the walk does not follow.
 #[cfg(not(unix))]
 fn device(_metadata: &Metadata) -> u64 {
     0

@@ -11,10 +11,10 @@ use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
 const MIB: usize = 1 << 20;
-/// More than any C library gives from memory it keeps (glibc's largest `M_MMAP_THRESHOLD` is
-/// 32 MiB): it is mapped for each request, and given back.
+/// More than any C library gives from memory it keeps (glibc's largest `M_MMAP_THRESHOLD` is 32 MiB): each request maps
+/// it anew, and returns it.
 const FRESH: usize = 48 * MIB;
-/// A buffer is so many times the last cache, within the limits below.
+/// Size of a buffer in last-level caches, within the limits below.
 const CACHES: usize = 4;
 const SMALLEST_BUFFER: usize = 32 * MIB;
 const LARGEST_BUFFER: usize = 256 * MIB;
@@ -153,7 +153,7 @@ impl Worker {
     }
 }
 
-/// An allocation that says no where others abort, written to its end unless told to stop.
+/// An allocation that fails with an error instead of an abort, written to its end unless a stop is requested.
 fn filled(size: usize, stop: &Stop) -> Result<Vec<u8>, TryReserveError> {
     const PIECE: &[u8] = &[0x5a; 64 << 10];
     let mut bytes = Vec::new();
@@ -165,7 +165,7 @@ fn filled(size: usize, stop: &Stop) -> Result<Vec<u8>, TryReserveError> {
     Ok(bytes)
 }
 
-/// Page faults of the calling thread that needed no disk, where the system tells. Source:
+/// Page faults of the calling thread that needed no disk, where the system reports them. Source:
 /// `proc_pid_stat(5)`, field 10.
 fn own_faults() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/stat").ok()?;

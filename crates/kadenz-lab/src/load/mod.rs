@@ -1,9 +1,9 @@
 //! Load: real work that keeps a machine busy while something else is measured.
 //!
-//! A figure taken on an idle machine says little about a robot. Each generator is a workload of
-//! one kind, bounded in memory and disk, and counts what it really did: a run can say what load
-//! there was, not only what was asked for. What a generator made goes when it is dropped, and also
-//! when the process is killed: its files have no name, its threads and sockets are the process's.
+//! A figure taken on an idle machine says little about a robot. Each generator is a workload of one kind, bounded in
+//! memory and disk, and counts what it really did: a run can report the actual load, not only the requested one. What a
+//! generator made is removed when it is dropped, and also when the process is killed: its files have no name, its
+//! threads and sockets are the process's.
 //!
 //! | kind | what it does | its rate |
 //! |---|---|---|
@@ -69,7 +69,7 @@ use workers::{Site, Workers};
 
 /// One kind of work. Dropping it ends its work and removes what it made.
 struct LoadGenerator {
-    /// What it was asked to do, in words, with the defaults filled in.
+    /// Its requested work, in words, with the defaults filled in.
     asked: String,
     /// What it counts.
     counters: Vec<Counter>,

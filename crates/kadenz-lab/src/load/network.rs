@@ -10,14 +10,14 @@ use super::workers::{Site, Workers};
 use super::{LoadGenerator, LoadKind};
 use crate::stop::Stop;
 
-/// Datagrams on their way before the first echo is waited for. More would not fit into a socket's
-/// buffer and be lost at once: its default holds about 277 of them.
+/// Datagrams sent before the first echo is awaited. More would not fit into a socket's buffer and be lost at once: its
+/// default size holds about 277 of them.
 const OUTSTANDING: u64 = 200;
 /// `-s 10`: ten bytes a datagram.
 const PAYLOAD: usize = 10;
 /// `ping -f` sends at least a hundred a second, whatever comes back.
 const PATIENCE: Duration = Duration::from_millis(10);
-/// How soon an echo thread that hears nothing hears of the end.
+/// How soon an echo thread without datagrams notices the end.
 const LISTEN: Duration = Duration::from_millis(50);
 
 /// Pairs of threads: one floods, one echoes.
@@ -56,7 +56,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
     })
 }
 
-/// Two sockets that hear each other and nobody else.
+/// Two sockets that are connected to each other only.
 fn sockets() -> io::Result<(UdpSocket, UdpSocket)> {
     let flooder = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     let echoer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
@@ -67,7 +67,7 @@ fn sockets() -> io::Result<(UdpSocket, UdpSocket)> {
     Ok((flooder, echoer))
 }
 
-/// Keeps datagrams on their way until told to stop; what does not come back in time is lost.
+/// Keeps datagrams on their way until a stop is requested; an echo that does not come back in time is lost.
 fn flood(
     socket: &UdpSocket,
     stop: &Stop,

@@ -1,4 +1,4 @@
-//! What a load may be told, and why it could not be started.
+//! Options of a load, and why it could not be started.
 
 use std::path::PathBuf;
 use std::str::FromStr;
@@ -6,9 +6,9 @@ use std::{fmt, io};
 
 use super::LoadKind;
 
-/// The most threads that may be asked for of one kind of load.
+/// The maximum number of threads of one kind of load.
 pub const MAX_THREADS: usize = 1024;
-/// The most groups of senders and receivers that may be asked for.
+/// The maximum number of groups of senders and receivers.
 pub const MAX_GROUPS: usize = 200;
 /// The smallest file that a disk is loaded with: one block of Yoon's `dd`.
 pub(super) const SMALLEST_FILE: u64 = 1_024_000;
@@ -49,7 +49,7 @@ impl LoadOptions {
         }
     }
 
-    /// Threads as asked for, or one for each CPU that this process may use.
+    /// The requested threads, or one for each CPU that this process may use.
     pub(super) fn threads_or_cpus(&self) -> usize {
         self.threads.unwrap_or_else(cpus)
     }
@@ -74,14 +74,14 @@ fn within(what: &'static str, given: Option<usize>, most: usize) -> Result<(), S
 /// Why a load could not be started. Nothing of it runs then, and nothing is left.
 #[derive(Debug, thiserror::Error)]
 pub enum StartLoadError {
-    /// An option outside of what makes sense.
+    /// An option is outside of its range.
     #[error("{what}: {given} is out of range; ask for {range}")]
     OutOfRange {
         /// The option.
         what: &'static str,
-        /// What was asked for.
+        /// The given value.
         given: String,
-        /// What may be asked for.
+        /// The valid range.
         range: String,
     },
     /// No kind was named.

@@ -15,7 +15,7 @@ use super::LoadKind;
 pub struct Rate {
     /// What was counted: `written`, `echoed`, ...
     pub name: String,
-    /// What one is, a second: `MB/s`, `messages/s`, ...
+    /// The unit, per second: `MB/s`, `messages/s`, ...
     pub unit: String,
     /// Over all whole seconds.
     pub mean: f64,
@@ -30,13 +30,13 @@ pub struct Rate {
     pub seconds: u64,
 }
 
-/// What one kind of load was asked for, and did.
+/// The requested and the measured load of one kind.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LoadRates {
     /// The kind of load.
     pub kind: LoadKind,
-    /// What was asked for, in words, with the defaults filled in.
+    /// The requested load, in words, with the defaults filled in.
     pub asked: String,
     /// What was measured.
     pub rates: Vec<Rate>,
@@ -62,7 +62,7 @@ impl Counter {
         Self::scaled(name, unit, 1.0, tally)
     }
 
-    /// Counts bytes, tells megabytes.
+    /// Counts bytes, reports megabytes.
     pub(super) fn bytes(name: &'static str, tally: &Tally) -> Self {
         Self::scaled(name, "MB/s", 1e6, tally)
     }
@@ -114,7 +114,7 @@ impl fmt::Debug for Counter {
     }
 }
 
-/// A count in parts, one a thread, so that threads do not fight for it.
+/// A count in parts, one per thread, so that threads do not contend for it.
 #[derive(Clone, Debug)]
 pub(super) struct Tally(Arc<[Cell]>);
 
@@ -163,7 +163,7 @@ struct Reading {
     count: u64,
 }
 
-/// What is shorter is no second: the rest at the end.
+/// A shorter span is no second: the rest at the end.
 const MIN_NS: i64 = 900_000_000;
 
 impl Meter {
@@ -195,8 +195,8 @@ impl Meter {
         self.seconds += (lasted_ns as f64 / 1e9).round() as u64;
     }
 
-    /// Counts a second over all whole seconds, so that it lies between the slowest and the fastest;
-    /// where there was none, over what there was.
+    /// Counts per second over all whole seconds, so that it lies between the slowest and the fastest; without a whole
+    /// second, over the time that passed.
     fn mean(&self) -> f64 {
         let end = if self.seconds > 0 {
             self.whole
@@ -207,7 +207,7 @@ impl Meter {
     }
 }
 
-/// Counts a second.
+/// Counts per second.
 fn rate_between(earlier: Reading, later: Reading) -> f64 {
     let ns = later.at.since(earlier.at);
     if ns <= 0 {

@@ -13,7 +13,7 @@ use crate::stop::Stop;
 
 /// Time between two readings of the counters.
 const READ_EVERY: Duration = Duration::from_secs(1);
-/// A sleeping reader hears of the end so soon.
+/// A sleeping reader notices the end within this time.
 const STEP: Duration = Duration::from_millis(50);
 
 /// Load that goes on until this is dropped; then everything it made is gone: files, threads,
@@ -137,7 +137,7 @@ impl RunningLoad {
         locked(&self.watched).iter().map(Part::rates).collect()
     }
 
-    /// Ends the load, removes all it made, and tells what was measured.
+    /// Ends the load, removes all it made, and returns the measured rates.
     #[must_use]
     pub fn stop(mut self) -> Vec<LoadRates> {
         self.reader.end();
@@ -156,7 +156,7 @@ impl fmt::Debug for RunningLoad {
 
 impl Drop for RunningLoad {
     fn drop(&mut self) {
-        // All of them hear of the end at once; then each is waited for.
+        // All generators notice the end at once; then this waits for each.
         self.site.stop.request();
         self.reader.end();
         locked(&self.watched).clear();

@@ -16,7 +16,7 @@ use crate::stop::Stop;
 const SLEEPERS_A_CPU: usize = 4;
 /// How long they sleep; each wake-up is a timer interrupt of its CPU.
 const NAP: Duration = Duration::from_micros(100);
-/// How soon a thread that waits for its turn hears of the end.
+/// How soon a thread that waits for its turn notices the end.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// CPUs above are not pinned to.
 const MAX_CPUS: u32 = 1024;

@@ -111,7 +111,7 @@ impl Workers {
         self.site.stop.request();
         self.site.gate.open();
         for thread in self.threads.drain(..) {
-            // What a worker has to tell it has counted; a panic of one must not hide the others.
+            // A worker has counted its results already; a panic of one must not hide the others.
             let _ = thread.join();
         }
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn nobody_works_before_the_gate_opens_nor_after_the_end() {
+    fn no_worker_works_before_the_gate_opens_nor_after_the_end() {
         let site = Site::default();
         let worked = Arc::new(AtomicU64::new(0));
         let mut workers = Workers::new(LoadKind::Cpu, &site);

@@ -19,10 +19,10 @@ use crate::stop::Stop;
 
 /// Name of the parameter that says how many rounds each cell has.
 const DONE: &str = "rounds_done";
-/// Name of the parameter that holds what load there really was.
+/// Name of the parameter that holds the measured load.
 const LOAD_RATES: &str = "load_rates";
-/// Where a round is measured, in the folder of the matrix, with the number of this process behind it: a round
-/// whose process outlives an earlier attempt by a moment has another. Gone when it has been taken over.
+/// Folder in the matrix's folder into which a round is measured, with the number of this process appended: a process of
+/// an earlier attempt that still runs has another name. It is removed when the round has been taken over.
 const ROUND: &str = "round";
 
 /// What is measured.
@@ -30,21 +30,21 @@ const ROUND: &str = "round";
 pub struct MatrixPlan {
     /// Which cells, under which loads, how often.
     pub schedule: Schedule,
-    /// What was asked for, as the run keeps it.
+    /// The requested tuning and loads, as the run keeps them.
     pub tune: Tune,
     /// The run folder and the parameters that make up the run.
     pub session: SessionPlan,
 }
 
-/// What the matrix asks of whoever measures a round.
+/// The operations that a matrix needs to measure a round.
 pub trait Rounds {
-    /// Puts the machine under a load, and takes the one before off it.
+    /// Puts the machine under a load, and removes the one before.
     ///
     /// # Errors
-    /// What kept it from doing so.
+    /// The reason of the failure.
     fn load(&mut self, load: Load) -> io::Result<()>;
 
-    /// What a round names its two series: lateness against the beat, and jitter of the period.
+    /// Names of the two series of a round: lateness against the beat, and jitter of the period.
     fn series(&self) -> [&'static str; 2] {
         ["lateness", "jitter"]
     }
@@ -52,17 +52,16 @@ pub trait Rounds {
     /// Measures one round into the new run folder `out`: the two [`series`](Self::series).
     ///
     /// # Errors
-    /// What kept it from doing so; a missed deadline is no error, and neither is being stopped.
+    /// The reason of the failure; a missed deadline is no error, and neither is a stop.
     fn measure(&mut self, visit: &Visit, out: &Path) -> io::Result<()>;
 
-    /// Takes the load off the machine and says what load there was, as JSON; `null` if there was
-    /// none.
+    /// Removes the load from the machine and returns the load that there was, as JSON; `null` if there was none.
     ///
     /// # Errors
-    /// What kept it from doing so.
+    /// The reason of the failure.
     fn unload(&mut self) -> io::Result<Value>;
 
-    /// Tells that a round has been taken over: `done` of all visits, and the matrix as it stands.
+    /// Reports that a round has been taken over: `done` of all visits, and the matrix so far.
     fn taken(&mut self, visit: &Visit, done: usize, run: &Run);
 }
 
@@ -78,7 +77,7 @@ pub enum MatrixError {
     /// The run to go on with cannot be opened.
     #[error(transparent)]
     Open(#[from] OpenRunError),
-    /// Somebody else measures into it.
+    /// Another process measures into it.
     #[error(transparent)]
     Lock(#[from] LockError),
     /// The run to go on with is another experiment, or was measured with other parameters.
@@ -89,7 +88,7 @@ pub enum MatrixError {
         /// What differs.
         reason: String,
     },
-    /// A load could not be put on the machine, or taken off it.
+    /// A load could not be put on the machine, or removed from it.
     #[error("cannot put the machine under load: {0}")]
     Load(io::Error),
     /// A round could not be measured.
@@ -121,7 +120,7 @@ pub fn series_names(visit: &Visit) -> [String; 2] {
 /// as interrupted and can be resumed.
 ///
 /// # Errors
-/// [`MatrixError`]; rights that are missing are no error but a warning in the run.
+/// [`MatrixError`]; missing rights are no error but a warning in the run.
 pub fn measure(
     plan: &MatrixPlan,
     resume: bool,
@@ -135,7 +134,7 @@ pub fn measure(
     let (whole, _lock) = if resume {
         let lock = FolderLock::take(&plan.session.out)?;
         let whole = reopened(plan)?;
-        // The process of one that was killed with its matrix may just be ending its own run there.
+        // A process that was killed with its matrix may still be ending its own run there.
         let is_round = |name: &str| name == ROUND || name.starts_with(&format!("{ROUND}-"));
         clear_earlier(&plan.session.out, is_round);
         (whole, lock)
@@ -164,7 +163,7 @@ pub fn measure(
     ended.map(|_| run)
 }
 
-/// The run that is to grow on, if it is this plan's.
+/// Opens the run that is to be continued, if it is this plan's.
 fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
     let folder = &plan.session.out;
     let other = |reason: String| MatrixError::Other {
@@ -200,7 +199,7 @@ struct Matrix {
 }
 
 impl Matrix {
-    /// Makes all visits that are left; false when it was stopped before the last.
+    /// Makes all remaining visits; false when it was stopped before the last.
     fn visit_all(
         &mut self,
         plan: &MatrixPlan,
@@ -255,7 +254,7 @@ impl Matrix {
         clear(&out).map_err(failed)?;
         rounds.measure(visit, &out).map_err(failed)?;
         if stop.requested() {
-            // A round that was cut short would count as a whole one.
+            // A round that was stopped early would count as a whole one.
             clear(&out).map_err(failed)?;
             return Ok(false);
         }
@@ -287,7 +286,7 @@ impl Matrix {
         }
         let taken = self.whole.add(part, &names);
         if taken.is_err() {
-            // It is measured again when the matrix goes on.
+            // The round is measured again when the matrix goes on.
             self.done = before;
             self.note_done();
         }
@@ -300,7 +299,7 @@ impl Matrix {
         parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
     }
 
-    /// What was not granted stands in the run once, not once a round.
+    /// Adds a refusal to the run once, not once a round.
     fn note_refusals(&mut self, visit: &Visit, measures: &[TuningMeasure]) {
         let warnings = &mut self.whole.run_mut().warnings;
         for measure in measures.iter().filter(|measure| !measure.ok) {

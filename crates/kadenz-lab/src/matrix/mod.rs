@@ -1,4 +1,4 @@
-//! Which real-time measure buys what, on this machine?
+//! Which real-time measure reduces which latency, on this machine?
 //!
 //! The matrix of H. Yoon, J. Song and J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
 //! Systems" (2009), section 3: a beat is kept under each combination of priority, locked memory, CPU
@@ -6,8 +6,8 @@
 //! cells one after another; here they take turns in short rounds, so that a machine that drifts
 //! spoils none of them alone.
 //!
-//! This module plans the rounds, gathers what they give into one run, and goes on where an earlier
-//! attempt ended. How a round is measured is the caller's: [`Rounds`].
+//! This module plans the rounds, collects their results in one run, and continues where an earlier attempt ended. The
+//! caller measures each round: [`Rounds`].
 
 mod experiment;
 
@@ -16,21 +16,21 @@ use kadenz_record::run::matrix::{Combination, Load};
 pub use crate::lock::LockError;
 pub use experiment::{MatrixError, MatrixPlan, Rounds, measure, series_names};
 
-// Which cell is measured when.
+// The order in which cells are measured.
 
 /// One cell's turn in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Visit {
-    /// What the machine does meanwhile.
+    /// The load meanwhile.
     pub load: Load,
     /// The round, from 0.
     pub round: u32,
-    /// The measures that are taken.
+    /// The measures in force.
     pub cell: Combination,
 }
 
-/// The order of all visits: a load after the other, in each round every cell once, each round in
-/// another order, so that no cell always follows the same one.
+/// The order of all visits: one load after the other, in each round every cell once, each round in another order, so
+/// that no cell always follows the same one.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Schedule {
     /// The loads, in turn.

@@ -9,7 +9,7 @@ use std::process::Command;
 use super::catalog::{Language, Probe};
 use super::server::program;
 
-/// A probe that can be started.
+/// A built probe.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The words that start it.
@@ -19,7 +19,7 @@ pub struct Built {
 /// Why a probe could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum BuildError {
-    /// Its middleware is not installed, or a compiler.
+    /// A compiler or the probe's middleware is not installed.
     #[error("the probe `{name}` cannot be built: {said}\n  remedy: {}", remedy.trim())]
     Compiler {
         /// The probe.
@@ -48,7 +48,7 @@ pub enum BuildError {
 #[derive(Clone, Debug)]
 pub struct Cache(Option<PathBuf>);
 
-/// Where built probes lie: `$XDG_CACHE_HOME/kadenz/probes`, or below `$HOME/.cache`. As the XDG specification says,
+/// The folder of built probes: `$XDG_CACHE_HOME/kadenz/probes`, or below `$HOME/.cache`. As the XDG specification says,
 /// a relative path does not count.
 #[must_use]
 pub fn cache() -> Cache {
@@ -60,8 +60,8 @@ pub fn cache() -> Cache {
     Cache(cache.map(|it| it.join("kadenz/probes")))
 }
 
-/// Builds a probe below `cache`, unless it has been built from the same source there. Of several who build it at
-/// once, one does.
+/// Builds a probe below `cache`, unless it has been built from the same source there. If several processes build it at
+/// once, one does and the others wait.
 ///
 /// # Errors
 /// [`BuildError`]; the remedy says how to get the middleware.
@@ -82,7 +82,7 @@ pub fn build(probe: &'static Probe, cache: &Cache) -> Result<Built, BuildError> 
     })
 }
 
-/// Builds beside the folder, which thus is there whole or not at all.
+/// Builds beside the folder, so that the folder is complete or absent.
 fn build_into(probe: &'static Probe, cache: &Path, folder: &Path) -> Result<(), BuildError> {
     let cannot = |source| cannot_write(folder, source);
     let beside = tempfile::Builder::new()
@@ -99,22 +99,22 @@ fn build_into(probe: &'static Probe, cache: &Path, folder: &Path) -> Result<(), 
         run(&mut step).map_err(failed)?;
     }
     write(&beside.path().join(BUILT), "")?;
-    // What a build that was killed left there.
+    // Removes what a killed build left.
     let _ = std::fs::remove_dir_all(folder);
     std::fs::rename(beside.path(), folder).map_err(cannot)
 }
 
-/// Held while a probe is built; let go at the latest with the process.
+/// Held while a probe is built; released at the latest when the process ends.
 fn lock(probe: &Probe, cache: &Path) -> Result<File, BuildError> {
     let path = cache.join(format!(".{}.lock", probe.name));
     let opened = std::fs::create_dir_all(cache).and_then(|()| File::create(&path));
     let file = opened.map_err(|source| cannot_write(&path, source))?;
-    // Not every file system has locks; what is there is whole without, too.
+    // Not every file system has locks; a finished build is complete without one, too.
     let _ = file.lock();
     Ok(file)
 }
 
-/// Whether it has been built below `cache`.
+/// Whether the probe has been built below `cache`.
 #[must_use]
 pub fn is_built(probe: &Probe, cache: &Cache) -> bool {
     let cache = cache.0.as_deref();
@@ -130,7 +130,7 @@ const PROGRAM: &str = "probe";
 /// Written last into a folder.
 const BUILT: &str = "built";
 
-/// Where cargo keeps what a probe in Rust is built of, whatever became of the probe's own source.
+/// Where cargo keeps the dependencies of a probe in Rust, independent of the probe's own source.
 fn target(probe: &Probe, cache: &Path) -> PathBuf {
     cache.join(format!("{}-target", probe.name))
 }
@@ -139,14 +139,14 @@ fn folder(probe: &Probe, cache: &Path) -> PathBuf {
     cache.join(format!("{}-{:016x}", probe.name, content(probe)))
 }
 
-/// The same for the same sources and the same way to build them.
+/// A hash of the sources and of the way to build them.
 fn content(probe: &Probe) -> u64 {
     let mut hasher = DefaultHasher::new();
     (probe.files, probe.arguments, env!("CARGO_PKG_VERSION")).hash(&mut hasher);
     hasher.finish()
 }
 
-/// Writes the sources of a probe into a folder; the files.
+/// Writes the sources of a probe into a folder, and returns the files.
 ///
 /// # Errors
 /// [`BuildError::Write`].
@@ -225,7 +225,7 @@ fn steps(probe: &Probe, folder: &Path, target: &Path) -> Vec<Command> {
     }
 }
 
-/// Runs it to its end; the first error that it says, where it fails.
+/// Runs a command to its end; returns the first error that it prints, where it fails.
 fn run(step: &mut Command) -> Result<(), String> {
     let name = step.get_program().to_string_lossy().into_owned();
     if program(&name).is_none() {
@@ -255,7 +255,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn who_builds_a_probe_at_once_with_others_gets_one_that_is_whole() {
+    fn concurrent_builds_of_a_probe_give_one_that_is_whole() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache(Some(folder.path().join("cache")));
         let udp = probe("udp").unwrap();

@@ -1,34 +1,34 @@
-//! The probes: what each measures, how it is built, and where both sides of it meet.
+//! The probes: what each measures, how it is built, and at which address both sides of it meet.
 
 use super::server::ServerKind;
 
 /// A probe that comes with Kadenz.
 #[derive(Debug)]
 pub struct Probe {
-    /// As options call it, and the program.
+    /// Its name in options and in the program.
     pub name: &'static str,
-    /// What it measures.
+    /// The measured middleware.
     pub middleware: &'static str,
-    /// With what.
+    /// What it measures: messages or timers.
     pub measures: Measures,
     /// How it is built.
     pub language: Language,
     /// Its sources, by name; the first is the program.
     pub files: &'static [(&'static str, &'static str)],
-    /// What the compiler is given besides: libraries, above all. Of one in Python: the modules that it imports.
+    /// Further arguments of the compiler, mostly libraries. For a probe in Python: the modules that it imports.
     pub arguments: &'static [&'static str],
-    /// Where both sides meet unless an option says: `{port}` is a free one or that of its server, `{folder}` an
-    /// empty folder, `{own}` a number that no other measurement has.
+    /// Address at which both sides meet unless an option names another: `{port}` is a free port or the server's,
+    /// `{folder}` an empty folder, `{own}` a number that no other measurement has.
     pub url: &'static str,
-    /// The server that both meet at.
+    /// The server through which both sides communicate.
     pub server: Option<ServerKind>,
-    /// How to get what it needs to be built.
+    /// How to get what its build needs.
     pub remedy: &'static str,
     /// How many subscribers one publisher serves.
     pub max_subscribers: u16,
     /// The longest message, in bytes.
     pub max_bytes: usize,
-    /// Whether it measures again what another does, in another language.
+    /// Whether it repeats the measurement of another probe, in another language.
     pub is_example: bool,
 }
 
@@ -54,17 +54,17 @@ pub enum Language {
     CMake,
     /// By `cargo`.
     Rust,
-    /// Not at all.
+    /// Not built.
     Python,
 }
 
-/// No limit but that of a message.
+/// Limited by the size of a message only.
 const ANY: usize = i32::MAX as usize;
 /// The longest datagram of UDP over IPv4.
 const DATAGRAM: usize = 65_507;
-/// What Linux allows of a POSIX message queue unless `fs.mqueue.msgsize_max` says more.
+/// Size that Linux allows for a message of a POSIX queue unless `fs.mqueue.msgsize_max` says more.
 const QUEUED: usize = 8192;
-/// A publisher in C that keeps an array of its subscribers has so many places.
+/// Maximum number of subscribers of a publisher in C, which keeps them in an array.
 const PLACES: u16 = 64;
 const COMPILER: &str = "apt-get install gcc libc6-dev";
 
@@ -82,7 +82,7 @@ macro_rules! source {
 
 const HEADER: (&str, &str) = source!("kadenz_probe.h");
 
-/// What most probes have in common: one file of C, with nothing but the system's library.
+/// Common fields of most probes: one file of C, with only the system's library.
 const IN_C: Probe = Probe {
     name: "",
     middleware: "",
@@ -110,14 +110,14 @@ macro_rules! crate_of {
     };
 }
 
-/// What the probes in Rust have in common.
+/// Common fields of the probes in Rust.
 const IN_RUST: Probe = Probe {
     language: Language::Rust,
     remedy: "install Rust: https://rustup.rs; cargo fetches the rest",
     ..IN_C
 };
 
-/// What roscpp needs.
+/// Libraries that roscpp needs.
 const ROSCPP: &[&str] = &[
     "-lroscpp",
     "-lrosconsole",
@@ -129,7 +129,7 @@ const ROSCPP: &[&str] = &[
 
 const STREAM: (&str, &str) = source!("stream.h");
 
-/// All of them: the floor first, which is what the system itself takes.
+/// All probes: the floor first, which is the system's own communication.
 pub const ALL: &[Probe] = &[
     Probe {
         name: "ring",

@@ -1,7 +1,7 @@
-//! Probes: programs in any language that measure a library of their own, and tell by [lines](protocol) what came and
-//! when (docs/messages-probes.md).
+//! Probes: programs in any language that measure a library of their own, and report by [lines](protocol) what arrived
+//! and when (docs/messages-probes.md).
 //!
-//! Those of [`ALL`] come with Kadenz, as sources, which [`build`] builds where their middleware is installed.
+//! Kadenz contains the probes of [`ALL`] as sources, which [`build`] builds where their middleware is installed.
 
 mod build;
 mod catalog;

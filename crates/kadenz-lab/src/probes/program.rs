@@ -1,4 +1,4 @@
-//! A probe as a process: it leads a group of its own, and ends with the measurement, however that ends.
+//! A probe as a process: it leads a process group of its own, and ends with the measurement, however that ends.
 
 use std::collections::VecDeque;
 use std::fs::File;
@@ -20,11 +20,11 @@ use crate::session::measure_of;
 pub struct ProbeCommand {
     /// Program and arguments; at least one word.
     pub words: Vec<String>,
-    /// How it is started.
+    /// How the process is started.
     pub launch: Launch,
 }
 
-/// Why a probe did not do its work, in words that name it.
+/// Why a probe did not do its work, in words that name the probe.
 #[derive(Clone, Debug, thiserror::Error)]
 #[error("the probe `{words}` {why}")]
 pub struct ProbeFailed {
@@ -32,74 +32,74 @@ pub struct ProbeFailed {
     why: String,
 }
 
-/// What comes from a probe.
+/// An event of a probe.
 #[derive(Debug)]
 pub(crate) enum ProbeEvent {
-    /// It wrote a line.
+    /// The probe wrote a line.
     Line(Line),
-    /// It runs no more, or is not listened to any more; why, unless that was in order.
+    /// The probe has ended, or is no longer read; with the reason, unless that was in order.
     Ended(Option<String>),
 }
 
-/// What is wanted of a probe still.
+/// What the measurement still needs of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Wanted {
-    /// What it will tell.
+    /// Further lines.
     More,
-    /// That it ends.
+    /// The end of the probe.
     Nothing,
 }
 
-/// How a probe ended that was attended to.
+/// How a probe ended whose lines were read.
 #[derive(Debug)]
 pub(crate) struct Attended {
-    /// Why it failed, if it did.
+    /// The reason of a failure.
     pub(crate) failed: Option<ProbeFailed>,
-    /// Whether it had been told to end.
+    /// Whether the probe had received the order to end.
     pub(crate) was_told: bool,
 }
 
-/// A probe that runs.
+/// A running probe.
 pub(crate) struct ProbeProgram {
     words: String,
-    /// What it calls its middleware, with the version.
+    /// The name of its middleware, with the version.
     pub(crate) middleware: String,
     pub(crate) measures: Vec<TuningMeasure>,
     orders: Option<PipeWriter>,
     events: Receiver<ProbeEvent>,
-    /// What it told before it was ready.
+    /// Events before the probe was ready.
     early: VecDeque<ProbeEvent>,
-    /// Asks the thread that attends to it to kill it.
+    /// Requests that the thread that reads the probe kills it.
     kill: SyncSender<()>,
     thread: Option<JoinHandle<()>>,
 }
 
-/// A probe opens its middleware in this time, and ends in the next.
+/// Time for a probe to open its middleware.
 const PATIENCE: Duration = Duration::from_secs(20);
-/// A probe that was told to end ends in this time.
+/// A probe that received the order to end ends within this time.
 pub(crate) const END: Duration = Duration::from_secs(3);
-/// How long a wait for a line lasts until it is looked whether more is wanted.
+/// How long a wait for a line lasts before this checks whether further lines are needed.
 const WAIT: Duration = Duration::from_millis(20);
-/// How often it is looked whether a probe has ended.
+/// How often the thread checks whether a probe has ended.
 const POLL_INTERVAL: Duration = Duration::from_millis(5);
-/// What a probe wrote before its end is read in this time.
+/// Time to read what a probe wrote before its end.
 const READ: Duration = Duration::from_millis(500);
-/// What a probe said on standard error is shown so far.
+/// Bytes of a probe's standard error that are shown.
 const MAX_SAID: u64 = 4096;
-/// So many lines may wait for the thread that records; the pipe, and in the end the probe, waits beyond that.
+/// Lines that may wait for the recording thread; beyond that the pipe fills, and in the end the probe waits.
 const MAX_WAITING: usize = 1 << 16;
-/// A pipe hands on so much at once.
+/// Bytes that one read from a pipe returns at most.
 const BLOCK: usize = 1 << 16;
-/// A probe's output holds so much, where the system grants it: ten seconds at 1 kHz, so that a probe does not wait
-/// for its reader.
+/// Size of the pipe for a probe's output, where the system grants it: ten seconds at 1 kHz, so that a probe does not
+/// wait for its reader.
 const PIPE: usize = 1 << 20;
-/// How long before this probe another may have published its first message.
+/// How long before the start of this probe another probe may have published its first message.
 const EARLIER: Duration = Duration::from_secs(60);
-/// By how much a clock may differ that is read later.
+/// Margin for the difference to a clock that is read later.
 const CLOCK_MARGIN: Duration = Duration::from_millis(1);
 
 impl ProbeProgram {
-    /// Starts it and waits until it is ready.
+    /// Starts the probe and waits until it is ready.
     pub(crate) fn start(command: &ProbeCommand, settings: &Settings) -> Result<Self, ProbeFailed> {
         let words = command.words.join(" ");
         let failed = |why: String| ProbeFailed {
@@ -109,7 +109,7 @@ impl ProbeProgram {
         let cannot = |error: io::Error| failed(format!("cannot be started: {error}"));
         let (their_input, mut orders) = io::pipe().map_err(cannot)?;
         let (output, their_output) = io::pipe().map_err(cannot)?;
-        // A smaller one does as well, while the reader keeps up.
+        // A smaller pipe does as well, while the reader keeps up.
         let _ = launch::enlarge_pipe(&output, PIPE);
         let notes = tempfile::tempfile().map_err(cannot)?;
         let mut start = Command::new(&command.words[0]);
@@ -138,7 +138,7 @@ impl ProbeProgram {
         let lost = || failed("was lost by the thread that started it".to_owned());
         let measures: Result<Vec<TuningMeasure>, String> = started.recv().map_err(|_| lost())?;
         let measures = measures.map_err(failed)?;
-        // One that has ended says why below.
+        // A probe that has ended gives the reason below.
         let _ = writeln!(orders, "{settings}");
         let mut program = Self {
             words,
@@ -186,7 +186,7 @@ impl ProbeProgram {
         }
     }
 
-    /// What comes next, if anything does in that time. After the end, the end again.
+    /// Returns the next event within that time. After the end, it returns the end again.
     pub(crate) fn next(&mut self, timeout: Duration) -> Option<ProbeEvent> {
         if let Some(event) = self.early.pop_front() {
             return Some(event);
@@ -198,8 +198,8 @@ impl ProbeProgram {
         }
     }
 
-    /// Hands on each line until the probe has ended; between lines, now and then, nothing. Told to end once `take`
-    /// says that nothing more is wanted, as a probe tells first what it holds still.
+    /// Passes on each line until the probe has ended, and calls `take` with none between lines now and then. Once
+    /// `take` needs no more, the probe receives the order to end; it first reports what it still holds.
     pub(crate) fn attend(
         &mut self,
         silence: Option<Duration>,
@@ -237,19 +237,19 @@ impl ProbeProgram {
 
     pub(crate) fn tell(&mut self, order: Order) {
         if let Some(orders) = &mut self.orders {
-            // One that has ended says so by itself.
+            // A probe that has ended reports that by itself.
             let _ = orders.write_all(order.line().as_bytes());
         }
     }
 
-    /// Tells it to end; its input closes, too.
+    /// Orders the probe to end, and closes its input.
     pub(crate) fn end(&mut self) {
         self.tell(Order::End);
         self.orders = None;
     }
 
     pub(crate) fn kill(&self) {
-        // One that waits there says the same.
+        // A waiting request says the same.
         let _ = self.kill.try_send(());
     }
 }
@@ -258,7 +258,7 @@ impl Drop for ProbeProgram {
     fn drop(&mut self) {
         self.end();
         self.kill();
-        // The thread waits for nobody who listens.
+        // The thread sends without a wait once the receiver is gone.
         self.events = mpsc::sync_channel(1).1;
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
@@ -270,11 +270,11 @@ impl Drop for ProbeProgram {
 struct ProbeThread {
     program: Program,
     events: SyncSender<ProbeEvent>,
-    /// No message of it can have been published before.
+    /// No message of the probe can have been published before.
     since: MonotonicTime,
-    /// What the probe said why it ends, and when.
+    /// The probe's own reason for its end, and when it gave it.
     error: Option<(String, Instant)>,
-    /// When the probe was seen to have ended.
+    /// When the end of the probe was noticed.
     ended_at: Option<Instant>,
 }
 
@@ -289,10 +289,10 @@ impl ProbeThread {
         }
     }
 
-    /// Reads to the end of the probe's output, then waits for its own.
+    /// Reads to the end of the probe's output, then waits for the end of the probe.
     fn attend(mut self, output: PipeReader, killed: &Receiver<()>, notes: File) {
         let (blocks_to, blocks) = mpsc::sync_channel(16);
-        // A thread of its own, as a read cannot be given up: what a killed probe has started may hold the pipe.
+        // A thread of its own, as a read cannot be cancelled: children of a killed probe may hold the pipe open.
         std::thread::spawn(move || read(output, &blocks_to));
         let mut lines = Lines::default();
         let bad = loop {
@@ -313,7 +313,7 @@ impl ProbeThread {
             }
         };
         let why = bad.or_else(|| self.why_it_ended(killed, notes));
-        // What it has started holds its output: the group is there still, and goes, too.
+        // Children of the probe hold its output open: the group still exists, and is killed, too.
         if !matches!(
             blocks.recv_timeout(POLL_INTERVAL),
             Err(mpsc::RecvTimeoutError::Disconnected)
@@ -323,7 +323,7 @@ impl ProbeThread {
         let _ = self.events.send(ProbeEvent::Ended(why));
     }
 
-    /// Whether it has ended, and what it wrote would have been read by now.
+    /// Whether the probe has ended so long ago that its output would have been read by now.
     fn ended_long_ago(&mut self) -> bool {
         if matches!(self.program.try_wait(), Ok(None)) {
             return false;
@@ -331,7 +331,7 @@ impl ProbeThread {
         self.ended_at.get_or_insert_with(Instant::now).elapsed() > READ
     }
 
-    /// Whether it said why it ends, and has had its time to do so: a library's threads may keep it.
+    /// Whether the probe gave the reason for its end and had its time to end: a library's threads may prevent that.
     fn failed_long_ago(&self) -> bool {
         let at = self.error.as_ref().map(|(_, at)| *at);
         at.is_some_and(|at| at.elapsed() > END)
@@ -352,12 +352,12 @@ impl ProbeThread {
             Line::Started(at_ns) | Line::Woke(at_ns) => self.check(*at_ns, *at_ns)?,
             _ => {}
         }
-        // Nobody listens any more where the measurement has ended.
+        // The receiver is gone where the measurement has ended.
         let _ = self.events.send(ProbeEvent::Line(line));
         Ok(())
     }
 
-    /// Whether the two times are of the clock that a probe is to read.
+    /// Whether the two times are of the clock that a probe must read.
     fn check(&self, before_ns: i64, after_ns: i64) -> Result<(), BadLine> {
         let time = |ns: i64| u64::try_from(ns).ok().map(MonotonicTime::from_ns);
         let (Some(before), Some(after)) = (time(before_ns), time(after_ns)) else {
@@ -369,7 +369,7 @@ impl ProbeThread {
         is_possible.then_some(()).ok_or(BadLine::Clock)
     }
 
-    /// Waits for its end; what there is to say about it.
+    /// Waits for the end of the probe; returns the reason to report.
     fn why_it_ended(&mut self, killed: &Receiver<()>, notes: File) -> Option<String> {
         let until = Instant::now() + END;
         let status = loop {
@@ -404,7 +404,7 @@ fn read(mut output: PipeReader, blocks: &mpsc::SyncSender<Vec<u8>>) {
     }
 }
 
-/// The status, and the last line that it wrote to standard error.
+/// The status, and the last line that the probe wrote to standard error.
 fn ended_badly(status: ExitStatus, mut notes: File) -> String {
     let mut said = Vec::new();
     let end = notes.metadata().map_or(0, |it| it.len());
@@ -419,7 +419,7 @@ fn ended_badly(status: ExitStatus, mut notes: File) -> String {
     }
 }
 
-/// What a probe noted, as warnings of the run.
+/// The notes of a probe, as warnings of the run.
 pub(crate) fn noted<'a>(name: &'a str, notes: &'a [String]) -> impl Iterator<Item = Warning> + 'a {
     notes
         .iter()

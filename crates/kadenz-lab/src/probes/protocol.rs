@@ -9,20 +9,20 @@ use std::fmt;
 /// The version of the protocol.
 pub const VERSION: u32 = 1;
 
-/// A line of a probe is not longer, without its end.
+/// Maximum length of a line of a probe, without its end.
 pub const MAX_LINE: usize = 1024;
 
-/// No time is larger: 36 years of a clock that counts from the start of the machine.
+/// Upper limit of a time: 36 years of a clock that counts from the start of the machine.
 const MAX_TIME_NS: i64 = 1 << 60;
 
-/// What a probe is to do.
+/// The task of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ProbeRole {
     /// To publish on the beat.
     Publisher,
     /// To stamp the messages that come.
     Subscriber,
-    /// To set a one-shot timer again and again.
+    /// To set a one-shot timer repeatedly.
     OneShot,
     /// To let a timer keep a rate.
     Cyclic,
@@ -47,7 +47,7 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Nothing but the role.
+    /// Settings with nothing but the role.
     #[must_use]
     pub fn new(role: ProbeRole) -> Self {
         Self {
@@ -56,7 +56,7 @@ impl Settings {
         }
     }
 
-    /// The same with one more word. A value holds no blank.
+    /// Adds one word. A value holds no blank.
     #[must_use]
     pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.words.push((name, value.to_string()));
@@ -72,12 +72,12 @@ impl fmt::Display for Settings {
     }
 }
 
-/// A line to a probe after its settings. The end of its standard input says [`Order::End`], too.
+/// A line to a probe after its settings. The end of its standard input means [`Order::End`], too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// To a publisher: every subscriber has received a greeting, keep the beat. To a timer: begin.
     Begin,
-    /// Nothing more is wanted.
+    /// No further lines are needed.
     End,
 }
 
@@ -102,42 +102,42 @@ pub enum Line {
     /// `message SEQUENCE INTENDED_NS SENT_NS BEFORE_NS RECEIVED_NS [damaged]`: what the message said, and
     /// when the probe had decoded it.
     Message(MessageTimes),
-    /// `foreign`: what came was not of this measurement.
+    /// `foreign`: a message of another measurement came.
     Foreign,
-    /// `published COUNT REFUSED`: what the publisher did, when it has ended.
+    /// `published COUNT REFUSED`: the publisher's counts, when it has ended.
     Published {
-        /// Messages that were to be published, without those for warming up.
+        /// Messages of the plan, without those for warming up.
         published: u64,
         /// Of these, messages that the middleware did not take.
         refused: u64,
     },
-    /// `timer START_NS END_NS REPORTED_NS`: a one-shot timer was set, fired, and said how late it was.
+    /// `timer START_NS END_NS REPORTED_NS`: a one-shot timer was set, fired, and reported its lateness.
     Timer {
         /// When it was set.
         start_ns: i64,
         /// When it called back.
         end_ns: i64,
-        /// Its own lateness.
+        /// The lateness that it reported itself.
         reported_ns: i64,
     },
     /// `ignored START_NS END_NS`: a one-shot timer was set and never fired.
     Ignored {
         /// When it was set.
         start_ns: i64,
-        /// When it was given up.
+        /// When the probe gave it up.
         end_ns: i64,
     },
     /// `started AT_NS`: a cyclic timer was started.
     Started(i64),
     /// `woke AT_NS`: it called back.
     Woke(i64),
-    /// `note TEXT`: what belongs into the run as a warning.
+    /// `note TEXT`: a warning for the run.
     Note(String),
-    /// `error TEXT`: why it cannot do its work.
+    /// `error TEXT`: why the probe cannot do its work.
     Error(String),
 }
 
-/// What a message said, and when it was there.
+/// Content of a message, and when it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTimes {
     /// Its number.
@@ -150,17 +150,17 @@ pub struct MessageTimes {
     pub before_ns: i64,
     /// When it was decoded.
     pub received_ns: i64,
-    /// Whether it held something else than was sent.
+    /// Whether its content differs from what was sent.
     pub damaged: bool,
 }
 
-/// A line that is none of the protocol's.
+/// Why a line is not valid.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum BadLine {
-    /// It says something else.
+    /// It is not a line of the protocol.
     #[error("wrote {0:?} to its standard output, which is not a line of the probe protocol")]
     Unknown(String),
-    /// It does not end.
+    /// It is too long.
     #[error("wrote a line of more than {MAX_LINE} bytes to its standard output")]
     Long,
     /// Its times are of another clock.
@@ -170,14 +170,14 @@ pub enum BadLine {
     Clock,
 }
 
-/// How much of a bad line is shown.
+/// Bytes of a bad line that are shown.
 const SHOWN: usize = 100;
 
 impl Line {
     /// Reads a line, without its end.
     ///
     /// # Errors
-    /// [`BadLine::Unknown`] where it is none, or its numbers are no times.
+    /// [`BadLine::Unknown`] where it is no line of the protocol, or its numbers are no times.
     pub fn parse(line: &[u8]) -> Result<Self, BadLine> {
         let text = String::from_utf8_lossy(line);
         let (word, rest) = text.split_once(' ').unwrap_or((&text, ""));
@@ -225,7 +225,7 @@ impl Line {
     }
 }
 
-/// So many numbers, one blank between two, none of them further from zero than a time may be.
+/// Parses N numbers, one blank between two, each within the limits of a time.
 fn numbers<const N: usize>(text: &str) -> Option<[i64; N]> {
     let mut words = text.split(' ');
     let mut all = [0; N];
@@ -236,7 +236,7 @@ fn numbers<const N: usize>(text: &str) -> Option<[i64; N]> {
     words.next().is_none().then_some(all)
 }
 
-/// Parts what a probe writes into lines, however the pipe cuts it.
+/// Splits a probe's output into lines, however the pipe cuts it.
 #[derive(Debug, Default)]
 pub struct Lines {
     /// The beginning of a line whose end has not come.
@@ -247,7 +247,7 @@ impl Lines {
     /// Takes bytes, and hands each line that they end to `take`, which may refuse it.
     ///
     /// # Errors
-    /// What `take` says, or [`BadLine::Long`].
+    /// The error of `take`, or [`BadLine::Long`].
     pub fn push(
         &mut self,
         bytes: &[u8],
@@ -357,7 +357,7 @@ mod tests {
     }
 
     #[test]
-    fn a_probe_is_told_everything_in_one_line() {
+    fn a_probe_gets_all_settings_in_one_line() {
         let settings = Settings::new(ProbeRole::OneShot)
             .with("interval_ns", 1_000_000)
             .with("count", 5);

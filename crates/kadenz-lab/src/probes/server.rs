@@ -1,6 +1,7 @@
-//! Servers that both sides of a measurement meet at: each on loopback, at a free port, in a folder of its own.
+//! Servers through which both sides of a measurement communicate: each on loopback, at a free port, in a folder of its
+//! own.
 //!
-//! A shell stands guard over a server and kills it at the end of its input, which comes however this program ends.
+//! A shell guards a server and kills it at the end of its own input, which comes however this program ends.
 
 use std::fmt;
 use std::fs::File;
@@ -15,7 +16,7 @@ use std::time::{Duration, Instant};
 use kadenz_rt::tuning::Policy;
 use tempfile::TempDir;
 
-/// A server.
+/// A kind of server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ServerKind {
     /// `kadenz msg server`, for LCM's clients by `tcpq://`.
@@ -36,13 +37,13 @@ pub enum ServerError {
     /// It is not installed.
     #[error("{kind} is not here: {}", .kind.remedy())]
     Absent {
-        /// Which one.
+        /// The kind.
         kind: ServerKind,
     },
-    /// The system refuses what it needs.
+    /// The system refuses something that it needs.
     #[error("{kind} cannot be started: {source}")]
     Start {
-        /// Which one.
+        /// The kind.
         kind: ServerKind,
         /// What the system says.
         source: io::Error,
@@ -50,25 +51,25 @@ pub enum ServerError {
     /// It runs and does not listen.
     #[error("{kind} did not listen at port {port} within {} s; it said: {said}", PATIENCE.as_secs())]
     Deaf {
-        /// Which one.
+        /// The kind.
         kind: ServerKind,
-        /// Where it was to listen.
+        /// The expected port.
         port: u16,
         /// The end of its log.
         said: String,
     },
 }
 
-/// One that runs until it is dropped.
+/// A server that runs until it is dropped.
 #[derive(Debug)]
 pub struct Server {
     port: u16,
     guard: Child,
-    /// Its own, which goes with it.
+    /// The server's folder, removed with it.
     _folder: TempDir,
 }
 
-/// Starts a server in a session of its own, as Ctrl-C would otherwise end the guard and not the server.
+/// Starts a server in a session of its own, as Ctrl-C would otherwise end the guard and leave the server running.
 const GUARD: &str = r#"
 last="$1" log="$2"; shift 2
 setsid "$@" </dev/null >"$log" 2>&1 & group=$!
@@ -78,9 +79,9 @@ wait
 eval "$last"
 "#;
 
-/// Where Debian puts the server itself; the program in the path asks for its own user.
+/// Path of the server itself on Debian; the program on PATH requires a user of its own.
 const RABBITMQ: &str = "/usr/lib/rabbitmq/bin/rabbitmq-server";
-/// Erlang's register of names, which started by itself, ends once it knows that the server is gone.
+/// Erlang's register of names, which the server started, ends once it knows that the server is gone.
 const END_OF_NAMES: &str = r#"
 for again in $(seq 25); do
     epmd -port "$ERL_EPMD_PORT" -kill >>"$log" 2>&1 && break
@@ -94,13 +95,13 @@ const ROS_MASTER: &str =
 const PYTHON: &str = "/usr/bin/python3";
 /// How long a server may take until it listens.
 const PATIENCE: Duration = Duration::from_secs(90);
-/// How often it is looked whether it listens.
+/// How often the port is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// So much of a log is shown.
+/// Bytes of a log that are shown.
 const SHOWN: usize = 300;
 
 impl ServerKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 5] = [
         Self::Tcpq,
         Self::RabbitMq,
@@ -109,7 +110,7 @@ impl ServerKind {
         Self::Nats,
     ];
 
-    /// As an option calls it.
+    /// The name in options.
     #[must_use]
     pub const fn name(self) -> &'static str {
         match self {
@@ -145,7 +146,7 @@ impl ServerKind {
         }
     }
 
-    /// The command, and what is to be done after its end.
+    /// The command that starts it, and the commands after its end.
     fn command(self, folder: &Path, port: u16) -> io::Result<(Command, &'static str)> {
         let listen = format!("127.0.0.1:{port}");
         let command = match self {
@@ -203,10 +204,10 @@ impl FromStr for ServerKind {
 }
 
 impl Server {
-    /// Starts it, under a real-time policy where one is given, and waits until it listens.
+    /// Starts a server, under a real-time policy where one is given, and waits until it listens.
     ///
     /// # Errors
-    /// [`ServerError`]; nothing of it runs then.
+    /// [`ServerError`]; no part of the server runs then.
     pub fn start(kind: ServerKind, policy: Policy) -> Result<Self, ServerError> {
         let start = |source| ServerError::Start { kind, source };
         if !kind.is_here() {
@@ -232,7 +233,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Where it listens.
+    /// The port on which it listens.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -271,7 +272,8 @@ fn guarded(command: &Command, last: &str, log: &Path, policy: Policy) -> Command
         Policy::RoundRobin(priority) => Some(["--rr".to_owned(), priority.to_string()]),
         Policy::Other | Policy::Deadline { .. } => None,
     };
-    // Without the right it is an ordinary process, as both sides then are, which the run says.
+    // Without the right to real-time priorities the server is an ordinary process, like both sides then; the run says
+    // so.
     let granted = |words: &[String; 2]| succeeds(Command::new("chrt").args(words).arg("true"));
     if let Some(words) = chrt.filter(granted) {
         guard.arg("chrt").args(words);
@@ -282,10 +284,10 @@ fn guarded(command: &Command, last: &str, log: &Path, policy: Policy) -> Command
     guard
 }
 
-/// A port on loopback that nobody listened at a moment ago.
+/// A port on loopback on which no process listened a moment ago.
 ///
 /// # Errors
-/// The system gives none.
+/// The system has no free port.
 pub fn free_port() -> io::Result<u16> {
     Ok(TcpListener::bind("127.0.0.1:0")?.local_addr()?.port())
 }
@@ -313,7 +315,7 @@ fn rabbitmq(folder: &Path, port: u16) -> io::Result<Command> {
     Ok(command)
 }
 
-/// A program of the path, or of where Debian puts what only root runs.
+/// A program on PATH, or in the folders where Debian installs programs for root.
 pub(super) fn program(name: &str) -> Option<std::path::PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let more = ["/usr/sbin", "/sbin"].map(std::path::PathBuf::from);

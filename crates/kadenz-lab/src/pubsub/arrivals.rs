@@ -1,4 +1,4 @@
-//! What became of every message to one subscriber. Sans-IO: it is told of what came.
+//! Counts what became of every message to one subscriber. Sans-IO: the caller reports each arrival.
 
 use kadenz_record::run::messages::Subscriber;
 use kadenz_udp::controller::{Arrival, TrackWord, Tracker};
@@ -11,15 +11,15 @@ const WINDOW_WORDS: usize = 1024;
 
 /// A subscriber's arrivals.
 ///
-/// Memory is taken when it is made.
+/// Memory is allocated when it is made.
 ///
 /// # Real-time safety
-/// No allocation, lock or system call after.
+/// No allocation, lock or system call afterwards.
 #[derive(Debug)]
 pub struct ArrivalCounts {
     run: i64,
     count: u64,
-    /// The first number that no message has been heard of, nor of one behind it.
+    /// The first number of which no message, nor a later one, has come.
     next: u64,
     tracker: Tracker<Vec<TrackWord>>,
     heard: u64,
@@ -27,24 +27,24 @@ pub struct ArrivalCounts {
     foreign: u64,
 }
 
-/// What a message that came is.
+/// Classification of a message that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ArrivalKind {
-    /// One that counts, for the first time.
+    /// A counted message, for the first time.
     First,
-    /// One that came before, shows the way, or is of somebody else: no value is to be recorded.
+    /// A repeated message, one before the measurement, or one of another measurement: its times are not recorded.
     Ignored,
 }
 
 impl ArrivalCounts {
-    /// Empty arrivals for the messages 0 to `count` - 1 of a run.
+    /// Empty counts for the messages 0 to `count` - 1 of a run.
     #[must_use]
     pub fn new(run: i64, count: u64) -> Self {
         Self {
             run,
             count,
             next: 0,
-            // Nothing is late: who waits for it decides.
+            // No message is too late here: the subscriber decides how long it waits.
             tracker: Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], u64::MAX),
             heard: 0,
             damaged: 0,
@@ -52,7 +52,7 @@ impl ArrivalCounts {
         }
     }
 
-    /// Takes a message; tells whether its times are to be recorded.
+    /// Counts a message; returns whether its times are to be recorded.
     pub fn heard(&mut self, probe: &LatencyProbe) -> ArrivalKind {
         let number = u64::try_from(probe.sequence);
         if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
@@ -72,7 +72,7 @@ impl ArrivalCounts {
         ArrivalKind::First
     }
 
-    /// Something came on the channel that is no probe.
+    /// Counts something on the channel that is no probe.
     pub(crate) fn heard_a_stranger(&mut self) {
         self.foreign += 1;
     }
@@ -83,7 +83,7 @@ impl ArrivalCounts {
         self.heard == self.count
     }
 
-    /// What became of the first `published` messages, when nothing more is waited for.
+    /// Counts what became of the first `published` messages, when no more are awaited.
     #[must_use]
     pub fn close(mut self, name: &str, published: u64) -> Subscriber {
         if let Some(last) = published.min(self.count).checked_sub(1) {
@@ -105,7 +105,7 @@ impl ArrivalCounts {
 
     fn expect_through(&mut self, number: u64) {
         while self.next <= number {
-            // In order, so it is never out of turn.
+            // In order, so that the tracker accepts it.
             let _ = self.tracker.expect(sequence(self.next));
             self.next += 1;
         }
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn strangers_are_told_apart() {
+    fn foreign_messages_are_counted_apart() {
         let mut arrivals = ArrivalCounts::new(7, 2);
         let of_another_run = LatencyProbe {
             run: 8,

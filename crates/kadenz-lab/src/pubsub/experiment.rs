@@ -41,7 +41,7 @@ pub fn latency(
     Ok(ongoing.finish(ended_by)?)
 }
 
-/// Who publishes.
+/// The publishing side.
 enum Publishing<'s> {
     Thread(Publisher<LatencyProbe>),
     Elsewhere(Box<dyn Source + 's>),
@@ -66,7 +66,7 @@ impl<'s> PubSubConnection<'s> {
         if plan.subscribers == 0 {
             return Err(MessagesError::NoSubscriber);
         }
-        // The URL of a probe's middleware is not one of a provider.
+        // The URL of a probe's middleware belongs to no provider.
         let by_probes = plan.subscriber.is_some() && source.is_some();
         let provider = (!by_probes)
             .then(|| provider::open(&plan.url))
@@ -117,7 +117,7 @@ impl<'s> PubSubConnection<'s> {
         Ok(())
     }
 
-    /// Why the source has ended before it began.
+    /// The error of a source that ended before the start.
     fn failed(&mut self) -> MessagesError {
         let nobody = Publishing::Elsewhere(Box::new(Nobody));
         let failed = match std::mem::replace(&mut self.publishing, nobody) {
@@ -164,11 +164,11 @@ struct Measured {
     listener: Listener,
     recorders: SubscriberRecorders,
     series: Vec<String>,
-    /// Requested when nothing more will come.
+    /// Requested when no more messages will come.
     quit: Stop,
 }
 
-/// Stands where a source was.
+/// Placeholder where a source was.
 struct Nobody;
 
 impl Source for Nobody {
@@ -187,7 +187,7 @@ impl Source for Nobody {
     }
 }
 
-/// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
+/// A measurement whose series exist in a run that has not begun; the run may hold other measurements, too.
 pub(crate) struct LatencySetup<'s> {
     plan: LatencyPlan,
     measured: Vec<Measured>,
@@ -196,7 +196,7 @@ pub(crate) struct LatencySetup<'s> {
 }
 
 impl LatencySetup<'_> {
-    /// Measures in a run that has begun, and writes into it what became of the messages.
+    /// Measures in a run that has begun, and writes the counts of the messages into it.
     pub(crate) fn measure(
         self,
         measuring: &Measuring,
@@ -266,7 +266,7 @@ fn listening(
             ..
         } = measured;
         listener.run(&mut recorders, &quit, origin);
-        // Gone only if the main thread has failed.
+        // The receiver is gone only if the main thread has failed.
         let _ = listened.send(listener);
     };
     let names: Vec<&str> = series.iter().map(String::as_str).collect();
@@ -293,14 +293,14 @@ fn publishing(
     measuring.member(&OF_PUBLISHER, Box::new(work))
 }
 
-/// What the provider asked of the system and did not get: a receive buffer, above all. And what each probe
-/// asked for.
+/// Notes what the provider requested of the system and did not get, above all a receive buffer, and what each probe
+/// requested.
 fn note_measures(ongoing: &Ongoing, measured: &[Measured]) {
     let mut is_first = true;
     for it in measured {
         let measures = match &it.listener {
             Listener::Program(program) => program.measures().to_vec(),
-            // All of them have the same provider.
+            // All subscribers have the same provider.
             Listener::Bus(listener) if std::mem::take(&mut is_first) => {
                 let measures = listener.bus.measures();
                 measures.iter().map(session::measure_of).collect()
@@ -311,7 +311,7 @@ fn note_measures(ongoing: &Ongoing, measured: &[Measured]) {
     }
 }
 
-/// What probes say that they measure.
+/// Notes the middleware that the probes report.
 fn note_middleware(ongoing: &Ongoing, source: Option<&dyn Source>, measured: &[Measured]) {
     let publisher = source.and_then(Source::middleware);
     let subscriber = measured.first().and_then(|it| match &it.listener {
@@ -332,7 +332,7 @@ fn note_middleware(ongoing: &Ongoing, source: Option<&dyn Source>, measured: &[M
     }
 }
 
-/// What a publisher elsewhere says of itself; nothing if it failed, which the run then says.
+/// Notes what another process reports of its publishing; nothing if it failed, which the run then reports.
 fn tell_of_source(
     ongoing: &Ongoing,
     plan: &LatencyPlan,
@@ -363,7 +363,7 @@ fn tell_of_source(
     }
 }
 
-/// Writes down what became of the messages.
+/// Writes the counts of the messages into the run.
 fn conclude(
     ongoing: &Ongoing,
     plan: &LatencyPlan,
@@ -396,7 +396,7 @@ pub fn run_number() -> i64 {
     (mixed >> 1).cast_signed()
 }
 
-/// Spinning takes a CPU; where there is no other, the publisher never runs.
+/// Whether subscribers may spin: spinning takes a CPU, and without another one the publisher never runs.
 #[must_use]
 pub fn can_spin(receiving: Receiving, subscribers: usize, cpus: usize) -> bool {
     receiving == Receiving::Blocking || subscribers < cpus

@@ -1,42 +1,41 @@
-//! The message that is measured with.
+//! The message of latency measurements.
 
 use kadenz_msg::codec::{DecodeError, EncodeError, Reader, Writer};
 use kadenz_msg::message::{Fingerprint, Message};
 
-/// The fewest bytes that a probe takes when it is encoded.
+/// Size of an encoded probe without padding, in bytes.
 pub const MIN: usize = 8 + 5 * 8 + 4;
 
-/// A message that carries its own times. Times are of `CLOCK_MONOTONIC`, which all processes of one
-/// host share, so that a subscriber there knows how long it was on its way.
+/// A message that carries its own times. Times are of `CLOCK_MONOTONIC`, which all processes of one host share, so that
+/// a subscriber there can compute the latency of the message.
 ///
-/// The padding holds one byte again and again, which a receiver looks at where it begins and where it
-/// ends: a message put together from two is told. Neither encoding nor decoding allocates.
+/// The padding holds one byte again and again, and a receiver checks its beginning and its end: this detects a message
+/// put together from two. Neither encoding nor decoding allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyProbe {
     /// Which measurement it belongs to.
     pub run: i64,
-    /// Its number, counted from 0; below zero for messages that only show that the way is open, or
-    /// warm it up.
+    /// Its number, counted from 0; negative for messages that only show that the connection works, or warm it up.
     pub sequence: i64,
     /// Its beat.
     pub intended_ns: i64,
     /// When it was published.
     pub sent_ns: i64,
-    /// How long publishing the message before took; below zero if there was none.
+    /// How long the call that published the previous message took; negative if there was none.
     pub before_ns: i64,
     /// Bytes of padding.
     pub padding: i32,
-    /// Whether the padding that came was what was sent. Not on the wire.
+    /// Whether the received padding differs from what was sent. Not on the wire.
     pub damaged: bool,
 }
 
-/// How much padding is written at once. More would cost short messages the time to fill it.
+/// Bytes of padding that are written at once. More would cost short messages the time to fill it.
 const CHUNK: usize = 256;
-/// The same of messages of many chunks.
+/// The same for messages of many chunks.
 const LONG_CHUNK: usize = 16 << 10;
 
 impl LatencyProbe {
-    /// How much padding makes a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
+    /// Padding of a message of that many bytes; `None` below [`MIN`] and above 2 GiB.
     #[must_use]
     pub(crate) fn padding_of(message_bytes: usize) -> Option<i32> {
         i32::try_from(message_bytes.checked_sub(MIN)?).ok()

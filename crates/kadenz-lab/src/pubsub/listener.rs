@@ -18,12 +18,12 @@ use crate::stop::Stop;
 
 /// How long a subscriber waits between two greetings.
 pub(super) const BETWEEN_GREETINGS: Duration = Duration::from_millis(10);
-/// How long a wait lasts until it is looked whether anything will come still.
+/// How long a wait lasts before the subscriber checks whether more messages will come.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
-/// A pause after an error, which would else be had again at once.
+/// A pause after an error, which would otherwise recur at once.
 const PAUSE: Duration = Duration::from_millis(5);
 
-/// One subscriber.
+/// A subscriber.
 pub(super) enum Listener {
     /// With a bus in this process.
     Bus(Box<BusListener>),
@@ -52,7 +52,7 @@ impl Listener {
         }
     }
 
-    /// Whether a message of this measurement came, within the time between two greetings.
+    /// Whether a message of this measurement came within the time between two greetings.
     pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> Result<bool, MessagesError> {
         match self {
             Self::Bus(it) => Ok(it.has_heard(plan)),
@@ -67,7 +67,7 @@ impl Listener {
         }
     }
 
-    /// The stages of a message's way that it tells apart.
+    /// The stages of a message's way that the subscriber can distinguish.
     pub(super) fn stages(&self) -> Stages {
         match self {
             Self::Bus(it) if it.stamped => Stages::FromKernel,
@@ -76,7 +76,7 @@ impl Listener {
         }
     }
 
-    /// Receives until every message has come, or `quit` is requested, as nothing more will.
+    /// Receives until every message has come, or until `quit` is requested, as no more will come.
     ///
     /// # Real-time safety
     /// With a bus: no allocation and no lock but priority-inheriting ones; its system calls are the
@@ -93,7 +93,7 @@ impl Listener {
         }
     }
 
-    /// Whether it ended before it was told to.
+    /// Whether it ended before the order to end.
     pub(super) fn has_failed(&self) -> bool {
         match self {
             Self::Bus(_) => false,
@@ -101,7 +101,7 @@ impl Listener {
         }
     }
 
-    /// What belongs into the run as warnings.
+    /// Warnings for the run.
     pub(super) fn warnings(&self) -> Vec<Warning> {
         match self {
             Self::Bus(it) => it.warning().into_iter().collect(),
@@ -109,7 +109,7 @@ impl Listener {
         }
     }
 
-    /// What became of the first `published` messages.
+    /// Counts what became of the first `published` messages.
     pub(super) fn close(self, published: u64) -> Subscriber {
         match self {
             Self::Bus(it) => it.close(published),
@@ -123,13 +123,13 @@ pub(super) struct BusListener {
     pub(super) name: String,
     pub(super) bus: Bus,
     subscription: Subscription<LatencyProbe>,
-    /// Whether the kernel stamps what comes.
+    /// Whether the kernel stamps received messages.
     stamped: bool,
     receiving: Receiving,
     arrivals: ArrivalCounts,
-    /// What became of messages before any was measured: greetings may have come too fast.
+    /// Counts before the measurement: greetings may have come too fast.
     before: InletCounters,
-    /// What went wrong while receiving, and how often.
+    /// The last error while receiving, and how many there were.
     trouble: Option<(RecvError, u64)>,
 }
 
@@ -155,7 +155,7 @@ impl BusListener {
 
     pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> bool {
         let mut probe = LatencyProbe::default();
-        // An error may pass: an interface that is just coming up. If it stays, nothing is heard.
+        // An error may be temporary: an interface that is just coming up. If it stays, no message comes.
         let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, BETWEEN_GREETINGS) else {
             return false;
         };

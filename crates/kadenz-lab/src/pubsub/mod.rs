@@ -1,8 +1,8 @@
 //! How long does a message take from one program to another?
 //!
-//! A publisher keeps the beat; each message carries its beat and when it was published, and each
-//! subscriber records when it had it decoded. Publisher and subscribers are of one host, whose
-//! processes share `CLOCK_MONOTONIC`.
+//! A publisher keeps the beat; each message carries its beat and the time at which it was published, and each
+//! subscriber records when it had decoded the message. Publisher and subscribers run on one host, whose processes share
+//! `CLOCK_MONOTONIC`.
 //!
 //! # Series
 //!
@@ -44,27 +44,27 @@ pub use publisher::{PublishPlan, Published, greet, publish_on_beat};
 
 // The plan of a measurement, and why it may fail.
 
-/// The channel that is measured on, unless another is named.
+/// The channel of the measurement, unless another is named.
 pub const CHANNEL: &str = "KADENZ_LATENCY";
 
-/// What is measured.
+/// What a latency experiment measures.
 #[derive(Clone, Debug)]
 pub struct LatencyPlan {
     /// The bus.
     pub url: String,
     /// The channel.
     pub channel: String,
-    /// What is published.
+    /// The messages to publish.
     pub publish: PublishPlan,
     /// How many subscribers there are, each with a bus and a thread of its own; at least one.
     pub subscribers: usize,
-    /// A probe that subscribes, started as often as there are subscribers; a bus of this process without.
+    /// A probe that subscribes, started once per subscriber; without it, each subscriber has a bus in this process.
     pub subscriber: Option<ProbeCommand>,
-    /// How they wait.
+    /// How the subscribers wait.
     pub receiving: Receiving,
     /// How many messages may wait for each of them.
     pub queue: usize,
-    /// How long it may take until the way is open.
+    /// How long the first message to each subscriber may take.
     pub patience: Duration,
 }
 
@@ -73,7 +73,7 @@ pub struct LatencyPlan {
 pub enum Receiving {
     /// The kernel, or the publisher's thread, wakes it.
     Blocking,
-    /// It looks again and again, and keeps its CPU busy.
+    /// It polls, and keeps its CPU busy.
     Spinning,
 }
 
@@ -83,26 +83,26 @@ pub enum MessagesError {
     /// The bus cannot be opened.
     #[error(transparent)]
     Open(#[from] ProviderError),
-    /// Nothing can be received.
+    /// The bus cannot receive.
     #[error(transparent)]
     Subscribe(#[from] SubscribeError),
-    /// Nothing can be published.
+    /// The bus cannot publish.
     #[error(transparent)]
     Advertise(#[from] AdvertiseError),
-    /// The first message was not taken.
+    /// The provider refused the first message.
     #[error("the first message was not published: {0}")]
     Greeting(#[from] SendError),
-    /// A probe does not fit into a message that short, or that long.
+    /// A probe does not fit into a message of this size.
     #[error(
         "a message of {0} bytes cannot be measured: it carries its times, so it has at least {least} \
          and less than 2 GiB",
         least = MIN
     )]
     Size(usize),
-    /// Nobody subscribes.
-    #[error("there is nobody to measure; take one subscriber at least")]
+    /// There is no subscriber.
+    #[error("there is no subscriber to measure; take one at least")]
     NoSubscriber,
-    /// Messages leave and do not come.
+    /// Messages leave and do not arrive.
     #[error(
         "{published} messages were published on {url}, and none of them came to subscriber {subscriber} \
          within {waited:?}: see `kadenz msg doctor --url {url}`; over udpm:// it is mostly a missing \
@@ -111,11 +111,11 @@ pub enum MessagesError {
     Unheard {
         /// The bus.
         url: String,
-        /// Which one heard nothing, counted from 1.
+        /// The subscriber without a message, counted from 1.
         subscriber: usize,
         /// How many were published; 0 where another process publishes.
         published: u64,
-        /// How long was waited.
+        /// How long the measurement waited.
         waited: Duration,
     },
     /// The publishing process failed.

@@ -1,4 +1,4 @@
-//! Probes as the sides of a measurement.
+//! Probes as the publisher and the subscribers of a measurement.
 
 use std::io;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use crate::pubsub::publisher::Source;
 use crate::pubsub::series::SubscriberRecorders;
 use crate::stop::Stop;
 
-/// What a side is told.
+/// The settings for one side.
 fn settings(role: ProbeRole, plan: &LatencyPlan) -> Settings {
     let publish = &plan.publish;
     Settings::new(role)
@@ -34,29 +34,29 @@ fn settings(role: ProbeRole, plan: &LatencyPlan) -> Settings {
         .with("bytes", publish.message_bytes)
 }
 
-/// So many lines are taken at once.
+/// Lines that are taken at once, at most.
 const MAX_AT_ONCE: u32 = 1000;
-/// After its last beat, a publisher hands over what lies in its library, and ends.
+/// After its last beat, a publisher has this time to hand over what its library holds, and to end.
 const AFTER_THE_LAST: Duration = Duration::from_secs(10);
 
 /// A probe as the publisher of a measurement.
 pub struct ProgramPublisher {
     program: ProbeProgram,
     total: Duration,
-    /// How many messages it is to publish.
+    /// How many messages it must publish.
     count: u64,
-    /// Whether it was told to end before it had published them.
+    /// Whether it received the order to end before it had published them.
     was_told: bool,
-    /// When it is to have ended.
+    /// When it must have ended.
     until: Option<Instant>,
     published: Option<Published>,
-    /// Why it ended, unless in order.
+    /// The reason for its end, unless in order.
     ended: Option<Option<String>>,
     notes: Vec<String>,
 }
 
 impl ProgramPublisher {
-    /// Starts it, and waits until it has opened what it needs.
+    /// Starts the probe, and waits until it has opened what it needs.
     ///
     /// # Errors
     /// [`ProbeFailed`].
@@ -75,7 +75,7 @@ impl ProgramPublisher {
     }
 
     fn take_all(&mut self, timeout: Duration) {
-        // A flood of lines does not keep the measurement from looking at the clock.
+        // The limit lets the measurement check the clock during a flood of lines.
         for _ in 0..MAX_AT_ONCE {
             if self.ended.is_some() {
                 return;
@@ -151,12 +151,12 @@ impl Source for ProgramPublisher {
 pub(in crate::pubsub) struct ProgramListener {
     program: ProbeProgram,
     pub(in crate::pubsub) name: String,
-    /// Why it ended before it was told to.
+    /// The reason for an end before the order to end.
     failed: Option<ProbeFailed>,
     told: SubscriberReport,
 }
 
-/// What a subscriber in a program of its own reported.
+/// Reports of a subscriber in a program of its own.
 struct SubscriberReport {
     /// The number that each of its messages carries.
     run: i64,
@@ -165,7 +165,7 @@ struct SubscriberReport {
 }
 
 impl ProgramListener {
-    /// Starts it, and waits until it has subscribed.
+    /// Starts the probe, and waits until it has subscribed.
     pub(in crate::pubsub) fn start(
         command: &ProbeCommand,
         plan: &LatencyPlan,
@@ -184,17 +184,17 @@ impl ProgramListener {
         })
     }
 
-    /// What it receives with: the middleware and its version.
+    /// The middleware that it receives with, and its version.
     pub(in crate::pubsub) fn middleware(&self) -> &str {
         &self.program.middleware
     }
 
-    /// What it asked of the machine and got.
+    /// The measures that it requested of the machine, and what it got.
     pub(in crate::pubsub) fn measures(&self) -> &[TuningMeasure] {
         &self.program.measures
     }
 
-    /// Whether a greeting came to it, within that time.
+    /// Whether a greeting came to it within that time.
     pub(in crate::pubsub) fn has_heard(
         &mut self,
         timeout: Duration,
@@ -213,7 +213,7 @@ impl ProgramListener {
         }
     }
 
-    /// Takes what it tells until every message has come, or nothing more will.
+    /// Takes its lines until every message has come, or no more will come.
     pub(in crate::pubsub) fn run(
         &mut self,
         recorders: &mut SubscriberRecorders,
@@ -238,12 +238,12 @@ impl ProgramListener {
         self.failed = attended.failed.or_else(|| is_early.then(early));
     }
 
-    /// Whether it ended before it was told to.
+    /// Whether it ended before the order to end.
     pub(in crate::pubsub) fn has_failed(&self) -> bool {
         self.failed.is_some()
     }
 
-    /// What belongs into the run as warnings.
+    /// Warnings for the run.
     pub(in crate::pubsub) fn warnings(&self) -> Vec<Warning> {
         let failed = self.failed.iter().map(|failed| {
             Warning::new(
@@ -258,7 +258,7 @@ impl ProgramListener {
         failed.chain(noted(&self.name, &self.told.notes)).collect()
     }
 
-    /// What became of the first `published` messages.
+    /// Counts what became of the first `published` messages.
     pub(in crate::pubsub) fn close(self, published: u64) -> Subscriber {
         self.told.arrivals.close(&self.name, published)
     }
@@ -283,7 +283,7 @@ impl SubscriberReport {
             }
             Line::Foreign => self.arrivals.heard_a_stranger(),
             Line::Note(text) => self.notes.push(text),
-            // What a subscriber has no use for is no failure of the measurement.
+            // A line that a subscriber has no use for is no failure of the measurement.
             _ => {}
         }
     }

@@ -1,4 +1,4 @@
-//! Publishes on the beat, and looks after whoever publishes while the subscribers receive.
+//! Publishes on the beat, and controls the publisher while the subscribers receive.
 
 use std::time::Duration;
 
@@ -12,29 +12,29 @@ use super::latency_probe::LatencyProbe;
 use crate::measuring_threads::{GRACE, LoopContext, Watch};
 use crate::stop::Stop;
 
-/// What is published.
+/// The messages to publish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct PublishPlan {
     /// A number that no other measurement has.
     pub run: i64,
     /// Time between two messages.
     pub interval: Interval,
-    /// Messages that are not measured, before those that are.
+    /// Messages for warming up, before the measured ones.
     pub warm_up: u32,
-    /// Messages that are measured.
+    /// Measured messages.
     pub count: u64,
     /// How long an encoded message is, in bytes; at least [`MIN`](super::MIN).
     pub message_bytes: usize,
 }
 
-/// What became of messages before they left.
+/// Counts of the messages before they left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Published {
-    /// Messages that were to be published, without those for warming up.
+    /// Messages of the plan, without those for warming up.
     pub published: u64,
-    /// Of these, messages that the provider did not take.
+    /// Of these, messages that the provider refused.
     pub refused: u64,
-    /// Of these, messages that were never handed to it: the publisher was so far behind that it gave up.
+    /// Of these, messages that the provider never got: the publisher was so late that it gave up.
     pub not_run: u64,
 }
 
@@ -57,10 +57,10 @@ impl PublishPlan {
     }
 }
 
-/// Publishes a message that only shows that the way is open. Not for a loop.
+/// Publishes a message that only shows that the connection works. Not for a loop.
 ///
 /// # Errors
-/// Where the provider does not take it.
+/// The provider refuses the message.
 pub fn greet(
     plan: &PublishPlan,
     publisher: &mut Publisher<LatencyProbe>,
@@ -74,12 +74,12 @@ pub fn greet(
     })
 }
 
-/// Publishes a message on every beat from the context's start on, until the plan is done or somebody
-/// stops it. A beat that comes late is published late, with its own intended time; those that are owed still when the
-/// [`GRACE`] is over count as messages that were to be published.
+/// Publishes a message on every beat from the context's start on, until the plan is done or a stop is requested. The
+/// message of a late beat is published late, with its own intended time; the messages still owed when the [`GRACE`] is
+/// over count as not run.
 ///
 /// # Real-time safety
-/// As [`Publisher::publish`]; beside it the sleeper's system call and two readings of the clock.
+/// As [`Publisher::publish`], plus the sleeper's system call and two readings of the clock.
 pub fn publish_on_beat(
     plan: &PublishPlan,
     publisher: &mut Publisher<LatencyProbe>,
@@ -119,49 +119,49 @@ pub fn publish_on_beat(
 
 /// A publisher outside of this process.
 ///
-/// It greets every few milliseconds until it is told to begin, then keeps the beat.
+/// It publishes a greeting every few milliseconds until it receives the order to begin, then keeps the beat.
 pub trait Source {
-    /// Every subscriber has heard a greeting, and receives.
+    /// Orders it to begin: every subscriber has received a greeting, and receives.
     ///
     /// # Errors
-    /// Where it cannot be told.
+    /// The order cannot be delivered.
     fn begin(&mut self) -> std::io::Result<()>;
 
-    /// Whether it publishes no more.
+    /// Whether it has stopped publishing.
     fn has_ended(&mut self) -> bool;
 
-    /// Asks it to end early.
+    /// Orders it to end early.
     fn end(&mut self);
 
-    /// What it published, and what its thread asked of the machine and got, once it has ended.
+    /// Returns its counts, and the measures that its thread requested and got, once it has ended.
     ///
     /// # Errors
-    /// Where it failed; in words.
+    /// The reason of a failure, in words.
     fn finish(self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String>;
 
-    /// What it publishes with, where it is a probe: the middleware and its version.
+    /// The middleware that it publishes with, and its version, where it is a probe.
     fn middleware(&self) -> Option<&str> {
         None
     }
 
-    /// What it noted so far and belongs into the run as warnings; each once.
+    /// Its notes so far, as warnings for the run; each once.
     fn notes(&mut self) -> Vec<Warning> {
         Vec::new()
     }
 }
 
-/// How long messages may be on their way after the last was published.
+/// How long after the last message the subscribers still receive.
 const ON_THE_WAY: Duration = Duration::from_millis(300);
 
-/// Tells the source to begin and the subscribers when nothing more will come.
+/// Orders the source to begin, and the subscribers to end once no more messages will come.
 pub(super) struct PublishingControl<'a> {
     pub(super) watch: &'a mut dyn Watch,
     pub(super) source: Option<&'a mut dyn Source>,
-    /// The user's.
+    /// The user's stop request.
     pub(super) stop: &'a Stop,
     /// Requested by a publisher that is a thread of this process.
     pub(super) thread_ended: &'a Stop,
-    /// The subscribers'.
+    /// The subscribers' stop request.
     pub(super) quit: &'a Stop,
     pub(super) begun: bool,
     pub(super) ended_at: Option<MonotonicTime>,
@@ -173,7 +173,7 @@ impl PublishingControl<'_> {
             return self.thread_ended.requested();
         };
         if !std::mem::replace(&mut self.begun, true) && source.begin().is_err() {
-            // It has gone, and says why when it is asked what it published.
+            // The source has ended; `finish` returns the reason.
             source.end();
         }
         if self.stop.requested() {

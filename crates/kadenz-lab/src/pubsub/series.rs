@@ -15,17 +15,17 @@ use super::LatencyPlan;
 use super::latency_probe::LatencyProbe;
 use crate::measuring::{ExperimentError, Measuring, SeriesMaker};
 
-/// What one subscriber fills.
+/// The recorders of one subscriber.
 #[derive(Debug)]
 pub(super) struct SubscriberRecorders {
     one_way: SeriesRecorder,
     from_send: SeriesRecorder,
     stages: Option<StageRecorders>,
-    /// What the message says of its publishing; the first subscriber's alone.
+    /// Times of the publishing that the message carries; only the first subscriber records them.
     publishing: Option<[SeriesRecorder; 2]>,
 }
 
-/// The stages of a message's way on the receiving side that a subscriber tells apart.
+/// The stages of a message's way on the receiving side that a subscriber can distinguish.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Stages {
     /// None: it is a probe.
@@ -43,7 +43,7 @@ struct StageRecorders {
     decode: SeriesRecorder,
 }
 
-/// The names of the series that are the publisher's.
+/// Names of the publisher's series.
 pub(super) const OF_PUBLISHER: [&str; 2] = [PUBLISH_LATENESS, PUBLISH];
 
 /// The name of a subscriber, counted from 0.
@@ -51,7 +51,7 @@ pub(super) fn name(subscriber: usize) -> String {
     format!("subscriber-{}", subscriber + 1)
 }
 
-/// Makes a subscriber's series in the run; gives their names, too.
+/// Makes a subscriber's series in the run; returns their names, too.
 pub(super) fn create(
     measuring: &Measuring,
     run: &mut RunWriter,
@@ -94,7 +94,7 @@ pub(super) fn create(
 }
 
 impl SubscriberRecorders {
-    /// Records a message that counts.
+    /// Records a counted message.
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
@@ -118,8 +118,8 @@ impl SubscriberRecorders {
         stages.decode.record(hop(hops.decode_ns));
     }
 
-    /// Records what the message says of itself, and when it was decoded; gives the sample of its way since
-    /// it was published.
+    /// Records the times that the message carries, and when it was decoded; returns the sample of its latency since it
+    /// was published.
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
@@ -131,7 +131,7 @@ impl SubscriberRecorders {
     ) -> Sample {
         let origin_ns = origin.as_ns().cast_signed();
         let there_ns = there_ns.saturating_sub(origin_ns);
-        // The message's own times are whatever somebody on the bus wrote there.
+        // The times in the message may be any values: any program on the bus may have written it.
         let sample = |since_ns: i64| {
             let intended_ns = since_ns.saturating_sub(origin_ns);
             Sample {

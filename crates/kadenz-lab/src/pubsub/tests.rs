@@ -56,7 +56,7 @@ fn plan(subscribers: usize) -> LatencyPlan {
         subscribers,
         subscriber: None,
         receiving: Receiving::Blocking,
-        // No pause of a busy machine may cost a message here.
+        // No pause of a busy machine may lose a message here.
         queue: 1000,
         patience: Duration::from_secs(10),
     }
@@ -101,7 +101,7 @@ fn every_message_to_every_subscriber_is_a_sample_of_each_series() {
 }
 
 #[test]
-fn who_stops_it_keeps_what_there_is_and_loses_nothing() {
+fn a_stop_keeps_what_there_is_and_loses_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let mut plan = plan(1);
@@ -126,7 +126,7 @@ fn who_stops_it_keeps_what_there_is_and_loses_nothing() {
 
 #[test]
 fn a_bus_on_which_nothing_comes_is_an_error_and_leaves_no_folder() {
-    /// Says that it runs, and publishes nothing.
+    /// A source that runs, and publishes nothing.
     struct Mute;
     impl Source for Mute {
         fn begin(&mut self) -> std::io::Result<()> {
@@ -198,7 +198,7 @@ fn neither_loop_allocates() {
 }
 
 #[test]
-fn no_time_that_somebody_writes_on_the_bus_overflows() {
+fn no_time_of_a_message_on_the_bus_overflows() {
     let folder = tempfile::tempdir().unwrap();
     let (measuring, plan) = (measuring(&folder.path().join("run")), plan(1));
     let mut run = RunWriter::create(&measuring.session.out, Run::default()).unwrap();

@@ -1,13 +1,13 @@
-//! What is recorded of stamped messages, and what is not called a latency.
+//! Which stamped messages are recorded, and which give no latency.
 
 use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
 use super::{OffsetBounds, Stepped};
 
-/// Longer than this is no latency but a stamp of another unit, or of a clock that nobody set.
+/// A larger difference is no latency: the stamp has another unit, or its clock was never set.
 const ABSURD_NS: i64 = 3_600_000_000_000;
 
-/// What became of the messages.
+/// Counts of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StampedCounts {
     /// Messages that came.
@@ -19,9 +19,9 @@ pub struct StampedCounts {
     /// Messages stamped later than they came, by more than the error of the clocks: the sender's
     /// clock is ahead of this one.
     pub from_the_future: u64,
-    /// By how much at most, in nanoseconds.
+    /// Maximum of that lead, in nanoseconds.
     pub most_ahead_ns: i64,
-    /// Messages whose stamp is an hour or more away: of another unit, or of a clock nobody set.
+    /// Messages whose stamp is an hour or more away: it has another unit, or its clock was never set.
     pub absurd: u64,
     /// One of those stamps, in nanoseconds since 1970.
     pub an_absurd_stamp_ns: Option<i64>,
@@ -29,12 +29,12 @@ pub struct StampedCounts {
     pub around_step: u64,
     /// By how much the wall clock was set meanwhile, in nanoseconds; what came after is not recorded.
     pub stepped_by_ns: Option<i64>,
-    /// How far the latencies may be off for reading two clocks, in nanoseconds; how far the clocks of
-    /// two hosts differ comes on top.
+    /// How far the latencies may be off because two clocks are read, in nanoseconds; the difference between the clocks
+    /// of two hosts adds to that.
     pub error_ns: i64,
 }
 
-/// A message that waits until it is known that no clock was set meanwhile.
+/// A message that waits until it is certain that no clock was set meanwhile.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pending {
     pub(super) stamp: WallTime,
@@ -50,7 +50,7 @@ pub(super) struct Latency {
     pub(super) to_program_ns: i64,
 }
 
-/// Messages between two looks at the clocks that are remembered.
+/// Messages that are kept between two readings of the clocks, at most.
 const MAX_PENDING: usize = 100_000;
 
 #[derive(Debug)]
@@ -69,7 +69,7 @@ impl LatencyFilter {
         }
     }
 
-    /// Whether the clocks should be looked at before more is noted.
+    /// Whether the clocks should be read before more messages are noted.
     pub(super) fn is_full(&self) -> bool {
         self.pending.len() >= MAX_PENDING
     }
@@ -82,8 +82,7 @@ impl LatencyFilter {
         }
     }
 
-    /// Looks at the clocks, and hands over what is a latency for sure. `false` once the wall clock was
-    /// set.
+    /// Compares the clocks, and hands over the certain latencies. `false` once the wall clock was set.
     pub(super) fn look(&mut self, pair: &ClockPair, record: impl FnMut(Latency)) -> bool {
         match self.bounds.observe(pair) {
             Ok(()) => {

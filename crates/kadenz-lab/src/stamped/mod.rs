@@ -1,17 +1,15 @@
 //! How old are messages that carry the time at which they were made?
 //!
-//! Many messages do: LCM's by custom in a member `utime`. Of one host, or of hosts whose clocks
-//! somebody keeps together, the time from that stamp until the message is here is a latency, of
-//! programs that know nothing of Kadenz.
+//! Many messages do: those of LCM by custom in a member `utime`. On one host, or on hosts with synchronised clocks, the
+//! time from that stamp until the message arrives is a latency of programs that know nothing of Kadenz.
 //!
 //! | series | value |
 //! |---|---|
 //! | `latency` | from the stamp in the message until this program had it |
 //! | `to-kernel` | from the stamp until the kernel's own stamp, where the bus has it |
 //!
-//! A wall clock can be set. It is held against the sleep clock ten times a second, and what came while
-//! it was set, or after, is no latency and is not recorded as one; nor is what is stamped in the
-//! future.
+//! A wall clock can be set. It is compared with the sleep clock ten times a second. Messages that came while it was
+//! set, or afterwards, and messages stamped in the future give no latency and are not recorded.
 
 mod filter;
 
@@ -32,10 +30,10 @@ use crate::measuring_threads::{self, LoopContext, Watch};
 use crate::session;
 use crate::stop::Stop;
 
-/// Reads the stamp of a message; `None` where it has none that can be read.
+/// Reads the stamp of a message; `None` where it has no readable one.
 pub type ReadStamp = Box<dyn FnMut(&Raw<'_>) -> Option<WallTime> + Send>;
 
-/// What is listened to, and for how long.
+/// Which messages are recorded, and for how long.
 pub struct StampedPlan {
     /// The messages.
     pub messages: Aggregator,
@@ -43,17 +41,17 @@ pub struct StampedPlan {
     pub read: ReadStamp,
     /// Ends after that time.
     pub duration: Option<Duration>,
-    /// Ends after so many messages.
+    /// Ends after this many messages.
     pub count: Option<u64>,
 }
 
-/// Between two looks at the clocks.
+/// Time between two comparisons of the clocks.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// Readings tried for one look.
+/// Readings tried for one comparison.
 const TRIES: u32 = 9;
 
-/// Records how old messages are, and says what was not recorded and why. Warnings of the run name it,
-/// too.
+/// Records how old messages are, and returns the counts of messages that were not recorded. Warnings of the run name
+/// them, too.
 ///
 /// # Errors
 /// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
@@ -98,7 +96,7 @@ pub fn stamped(
     Ok((ongoing.finish(ended_by)?, counts))
 }
 
-/// The series of messages that carry their time.
+/// The series of stamped messages.
 struct StampedRecorders {
     latency: SeriesRecorder,
     to_kernel: SeriesRecorder,
@@ -154,7 +152,7 @@ fn listen(
     filter.counts
 }
 
-/// Waits for a message and notes it; whether more may come.
+/// Waits for a message and notes it; returns whether more may come.
 fn take(plan: &mut StampedPlan, filter: &mut LatencyFilter, wait: Duration) -> bool {
     match plan.messages.next_message(wait) {
         Ok(None) => true,
@@ -203,7 +201,7 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
                 seconds(by_ns),
                 counts.around_step
             ),
-            "measure again once somebody keeps the clock (chrony, ptp4l and phc2sys), or by `kadenz msg latency`",
+            "measure again once the clock is synchronised (chrony, ptp4l and phc2sys), or by `kadenz msg latency`",
         );
     }
     if counts.from_the_future > 0 {
@@ -243,12 +241,11 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
     warnings
 }
 
-// By how much the wall clock leads the sleep clock, and whether somebody set it.
+// The wall clock's lead over the sleep clock, and whether the wall clock was set.
 
-/// What all pairs of readings since the beginning allow the wall clock's lead over the sleep clock to
-/// be. NTP's slewing moves both clocks alike on Linux, so that it stays the same until somebody sets
-/// the wall clock (see [`kadenz_rt::clock::WallBridge`], which is for stamps of the last moments; here
-/// a stamp may be of any age).
+/// The bounds of the wall clock's lead over the sleep clock, from all pairs of readings since the beginning. NTP's
+/// slewing moves both clocks alike on Linux, so that the lead stays the same until the wall clock is set (see
+/// [`kadenz_rt::clock::WallBridge`], which is for recent stamps; here a stamp may be of any age).
 #[derive(Debug, Clone, Copy)]
 struct OffsetBounds {
     low: i128,
@@ -258,7 +255,7 @@ struct OffsetBounds {
 /// The wall clock was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Stepped {
-    /// By about so much, in nanoseconds; positive when it was put forward.
+    /// By about this much, in nanoseconds; positive when it was put forward.
     by_ns: i64,
 }
 
@@ -268,7 +265,7 @@ impl OffsetBounds {
         Self { low, high }
     }
 
-    /// Takes another pair: what both allow is the lead.
+    /// Takes another pair and narrows the bounds.
     fn observe(&mut self, pair: &ClockPair) -> Result<(), Stepped> {
         let (low, high) = pair.lead_ns();
         if high < self.low || self.high < low {
@@ -280,13 +277,13 @@ impl OffsetBounds {
         Ok(())
     }
 
-    /// From a stamp of the wall clock until a moment of the sleep clock, in nanoseconds.
+    /// Time from a stamp of the wall clock until a moment of the sleep clock, in nanoseconds.
     fn between(&self, stamp: WallTime, moment: MonotonicTime) -> i64 {
         let lead = (self.low + self.high) / 2;
         narrow(i128::from(moment.as_ns()) + lead - i128::from(stamp.as_unix_ns()))
     }
 
-    /// How far that may be off, either way.
+    /// Error of that time, either way.
     fn error_ns(&self) -> i64 {
         narrow((self.high - self.low + 1) / 2)
     }

@@ -1,5 +1,5 @@
-//! What a program on a host of a testbed can know of it: `kadenz testbed run` tells it, by two
-//! variables of its environment, where the testbed's run is and on which host it runs.
+//! Access to the testbed for a program on one of its hosts: `kadenz testbed run` names the folder of the testbed's run
+//! and the host in two environment variables.
 
 use std::net::IpAddr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ pub const HOST: &str = "KADENZ_TESTBED_HOST";
 /// The topology as it was given, in that folder.
 pub const TOPOLOGY_FILE: &str = "topology.toml";
 
-/// Why a program does not know its testbed.
+/// Why a program cannot read its testbed.
 #[derive(Debug, thiserror::Error)]
 pub enum InsideError {
     /// The topology cannot be read.
@@ -33,7 +33,7 @@ pub enum InsideError {
         /// The error that the system returned.
         source: std::io::Error,
     },
-    /// It is none.
+    /// It is not a valid topology.
     #[error("the testbed's {} is not a valid topology: {source}", path.display())]
     Topology {
         /// The file.
@@ -54,16 +54,16 @@ pub enum InsideError {
 /// The testbed around a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inside {
-    /// What stands around it.
+    /// Its topology.
     pub topology: Topology,
-    /// The host that it runs on, by its place.
+    /// The host that the program runs on, by its place.
     pub host: usize,
     /// The folder of the testbed's own run.
     pub folder: PathBuf,
 }
 
 impl Inside {
-    /// Reads what the two variables name.
+    /// Reads the testbed that the two variables name.
     ///
     /// # Errors
     /// [`InsideError`].
@@ -99,8 +99,8 @@ impl Inside {
         (0..self.topology.hosts.len()).find(|&host| address(&self.topology, host) == ip)
     }
 
-    /// The links to these addresses. Absent where one of them is outside, or where they do not all
-    /// have the same way: their round trips then have no common time on the wire.
+    /// The links to these addresses. Absent where one of them is outside, or where they do not all have the same path:
+    /// their round trips then have no common time on the wire.
     #[must_use]
     pub fn chain_to(&self, devices: impl IntoIterator<Item = IpAddr>) -> Option<Chain> {
         let mut ways = devices
@@ -112,7 +112,7 @@ impl Inside {
     }
 }
 
-/// A file of at most what a topology may have.
+/// Reads a file no larger than the limit of a topology.
 fn bounded(path: &Path) -> std::io::Result<String> {
     use std::io::Read as _;
     let mut text = String::new();
@@ -125,25 +125,25 @@ fn bounded(path: &Path) -> std::io::Result<String> {
 
 /// Beats that are modelled at most.
 const BEATS: u32 = 1000;
-/// Frames of questions and of other traffic that are modelled at most: well below a second.
+/// Frames of packets, answers and other traffic that are modelled at most: this takes well below a second.
 const FRAMES: usize = 100_000;
 
-/// What is asked of which devices.
+/// The packets of a run: to which devices, how long and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Questions {
-    /// Those who answer.
+    /// The devices that answer.
     pub devices: Vec<IpAddr>,
-    /// UDP payload of question and answer in bytes.
+    /// UDP payload of packet and answer in bytes.
     pub payload_bytes: u64,
     /// From beat to beat.
     pub interval: Duration,
-    /// Each in turn, or all at once.
+    /// Whether the devices are asked in turn, or all at once.
     pub cast: Cast,
 }
 
 impl Inside {
-    /// What a run says of this testbed, with what the model says of the same questions: the first
-    /// thousand beats, or as many as it takes well below a second to compute.
+    /// The entry of this testbed in a run, with the model's round trips of the same packets: the first thousand beats,
+    /// or as many as take well below a second to compute.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -185,8 +185,7 @@ impl Inside {
         summed(&model::run(&topology, &asking).ok()?.round_trips)
     }
 
-    /// The topology with the roles as they are in this run: the program's host asks, those that it
-    /// asks answer.
+    /// The topology with the roles of this run: the program's host sends, and the devices answer.
     fn asked(&self, devices: &[IpAddr]) -> Option<Topology> {
         let devices = devices.iter().map(|&device| self.host_of(device));
         let devices = devices.collect::<Option<Vec<usize>>>()?;
@@ -202,13 +201,12 @@ impl Inside {
     }
 }
 
-/// How many beats can be modelled, of so many frames each and the traffic meanwhile; absent where not
-/// even one can.
+/// How many beats can be modelled, of this many frames each and the traffic meanwhile; absent where not even one can.
 fn beats(asked: usize, interval: Picos, traffic: &[Traffic]) -> Option<u32> {
     let others = traffic.iter().map(|it| {
         let frames = f64::from(it.packets) * it.payload.frames(Tag::None).count() as f64;
-        // As the bursts come: each kind has its first at the start, and the next a picosecond later at
-        // the earliest.
+        // The order of the bursts: each kind has its first at the start, and the next a picosecond later at the
+        // earliest.
         let apart = it.interval.as_ps().max(1) as f64;
         (frames, frames * interval.as_ps() as f64 / apart)
     });
@@ -221,7 +219,7 @@ fn summed(round_trips: &[RoundTrip]) -> Option<Modelled> {
     let times = round_trips.iter().filter_map(RoundTrip::time);
     let mut times: Vec<u64> = times.map(Picos::as_ns).collect();
     times.sort_unstable();
-    // The nearest rank: the smallest value that so many percent do not exceed.
+    // The nearest rank: the smallest value that at least that many percent do not exceed.
     let at = |percent: usize| {
         let rank = (times.len() * percent).div_ceil(100).max(1);
         times.get(rank - 1).copied()
@@ -322,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn only_those_who_are_asked_are_modelled() {
+    fn only_the_asked_devices_are_modelled() {
         let one = facts("forty-devices", &[7], Cast::Each).model.unwrap();
         let all: Vec<usize> = (1..=40).collect();
         let all = facts("forty-devices", &all, Cast::Broadcast).model.unwrap();
@@ -333,7 +331,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_outside_is_not_modelled() {
+    fn a_device_outside_is_not_modelled() {
         let mut topology = Topology::parse(ready("baseline").unwrap()).unwrap();
         topology.name = "another".to_owned();
         let inside = Inside {
@@ -377,7 +375,7 @@ mod tests {
         };
         let hour = Picos::from_ns(3_600_000_000_000);
         assert_eq!(of(hour, 1).unwrap().round_trips, 1000);
-        // A hundred an hour: 1000 beats would be more frames than are modelled.
+        // A hundred in an hour: 1000 beats would need more frames than are modelled.
         let some = of(Picos::from_ns(3_600_000_000), 1).unwrap().round_trips;
         assert!((1..1000).contains(&some), "{some}");
         assert_eq!(of(Picos::from_ns(1000), 1), None, "an hour is 3.6 billion");

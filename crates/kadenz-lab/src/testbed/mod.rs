@@ -1,4 +1,4 @@
-//! A network without a network: what plain Ethernet does to datagrams, computed and built.
+//! A network without hardware: the effect of plain Ethernet on datagrams, computed and emulated.
 //!
 //! | module | what it is |
 //! |---|---|
@@ -9,8 +9,8 @@
 //! | [`inside`] | what a program on one of its hosts can know of it |
 //! | `live` | the topology as network namespaces of this machine (Linux) |
 //!
-//! The model is the oracle: what a network of ideal hosts would do. What a measurement finds beyond
-//! it, hosts have added.
+//! The model is the oracle: the result of a network of ideal hosts. Hosts add everything that a measurement finds
+//! beyond it.
 
 pub mod fabric;
 pub mod inside;
@@ -26,10 +26,10 @@ use std::net::Ipv4Addr;
 pub use quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
 use topology::Topology;
 
-// Which address a host has.
+// The addresses of hosts.
 
-/// The network of a testbed: `10.75.N.0/24`, N from 1 to 254 by the topology's name, so that two
-/// testbeds on a desk can be told apart, and a script finds its devices again.
+/// The network of a testbed: `10.75.N.0/24`, N from 1 to 254 by the topology's name, so that two testbeds of one user
+/// can be distinguished, and a script finds its devices again.
 #[must_use]
 pub fn network(topology: &Topology) -> Ipv4Addr {
     // FNV-1a: a name's hash that stays the same with every compiler.

@@ -1,7 +1,7 @@
 //! Quantities of a network with their units, exact: `20.32us`, `100Mbit/s`, `1.6MB`, `2m`.
 //!
-//! A bit takes 10,000 ps at 100 Mbit/s and 100 ps at 10 Gbit/s, so times are whole picoseconds here:
-//! what is computed by hand comes out to the digit, and nothing is rounded on the way.
+//! A bit takes 10,000 ps at 100 Mbit/s and 100 ps at 10 Gbit/s, so times are whole picoseconds here: results equal
+//! those computed by hand to the digit, without rounding.
 
 use std::fmt;
 use std::num::NonZeroU64;
@@ -24,7 +24,7 @@ use kadenz_rt::units::{Kind, TIME};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Picos(u64);
 
-/// What a link carries, in bits a second.
+/// The speed of a link, in bits per second.
 ///
 /// ```
 /// use kadenz_lab::testbed::LinkSpeed;
@@ -56,8 +56,8 @@ const SPEED: Kind = Kind {
     ],
 };
 
-/// In picoseconds a metre: light in twisted pair at about two thirds of its speed in vacuum; 5.56 ns
-/// is what ANSI/TIA-568 allows at most, 5 ns what cables have.
+/// In picoseconds a metre: light in twisted pair at about two thirds of its speed in vacuum; ANSI/TIA-568 allows 5.56
+/// ns at most, and cables have 5 ns.
 const CABLE: Kind = Kind {
     what: "cable",
     example: "2m or 10ns",
@@ -76,13 +76,13 @@ impl Picos {
     /// Later than everything.
     pub const NEVER: Self = Self(u64::MAX);
 
-    /// So many picoseconds.
+    /// A span of this many picoseconds.
     #[must_use]
     pub const fn from_ps(ps: u64) -> Self {
         Self(ps)
     }
 
-    /// So many nanoseconds; saturates at 213 days.
+    /// A span of this many nanoseconds; saturates at 213 days.
     #[must_use]
     pub const fn from_ns(ns: u64) -> Self {
         Self(ns.saturating_mul(1000))
@@ -94,7 +94,7 @@ impl Picos {
         self.0
     }
 
-    /// In nanoseconds, rounded up: what is not yet over has not yet happened.
+    /// In nanoseconds, rounded up, so that an event never seems to happen earlier than it does.
     #[must_use]
     pub const fn as_ns(self) -> u64 {
         self.0.div_ceil(1000)
@@ -106,7 +106,7 @@ impl Picos {
         self.0 as f64 / 1000.0
     }
 
-    /// How long after `earlier`; nothing when it is before.
+    /// Time since `earlier`; zero when it is later.
     #[must_use]
     pub const fn since(self, earlier: Self) -> Self {
         Self(self.0.saturating_sub(earlier.0))
@@ -122,11 +122,11 @@ impl Picos {
 }
 
 impl LinkSpeed {
-    /// The ten speeds that a robot's network has lie between these, in bits a second.
+    /// The speeds of robots' networks lie between these limits, in bits per second.
     const SLOWEST: u64 = 1_000_000;
     const FASTEST: u64 = 400_000_000_000;
 
-    /// So many megabits a second, 1 to 400,000.
+    /// A speed of this many megabits per second, 1 to 400,000.
     #[must_use]
     pub(crate) const fn mbit(megabits: u64) -> Option<Self> {
         let bits = megabits.saturating_mul(1_000_000);
@@ -145,7 +145,7 @@ impl LinkSpeed {
         self.0.get()
     }
 
-    /// How long so many bytes last, rounded up to a picosecond where the speed does not divide them.
+    /// How long this many bytes take, rounded up to a picosecond where the speed does not divide them.
     #[must_use]
     pub const fn time_of(self, bytes: u64) -> Picos {
         let bits = bytes as u128 * 8 * 1_000_000_000_000;

@@ -1,4 +1,4 @@
-//! The cyclic timer: is every wake-up on the beat, and is the rate kept?
+//! The cyclic timer: is every wake-up on the beat, and does the timer keep the rate?
 
 use std::time::Duration;
 
@@ -9,29 +9,29 @@ use kadenz_rt::clock::MonotonicTime;
 
 use crate::measuring_threads::LoopContext;
 
-/// How long a cyclic timer is watched.
+/// Parameters of a cyclic timer.
 #[derive(Clone, Copy, Debug)]
 pub struct CyclicPlan {
     /// Time between two beats.
     pub interval: Interval,
-    /// What is done after a late wake-up. A beat that is left out is recorded as late as it would have been served, so
-    /// that no stall is hidden; intervals are between real wake-ups. [`Overrun::Stop`] ends the watch at the first
-    /// such wake-up, and a suite refuses it.
+    /// The policy after a late wake-up. A beat that is left out is recorded as late as it would have been served, so
+    /// that no stall is hidden; intervals are between real wake-ups. [`Overrun::Stop`] ends the measurement at the
+    /// first such wake-up, and a suite refuses it.
     pub pace: Overrun,
     /// Beats before the first that is recorded.
     pub warm_up: u64,
-    /// Beats to watch, the missed ones included; with `None` until stopped. The
-    /// [`Overrun::Relative`] loop is watched for as long as the ideal signal takes for them.
+    /// Number of beats, missed ones included; `None` means until stopped. The [`Overrun::Relative`] loop runs for as
+    /// long as the ideal signal takes for them.
     pub cycles: Option<u64>,
-    /// How far the first beat lies behind the common start, so that two threads on one machine do
-    /// not meet on every beat.
+    /// Time from the common start to the first beat, so that two threads on one machine do not wake up on the same
+    /// beats.
     pub phase: Duration,
-    /// How long after the last beat those that are owed are still served; see [`GRACE`](crate::measuring_threads::GRACE).
+    /// How long after the last beat the loop still serves owed beats; see [`GRACE`](crate::measuring_threads::GRACE).
     /// Not less than the deadline, so that each beat that is then given up has missed it.
     pub grace: Duration,
 }
 
-/// What one wake-up gives.
+/// Samples of one wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CyclicSamples {
     /// Actual less intended time.
@@ -40,11 +40,10 @@ pub struct CyclicSamples {
     pub jitter: Option<Sample>,
 }
 
-/// Turns wake-up times into lateness and jitter. Sans-IO: it is handed every time it knows.
+/// Turns wake-up times into lateness and jitter. Sans-IO: the caller passes every time.
 ///
-/// Lateness is against the beat, whatever happened before: after a stall of three seconds every
-/// beat of these seconds is recorded as late as it was. Jitter is Sticha's
-/// `timestamp[i] - timestamp[i-1] - 1/frequency` (section 4.2.1).
+/// Lateness is against the beat, whatever happened before: after a stall of three seconds every beat of these seconds
+/// is recorded with its lateness. Jitter is Sticha's `timestamp[i] - timestamp[i-1] - 1/frequency` (section 4.2.1).
 #[derive(Clone, Debug)]
 pub struct CyclicMeter {
     origin: MonotonicTime,
@@ -89,9 +88,8 @@ impl CyclicMeter {
         }
     }
 
-    /// Takes beats that nobody woke up for: they were meant for `first` to `last`, and were found
-    /// missed at `actual`. Each is as late as it would have been if it had been served then. Gives
-    /// the samples of the first and the last.
+    /// Takes beats without a wake-up: they were meant for `first` to `last`, and were found missed at `actual`. Each is
+    /// as late as if it had been served then. Returns the samples of the first and the last.
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
@@ -117,9 +115,8 @@ impl CyclicMeter {
     }
 }
 
-/// Watches a cyclic timer from `start` on, until the plan is done or somebody stops it. Beats that are
-/// still owed when the plan's grace is over are recorded as late as they are then, and counted in
-/// [`LoopContext::owed`].
+/// Runs a cyclic timer from `start` on, until the plan is done or a stop is requested. Beats still owed when the plan's
+/// grace is over are recorded with their lateness at that time, and counted in [`LoopContext::owed`].
 ///
 /// The beat is kept on `CLOCK_MONOTONIC`, and the context's clock must be that one.
 ///
@@ -155,7 +152,7 @@ pub fn cyclic(
     }
 }
 
-/// The intended times of a loop, as its pace has them. Sans-IO.
+/// The intended times of a loop, according to its pace. Sans-IO.
 struct Signal {
     beat: Beat,
     pace: Overrun,
@@ -165,22 +162,22 @@ struct Signal {
     last: u64,
     /// The last beat that is not recorded.
     warm_up: u64,
-    /// When the ideal signal has that beat, the one after it, and its last of all.
+    /// When the ideal signal has that beat, the one after it, and the last one.
     warm: MonotonicTime,
     first: MonotonicTime,
     end: MonotonicTime,
-    /// When no owed beat is served any more.
+    /// When the loop gives up on owed beats.
     patience: MonotonicTime,
-    /// Whether it came to that.
+    /// Whether it gave up.
     gave_up: bool,
-    /// Whether a late wake-up ended it.
+    /// Whether a late wake-up ended the loop.
     stopped: bool,
 }
 
-/// Beats that nobody woke up for.
+/// Beats without a wake-up.
 #[derive(Clone, Copy, Debug)]
 struct LeftOut {
-    /// When the first and the last of them were meant to be.
+    /// Intended times of the first and the last.
     intended: [MonotonicTime; 2],
     count: u64,
 }
@@ -217,14 +214,15 @@ impl Signal {
         goes_on.then_some(self.intended)
     }
 
-    /// Whether the beat that [`Self::next`] gave, and for which the loop woke at `actual`, is recorded. A stall that
-    /// began while warming up and lasts into the recorded time is: of a relative loop, no beat behind it tells of it.
+    /// Whether to record the beat of [`Self::next`] for which the loop woke at `actual`. It is recorded, too, when a
+    /// stall that began during the warm-up lasts into the recorded time: a relative loop has no later beat that shows
+    /// this stall.
     fn counts(&self, actual: MonotonicTime) -> bool {
         let stalls = self.pace == Overrun::Relative && actual > self.first;
         self.intended > self.warm || stalls
     }
 
-    /// Moves on from a wake-up at `actual`, and gives the recorded beats that are left out.
+    /// Moves on from a wake-up at `actual`, and returns the recorded beats that are left out.
     fn woke(&mut self, actual: MonotonicTime) -> LeftOut {
         self.gave_up = self.pace == Overrun::CatchUp && actual > self.patience;
         let pace = match self.gave_up {
@@ -315,8 +313,8 @@ mod tests {
         }
     }
 
-    /// Plays a loop whose wake-ups are late by `delays` in turn, and by nothing afterwards. Gives
-    /// intended and actual times of the beats that were served, and the beats that were left out.
+    /// Simulates a loop whose wake-ups are late by `delays` in turn, and on time afterwards. Returns intended and
+    /// actual times of the served beats, and the beats left out.
     fn play(plan: &CyclicPlan, delays: &[u64]) -> (Vec<(u64, u64)>, Vec<u64>) {
         let mut signal = Signal::new(plan, at(0));
         let (mut now, mut served, mut left_out) = (0, Vec::new(), Vec::new());
@@ -372,7 +370,7 @@ mod tests {
         assert_eq!(gave_up_at, 2021 * MS, "one wake-up after the grace");
     }
 
-    /// A clock on which each wake-up takes 10 us, and the sleeper that it is.
+    /// A clock on which each wake-up takes 10 us; it is also the sleeper.
     struct Slow(std::sync::Arc<std::sync::atomic::AtomicU64>);
 
     impl kadenz_rt::clock::Clock for Slow {
@@ -457,13 +455,13 @@ mod tests {
             assert_eq!(served[0].0, 4 * MS, "{pace}");
             assert!(left_out.is_empty());
         }
-        // A slow machine warms up no longer than a fast one.
+        // A slow machine's warm-up takes no longer than a fast one's.
         let (served, _) = play(&plan(Overrun::Relative, 3, 4), &[0, 2 * MS, MS, 0]);
         assert_eq!(served.len(), 2);
         // Nor does it hide a stall from there to the end.
         let (served, _) = play(&plan(Overrun::Relative, 3, 4), &[0, 400 * MS]);
         assert_eq!(served, [(2 * MS, 402 * MS)]);
-        // A stall that begins while warming up is seen by the beats that count.
+        // The recorded beats show a stall that begins during the warm-up.
         let (served, left_out) = play(&plan(Overrun::Skip, 3, 4), &[0, 4 * MS + 1]);
         assert_eq!((served.len(), left_out), (1, vec![4 * MS, 5 * MS, 6 * MS]));
         // The beat at which it ends is on time.

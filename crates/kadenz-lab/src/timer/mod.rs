@@ -25,7 +25,7 @@ pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
 pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
 pub use probe::{TimerProbe, cyclic_probe, oneshot_probe};
 
-/// A loop that stops at its first late wake-up measures no lateness.
+/// Error of a loop that stops at its first late wake-up, which measures no lateness.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "`{}` ends a loop at the first late wake-up, which is what is measured; write catch-up, skip or relative",
@@ -39,7 +39,7 @@ impl From<StopsError> for ExperimentError {
     }
 }
 
-/// The policy, where a loop goes on under it.
+/// Returns the policy, if a loop continues under it.
 ///
 /// # Errors
 /// [`StopsError`] for [`Overrun::Stop`].
@@ -50,7 +50,7 @@ pub fn going_on(policy: Overrun) -> Result<Overrun, StopsError> {
     }
 }
 
-/// What both suites have in common.
+/// Common parameters of both suites.
 #[derive(Clone, Debug)]
 pub struct SuitePlan {
     /// The sleepers to try, one after the other.
@@ -93,7 +93,7 @@ impl SuitePlan {
         }
     }
 
-    /// Keeps the CPUs busy until it is dropped, where that is asked for.
+    /// Keeps the CPUs busy until it is dropped, where the plan requests that.
     fn load(&self) -> Result<Option<Load>, StartLoadError> {
         let busy = || load::start(&[LoadKind::Cpu], &LoadOptions::default());
         self.busy.then(busy).transpose()
@@ -123,7 +123,7 @@ impl SuitePlan {
 /// Runs the cyclic timer suite (thesis, section 4.2).
 ///
 /// # Errors
-/// [`ExperimentError`], also for [`Overrun::Stop`]; rights that are missing are no error
+/// [`ExperimentError`], also for [`Overrun::Stop`]; missing rights are no error
 /// but a warning in the run.
 pub fn cyclic_suite(
     suite: &SuitePlan,
@@ -185,7 +185,7 @@ fn cyclic_series(
 /// Runs the one-shot timer suite (thesis, section 4.1).
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run.
+/// [`ExperimentError`]; missing rights are no error but a warning in the run.
 pub fn oneshot_suite(
     suite: &SuitePlan,
     plan: &OneShotPlan,

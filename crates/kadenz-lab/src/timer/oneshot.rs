@@ -1,4 +1,4 @@
-//! The one-shot timer: how far is a single timeout missed, and does the timer know it?
+//! The one-shot timer: by how much does it miss a single timeout, and does it report that?
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use crate::measuring_threads::LoopContext;
 
-/// How a one-shot timer is tried.
+/// Parameters of a one-shot timer.
 #[derive(Clone, Copy, Debug)]
 pub struct OneShotPlan {
     /// The timeout that is set each time, 1 us to 1 h.
     pub timeout: Duration,
-    /// How often.
+    /// Number of timeouts.
     pub repetitions: u64,
 }
 
-/// What one timeout gives.
+/// Samples of one timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct OneShotSamples {
     /// `end - timeout - start`, both stamps taken by the caller around the call.
     pub measured: Sample,
-    /// What the timer itself says: the time at which it returned less the time it was set to.
+    /// The timer's own value: the time at which it returned less the time it was set to.
     pub reported: Sample,
     /// Measured less reported.
     pub difference: Sample,
@@ -46,7 +46,7 @@ impl OneShotMeter {
         }
     }
 
-    /// Takes one timeout: the caller's stamps `start` and `end`, and what the timer `reported`.
+    /// Takes one timeout: the caller's stamps `start` and `end`, and the lateness that the timer `reported`.
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
@@ -78,15 +78,15 @@ impl OneShotMeter {
 /// The three series of a one-shot suite.
 #[derive(Debug)]
 pub struct OneShotRecorders {
-    /// Caller's view.
+    /// The caller's view.
     pub measured: SeriesRecorder,
-    /// Timer's view.
+    /// The timer's view.
     pub reported: SeriesRecorder,
     /// Measured less reported.
     pub difference: SeriesRecorder,
 }
 
-/// Sets a one-shot timer again and again until the plan is done or somebody stops it.
+/// Sets a one-shot timer repeatedly until the plan is done or a stop is requested.
 ///
 /// The context's clock takes the caller's stamps and need not be the one the timer runs on: Sticha took
 /// `CLOCK_MONOTONIC_RAW`. The timer is set and reports on `CLOCK_MONOTONIC`.

@@ -1,4 +1,4 @@
-//! The same suites, of the timers of a probe: those of ROS, above all.
+//! The same suites with the timers of a probe, above all those of ROS.
 
 use std::sync::mpsc;
 use std::time::Duration;
@@ -19,7 +19,7 @@ use crate::probes::{ProbeCommand, ProbeFailed};
 use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 
-/// A probe whose timers fire says so in this time and an interval more.
+/// A probe must report a firing timer within this time and one interval.
 const SILENCE: Duration = Duration::from_secs(30);
 
 impl From<ProbeFailed> for ExperimentError {
@@ -31,9 +31,9 @@ impl From<ProbeFailed> for ExperimentError {
 /// A probe that sets timers.
 #[derive(Clone, Debug)]
 pub struct TimerProbe {
-    /// What starts it.
+    /// Its command.
     pub command: ProbeCommand,
-    /// What it needs to find, in its own words: a master of ROS.
+    /// The address that it needs, in its own format: a master of ROS.
     pub url: Option<String>,
 }
 
@@ -90,7 +90,7 @@ pub fn oneshot_probe(
                 recorders.difference.record(samples.difference);
                 1
             }
-            // It was late by this at least, and reported nothing.
+            // It was at least this late, and reported nothing.
             Line::Ignored { start_ns, end_ns } => {
                 let samples = meter.fired(time(start_ns), time(end_ns), 0);
                 recorders.measured.record(samples.measured);
@@ -142,7 +142,7 @@ pub fn cyclic_probe(
             0
         }
         Line::Woke(at_ns) => {
-            // A timer that did not say when it began has no beat.
+            // A timer without a reported start has no beat.
             let Some((beat, meter)) = &mut begun else {
                 return 0;
             };
@@ -172,12 +172,12 @@ fn of_value(value: &str) -> Labels {
     labels([(VALUE, value)])
 }
 
-/// A time that the probe's lines were held against its clock for.
+/// A time that was already checked against the probe's clock.
 fn time(ns: i64) -> MonotonicTime {
     MonotonicTime::from_ns(ns.unsigned_abs())
 }
 
-/// What became of a probe, how many timers it told of, and how many of these never fired.
+/// Result of a probe: how many timers it reported, and how many of these never fired.
 #[derive(Default)]
 struct ProbeOutcome {
     failed: Option<ProbeFailed>,
@@ -192,11 +192,11 @@ struct TimerProbeSetup {
     program: ProbeProgram,
     series: Vec<String>,
     interval: Duration,
-    /// How many timers are to be told of.
+    /// Number of timers to report.
     count: u64,
 }
 
-/// Lets the probe set its timers, and takes what it tells.
+/// Lets the probe set its timers, and takes its reports.
 fn measure(
     suite: &SuitePlan,
     prepared: TimerProbeSetup,
@@ -221,7 +221,7 @@ fn measure(
     let (ended_to, ended) = mpsc::sync_channel(1);
     let (origin, stopped) = (ongoing.origin, stop.clone());
     let work = move |_: &mut LoopContext<'_>| {
-        // Gone only if the main thread has failed.
+        // The receiver is gone only if the main thread has failed.
         let _ = ended_to.send(receive(program, take, (interval, count), origin, &stopped));
     };
     let member = suite.measuring.attending(Box::new(work));

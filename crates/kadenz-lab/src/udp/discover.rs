@@ -1,4 +1,4 @@
-//! Who is there: one broadcast, a list of devices.
+//! Finds devices: one broadcast, a list of devices.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -12,14 +12,14 @@ use kadenz_udp::wire::{Discover, Kind, Packet, RunId, Sequence, Stamp, Token};
 use super::probe::Device;
 use crate::stop::Stop;
 
-/// What is asked.
+/// Parameters of a search for devices.
 #[derive(Clone, Debug)]
 pub struct DiscoverPlan {
-    /// A broadcast address, or that of one device.
+    /// A broadcast address, or the address of one device.
     pub to: SocketAddr,
-    /// How long answers are waited for; the question is asked three times meanwhile.
+    /// How long to wait for answers; the packet is sent three times meanwhile.
     pub wait: Duration,
-    /// More devices than this are not listed.
+    /// Maximum number of listed devices.
     pub most: usize,
     /// The token that the devices know.
     pub token: Option<Token>,
@@ -27,26 +27,26 @@ pub struct DiscoverPlan {
     pub port: PortOptions,
 }
 
-/// Why nobody could be asked.
+/// Why no device could be asked.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
-    /// There is no socket.
+    /// The socket cannot be opened.
     #[error(transparent)]
     Port(#[from] OpenPortError),
-    /// The question did not leave.
+    /// The packet was not sent.
     #[error(transparent)]
     Send(#[from] SendError),
 }
 
-/// The question is asked this often: a single datagram may get lost.
+/// The packet is sent this often: a single datagram may get lost.
 const ASKED: u32 = 3;
 
-/// Asks, and lists who answers, by address.
+/// Sends the packet, and lists the devices that answer, by address.
 ///
 /// Devices of one name get their address as name, and so do those without one.
 ///
 /// # Errors
-/// [`DiscoverError`]; that nobody answers is no error.
+/// [`DiscoverError`]; a missing answer is no error.
 pub fn discover(plan: &DiscoverPlan, stop: &Stop) -> Result<Vec<Device>, DiscoverError> {
     let mut port = UdpPort::open(&plan.port)?;
     let mut inbox = Inbox::new(64, Discover::ROOMY_BYTES + 16);
@@ -56,7 +56,7 @@ pub fn discover(plan: &DiscoverPlan, stop: &Stop) -> Result<Vec<Device>, Discove
         let until = clock::now() + plan.wait / ASKED;
         ask(plan, &mut port, run, turn)?;
         while clock::now() < until && !stop.requested() {
-            // What the network says of one device keeps nobody from asking the others.
+            // An error about one device does not prevent asking the others.
             let Ok(Reception::Datagrams(_)) = port.receive_batch(&mut inbox, Wait::Until(until))
             else {
                 continue;
@@ -108,7 +108,7 @@ fn take(plan: &DiscoverPlan, run: RunId, from: SocketAddr, bytes: &[u8], found: 
     });
 }
 
-/// What of a name can begin the name of a series.
+/// The part of a name that can begin the name of a series.
 fn sound(name: &str) -> String {
     let sound = |letter: char| match letter {
         letter if letter.is_ascii_alphanumeric() || letter == '_' || letter == '-' => letter,
@@ -118,7 +118,7 @@ fn sound(name: &str) -> String {
     name.trim_start_matches('-').to_owned()
 }
 
-/// Gives each device a name of its own, also where a case is all that differs: names become files.
+/// Gives each device a unique name, also where two differ only in case: names become files.
 pub fn name_apart(devices: &mut [Device]) {
     let names: Vec<String> = devices
         .iter()
@@ -134,8 +134,7 @@ pub fn name_apart(devices: &mut [Device]) {
     }
 }
 
-/// `10.0.0.5`, `10.0.0.5-7000`: an address as the begin of a series' name; the devices' usual port is
-/// left out.
+/// `10.0.0.5`, `10.0.0.5-7000`: an address as the beginning of a series' name; the usual port is left out.
 #[must_use]
 pub fn address_as_name(address: SocketAddr) -> String {
     let text = match address.port() {

@@ -1,4 +1,4 @@
-//! A device: answers what it is asked, and no more.
+//! A device: it answers packets, and does nothing else.
 
 use std::time::Duration;
 
@@ -10,26 +10,26 @@ use kadenz_udp::wire::MAX_PAYLOAD_BYTES;
 use super::Rehearsal;
 use crate::stop::Stop;
 
-/// How a device waits for questions.
+/// How a device waits for packets.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Listening {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
-    /// Where questions keep a beat, the thread is awake for the next, has rehearsed its answer over the
-    /// loopback, and asks again and again around the time at which it is due; else the kernel wakes it.
+    /// If packets keep a beat, the thread is awake before the next, has rehearsed its answer over the loopback, and
+    /// polls around the time at which it is due; otherwise the kernel wakes the thread.
     Anticipating,
-    /// The thread asks again and again, and takes a whole CPU.
+    /// The thread polls, and takes a whole CPU.
     BusyPoll,
 }
 
-/// With which clock a device stamps.
+/// The clock of a device's stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StampClock {
-    /// Its monotonic one.
+    /// Its monotonic clock.
     #[default]
     Monotonic,
-    /// Its wall clock: ns since 1970-01-01 00:00 UTC. For hosts that somebody synchronises.
+    /// Its wall clock: ns since 1970-01-01 00:00 UTC. For hosts with synchronised clocks.
     Wall,
 }
 
@@ -46,37 +46,37 @@ impl StampClock {
     }
 }
 
-/// What a device is.
+/// Parameters of a device.
 #[derive(Clone, Debug, Default)]
 pub struct EchoPlan {
     /// The socket.
     pub port: PortOptions,
-    /// Whom it answers, how often, and its name.
+    /// Which packets it answers, how often, and its name.
     pub policy: Policy,
     /// How it waits.
     pub listening: Listening,
-    /// With which clock it stamps.
+    /// The clock of its stamps.
     pub stamps: StampClock,
 }
 
-/// What a device did.
+/// Counts of a device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct Echoed {
-    /// By the protocol.
+    /// Counts of the protocol.
     #[cfg_attr(feature = "schema", serde(flatten))]
     pub counts: EchoCounts,
     /// Answers that the system refused to send.
     pub unsent: u64,
-    /// Questions that the kernel threw away, the receive buffer being full.
+    /// Packets that the kernel dropped, the receive buffer being full.
     pub dropped: u64,
 }
 
-/// Datagrams that one call takes, where somebody had to wait for it.
+/// Datagrams that one call takes at most, after a wait.
 const SLOTS: usize = 64;
-/// What a device that anticipates rehearses its answer with.
+/// Size of the datagrams with which an anticipating device rehearses its answer.
 const REHEARSED_BYTES: usize = 256;
-/// A blocked device looks this often whether it shall stop.
+/// How often a blocked device checks for a stop request.
 const POLL_INTERVAL: Duration = Duration::from_millis(100);
 
 /// A device that is ready to answer.
@@ -87,7 +87,7 @@ pub struct EchoDevice {
     listening: Listening,
     anticipation: Anticipation,
     rehearsal: Option<Rehearsal>,
-    /// Since the last question.
+    /// Whether it has rehearsed since the last packet.
     rehearsed: bool,
     stamps: StampClock,
     unsent: u64,
@@ -97,7 +97,7 @@ impl EchoDevice {
     /// Opens the port.
     ///
     /// # Errors
-    /// When the address cannot be had.
+    /// The address cannot be bound.
     pub fn open(plan: &EchoPlan) -> Result<Self, OpenPortError> {
         Ok(Self {
             port: UdpPort::open(&plan.port)?,
@@ -121,10 +121,10 @@ impl EchoDevice {
         &self.port
     }
 
-    /// Answers until somebody stops it.
+    /// Answers until a stop is requested.
     ///
     /// # Real-time safety
-    /// Real-time safe: allocates nothing and takes no lock; two system calls a question, or fewer.
+    /// Real-time safe: allocates nothing and takes no lock; two system calls per packet, or fewer.
     pub fn run(&mut self, stop: &Stop) {
         while !stop.requested() {
             match self.listening {
@@ -136,7 +136,7 @@ impl EchoDevice {
     }
 
     fn listen(&mut self, wait: Wait) {
-        // An error tells of an answer that nobody waited for; the next question may come.
+        // An error concerns an earlier answer; the next packet may come.
         if let Ok(Reception::Datagrams(_)) = self.port.receive_batch(&mut self.inbox, wait) {
             let received = clock::now();
             self.answer(received.as_ns(), self.stamps.now_ns());
@@ -154,7 +154,7 @@ impl EchoDevice {
                     self.rehearsed = true;
                 }
                 self.listen(Wait::Poll);
-                // Whoever asks may need this CPU.
+                // The sender may need this CPU.
                 std::thread::yield_now();
             }
             Some(expected) => self.listen(Wait::Until(expected.from.min(now + POLL_INTERVAL))),
@@ -162,7 +162,7 @@ impl EchoDevice {
         }
     }
 
-    /// What it did so far.
+    /// Counts so far.
     pub fn echoed(&mut self) -> Echoed {
         Echoed {
             counts: self.echo.counts(),
@@ -191,8 +191,8 @@ impl EchoDevice {
     }
 }
 
-/// A call that asks for more than one looks for a second before it gives the first, which keeps its
-/// answer waiting for microseconds.
+/// A call for more than one datagram checks for a second datagram before it returns the first, which delays the answer
+/// by microseconds.
 fn slots(listening: Listening) -> usize {
     match listening {
         Listening::Blocking => SLOTS,
@@ -200,18 +200,18 @@ fn slots(listening: Listening) -> usize {
     }
 }
 
-// When the next question comes, if questions keep a beat. Sans-IO.
+// Predicts the next packet, if packets keep a beat. Sans-IO.
 
-/// Questions that must have kept the beat before the next is expected.
+/// Packets that must have kept the beat before the next is expected.
 const CONVINCING: u32 = 4;
-/// A question may be off its beat by this share of the interval, either way.
+/// A packet may be off its beat by this share of the interval, either way.
 const OFF_BEAT: u64 = 4;
-/// Who expects a question is awake for it this share of the interval before, and after,
+/// The device is awake this share of the interval before and after an expected packet,
 const SHARE: u64 = 5;
-/// but no longer than this: wake-ups that are later are rare, and cost what waiting costs.
+/// but no longer than this: later wake-ups are rare, and cost as much as the wait.
 const MAX: Duration = Duration::from_micros(500);
 
-/// The beat of the questions.
+/// The beat of the packets.
 ///
 /// # Real-time safety
 /// Real-time safe: some integers, no clock read.
@@ -222,7 +222,7 @@ pub(super) struct Anticipation {
     kept: u32,
 }
 
-/// When somebody should be awake for a question.
+/// When the device should be awake for a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Expected {
     pub(super) from: MonotonicTime,
@@ -230,7 +230,7 @@ pub(super) struct Expected {
 }
 
 impl Anticipation {
-    /// A question came.
+    /// Takes the arrival time of a packet.
     pub(super) fn came(&mut self, at: MonotonicTime) {
         let Some(last) = self.last.replace(at) else {
             return;
@@ -238,7 +238,7 @@ impl Anticipation {
         let since_ns = u64::try_from(at.since(last)).unwrap_or(0);
         if since_ns.abs_diff(self.interval_ns) <= self.interval_ns / OFF_BEAT {
             self.kept = self.kept.saturating_add(1);
-            // A mean that follows slowly: a late question is followed by one that seems early.
+            // A slowly adapting mean: a late packet is followed by one that seems early.
             self.interval_ns = (7 * self.interval_ns + since_ns) / 8;
         } else {
             self.kept = 0;
@@ -246,7 +246,7 @@ impl Anticipation {
         }
     }
 
-    /// When to be awake for the next, if questions have kept a beat and it is not past that already.
+    /// When to be awake for the next packet, if packets have kept a beat and that time is not over.
     pub(super) fn next(&self, now: MonotonicTime) -> Option<Expected> {
         let last = self.last.filter(|_| self.kept >= CONVINCING)?;
         let due = last + Duration::from_nanos(self.interval_ns);

@@ -8,14 +8,14 @@
 //! | module | what it is |
 //! |---|---|
 //! | [`probe`] | the controller: sends on the beat, takes the answers' time, hands measurements on |
-//! | [`echo`] | a device: answers what it is asked, and no more |
-//! | [`discover`] | who is there: one broadcast, a list of devices |
+//! | [`echo`] | a device: it answers packets, and does nothing else |
+//! | [`discover`] | finds devices: one broadcast, a list of devices |
 //! | [`wiring`] | the links between them, and how long a packet is on those |
 //! | [`log`] | the logging server: measurements of many controllers in one run |
 //!
-//! The controller's open loop is two threads: one sends on the beat whatever happens to the answers,
-//! one receives. They share a ring of departures and nothing else. The closed loop is one thread,
-//! which sends the next packet when the last was answered or its beat has come.
+//! The controller's open loop has two threads: one sends on the beat whatever happens to the answers, one receives.
+//! They share a ring of departures and nothing else. The closed loop is one thread, which sends the next packet when
+//! the last was answered or its beat has come.
 
 pub mod discover;
 pub mod echo;
@@ -34,24 +34,23 @@ pub const ECHO_PORT: u16 = 6176;
 /// The UDP port on which the logging server listens. Not assigned by IANA.
 pub const LOG_PORT: u16 = 6177;
 
-// A datagram to oneself, before the one that counts.
+// A datagram over the loopback, before the measured packet.
 //
-// A loop that has slept for milliseconds finds little of what it needs in the caches: neither its own
-// code nor the kernel's. A datagram over the loopback takes most of the way that the next packet will
-// take, there and back, and leaves it warm.
+// A loop that has slept for milliseconds finds little of its own code and of the kernel's in the caches. A datagram
+// over the loopback takes most of the path of the next packet, there and back, and warms the caches for it.
 
-/// How long before its beat a packet is rehearsed: time for two system calls in cold caches.
+/// How long before its beat a packet is rehearsed: time for two system calls with cold caches.
 const BEFORE_THE_BEAT: Duration = Duration::from_micros(300);
 
-/// Datagrams that one call takes: those too that came late before.
+/// Datagrams that one call takes, including late ones of earlier rehearsals.
 const SLOTS: usize = 8;
 
-/// Whether there is time for a rehearsal before a beat: one that delays it does more harm than good.
+/// Whether there is time for a rehearsal before a beat: a rehearsal that delays the beat does more harm than good.
 fn has_time(now: MonotonicTime, beat: MonotonicTime) -> bool {
     now < beat - BEFORE_THE_BEAT
 }
 
-/// A port that talks to itself.
+/// A port that sends to itself.
 #[derive(Debug)]
 struct Rehearsal {
     port: UdpPort,
@@ -61,10 +60,10 @@ struct Rehearsal {
 }
 
 impl Rehearsal {
-    /// Of packets of so many bytes.
+    /// Opens a port for datagrams of this many bytes.
     ///
     /// # Errors
-    /// When the process may open no further socket.
+    /// The process may open no further socket.
     fn open(bytes: usize) -> Result<Self, OpenPortError> {
         let port = UdpPort::open(&PortOptions {
             local: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
@@ -78,9 +77,9 @@ impl Rehearsal {
         })
     }
 
-    /// Sends one and takes it, with those that had not come in time before.
+    /// Sends a datagram and takes it, with late ones of earlier rehearsals.
     ///
-    /// Where the loopback is down nothing comes, which is as good.
+    /// Where the loopback is down no datagram comes, which is no error.
     ///
     /// # Real-time safety
     /// Real-time safe: two system calls, neither of which waits.
@@ -94,7 +93,7 @@ impl Rehearsal {
 mod tests {
     use super::*;
 
-    /// How many datagrams wait or come soon: one a call, until none has come for a while.
+    /// How many datagrams wait or come soon: one per call, until none has come for a while.
     fn left(rehearsal: &mut Rehearsal) -> usize {
         let mut inbox = Inbox::new(1, 200);
         let mut count = 0;
@@ -115,7 +114,7 @@ mod tests {
             sent.expect("the loopback is up");
         }
         rehearsal.play();
-        // The own one may still be on its way where the kernel was busy.
+        // The own datagram may still be on its way where the kernel was busy.
         assert!(left(&mut rehearsal) <= 1);
         assert_eq!(left(&mut rehearsal), 0);
     }

@@ -1,4 +1,4 @@
-//! The wire to the devices: which links, who says so, and how long a packet is on them.
+//! The links to the devices: which they are, the source of that information, and how long a packet is on them.
 
 use std::net::IpAddr;
 
@@ -8,16 +8,16 @@ use kadenz_record::run::testbed::Testbed;
 use crate::testbed::LinkSpeed;
 use crate::testbed::wire::{Chain, Payload, Tag};
 
-/// By so many bytes an IPv6 header (RFC 8200, section 3) is longer than IPv4's.
+/// How much longer an IPv6 header (RFC 8200, section 3) is than IPv4's, in bytes.
 const LONGER_HEADER: u64 = 20;
-/// Ethernet's maximum transmission unit (RFC 894), by which the arithmetic cuts packets.
+/// Ethernet's maximum transmission unit (RFC 894), with which the arithmetic splits packets.
 const MTU: u64 = 1500;
 /// Headers of IPv4 (RFC 791) and UDP (RFC 768).
 const HEADERS: u64 = 28;
-/// The largest payload that is one frame over IPv6: fragments of it are other than IPv4's.
+/// The largest payload that is one frame over IPv6, whose fragments differ from IPv4's.
 const ONE_FRAME: u64 = 1452;
 
-/// What is known of the links to the devices before anything is sent.
+/// The known links to the devices, before any packet is sent.
 ///
 /// ```
 /// use kadenz_lab::testbed::wire::Chain;
@@ -62,9 +62,9 @@ impl Wiring {
     /// The path to `device` for a run, with the time that a packet of `payload_bytes` and its answer
     /// are on the wire.
     ///
-    /// Where nobody told it, nothing is on the wire over the loopback, and one link is assumed where a
-    /// wired interface knows its speed. Absent where even that is not known, and where the interface has
-    /// an MTU by which a packet is cut into other frames than by Ethernet's.
+    /// Without stated links, the time on the wire is zero over the loopback, and one link is assumed where a wired
+    /// interface knows its speed. Absent where even that is unknown, and where the interface's MTU splits a packet into
+    /// other frames than Ethernet's.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -96,8 +96,8 @@ impl Wiring {
 }
 
 impl Wiring {
-    /// The path to all devices, each with the interface to it, as [`Wiring::path`]; absent where they do
-    /// not all have the same: their round trips then have no common time on the wire.
+    /// The path to all devices, each with the interface to it, as [`Wiring::path`]; absent where the paths differ:
+    /// their round trips then have no common time on the wire.
     #[must_use]
     pub(crate) fn path_to_all<'i>(
         &self,
@@ -114,8 +114,8 @@ impl Wiring {
     }
 }
 
-/// Whether a packet is cut into the same frames by this MTU as by Ethernet's: where it fits into one by
-/// both. What is not known is taken for Ethernet's.
+/// Whether this MTU splits a packet into the same frames as Ethernet's: it fits into one frame under both. An unknown
+/// MTU counts as Ethernet's.
 fn is_cut_as_usual(payload_bytes: u64, device: IpAddr, mtu_bytes: Option<u32>) -> bool {
     let mtu_bytes = mtu_bytes.map_or(MTU, u64::from);
     let headers = match device {
@@ -129,8 +129,7 @@ fn bits(link: &LinkSpeed) -> u64 {
     link.bits_per_second()
 }
 
-/// The cable that the interface is plugged into. What a tap or a tunnel says of its speed means
-/// nothing, and the air is shared.
+/// The cable of the interface. The speed that a tap or a tunnel reports means nothing, and radio is shared.
 fn assumed(interface: &Interface) -> Option<(Chain, ToldBy)> {
     let wired = interface.kind.as_deref() == Some("wired");
     let speed = interface.speed_mbit_s.filter(|_| wired)?;
@@ -138,7 +137,7 @@ fn assumed(interface: &Interface) -> Option<(Chain, ToldBy)> {
     Some((Chain::new(vec![link]).ok()?, ToldBy::Interface))
 }
 
-/// The payload over IPv4 that is as long on the wire.
+/// The payload that is as long on the wire over IPv4.
 fn as_over_ipv4(payload_bytes: u64, device: IpAddr) -> Option<Payload> {
     let bytes = match device {
         IpAddr::V4(_) => payload_bytes,

@@ -1,18 +1,16 @@
 //! How long the threads of a running program wait for a CPU, watched from outside.
 //!
-//! The kernel counts for every thread how long it ran, how long it was ready to run and waited, and
-//! how many time slices it had (`/proc/<pid>/task/<tid>/schedstat`; sched-stats of the kernel's
-//! documentation). Read again and again, the differences tell how long a thread waited in a window
-//! of, say, 10 ms, and how many slices it had in it:
+//! The kernel counts for every thread how long it ran, how long it was ready to run and waited, and how many time
+//! slices it had (`/proc/<pid>/task/<tid>/schedstat`; sched-stats of the kernel's documentation). Read repeatedly, the
+//! differences give how long a thread waited in a window of, say, 10 ms, and how many slices it had in it:
 //!
 //! * `scheduling-delay`: waiting a slice, the mean over one window of one thread. A window with one
 //!   slice gives the delay of that one; with more, one long wait hides among short ones.
 //! * `waiting`: all the waiting of that window: no wait in it was longer.
 //!
-//! A wait is counted when it ends, so one that is longer than a window stands, in full, in the window
-//! in which the thread ran at last. What cannot be seen: how late a timer was that woke the thread
-//! (that is `kadenz hiccup`), threads that began and ended within one window, the last window of a
-//! thread, and the program's child processes.
+//! A wait is counted when it ends, so a wait longer than a window counts, in full, in the window in which the thread
+//! ran at last. Not visible: how late a timer was that woke the thread (that is `kadenz hiccup`), threads that began
+//! and ended within one window, the last window of a thread, and the program's child processes.
 
 mod observer;
 
@@ -20,14 +18,14 @@ use std::collections::BTreeMap;
 
 pub use observer::{ThreadReader, WatchError, WatchPlan, WatchSetup, Watching, prepare};
 
-/// What the kernel has counted of one thread since it began.
+/// Counts of the kernel for one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Schedstat {
-    /// On a CPU, in nanoseconds.
+    /// Time on a CPU, in nanoseconds.
     pub ran_ns: u64,
-    /// Ready to run and waiting for a CPU, in nanoseconds; a wait counts when it ends.
+    /// Time ready to run and waiting for a CPU, in nanoseconds; a wait counts when it ends.
     pub waited_ns: u64,
-    /// How often it was given a CPU.
+    /// How often it got a CPU.
     pub slices: u64,
 }
 
@@ -51,7 +49,7 @@ impl Schedstat {
         numbers.next().is_none().then_some(stat)
     }
 
-    /// Whether these counters can be of the same thread, later.
+    /// Whether these counters can be later ones of the same thread.
     fn follows(self, earlier: Self) -> bool {
         self.ran_ns >= earlier.ran_ns
             && self.waited_ns >= earlier.waited_ns
@@ -59,19 +57,19 @@ impl Schedstat {
     }
 }
 
-/// One window of one thread in which it was given a CPU.
+/// One window of one thread in which it got a CPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Window {
     /// The thread's number.
     pub thread: u32,
-    /// How long it waited for that in all; no single wait was longer.
+    /// How long it waited in all; no single wait was longer.
     pub waited_ns: i64,
-    /// How often it was given a CPU; at least once.
+    /// How often it got a CPU; at least once.
     pub slices: u64,
 }
 
 impl Window {
-    /// The mean wait a slice; with one slice the wait itself.
+    /// The mean wait per slice; with one slice the wait itself.
     #[must_use]
     pub fn mean_ns(&self) -> i64 {
         let slices = i64::try_from(self.slices).unwrap_or(i64::MAX).max(1);
@@ -91,13 +89,13 @@ impl Window {
 /// ```
 #[derive(Clone, Debug, Default)]
 pub struct WatchMeter {
-    /// What stands of each thread up to the end of its last window.
+    /// The counters of each thread up to the end of its last window.
     known: BTreeMap<u32, Schedstat>,
 }
 
 impl WatchMeter {
-    /// A meter for a program whose threads stand as `first` says. Threads that come later are
-    /// counted from their beginning.
+    /// A meter for a program whose threads have the counters of `first`. Later threads are counted from their
+    /// beginning.
     #[must_use]
     pub fn new(first: &[(u32, Schedstat)]) -> Self {
         Self {
@@ -105,14 +103,14 @@ impl WatchMeter {
         }
     }
 
-    /// Takes the next reading of all threads. A thread that was given no CPU since its last window
-    /// gives none now; what it waited meanwhile is kept for its next one.
+    /// Takes the next reading of all threads. A thread that got no CPU since its last window gives none now; its wait
+    /// is kept for its next one.
     pub fn read(&mut self, now: &[(u32, Schedstat)]) -> Vec<Window> {
         let mut known = BTreeMap::new();
         let mut windows = Vec::new();
         for &(thread, stat) in now {
             let earlier = self.known.get(&thread).copied().unwrap_or_default();
-            // Numbers of threads are given again, and a new thread counts from zero.
+            // The system reuses numbers of threads, and a new thread counts from zero.
             let earlier = Some(earlier).filter(|earlier| stat.follows(*earlier));
             let earlier = earlier.unwrap_or_default();
             let slices = stat.slices - earlier.slices;

@@ -16,7 +16,7 @@ use crate::measuring_threads::MeasuringThreadError;
 use crate::session::{self, Ongoing, SessionPlan};
 use crate::stop::{Stop, StoppableThread};
 
-/// How a program is watched.
+/// Parameters of a watch.
 #[derive(Clone, Debug)]
 pub struct WatchPlan {
     /// Run folder, interval, clock.
@@ -44,19 +44,19 @@ struct WatchRecorders {
     windows: u64,
 }
 
-/// A program that is being watched. When this is dropped without [`Watching::end`], what was seen
-/// is kept and the run stays incomplete.
+/// A program that is being watched. When this is dropped without [`Watching::end`], the samples are kept and the run
+/// stays incomplete.
 pub struct Watching {
-    // Dropped first: what it records after the run has ended is lost.
+    // Dropped first: samples that it records after the run has ended are lost.
     observer: StoppableThread,
     ongoing: Ongoing,
     folder: PathBuf,
 }
 
-/// Makes the run folder, so that whatever is wrong is known before the program starts.
+/// Makes the run folder, so that errors show before the program starts.
 ///
 /// # Errors
-/// When the kernel does not count, or the folder cannot be made.
+/// The kernel does not count, or the folder cannot be made.
 pub fn prepare(plan: WatchPlan) -> Result<WatchSetup, ExperimentError> {
     ThreadReader::check(&Root::system())?;
     let mut run = session::begin(&plan.session)?;
@@ -90,10 +90,10 @@ pub fn prepare(plan: WatchPlan) -> Result<WatchSetup, ExperimentError> {
 }
 
 impl WatchSetup {
-    /// Begins to watch a process, which was granted `measures`.
+    /// Begins to watch a process that was granted `measures`.
     ///
     /// # Errors
-    /// When the folder cannot be written or a thread cannot be started.
+    /// The folder cannot be written or a thread cannot be started.
     pub fn start(self, pid: u32, measures: &[Measure]) -> Result<Watching, ExperimentError> {
         let ongoing = session::start(self.run, self.plan.session.interval, None)?;
         let measures: Vec<_> = measures.iter().map(session::measure_of).collect();
@@ -121,15 +121,15 @@ impl Watching {
     /// Ends the run after the program has ended.
     ///
     /// # Errors
-    /// When something could not be written.
+    /// Something could not be written.
     pub fn end(self) -> Result<Run, ExperimentError> {
         drop(self.observer);
         Ok(self.ongoing.finish(EndedBy::ProgramEnded)?)
     }
 }
 
-/// Reads until asked to stop. An ordinary thread: what it delays is nobody's beat, and the kernel
-/// counts whether it looks or not.
+/// Reads until a stop is requested. An ordinary thread: its delays disturb no beat, and the kernel counts independently
+/// of the readings.
 fn observe(
     reader: &ThreadReader,
     every: Duration,
@@ -174,7 +174,7 @@ pub enum WatchError {
          with CONFIG_SCHEDSTATS or booted with `delayacct`"
     )]
     NotCounted {
-        /// What stands there.
+        /// The content of the file.
         found: String,
     },
 }
@@ -202,7 +202,7 @@ impl ThreadReader {
         }
     }
 
-    /// Whether the kernel counts at all.
+    /// Checks that the kernel counts.
     ///
     /// # Errors
     /// [`WatchError::NotCounted`] where it does not.
@@ -218,8 +218,8 @@ impl ThreadReader {
         Err(WatchError::NotCounted { found })
     }
 
-    /// The counters of every thread that is there. Empty when the process has gone; a thread that
-    /// ends meanwhile is left out.
+    /// The counters of every present thread. Empty when the process has ended; a thread that ends meanwhile is left
+    /// out.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -241,7 +241,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn threads_are_read_and_strange_ones_left_out() {
+    fn threads_are_read_and_unknown_files_left_out() {
         let folder = tempfile::tempdir().unwrap();
         for (thread, line) in [("12", "5 6 7\n"), ("13", "nonsense"), ("x", "1 1 1")] {
             let place = folder.path().join("proc/12/task").join(thread);

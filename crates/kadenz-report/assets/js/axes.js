@@ -1,4 +1,4 @@
-// Axes, limits and zoom, as all charts have them.
+// Axes, limits and zoom of all charts.
 "use strict";
 (() => {
   /** Several series share a linear axis only if none of them would lie flat on it. */
@@ -59,7 +59,7 @@
     });
   };
 
-  /** The deadlines that the axis of values shall reach; a far one is told beside the plot. */
+  /** The deadlines that the axis of values includes; a far one is named beside the plot. */
   Kadenz.limitsOn = (figure, shown, scale) => {
     const largest = Math.max(...shown.map(({ series }) => series.max));
     const deadlines = Kadenz.deadlines(shown);

@@ -1,10 +1,10 @@
-// What each measure of a matrix bought: a point and its interval, a row a measure and load.
+// The effect of each measure of a matrix: a point and its interval, one row per measure and load.
 "use strict";
 (() => {
   const COLOURS = { unloaded: 0, heavy: 1 };
 
   Kadenz.figure("bought", (figure) => {
-    // Drawn is how many times lower a figure is, so that a measure that helps stands to the right.
+    // The axis shows how many times lower a figure is, so that a helpful measure stands to the right.
     const rows = Kadenz.data.bought.map(({ measure, load, ratio, low, high }) => ({
       measure,
       load,

@@ -1,4 +1,4 @@
-// What all charts share: which series they show, when they are drawn, how they are zoomed.
+// Common parts of all charts: which series they show, when they are drawn, how they are zoomed.
 "use strict";
 (() => {
   const figures = [];

@@ -1,4 +1,4 @@
-// What was measured against what a mean and a standard deviation alone would claim.
+// The measured values against the Gaussian of their mean and standard deviation.
 "use strict";
 (() => {
   const BINS = 220;

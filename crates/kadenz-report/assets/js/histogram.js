@@ -1,4 +1,4 @@
-// How often each value came, with logarithmic counts; bins grow finer as the reader zooms in.
+// The frequency of each value, with logarithmic counts; bins become finer as the reader zooms in.
 "use strict";
 (() => {
   const BINS = 260;

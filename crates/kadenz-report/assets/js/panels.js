@@ -1,4 +1,4 @@
-// The control periods of a matrix: a small panel a cell, all on the same axes.
+// The control periods of a matrix: a small panel per cell, all on the same axes.
 "use strict";
 (() => {
   const BINS = 120;

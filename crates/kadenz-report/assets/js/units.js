@@ -5,7 +5,7 @@ const Kadenz = {};
 (() => {
   const UNITS = [["s", 1e9], ["ms", 1e6], ["µs", 1e3], ["ns", 1]];
 
-  /** A number with so many significant digits, no trailing zeros. */
+  /** A number with this many significant digits, no trailing zeros. */
   Kadenz.significant = (value, digits) =>
     String(Number(value.toPrecision(digits))).replace("-", "−");
 

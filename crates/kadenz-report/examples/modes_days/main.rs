@@ -1,12 +1,12 @@
-//! Days at 100 Hz searched for recurring modes: what is found of Enner's three modes in noises of
-//! many kinds, what is invented where nothing recurs, and how much noise hides a mode.
+//! Days at 100 Hz searched for recurring modes: how well Enner's three modes are found in noises of many kinds, what is
+//! found where nothing recurs, and how much noise hides a mode.
 //!
 //! ```text
 //! cargo run --release -p kadenz-report --example modes_days -- found|nothing|limits [DAYS] [SAMPLES]
 //! ```
 //!
-//! Prints a row of a Markdown table for each record or noise, then a line of JSON that sums up. `DAYS`
-//! is how many records are made of each noise, `SAMPLES` their length, for shorter ones.
+//! Prints a row of a Markdown table for each record or noise, then a line of JSON with the sums. `DAYS` is the number
+//! of records of each noise, `SAMPLES` their length, for shorter ones.
 
 #[path = "../cost/mod.rs"]
 mod cost;
@@ -38,7 +38,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// A row a record: each mode beside what was planted.
+/// One row per record: each mode beside the planted one.
 fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     say(
         "| noise | phase: period, lasts, height, seen | spike: period, height, seen | ramp: period, height, seen | others | CPU s | MB |",
@@ -85,7 +85,7 @@ fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     }))
 }
 
-/// A row a noise: how many modes were found in it.
+/// One row per noise: how many modes were found in it.
 fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     say("| noise without a mode | days | modes told | CPU s a day | MB |");
     say("|---|---|---|---|---|");
@@ -116,7 +116,7 @@ fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     Ok(json!({ "records": records, "modes_told": told }))
 }
 
-/// A row a noise, an octave stronger each: which modes are still found.
+/// One row per noise, each an octave stronger: which modes are still found.
 fn limits(samples: u64) -> Result<Value, Box<dyn Error>> {
     say(
         "| noise | 90th less 50th, us | 99th less 50th, us | phase +4 us | spike +16.5 us | ramp +150 us | others |",
@@ -170,7 +170,7 @@ fn spread(surroundings: &Surroundings) -> (f64, f64) {
     (above(0.9), above(0.99))
 }
 
-/// The mode that is what was planted: of its kind, and its period within 1 %.
+/// The found mode that equals the planted one: of its kind, and its period within 1 %.
 fn alike<'a>(planted: &Planted, modes: &'a [Mode]) -> Option<&'a Mode> {
     let is_it = |it: &&Mode| it.kind == planted.kind && error(planted, it) <= 0.01;
     modes.iter().find(is_it)
@@ -197,7 +197,7 @@ fn of_mode(planted: &Planted, modes: &[Mode]) -> String {
     format!("{period_s:.3} s, {lasts}{height_us:.1} us, {occurrences}/{expected}")
 }
 
-/// Modes that nobody planted, in full and on standard error.
+/// Prints the found modes that were not planted, in full and on standard error.
 #[allow(clippy::print_stderr, reason = "what went wrong, for people")]
 fn print_unplanted(planted: &[Planted], modes: &[Mode]) {
     for mode in modes {
@@ -218,18 +218,18 @@ fn megabytes(day: &Watched) -> String {
 /// Points that are made before the clock of the search goes on.
 const CHUNK: usize = 1 << 16;
 
-/// What was found, and what that cost.
+/// The found modes, and the cost of the search.
 struct Watched {
     modes: Vec<Mode>,
-    /// What the search took of a CPU, without making the record; NaN where the system does not tell.
+    /// CPU time of the search, without making the record; NaN where the system does not report it.
     cpu_s: f64,
-    /// The most memory the process held, where the system tells.
+    /// The most memory that the process held, where the system reports it.
     peak_bytes: Option<u64>,
 }
 
 /// Searches a record as it is made.
 fn watched(recipe: &Recipe) -> Watched {
-    // Sets the peak back, where the system can.
+    // Resets the peak, where the system can.
     let _ = fs::write("/proc/self/clear_refs", "5");
     let mut finder = Finder::new(Some(recipe.interval_ns.cast_unsigned()));
     let mut points = recipe.points();

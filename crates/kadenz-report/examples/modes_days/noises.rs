@@ -1,4 +1,4 @@
-//! The noises of the days: what a network, a queue and a machine do without any period.
+//! The noises of the days: those of a network, a queue and a machine without any period.
 
 use std::error::Error;
 use std::path::Path;
@@ -6,7 +6,7 @@ use std::path::Path;
 use kadenz_record::hlog::reader::IntervalLog;
 use kadenz_report::modes::sim::{Disturbance, Noise, Recipe};
 
-/// jHiccup's logs: recorded on other people's machines, with stalls of a second and more.
+/// jHiccup's logs: recorded on machines of other users, with stalls of a second and more.
 const V2: &str = "jHiccup-2.0.7S.logV2.hlog";
 const V1: &str = "jHiccup-2.0.6.logV1.hlog";
 
@@ -77,8 +77,8 @@ pub(crate) fn without_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
     ])
 }
 
-/// Noises that grow by octaves until they hide the modes: the first of each family and what makes
-/// the next from a number of octaves.
+/// Noises that grow by octaves until they hide the modes: the first of each family and the function that makes the next
+/// from a number of octaves.
 pub(crate) fn growing() -> Result<Vec<Vec<Surroundings>>, Box<dyn Error>> {
     const OCTAVES: i32 = 8;
     let times = |octave: i32| 2_f64.powi(octave);

@@ -1,4 +1,4 @@
-//! A series as it is counted, the summary it gives, and the chance that its values are made of.
+//! The counts of a series, the summary they give, and the random numbers for its values.
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::recorder::Counts;
@@ -35,7 +35,7 @@ impl Tally {
         });
     }
 
-    /// Counts a value so many times.
+    /// Counts a value this many times.
     pub(crate) fn record(&mut self, value_ns: f64, times: u64) {
         let value = value_ns as i64;
         if value >= 0 {
@@ -91,7 +91,7 @@ impl Tally {
     }
 }
 
-/// Numbers that look like chance and are the same every time (SplitMix64).
+/// Pseudo-random numbers, the same every time (SplitMix64).
 pub(crate) struct Chance(pub(crate) u64);
 
 impl Chance {

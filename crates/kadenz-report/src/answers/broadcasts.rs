@@ -1,5 +1,4 @@
-//! What may be said of devices that answer broadcasts together: whether in an order of their own, and
-//! how close together.
+//! How several devices answer broadcasts: whether in an order of their own, and how close together.
 
 use kadenz_record::run::network::{
     Broadcasts, DENSEST_HALF, FIRST_REPLY, Flow, LAST_REPLY, Network, Places, REPLY_SPREAD, half_of,
@@ -9,8 +8,8 @@ use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::Summary;
 
-/// In which order several devices answer broadcasts, and how close together, in a few sentences; `None`
-/// where nobody was asked by broadcasts, or only one device.
+/// In which order several devices answer broadcasts, and how close together, in a few sentences; `None` where no
+/// broadcasts were sent, or only to one device.
 ///
 /// ```
 /// use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
@@ -103,10 +102,10 @@ enum Likeness {
 }
 
 impl Likeness {
-    /// By Kendall's W of so many orders of so many devices. Drawn anew each time, it is `1 / m` on
-    /// average with a variance of `2 (m - 1) / (m^3 (n - 1))`, for `m (n - 1) W` is Friedman's statistic
-    /// (M. Friedman, *The Use of Ranks to Avoid the Assumption of Normality*, Journal of the American
-    /// Statistical Association 32, 1937); three standard deviations above are no chance.
+    /// From Kendall's W of `m` orders of `n` devices. Of random orders it is `1 / m` on average with a variance of
+    /// `2 (m - 1) / (m^3 (n - 1))`, because `m (n - 1) W` is Friedman's statistic (M. Friedman, *The Use of Ranks to
+    /// Avoid the Assumption of Normality*, Journal of the American Statistical Association 32, 1937); three standard
+    /// deviations above that are not random.
     fn of(concordance: f64, orders: u64, devices: usize) -> Self {
         let (m, n) = (orders as f64, devices as f64);
         let spread = (2.0 * (m - 1.0) / (m * m * m * (n - 1.0))).sqrt();
@@ -149,7 +148,7 @@ fn times(summary: &Summary) -> Option<String> {
     Some(text)
 }
 
-/// The fastest that answers came over a good part of a broadcast: what queues on the way must take.
+/// The highest rate of answers over a good part of a broadcast, which queues on the way must hold.
 fn densest(told: &Broadcasts, network: &Network, summary: &Summary) -> Option<String> {
     let half = half_of(network.flows.len());
     let least_ns = summary.named(DENSEST_HALF)?.min_ns?;
@@ -171,8 +170,7 @@ fn densest(told: &Broadcasts, network: &Network, summary: &Summary) -> Option<St
     Some(text)
 }
 
-/// The rate of so many answers between whose first and last lies so much time: the first is there
-/// already.
+/// The rate of this many answers with this time between the first and the last: the first has arrived already.
 fn mbit_s(told: &Broadcasts, answers: usize, span_ns: i64) -> Option<f64> {
     let bits = 8.0 * f64::from(told.answer_bytes) * (answers as f64 - 1.0);
     (span_ns > 0 && bits > 0.0).then(|| bits * 1e3 / span_ns as f64)
@@ -274,7 +272,7 @@ mod tests {
             (0.5, 1000, 40, Likeness::Similar),
             (0.01, 1000, 40, Likeness::Related),
             (0.0015, 1000, 40, Likeness::Chance),
-            // Of two orders of two devices nothing can be said, be they alike or not.
+            // Of two orders of two devices nothing can be said, whether they are alike or not.
             (1.0, 2, 2, Likeness::Chance),
             (0.0, 2, 2, Likeness::Chance),
         ] {
@@ -299,7 +297,7 @@ mod tests {
     }
 
     #[test]
-    fn where_nobody_asks_all_at_once_nothing_is_said() {
+    fn without_broadcasts_there_is_no_answer() {
         assert_eq!(answer(&Summary::default()), None);
         let mut one = robot(Broadcasts::default(), 1000, 0);
         if let Some(network) = &mut one.run.network {

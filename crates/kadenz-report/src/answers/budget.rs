@@ -1,8 +1,7 @@
-//! Where a deadline's time goes: the layers of a round trip, and what is left for the control law.
+//! The parts of a deadline: the layers of a round trip, and the rest for the control law.
 //!
-//! The layers' percentiles do not add up to the whole's: the slow wake-up and the slow wire are
-//! seldom those of one packet. So the whole is told as it was measured, each layer beside it, and
-//! nothing is summed.
+//! The layers' percentiles do not add up to the whole's: the slow wake-up and the slow wire are seldom those of one
+//! packet. So the whole is shown as measured, each layer beside it, and nothing is summed.
 
 use std::fmt;
 
@@ -24,13 +23,13 @@ use crate::statistics::{Percent, value_at_rank};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{messages, packets};
 
-/// The layers that stamps tell apart, in the order in which a packet meets them.
+/// The layers that stamps distinguish, in the order in which a packet meets them.
 const STAMPED: [(&str, &str); 3] = [
     ("send stack", SEND_STACK),
     ("wire and device", WIRE_AND_DEVICE),
     ("receive stack", RECEIVE_STACK),
 ];
-/// What they are called where nobody stamped.
+/// The layer that replaces them where there are no stamps.
 const UNSTAMPED: (&str, &str) = ("round trip", RTT);
 const WAKE_UP: (&str, &str) = ("wake-up", LATENESS);
 const WHOLE: (&str, &str) = ("response", RESPONSE);
@@ -55,29 +54,28 @@ const OF_FRAMES: [(&str, &str); 7] = [
 ];
 const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 
-/// What a deadline is spent on.
+/// The division of a deadline.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Budget {
-    /// What it is of.
+    /// The journey.
     #[serde(skip)]
     pub journey: Journey,
     /// The deadline.
     pub limit_ns: u64,
-    /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where nobody tells.
+    /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where that is unknown.
     #[serde(skip)]
     pub path: String,
-    /// Packets that rest on it: answered, however late, or never.
+    /// Packets that it is based on: answered, however late, or never.
     pub packets: u64,
-    /// Packets that were never answered. In the whole's percentiles they count as longer than any
-    /// that was.
+    /// Packets that were never answered. In the whole's percentiles they count as longer than any answered one.
     pub unanswered: u64,
-    /// From a packet's beat until its answer was there.
+    /// From a packet's beat until its answer had arrived.
     pub whole: Layer,
     /// Its parts as far as they were measured, in the order in which a packet meets them.
     pub layers: Vec<Layer>,
 }
 
-/// What a budget is of.
+/// The journey of a budget.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Journey {
     /// A packet to a device and its answer.
@@ -134,7 +132,7 @@ impl Journey {
 /// A layer's share, as far as its samples carry the percentiles.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Layer {
-    /// In words.
+    /// Its name in words.
     pub name: &'static str,
     /// The series it was measured in.
     pub series: &'static str,
@@ -144,16 +142,15 @@ pub struct Layer {
     pub p99_9_ns: Option<i64>,
     /// Largest value that was measured.
     pub max_ns: Option<i64>,
-    /// What of each is wire, computed; absent where nobody knows the links, over the loopback, and in
-    /// layers without a wire.
+    /// The computed wire time within each; absent where the links are unknown, over the loopback, and in layers without
+    /// a wire.
     pub wire_ns: Option<i64>,
 }
 
 impl Budget {
     /// The budget of a run; absent where it measured no round trip, or has no deadline.
     ///
-    /// The deadline is that of the round trips or, where it was not held against them, that of the
-    /// run's beat.
+    /// The deadline is that of the round trips or, where it does not apply to them, that of the run's beat.
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
@@ -238,14 +235,14 @@ impl Budget {
         all.into_iter().flatten().collect()
     }
 
-    /// What is left of the deadline after 99.9 % of all packets, below zero if nothing is; absent
-    /// where too few were sent, or answered, to say so.
+    /// The rest of the deadline after 99.9 % of all packets, negative if they take longer; absent where too few were
+    /// sent, or answered, for that percentile.
     #[must_use]
     pub fn left_p99_9_ns(&self) -> Option<i64> {
         self.whole.p99_9_ns.map(|ns| self.left_after(ns))
     }
 
-    /// What is left after the longest round trip; absent where a packet was never answered.
+    /// The rest after the longest round trip; absent where a packet was never answered.
     #[must_use]
     pub fn left_max_ns(&self) -> Option<i64> {
         let longest = self.whole.max_ns.filter(|_| self.unanswered == 0);
@@ -260,7 +257,7 @@ impl Budget {
 }
 
 impl Layer {
-    /// Of a series, with so many values more that are beyond all of it.
+    /// The layer of a series, with this many additional values beyond all others.
     fn new((name, series): (&'static str, &'static str), of: &SeriesSummary, beyond: u64) -> Self {
         let count = of.count + beyond;
         let at = |percent: Percent| {
@@ -281,7 +278,7 @@ impl Layer {
         }
     }
 
-    /// The part of it that is wire, as a layer of its own: it is as long for every packet.
+    /// Its wire part as a layer of its own: it is as long for every packet.
     pub(crate) fn on_the_wire(&self) -> Option<Self> {
         let wire_ns = self.wire_ns?;
         Some(Self {
@@ -295,13 +292,13 @@ impl Layer {
     }
 }
 
-/// The deadline of the series or, where it was not held against it, that of the run's beat.
+/// The deadline of the series or, where it does not apply to it, that of the run's beat.
 fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
     let of_beat = || summary.series.iter().find_map(|it| it.series.deadline_ns);
     series.series.deadline_ns.or_else(of_beat)
 }
 
-/// A layer that was measured.
+/// A measured layer.
 fn layer(summary: &Summary, what: (&'static str, &'static str)) -> Option<Layer> {
     let series = summary.named(what.1).filter(|series| series.count > 0)?;
     Some(Layer::new(what, series, 0))

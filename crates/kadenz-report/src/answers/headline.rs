@@ -9,23 +9,23 @@ use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::{Standing, Verdict, messages, packets};
 
-/// What is answered.
+/// The answer to whether the deadlines were kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HeadlineAnswer {
     /// Every deadline that decides was kept.
     Yes,
     /// One was missed, or could not be kept: beats were given up, packets or messages lost.
     No,
-    /// None was missed, by fewer samples than claim 99 %.
+    /// None was missed, but fewer samples were taken than a claim of 99 % needs.
     TooFew,
     /// There is no deadline.
     NotAsked,
 }
 
-/// The answer, and the line that says it.
+/// The answer, and the line that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// What is answered.
+    /// The answer.
     pub answer: HeadlineAnswer,
     /// "No: 1 kHz / 400 us missed 1.03 % on AMD EPYC, a virtual machine (kvm)".
     pub words: String,
@@ -35,8 +35,8 @@ pub struct Headline {
 type Judged<'a> = (&'a SeriesSummary, Verdict);
 
 impl Headline {
-    /// The headline of a run. In a check the series under the tuning that was asked for and the
-    /// round trips decide, in any other run every series with a deadline.
+    /// The headline of a run. In a check the series with the requested tuning and the round trips decide, in any other
+    /// run every series with a deadline.
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
@@ -92,7 +92,7 @@ fn deciding(summary: &Summary) -> Vec<Judged<'_>> {
     }
 }
 
-/// What was never done cannot have kept a deadline.
+/// Work that was not done, and so cannot have kept a deadline.
 fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
     let judged = |value: &str| {
         let of = |(it, _): &Judged<'_>| it.series.value() == value;
@@ -172,11 +172,10 @@ fn question((series, verdict): &Judged<'_>) -> String {
     }
 }
 
-/// Containers as `Host::virtualisation` names them: what runs in one is on no virtual machine by that.
+/// Containers as `Host::virtualisation` names them: a container alone is no virtual machine.
 const CONTAINERS: [&str; 5] = ["docker", "podman", "kubernetes", "lxc", "systemd-nspawn"];
 
-/// The machine in a few words: its processor, and whether it is a virtual one. Absent where nothing
-/// is known of it.
+/// The machine in a few words: its processor, and whether it is a virtual one. Absent where nothing is known about it.
 ///
 /// ```
 /// use kadenz_record::run::model::Host;

@@ -1,4 +1,4 @@
-//! What a run answers, in words: whether it keeps its deadlines, where the time goes, how late its testbed was.
+//! The answers of a run in words: whether it keeps its deadlines, how the time divides, how late its testbed was.
 
 pub mod broadcasts;
 pub mod budget;
@@ -15,8 +15,8 @@ use crate::verdict::{Standing, Verdict, describe};
 
 pub use headline::{Headline, HeadlineAnswer, machine};
 
-/// The answer in words to what the run asked: one sentence a deadline, the series that keep it
-/// first. Absent when no series has a deadline.
+/// The answer to the deadlines of a run in words: one sentence per deadline, the series that keep it first. Absent when
+/// no series has a deadline.
 ///
 /// ```
 /// # use kadenz_record::run::model::{Series, TuningMeasure};
@@ -71,7 +71,7 @@ pub fn answer(summary: &Summary) -> Option<String> {
     (!sentences.is_empty()).then(|| sentences.join(" "))
 }
 
-/// One sentence on series that were asked the same.
+/// One sentence on series with the same rate and deadline.
 fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     let mut text = String::new();
     let (keep, keep_not) = match judged
@@ -105,7 +105,7 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     text
 }
 
-/// What a deadline that is longer than the period does not say. A one-shot timer has no period.
+/// The limit of a deadline that is longer than the period. A one-shot timer has no period.
 fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<String> {
     let (series, verdict) = judged.first()?;
     let period_ns = series.series.expected_interval_ns?;
@@ -119,7 +119,7 @@ fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<Stri
     })
 }
 
-/// Whether a series is not of this machine alone, but of its network and devices as well.
+/// Whether a series depends not only on this machine, but on its network and devices as well.
 fn of_round_trips(series: &SeriesSummary) -> bool {
     series.series.name == RESPONSE
 }
@@ -133,8 +133,7 @@ fn question(series: &Series, verdict: &Verdict) -> String {
     }
 }
 
-/// "at SCHED_FIFO 80", "as an ordinary process"; with the name of the series where another one was
-/// taken in the same manner.
+/// "at SCHED_FIFO 80", "as an ordinary process"; with the name of the series where another one had the same scheduling.
 fn manner(series: &SeriesSummary, judged: &[(&SeriesSummary, &Verdict)]) -> String {
     let scheduling = scheduling(&series.series);
     let shared = judged
@@ -158,7 +157,7 @@ const OF_A_THREAD: [&str; 6] = [
     "timer_slack",
 ];
 
-/// How a series was scheduled, and what of the tuning that was asked for it did not have.
+/// How a series was scheduled, and which part of the requested tuning it lacked.
 fn scheduling(series: &Series) -> Option<String> {
     let named = |name: &str| series.tuning.iter().find(|measure| measure.name == name);
     let granted = match named("policy")?.scheduling()? {
@@ -173,7 +172,7 @@ fn scheduling(series: &Series) -> Option<String> {
         return Some(granted);
     };
     let all: Vec<&str> = refused.iter().map(|it| it.requested.as_str()).collect();
-    // Its first half: what mends it now.
+    // Its first half: the immediate remedy.
     let remedy = first
         .remedy
         .as_deref()

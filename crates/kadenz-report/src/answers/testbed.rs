@@ -1,5 +1,4 @@
-//! What a round trip in a testbed is made of: the network that was asked for, the testbed's own error,
-//! and the hosts.
+//! The parts of a round trip in a testbed: the network of the topology, the testbed's own error, and the hosts.
 
 use kadenz_record::run::network::RTT;
 use kadenz_record::run::testbed::{Modelled, Testbed};
@@ -10,15 +9,15 @@ use crate::numbers::{span, thousands};
 use crate::statistics::Percent;
 use crate::summary::{Summary, TestbedError};
 
-/// A row of the table that sets measurement, model and error side by side.
+/// A row of the table of measurement, model and error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Beside {
-    /// In words.
+    /// Its name in words.
     #[serde(skip)]
     pub name: &'static str,
-    /// How many round trips or frames it rests on: those that came.
+    /// Number of round trips or frames that arrived, from which the figures are.
     pub count: u64,
-    /// How many did not, where that is told here.
+    /// Number of those that did not, where known.
     #[serde(skip)]
     pub lost: Option<u64>,
     /// Median, in nanoseconds.
@@ -29,8 +28,8 @@ pub struct Beside {
     pub max_ns: Option<i64>,
 }
 
-/// The round trips as measured, as the model has them, and the testbed's own error, as far as each is
-/// known; nothing of a run that was not taken in a testbed.
+/// The round trips as measured, as modelled, and the testbed's own error, as far as each is known; empty for a run
+/// outside of a testbed.
 #[must_use]
 pub(crate) fn side_by_side(summary: &Summary) -> Vec<Beside> {
     let Some(testbed) = of(summary) else {
@@ -165,7 +164,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// A run in a testbed of a controller and so many devices on one switch.
+    /// A run in a testbed of a controller and this many devices on one switch.
     pub(crate) fn in_a_testbed(devices: u32) -> Summary {
         let names = (1..=devices).map(|n| format!("joint-{n}"));
         let links = names.clone().map(|name| link(&name, "s1", 100));

@@ -1,4 +1,4 @@
-//! Many runs of one command with varying options: what each combination took, and which option moved what.
+//! Many runs of one command with varying options: the times of each combination, and the effect of each option.
 
 mod moved;
 mod run;
@@ -25,7 +25,7 @@ pub struct Varied {
     pub values: Vec<String>,
 }
 
-/// What was to be measured, and where.
+/// The plan and the folder of a campaign.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct CampaignFacts {
     /// The campaign's name.
@@ -34,13 +34,13 @@ pub struct CampaignFacts {
     pub command: Vec<String>,
     /// How often each combination is measured.
     pub rounds: u32,
-    /// What varies. Of combinations, the last option changes first.
+    /// The varied options. In the order of combinations, the last option changes first.
     pub varied: Vec<Varied>,
-    /// How many runs there are to be.
+    /// Number of planned runs.
     pub planned: usize,
-    /// How many could not be measured at the last attempt.
+    /// Number of runs that could not be measured at the last attempt.
     pub failed: usize,
-    /// The folder of it all.
+    /// The campaign's folder.
     pub folder: PathBuf,
     /// The figures as Markdown.
     pub table: PathBuf,
@@ -48,7 +48,7 @@ pub struct CampaignFacts {
     pub page: PathBuf,
 }
 
-/// A campaign as far as it was measured.
+/// The report of a campaign, as far as it was measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct CampaignReport {
     version: Version<1>,
@@ -56,9 +56,9 @@ pub struct CampaignReport {
     facts: CampaignFacts,
     /// How many runs are done.
     done: usize,
-    /// What each combination took, by series.
+    /// The times of each combination, by series.
     combinations: Vec<CombinationFigures>,
-    /// By how much the values of each option change the percentiles.
+    /// The effect of each option's values on the percentiles.
     moved: Vec<Moved>,
 }
 
@@ -75,7 +75,7 @@ impl CampaignReport {
         }
     }
 
-    /// What was to be measured, and where.
+    /// The plan and the folder.
     #[must_use]
     pub fn facts(&self) -> &CampaignFacts {
         &self.facts
@@ -108,7 +108,7 @@ pub(crate) fn values(varied: &[Varied], combination: usize) -> Vec<String> {
         .collect()
 }
 
-/// The series that runs have, in the order in which they first come.
+/// The series of the runs, in the order of their first appearance.
 pub(crate) fn series_of(runs: &[CampaignRun]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
     for series in runs.iter().flat_map(|it| &it.series) {

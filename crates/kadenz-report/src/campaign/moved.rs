@@ -1,4 +1,4 @@
-//! Which option moved which percentile, and what each combination took over its rounds.
+//! The effect of each option on the percentiles, and the times of each combination over its rounds.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::{CampaignRun, CampaignSeries, Varied, places, series_of, values};
 use crate::statistics::RatioInterval;
 
-/// By how much one value of an option changes a series against the option's first value.
+/// The effect of one value of an option on a series, against the option's first value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Moved {
     /// The option.
@@ -17,9 +17,9 @@ pub struct Moved {
     pub value: String,
     /// The first value.
     pub against: String,
-    /// What the series is of.
+    /// The measured value of the series.
     pub series: String,
-    /// How many pairs of runs there are: of one round, and of one combination but for this option.
+    /// Number of pairs of runs: of one round, and of one combination except for this option.
     pub pairs: usize,
     /// The ratio of the medians; absent where no pair of runs has both.
     pub p50: Option<RatioInterval>,
@@ -30,7 +30,7 @@ pub struct Moved {
 /// A run by its round and the places of its values.
 type Key = (u32, Vec<usize>);
 
-/// All of them, in the order of the options and their values.
+/// The effects of all options, in the order of the options and their values.
 pub(super) fn all(varied: &[Varied], runs: &[CampaignRun]) -> Vec<Moved> {
     let mut all = Vec::new();
     for series in series_of(runs) {
@@ -80,7 +80,7 @@ fn moved(
     })
 }
 
-/// Of the pairs that have the figure. A time of zero or less, of early wake-ups, has no ratio.
+/// The ratio over the pairs that have the figure. A time of zero or less, of early wake-ups, has no ratio.
 fn ratio(
     pairs: &[[&CampaignSeries; 2]],
     figure: fn(&CampaignSeries) -> Option<i64>,
@@ -92,12 +92,12 @@ fn ratio(
     RatioInterval::of(&ratios)
 }
 
-/// What a series took under one combination of values.
+/// The times of a series under one combination of values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CombinationFigures {
     /// The values of the options that vary, by their names.
     pub values: BTreeMap<String, String>,
-    /// What the series is of.
+    /// The measured value of the series.
     pub series: String,
     /// How many rounds were measured.
     pub rounds: usize,
@@ -115,7 +115,7 @@ pub struct CombinationFigures {
     pub misses: Option<u64>,
 }
 
-/// All of them, in the order of the combinations.
+/// The figures of all combinations, in their order.
 pub(super) fn over_rounds(varied: &[Varied], runs: &[CampaignRun]) -> Vec<CombinationFigures> {
     let mut by_combination: BTreeMap<usize, Vec<&CampaignRun>> = BTreeMap::new();
     for run in runs {

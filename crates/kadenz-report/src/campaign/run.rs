@@ -1,9 +1,9 @@
-//! What a campaign keeps of a run: figures, and how often values of each size came.
+//! A campaign's record of a run: figures, and the frequency of values of each size.
 
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 
-/// One run that is done.
+/// One completed run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CampaignRun {
     /// From 1, in the order in which they were measured.
@@ -12,14 +12,14 @@ pub struct CampaignRun {
     pub round: u32,
     /// The place of its combination, from 0.
     pub combination: usize,
-    /// The series that count: those with a deadline, or the first where none has one.
+    /// The relevant series: those with a deadline, or the first where none has one.
     pub series: Vec<CampaignSeries>,
 }
 
-/// What a series of a run says.
+/// The figures of a series of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CampaignSeries {
-    /// What it is of, by which series of different runs are compared.
+    /// The measured value, by which series of different runs are compared.
     pub value: String,
     /// How many values there are.
     pub count: u64,
@@ -37,11 +37,11 @@ pub struct CampaignSeries {
     pub(crate) bins: Vec<(u16, u64)>,
 }
 
-/// Bins that a value passes as it doubles.
+/// Bins in a factor of two.
 const BINS_PER_OCTAVE: f64 = 8.0;
 
 impl CampaignRun {
-    /// What a run's summary says.
+    /// Makes the record from a run's summary.
     #[must_use]
     pub fn of(number: usize, round: u32, combination: usize, summary: &Summary) -> Self {
         let judged: Vec<&SeriesSummary> = summary

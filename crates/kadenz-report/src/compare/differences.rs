@@ -1,5 +1,5 @@
-//! What differs between runs besides their figures: a ratio between two machines says something
-//! else than one between two versions of a program.
+//! Differences between runs besides their figures: a ratio between two machines means something else than one between
+//! two versions of a program.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -13,9 +13,9 @@ use crate::summary::Summary;
 /// Something in which the runs differ.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Difference {
-    /// What: `kernel`, `governor`, `wakeup: policy`, `parameter load`, ...
+    /// The setting: `kernel`, `governor`, `wakeup: policy`, `parameter load`, ...
     pub what: String,
-    /// What each run has, in their order; empty where it was not told.
+    /// The setting of each run, in their order; empty where it is unknown.
     pub values: Vec<String>,
 }
 
@@ -71,8 +71,8 @@ pub(super) fn of(runs: &[Summary], names: &[String]) -> Vec<Difference> {
         .collect()
 }
 
-/// What a run was taken on and with, by order of display and name. Of series, only those that are
-/// `shared` by all runs: the others are named as standing alone.
+/// The machine and the settings of a run, by order of display and name. Only series that are `shared` by all runs are
+/// included: the others are reported as standing alone.
 fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, String), String> {
     let Run {
         host,
@@ -120,7 +120,7 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
     facts
 }
 
-/// Whether a parameter was asked for; what was counted or found out while measuring always differs.
+/// Whether a parameter is a setting; counts and findings of the measurement always differ.
 fn is_setting(name: &str, value: &serde_json::Value) -> bool {
     const FOUND: [&str; 5] = [
         "reader_waits",

@@ -1,8 +1,8 @@
-//! Intervals of ratios between two runs, and the cells of consecutive intervals that they are taken from.
+//! Intervals of ratios between two runs, and the cells of consecutive intervals from which they are computed.
 //!
-//! The error of a mean or of the share beyond a percentile comes from the cells of a run, which need
-//! not be independent (see [`crate::statistics::batch_means`]). The bounds of a percentile are those
-//! at the shares so many errors away from its own. Bounds of either run make those of the ratio.
+//! The error of a mean or of the share beyond a percentile comes from the cells of a run, which need not be independent
+//! (see [`crate::statistics::batch_means`]). The bounds of a percentile are the values at shares that lie a number of
+//! errors away from its own. The bounds of both runs give those of the ratio.
 //!
 //! Sources: R. S. Woodruff, "Confidence intervals for medians and other position measures", Journal
 //! of the American Statistical Association 47 (1952), for percentiles; G. Y. Zou and A. Donner,
@@ -24,7 +24,7 @@ use crate::summary::{SeriesSummary, make_room};
 /// Why a ratio has no interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum NoInterval {
-    /// There is none for such a figure.
+    /// The figure has no interval.
     Figure,
     /// Too few intervals in the log of a run.
     FewIntervals,
@@ -59,18 +59,18 @@ impl fmt::Display for NoInterval {
     }
 }
 
-/// A figure of one run and what its error is made of.
+/// A figure of one run with the data for its error.
 pub(super) struct Estimate<'a> {
     value: f64,
     /// The error of the sum, or of the number of samples beyond the percentile.
     spread: Spread,
     count: u64,
-    /// Which, and of which buckets; absent for the mean.
+    /// The percentile and its buckets; absent for the mean.
     percentile: Option<(Percent, &'a [SignedBucket])>,
 }
 
 impl<'a> Estimate<'a> {
-    /// The mean or a percentile of `series`, whose log was cut into `cells`.
+    /// The mean or a percentile of `series`, whose log was divided into `cells`.
     pub(super) fn new(
         series: &'a SeriesSummary,
         cells: &Cells,
@@ -104,7 +104,7 @@ impl<'a> Estimate<'a> {
         })
     }
 
-    /// What the figure lies between at `errors` standard errors; infinite above where the sample
+    /// Bounds of the figure at `errors` standard errors; infinite above where the sample
     /// does not reach so far, and zero below where it may be no more than that.
     fn bounds(&self, errors: f64) -> (f64, f64) {
         let error = errors * self.spread.deviation;
@@ -120,7 +120,7 @@ impl<'a> Estimate<'a> {
     }
 }
 
-/// What a value of `buckets` adds up to in each cell, less what it does on average.
+/// The sum of `buckets` in each cell, less its mean.
 fn deviations(cells: &Cells, summed: impl Fn(&SignedBucket) -> f64) -> Vec<f64> {
     let sums: Vec<f64> = cells
         .iter()
@@ -164,16 +164,16 @@ pub(super) fn ratio(
     Ok((ratio * (-below).exp(), ratio * above.exp()))
 }
 
-/// At most so many cells: a day in intervals of a second makes cells of 3.6 minutes.
+/// Maximum number of cells: a day in intervals of a second makes cells of 3.6 minutes.
 pub(crate) const MAX_CELLS: usize = 400;
 
 /// The distribution of each cell of a series, in order of time.
 pub(crate) type Cells = Vec<Vec<SignedBucket>>;
 
-/// Reads the cells of a series, at most so many, of whose log the number of intervals is known.
+/// Reads the cells of a series, at most `most`; the number of intervals in its log is known.
 ///
 /// # Errors
-/// Why the log cannot be read, with the series: there is no confidence interval then.
+/// The log of the series cannot be read: there is no confidence interval then.
 pub(crate) fn read_cells(
     folder: &std::path::Path,
     series: &str,

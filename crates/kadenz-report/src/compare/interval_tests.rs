@@ -23,7 +23,7 @@ enum LevelNoise {
     Drift,
 }
 
-/// Runs of `seconds`, of a level that `noise` changes.
+/// Makes runs of `seconds` with a level that `noise` changes.
 struct LevelSource {
     random: Random,
     noise: LevelNoise,
@@ -114,7 +114,7 @@ fn summary(distribution: Vec<SignedBucket>) -> SeriesSummary {
     }
 }
 
-/// Of pairs of runs: figures compared, marked, outside of their own interval, without one.
+/// Over pairs of runs: figures compared, marked, outside of their own interval, without one.
 #[derive(Debug, Default)]
 struct Seen {
     figures: u32,

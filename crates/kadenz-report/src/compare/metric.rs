@@ -33,7 +33,7 @@ pub enum Metric {
     Count,
 }
 
-/// In what a figure is told.
+/// The dimension of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
     /// Nanoseconds.
@@ -45,7 +45,7 @@ pub enum Dimension {
 }
 
 impl Metric {
-    /// In what the figure is told.
+    /// The dimension of the figure.
     #[must_use]
     pub fn dimension(self) -> Dimension {
         match self {
@@ -62,8 +62,7 @@ impl Metric {
     /// The figure of a series, in nanoseconds, as a number or as a share.
     ///
     /// # Errors
-    /// Why it cannot be told: nothing recorded, no deadline, or a percentile that the sample cannot
-    /// carry.
+    /// Why it has no value: nothing recorded, no deadline, or a percentile that the sample cannot support.
     pub fn of(self, series: &SeriesSummary) -> Result<f64, String> {
         let verdict = || {
             series

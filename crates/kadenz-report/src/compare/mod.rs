@@ -1,4 +1,4 @@
-//! Two or more runs side by side: ratios with confidence, what differs between the machines, and
+//! Two or more runs side by side: ratios with confidence, differences between the machines, and
 //! expressions that decide an exit code.
 
 mod differences;
@@ -22,14 +22,13 @@ use crate::numbers;
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 
-/// With fewer samples than this beyond it, a percentile has no interval: its error would be guessed
-/// from a handful of extremes.
+/// A percentile with fewer samples than this beyond it has no interval: a handful of extremes does not give its error.
 pub(crate) const MIN_BEYOND: u64 = 10;
 
-/// How to compare.
+/// Options of a comparison.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CompareOptions {
-    /// What the intervals hold, 0 to 1.
+    /// Confidence of the intervals, 0 to 1.
     pub confidence: f64,
     /// Percentiles to compare besides those of the ladder.
     pub percentiles: Vec<Percent>,
@@ -57,9 +56,9 @@ pub struct Comparison {
     pub unread: Vec<String>,
     /// Round trips of the runs that sent packets, the baseline's first; empty where it sent none.
     pub network: Vec<NetworkRow>,
-    /// What differs between the runs besides the figures.
+    /// Differences between the runs besides the figures.
     pub differences: Vec<Difference>,
-    /// What the intervals of the ratios hold, 0 to 1.
+    /// Confidence of the intervals of the ratios, 0 to 1.
     pub confidence: f64,
 }
 
@@ -81,7 +80,7 @@ pub struct Candidate {
     pub run: usize,
     /// The place of the series in that run's summary.
     pub series: usize,
-    /// The figures that both can tell, in the order of [`Metric`].
+    /// The figures that both have, in the order of [`Metric`].
     pub figures: Vec<FigureComparison>,
 }
 
@@ -95,7 +94,7 @@ impl Candidate {
 /// One figure in baseline and candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureComparison {
-    /// What is compared.
+    /// The figure.
     pub metric: Metric,
     /// The baseline's, in nanoseconds, as a number or as a share.
     pub baseline: f64,
@@ -105,9 +104,8 @@ pub struct FigureComparison {
     pub ratio: Option<f64>,
     /// Interval of the ratio, for this figure alone, or why there is none.
     pub interval: Result<(f64, f64), NoInterval>,
-    /// Whether chance hardly explains the difference: whether 1 lies outside of an interval wide
-    /// enough that with this confidence no figure of the comparison is marked by chance (C. E.
-    /// Bonferroni). Absent without an interval.
+    /// Whether the difference is beyond chance: whether 1 lies outside of an interval that is wide enough that, with
+    /// this confidence, chance marks no figure of the comparison (C. E. Bonferroni). Absent without an interval.
     pub significant: Option<bool>,
 }
 
@@ -155,7 +153,7 @@ pub struct Change<'a> {
     pub run: &'a str,
     /// The figure in both runs.
     pub figure: &'a FigureComparison,
-    /// What the interval of the ratio holds, 0 to 1.
+    /// Confidence of the interval of the ratio, 0 to 1.
     confidence: f64,
 }
 
@@ -163,7 +161,7 @@ impl Comparison {
     /// Compares runs; the first is the baseline. The interval logs are read once more, for
     /// the intervals of ratios, from the folders that the summaries name.
     ///
-    /// Series are matched by name; where every run has but one, by that.
+    /// Series are matched by name; where every run has a single series, these are matched.
     #[must_use]
     pub fn new(runs: &[Summary], options: &CompareOptions) -> Self {
         let names = differences::names(runs);
@@ -272,14 +270,14 @@ fn metrics(percents: Vec<Percent>) -> Vec<Metric> {
     metrics
 }
 
-/// What an interval holds: of one figure, and so that those of all figures hold theirs together.
+/// Confidence of an interval: for one figure, and for all figures together.
 #[derive(Clone, Copy)]
 struct ConfidenceLevels {
     interval: f64,
     all: f64,
 }
 
-/// A series of one run, and what each metric's error is made of.
+/// A series of one run, with the data for each metric's error.
 struct Side<'a> {
     run: usize,
     place: usize,
@@ -294,8 +292,8 @@ impl<'a> Side<'a> {
         let series = &runs[run].series[place];
         let name = &series.series.name;
         let intervals = series.intervals.len();
-        // What stands alone has no figures to read the log for; of a log without intervals the
-        // summary has warned.
+        // A series that stands alone has no figures that need the log; the summary has warned of a log without
+        // intervals.
         let (cells, unread) = if metrics.is_empty() || intervals == 0 {
             (Cells::new(), None)
         } else {
@@ -369,7 +367,7 @@ impl<'a> Matched<'a> {
         }
     }
 
-    /// A figure of both; absent where one of them cannot tell it.
+    /// A figure of both; absent where one of them lacks it.
     fn figure(
         &self,
         theirs: &Side<'_>,

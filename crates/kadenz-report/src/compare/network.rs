@@ -1,5 +1,5 @@
-//! Round trips of several runs as Enner's "Analyzing the viability of Ethernet and UDP for robot
-//! control" compares switches and hosts: the 90 % round trip, what of it is wire, and what is not.
+//! Round trips of several runs in the manner of Enner's "Analyzing the viability of Ethernet and UDP for robot
+//! control", which compares switches and hosts: the 90 % round trip, its wire part, and the rest.
 
 use kadenz_record::run::network::{Network, RTT, WirePath};
 use schemars::JsonSchema;
@@ -13,14 +13,14 @@ use crate::verdict::wire::RoundTrip;
 /// The percentile that Enner compares.
 pub(crate) const COMPARED: Percent = Percent::P90;
 
-/// One run's round trips, and what they were taken with.
+/// One run's round trips, and their path and machine.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkRow {
     /// Which run, by its place in the comparison; 0 is the baseline.
     pub run: usize,
     /// The links, where they are known.
     pub path: Option<WirePath>,
-    /// The round trip that 90 % of the answered packets keep, and what of it is wire.
+    /// The round trip that 90 % of the answered packets keep, and its wire part.
     pub round_trip: RoundTrip,
     /// The same less the baseline's; absent for the baseline itself.
     pub beyond_baseline: Option<RoundTrip>,
@@ -30,11 +30,11 @@ pub struct NetworkRow {
     pub lost: u64,
     /// Answers that came after the answer to a later packet.
     pub reordered: u64,
-    /// The machine that asked.
+    /// The controller's machine.
     pub host: NetworkHost,
 }
 
-/// The machine that asked, and what it is joined to the network by. What was not told is absent.
+/// The controller's machine, and its network interface. Unknown facts are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkHost {
     /// CPU model.

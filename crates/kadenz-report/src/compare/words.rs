@@ -6,14 +6,14 @@ use super::{Candidate, Change, Comparison, FigureComparison, Metric, NoInterval}
 use crate::numbers;
 use crate::summary::Summary;
 
-/// At most so many sentences of differences; the table shows the rest.
+/// Maximum number of sentences of differences; the table shows the rest.
 const MAX_SENTENCES: usize = 3;
-/// A ratio from here on is told as a multiple.
+/// A ratio from here on is stated as a multiple.
 const MULTIPLE: f64 = 2.0;
 
 impl Comparison {
-    /// What the comparison says, in sentences: "after is 12 % slower at p99.9 (95 %: 8 to 15 %)." Of
-    /// more than two runs the last against the first. Empty for a single run.
+    /// The comparison in sentences: "after is 12 % slower at p99.9 (95 %: 8 to 15 %)." With more than two runs the last
+    /// against the first. Empty for a single run.
     #[must_use]
     pub fn answer(&self, runs: &[Summary]) -> String {
         let (Some(first), Some(last)) = (self.runs.first(), self.runs.last()) else {

@@ -1,4 +1,4 @@
-//! What a command answers: data for scripts, and a document of sentences and tables for people.
+//! The answer of a command: data for scripts, and a document of sentences and tables for people.
 //!
 //! A command makes one value, its [`Answer`]. As JSON it is that value; for people it is its [`Document`],
 //! which a terminal and a Markdown file show in ways of their own.
@@ -42,9 +42,9 @@ use crate::text::{Style, Text, visible, wrap};
 pub use table::Table;
 pub(crate) use table::{Bar, Column, Row, TableCell};
 
-/// What a command came to. Its JSON is the value itself, described by its [schema](crate::schema).
+/// The result of a command. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {
-    /// The same for people.
+    /// The result for people.
     fn document(&self) -> Document;
 }
 
@@ -76,7 +76,7 @@ impl<const N: u32> JsonSchema for Version<N> {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document(Vec<(Option<Medium>, DocumentBlock)>);
 
-/// Where a document is read.
+/// The medium in which a document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Medium {
     /// A terminal, or a Markdown file.
@@ -88,24 +88,24 @@ pub(crate) enum Medium {
 /// A paragraph, a table or another part of a document.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum DocumentBlock {
-    /// What a section comes to.
+    /// The main statement of a section.
     Lead(String),
     Sentence(String),
-    /// How a page's section is read.
+    /// How to read a page's section.
     Hint(String),
     Table(Table),
     Listing(Text),
     /// The title of a part, which a terminal leaves out.
     Heading(String),
     List(Vec<String>),
-    /// What it is for, and what is typed or written into a file.
+    /// A sentence that introduces code, and the code to type or to write into a file.
     Code(String, String),
-    /// What a page shows when asked.
+    /// Content that a page unfolds on request.
     Folded(String, Document),
 }
 
 impl Document {
-    /// An empty one.
+    /// An empty document.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -127,26 +127,26 @@ impl Document {
         all.into_iter().fold(self, Self::sentence)
     }
 
-    /// Adds the sentence that a section is about.
+    /// Adds the main statement of a section.
     pub(crate) fn lead(self, text: impl Into<String>) -> Self {
         self.push(DocumentBlock::Lead(text.into()))
     }
 
-    /// Adds how to read the section, for a page.
+    /// Adds a hint how to read the section, for a page.
     pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
         let block = DocumentBlock::Hint(text.into());
         self.0.push((Some(Medium::Page), block));
         self
     }
 
-    /// Adds what a page folds away under a summary.
+    /// Adds content that a page folds away under a summary.
     pub(crate) fn folded(mut self, summary: String, content: Self) -> Self {
         let block = DocumentBlock::Folded(summary, content);
         self.0.push((Some(Medium::Page), block));
         self
     }
 
-    /// Adds what only one medium shows.
+    /// Adds content that only one medium shows.
     pub(crate) fn only(mut self, medium: Medium, other: Self) -> Self {
         let blocks = other.0.into_iter();
         self.0
@@ -180,7 +180,7 @@ impl Document {
         }
     }
 
-    /// Adds what is typed or written into a file, behind a sentence that says what for.
+    /// Adds code to type or to write into a file, after a sentence that introduces it.
     pub(crate) fn code(self, sentence: &str, code: &str) -> Self {
         self.push(DocumentBlock::Code(
             sentence.to_owned(),
@@ -195,14 +195,14 @@ impl Document {
         self
     }
 
-    /// What a medium shows of it.
+    /// The blocks that a medium shows.
     pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &DocumentBlock> {
         let blocks = self.0.iter();
         blocks.filter_map(move |(only, block)| only.is_none_or(|it| it == on).then_some(block))
     }
 
-    /// For a terminal or a pipe: columns without lines, which programs such as awk read too. What came with
-    /// names and texts of others steers no terminal.
+    /// For a terminal or a pipe: columns without lines, which programs such as awk read too. Control characters in
+    /// foreign names and texts have no effect on the terminal.
     #[must_use]
     pub fn terminal(&self) -> Text {
         let mut text = Text::default();
@@ -253,7 +253,7 @@ impl Document {
 }
 
 impl DocumentBlock {
-    /// The text of what is none of a table.
+    /// The text of a block that is no table.
     fn words(&self) -> &str {
         match self {
             Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) => text,

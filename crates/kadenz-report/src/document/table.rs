@@ -8,7 +8,7 @@ use crate::numbers;
 use crate::text::table as drawn;
 use crate::text::{Style, Text, one_line};
 
-/// Rows under a head. Each cell is one line.
+/// Rows under a header. Each cell is one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
     pub(crate) label: Cow<'static, str>,
@@ -19,7 +19,7 @@ pub struct Table {
     max_drawn: Option<usize>,
 }
 
-/// A column: its head in each medium, or absent where that does not show it.
+/// A column: its header in each medium, or absent where the medium does not show it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Column {
     drawn: Option<Cow<'static, str>>,
@@ -29,7 +29,7 @@ pub(crate) struct Column {
 }
 
 impl Column {
-    /// A column of numbers, under one head on a terminal and another on a page.
+    /// A column of numbers, with one header on a terminal and another on a page.
     pub(crate) fn new(
         drawn: impl Into<Cow<'static, str>>,
         page: impl Into<Cow<'static, str>>,
@@ -41,7 +41,7 @@ impl Column {
         }
     }
 
-    /// One that a page shows in another way.
+    /// A column that only a terminal shows.
     pub(crate) fn on_terminal(head: &'static str) -> Self {
         Self {
             drawn: Some(head.into()),
@@ -50,7 +50,7 @@ impl Column {
         }
     }
 
-    /// One that only a page has room for.
+    /// A column that only a page shows.
     pub(crate) fn on_page(head: impl Into<Cow<'static, str>>) -> Self {
         Self {
             drawn: None,
@@ -59,7 +59,7 @@ impl Column {
         }
     }
 
-    /// Of words.
+    /// Makes it a column of words.
     pub(crate) fn words(self) -> Self {
         Self {
             is_words: true,
@@ -94,29 +94,28 @@ pub(crate) struct TableCell {
     value: Value,
     /// In small letters below it, on a page.
     pub(crate) note: Option<String>,
-    /// Whether it is good, where that is judged.
+    /// Whether it is good, where it is judged.
     good: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
 enum Value {
     Text(String),
-    /// As a terminal and as a page have it.
+    /// One text on a terminal and another on a page.
     Either(String, String),
     Count(Option<u64>),
     Span(Option<i64>),
     Bars(Vec<Bar>),
 }
 
-/// A part of a bar: how long it is in percent of the whole, and its class. One that is longer than the whole
-/// is cut off.
+/// A part of a bar: its length in percent of the whole, and its class. A bar longer than the whole is cut off.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Bar {
     pub(crate) percent: f64,
     pub(crate) class: &'static str,
 }
 
-/// What stands on a page for what is not known.
+/// Text on a page for an unknown value.
 const UNKNOWN: &str = "—";
 
 impl TableCell {
@@ -155,7 +154,7 @@ impl TableCell {
         Self { note, ..self }
     }
 
-    /// Good and bad have colours on a terminal.
+    /// Marks the cell as good or bad, which a terminal colours.
     pub(crate) fn judged(self, good: bool) -> Self {
         Self {
             good: Some(good),
@@ -178,7 +177,7 @@ impl TableCell {
         shown.map_or(unknown.into(), Cow::Owned)
     }
 
-    /// The bars that it has.
+    /// Its bars.
     pub(crate) fn bars_of(&self) -> &[Bar] {
         match &self.value {
             Value::Bars(bars) => bars,
@@ -188,7 +187,7 @@ impl TableCell {
 }
 
 impl Table {
-    /// A table whose first so many columns are words; the others are numbers, which stand at the right.
+    /// A table with this many columns of words at the left; the others are numbers, aligned to the right.
     #[must_use]
     pub fn new(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> Self {
         let columns = head.iter().enumerate().map(|(place, &head)| Column {
@@ -209,7 +208,7 @@ impl Table {
         }
     }
 
-    /// An empty one with a caption, which a page reads out as its label, too.
+    /// An empty table with a caption, which is also its label for screen readers.
     pub(crate) fn captioned(caption: impl Into<Cow<'static, str>>, columns: Vec<Column>) -> Self {
         let caption = caption.into();
         Self {
@@ -220,7 +219,7 @@ impl Table {
         }
     }
 
-    /// On a terminal, the first so many rows stand for all.
+    /// Limits the rows on a terminal.
     pub(crate) fn at_most(self, rows: usize) -> Self {
         Self {
             max_drawn: Some(rows),
@@ -249,7 +248,7 @@ impl Table {
         columns.filter_map(|column| column.head(Medium::Terminal))
     }
 
-    /// As a terminal has it: with lines and colours, or without any.
+    /// The table for a terminal: with lines and colours, or without any.
     pub(super) fn drawn(&self, style: Option<Style>) -> Text {
         let mut table = match style {
             Some(style) => drawn::TextTable::new(style),

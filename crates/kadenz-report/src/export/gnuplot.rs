@@ -1,8 +1,7 @@
 //! A script for gnuplot with the data in it: `gnuplot run.gp` draws `run.svg`.
 //!
-//! Above, the value that a share of all values does not exceed, over the nines of that share, up to
-//! where a single value stands for it; below, how often each value was recorded, counts on a
-//! logarithmic axis.
+//! Above, the value that a share of all values does not exceed, over the nines of that share, up to the share of a
+//! single value; below, the frequency of each value, with counts on a logarithmic axis.
 
 use std::io::Write;
 use std::path::Path;
@@ -84,7 +83,7 @@ fn data(index: usize, distribution: &SignedHistogram, out: &mut dyn Write) -> st
     let total = distribution.count() as f64;
     writeln!(out, "$percentiles{index} << EOD")?;
     for row in percentiles::rows(distribution) {
-        // Beyond one in all of them there is nothing more to say.
+        // Beyond one in all samples there are no further rows.
         let nines = 1.0 / (1.0 - row.percentile / 100.0);
         writeln!(
             out,
@@ -140,7 +139,7 @@ fn plot(
     writeln!(out, "plot {}", curves.join(", \\\n  "))
 }
 
-/// What was measured, and when.
+/// The experiment and its date.
 fn title(series: &[SeriesReader<'_>]) -> String {
     series.first().map_or(String::new(), |series| {
         let run = series.run();
@@ -170,7 +169,7 @@ fn nines(most: u64) -> String {
     labels.join(", ")
 }
 
-/// A string of gnuplot in which nothing has a meaning.
+/// A string of gnuplot without special characters.
 fn quoted(text: &str) -> String {
     let plain: String = text
         .chars()

@@ -1,4 +1,4 @@
-//! Interval logs: of one series as it stands in the run, or of several, told apart by tags.
+//! Interval logs: of one series as it is in the run, or of several, distinguished by tags.
 
 use std::io::Write;
 
@@ -11,7 +11,7 @@ use kadenz_record::run::folder::EARLY_TAG;
 use super::series::is_early;
 use super::{ExportError, SeriesReader};
 
-/// The log of one series, of which the next interval is known.
+/// The log of one series, with its next interval.
 struct SeriesLog {
     log: LogOfRun,
     next: Option<Interval>,
@@ -85,7 +85,7 @@ pub(super) fn write(
     Ok(())
 }
 
-/// The source with the earliest interval; the first one of equals.
+/// The source with the earliest interval; the first of equal ones.
 fn earliest(sources: &mut [SeriesLog]) -> Option<&mut SeriesLog> {
     let waiting = sources.iter_mut().filter(|source| source.next.is_some());
     let start_s = |source: &SeriesLog| {

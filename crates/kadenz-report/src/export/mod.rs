@@ -1,7 +1,7 @@
 //! Runs for other programs.
 //!
-//! A format is one file here. Those of single values want raw samples; those of distributions are
-//! made from the interval log, which every series has.
+//! Each format has one file here. Formats of single values need raw samples; those of distributions are made from the
+//! interval log, which every series has.
 //!
 //! | format | holds | of a run with several series |
 //! |---|---|---|
@@ -140,19 +140,19 @@ impl FromStr for ExportFormat {
 pub struct Exported {
     /// The files.
     pub files: Vec<PathBuf>,
-    /// What the user should know of them: what was left out, or stands in for something else.
+    /// Notes for the user: what was left out, or what replaces it.
     pub notes: Vec<String>,
 }
 
-/// Exports one series of a run, or all of them, to `out`; a file that is there is replaced. An export
+/// Exports one series of a run, or all of them, to `out`; an existing file is replaced. An export
 /// that fails leaves nothing behind.
 ///
 /// With a series named, or only one in the run, `out` is a file. Else it is a file too for formats
 /// that hold several series (see the table above), and a folder for the others.
 ///
 /// # Errors
-/// [`ExportError`] when the run or the series cannot be read, has no samples where the format wants
-/// them, `out` has the ending of a file where several would result, or it cannot be written.
+/// [`ExportError`] when the run or the series cannot be read, has no samples where the format needs them, `out` has the
+/// ending of a file where several would result, or it cannot be written.
 pub fn export(
     run: &Path,
     series: Option<&str>,
@@ -182,7 +182,7 @@ pub fn export(
     Ok(exported)
 }
 
-/// Writes a file for each series into a folder, which is made where it is missing.
+/// Writes a file for each series into a folder, which is created if it is missing.
 fn write_folder(
     chosen: &[SeriesReader<'_>],
     format: ExportFormat,
@@ -216,7 +216,7 @@ fn write_folder(
     persisted
 }
 
-/// A file written beside its place. It is removed unless it is moved there.
+/// A file written beside its place. It is removed unless it is moved to its place.
 struct NewFile {
     new: PathBuf,
     out: PathBuf,
@@ -249,7 +249,7 @@ fn write_file(
         .to_owned();
     name.push(".new");
     let new = out.with_file_name(name);
-    // A file that a killed export left, or a link to somewhere else.
+    // A file of a killed export, or a link to another place.
     let _ = fs::remove_file(&new);
     let file = File::create_new(&new).map_err(|source| unwritable(&new, source))?;
     let staged = NewFile {
@@ -310,7 +310,7 @@ pub enum ExportError {
     NeedsSamples {
         /// The series.
         series: String,
-        /// The format asked for.
+        /// The requested format.
         format: &'static str,
     },
     /// The interval log cannot be read on.
@@ -322,16 +322,16 @@ pub enum ExportError {
     /// The samples cannot be read on.
     #[error(transparent)]
     Samples(#[from] ReadSamplesError),
-    /// Parquet refused what it was given, or its output.
+    /// Parquet refused its input, or its output.
     #[error("cannot write Parquet: {0}; make room on the disk or choose another folder")]
     Parquet(#[from] ParquetError),
-    /// The output is named as one file, and a file a series results.
+    /// The output is named as one file, and one file per series results.
     #[error(
         "a {format} file holds one series, and the run has {}: choose one by --series, or name a \
          folder by --out", series.join(", ")
     )]
     SeveralSeries {
-        /// The format asked for.
+        /// The requested format.
         format: ExportFormat,
         /// The series of the run.
         series: Vec<String>,
@@ -349,7 +349,7 @@ pub enum ExportError {
     Write {
         /// The file; empty while it is not known.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
 }

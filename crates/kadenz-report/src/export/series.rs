@@ -52,7 +52,7 @@ impl<'a> SeriesReader<'a> {
         Ok(self.reader.hlog(self.name())?)
     }
 
-    /// Notes that the samples that were exported are not all, if they are not.
+    /// Notes that the exported samples are incomplete, if they are.
     pub(super) fn note_cut(&self, samples: &SamplesFile, notes: &mut Vec<String>) {
         if samples.extent().truncated {
             notes.push(format!(
@@ -70,7 +70,7 @@ impl<'a> SeriesReader<'a> {
         Ok(Some(self.reader.samples(self.name())?))
     }
 
-    /// All that was recorded, in the layout in which it was.
+    /// All recorded values, in the layout of the recording.
     pub(super) fn distribution(&self) -> Result<SignedHistogram, ExportError> {
         let mut sum = Sum::default();
         let mut scratch = Histogram::new();
@@ -115,7 +115,7 @@ impl Sum {
     }
 }
 
-/// A layout that tells apart whatever either of two does, as far as memory allows.
+/// A layout that distinguishes whatever either of two does, as far as memory allows.
 fn widest(a: Layout, b: Layout) -> Layout {
     if a == b {
         return a;

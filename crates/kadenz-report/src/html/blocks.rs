@@ -5,8 +5,8 @@ use crate::document::{Bar, Document, DocumentBlock, Medium, Table, TableCell};
 use crate::figures::printed;
 
 impl Document {
-    /// As a part of an HTML page: paragraphs, tables and preformatted text. All that came with names and texts of
-    /// others is escaped.
+    /// The document as a part of an HTML page: paragraphs, tables and preformatted text. Foreign names and texts are
+    /// escaped.
     #[must_use]
     pub fn html(&self) -> String {
         let mut out = Markup::default();
@@ -15,7 +15,7 @@ impl Document {
     }
 }
 
-/// Writes what a page shows of a document.
+/// Writes the blocks of a document that a page shows.
 pub(super) fn write(out: &mut Markup, document: &Document) {
     for block in document.blocks(Medium::Page) {
         match block {
@@ -107,12 +107,12 @@ pub(super) fn cell(out: &mut Markup, cell: &TableCell) {
     }
 }
 
-/// A bar as long as its part of the whole; one that is longer than that is cut off and says so.
+/// A bar as long as its part of the whole; a longer one is cut off and marked.
 fn bar(out: &mut Markup, bar: &Bar) {
     let over = if bar.percent > 100.0 { " over" } else { "" };
     out.tag("<rect height=\"1\"")
         .attr("class", format!("{}{over}", bar.class));
-    // A bar of no width would not be seen at all.
+    // A bar without width would be invisible.
     out.attr("width", format!("{:.2}", bar.percent.clamp(0.25, 100.0)));
     out.tag("/>");
 }

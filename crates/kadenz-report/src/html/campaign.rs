@@ -70,7 +70,7 @@ fn section(out: &mut Markup, report: &CampaignReport, runs: &[CampaignRun], seri
     out.tag("</section>");
 }
 
-/// Which run is in which row.
+/// The order of the rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum RowOrder {
     /// The first run first.
@@ -79,8 +79,7 @@ enum RowOrder {
     ByCombination,
 }
 
-/// How many values of each size there are in each row. Where there are more runs than can be told apart,
-/// neighbours share a row.
+/// Number of values of each size in each row. Where there are more runs than visible rows, neighbours share a row.
 #[derive(Debug)]
 struct RunGrid {
     rows: Vec<HeatMapRow>,
@@ -94,15 +93,15 @@ struct RunGrid {
 /// One run, or neighbours that share a row.
 #[derive(Debug, Default)]
 struct HeatMapRow {
-    /// Of its first run.
+    /// The number of its first run.
     number: usize,
-    /// Of its first run.
+    /// The combination of its first run.
     combination: usize,
     /// By bin.
     counts: BTreeMap<u16, u64>,
 }
 
-/// More rows than these are not told apart.
+/// The maximum number of distinguishable rows.
 const MAX_ROWS: usize = 160;
 
 impl RunGrid {
@@ -129,7 +128,7 @@ impl RunGrid {
         }
     }
 
-    /// How high a count stands among all, 0 to 1 on a logarithmic scale; one value is visible.
+    /// The height of a count among all, 0 to 1 on a logarithmic scale; one value is visible.
     fn share(&self, count: u64) -> f64 {
         (count as f64).ln_1p() / (self.most as f64).ln_1p()
     }
@@ -171,7 +170,7 @@ const BOTTOM: f64 = 24.0;
 const MAX_ROW: f64 = 14.0;
 const MAX_HEIGHT: f64 = 560.0;
 
-/// Draws the runs; where combinations are told, the first row of each has its name.
+/// Draws the runs; with named combinations, the first row of each has its name.
 fn heat_map(out: &mut Markup, grid: &RunGrid, named: Option<&[Varied]>) {
     if grid.rows.is_empty() {
         return;
@@ -231,7 +230,7 @@ fn names(out: &mut Markup, grid: &RunGrid, varied: &[Varied], row: f64) {
     let mut free = 0.0;
     for (place, it) in grid.rows.iter().enumerate() {
         let y = row * place as f64;
-        // Names that would lie over each other are left out.
+        // Names that would overlap are left out.
         if before == Some(it.combination) || y < free {
             continue;
         }
@@ -263,10 +262,10 @@ const RIDGES_LEFT: f64 = 20.0;
 /// For the number of a run.
 const RIGHT: f64 = 80.0;
 const RIDGES_BOTTOM: f64 = 30.0;
-/// More lines than these are not told apart.
+/// The maximum number of distinguishable lines.
 const MAX_LINES: usize = 80;
 
-/// Draws the runs, the last one first, so that those in front hide what is behind them.
+/// Draws the runs, the last one first, so that the front ones hide those behind them.
 fn ridges(out: &mut Markup, grid: &RunGrid) {
     if grid.rows.is_empty() {
         return;

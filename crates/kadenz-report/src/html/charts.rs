@@ -38,10 +38,10 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, data: &PageData) {
     jitter(out, page);
 }
 
-/// Where a script tells which deadline lies above the plot.
+/// Where a script shows which deadline lies above the plot.
 const ABOVE: &str = "<p class=\"above hint\"></p>";
 
-/// The plot itself, told in words for those who do not see it.
+/// The plot itself, described in words for screen readers.
 pub(super) fn plot(out: &mut Markup, zooms: bool, words: &str) {
     out.tag("<div class=\"plot\" role=\"img\"")
         .attr("aria-label", words);

@@ -1,5 +1,5 @@
-//! What several runs say together: the difference first, and of more than two what became of each
-//! percentile from run to run.
+//! The comparison of several runs: the difference first, and with more than two the trend of each percentile from run
+//! to run.
 
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};

@@ -1,4 +1,4 @@
-//! What the charts draw, as one JSON object in the page: columns of numbers, small enough for a day.
+//! The data of the charts, as one JSON object in the page: columns of numbers, small enough for a day.
 
 use serde::Serialize;
 
@@ -38,9 +38,9 @@ impl RunData {
 pub(super) struct SeriesData {
     label: String,
     run: usize,
-    /// What it is of, for the legend.
+    /// The group of the series, for the legend.
     group: &'static str,
-    /// Whether it is drawn until the reader chooses.
+    /// Whether it is drawn before the reader chooses.
     drawn: bool,
     /// Dashes and gaps of its line in pixels.
     dash: &'static [u8],
@@ -157,7 +157,7 @@ pub(in crate::html) fn buckets(all: &[SignedBucket], most: usize) -> Buckets {
     }
 }
 
-/// Joins neighbours that agree in sign, power of two and so many bits below it.
+/// Joins neighbours that agree in sign, power of two and the next `bits` bits.
 fn join(all: &[SignedBucket], bits: u32) -> Vec<SignedBucket> {
     let cell = |value: i64| {
         let magnitude = value.unsigned_abs();
@@ -177,7 +177,7 @@ fn join(all: &[SignedBucket], bits: u32) -> Vec<SignedBucket> {
     joined
 }
 
-/// Bytes of interval extremes that a page may carry; beyond, neighbouring intervals are merged.
+/// Bytes of interval extremes that a page may carry; beyond that, neighbouring intervals are merged.
 const BUDGET: usize = 3_800_000;
 
 /// Extremes of intervals. Times in milliseconds since the start of the run.
@@ -294,7 +294,7 @@ mod tests {
     use crate::statistics::SignedBucket;
     use crate::summary::{IntervalPoint, SeriesSummary};
 
-    /// What a page holds beside its data: library, scripts, style, licences, text.
+    /// Bytes of a page beside its data: library, scripts, style, licences, text.
     const REST_OF_PAGE: usize = 1_300_000;
 
     #[test]

@@ -1,4 +1,4 @@
-//! The page from its first byte to its last, with its content security policy: what stands in the page may run, and
+//! The page from its first byte to its last, with its content security policy: the page's own scripts may run, and
 //! nothing else.
 
 use base64::Engine as _;
@@ -41,7 +41,7 @@ const SCRIPTS: [&str; 15] = [
 ];
 
 pub(super) const CHARSET: &str = "<meta charset=\"utf-8\">";
-/// Everything that runs in the page, in this order.
+/// All scripts of the page, in the order in which they run.
 fn scripts() -> Vec<&'static str> {
     [ECHARTS].into_iter().chain(SCRIPTS).collect()
 }
@@ -106,7 +106,7 @@ pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
     })
 }
 
-/// What all pages have around their sections: style, header, data and scripts.
+/// The common frame of all pages around their sections: style, header, data and scripts.
 fn around(
     page: &Page<'_>,
     links: &[&'static str],
@@ -167,7 +167,7 @@ fn top_bar(out: &mut Markup, links: &[&'static str]) {
     ));
 }
 
-/// Which runs these are, and at the very top what makes one of them incomplete.
+/// The names of the runs, and at the very top why one of them is incomplete.
 fn header(out: &mut Markup, page: &Page<'_>) {
     for run in page.runs.iter().filter(|run| !run.summary.run.complete) {
         out.tag("<p class=\"banner\" role=\"note\"><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg>");
@@ -215,8 +215,8 @@ fn footer(out: &mut Markup) {
     out.tag("</pre></details></footer>\n");
 }
 
-/// The policy of a page with these scripts and this style, each told by its hash: whatever a name from
-/// a run might smuggle in neither runs nor styles, and nothing is loaded.
+/// The policy of a page with these scripts and this style, each given by its hash: markup injected by a name from a run
+/// neither runs nor styles, and nothing is loaded.
 ///
 /// Source: W3C, "Content Security Policy Level 3", 2.3.1 and 8.4.
 pub(super) fn content_security_policy(scripts: &[&str], style: &str) -> String {

@@ -1,5 +1,5 @@
-//! What spoils or limits a result, each said once however many series it concerns, and its remedies: commands in
-//! the letters of commands, steps in words.
+//! Findings that spoil or limit a result, each stated once for all series that it concerns, and their remedies:
+//! commands in the typeface of commands, steps in words.
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
@@ -7,7 +7,7 @@ use super::markup::Markup;
 use super::page::Page;
 use crate::figures::{capitalised, printed};
 
-/// Warnings that cost something or say what is absent, and do not make the result doubtful.
+/// Warnings of minor costs or absences, which do not make the result doubtful.
 const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
 
 /// A reason to doubt a result.
@@ -18,11 +18,11 @@ pub(super) struct Doubt {
     remedy: Option<String>,
     /// Whether it stands beside the verdict.
     grave: bool,
-    /// What it concerns: series, or runs of a comparison; empty for the only run.
+    /// The series, or the runs of a comparison, that it concerns; empty for the only run.
     whom: Vec<String>,
 }
 
-/// All of the page, the grave ones first. A [`Doubt`]'s place is its number on the page.
+/// All doubts of the page, the grave ones first. A [`Doubt`]'s place is its number on the page.
 pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
     let mut found: Vec<Doubt> = Vec::new();
     for series in &page.series {
@@ -54,7 +54,7 @@ fn add(found: &mut Vec<Doubt>, doubt: Doubt, whom: Option<&String>) {
     known.extend(whom.filter(|it| !known.contains(it)).cloned());
 }
 
-/// What a measure says that was refused, or granted with a reason to read.
+/// The doubt of a measure that was refused, or granted with a reason to read.
 fn of_measure(measure: &TuningMeasure) -> Option<Doubt> {
     let name = measure.name.replace('_', " ");
     let (title, text) = match (&measure.reason, measure.ok) {
@@ -92,7 +92,7 @@ fn of_warning(warning: &Warning) -> Doubt {
     }
 }
 
-/// Whether a refusal that became a warning stands in the tuning of a series, too.
+/// Whether a refusal that became a warning is in the tuning of a series, too.
 fn is_told_by_measure(warning: &Warning, page: &Page<'_>) -> bool {
     let Some(name) = &warning.tuning else {
         return false;
@@ -101,14 +101,14 @@ fn is_told_by_measure(warning: &Warning, page: &Page<'_>) -> bool {
     measures.any(|it| it.name == *name && !it.ok)
 }
 
-/// The number of the doubt that a measure has; absent where it has none.
+/// The number of a measure's doubt; absent where it has none.
 pub(super) fn number(doubts: &[Doubt], measure: &TuningMeasure) -> Option<usize> {
     let own = of_measure(measure)?;
     let same = |it: &Doubt| it.text == own.text && it.remedy == own.remedy;
     doubts.iter().position(same)
 }
 
-/// What stands beside the verdict: the grave ones by their titles, and how many more there are.
+/// The doubts beside the verdict: the grave ones by their titles, and how many more there are.
 pub(super) fn beside_the_verdict(out: &mut Markup, doubts: &[Doubt]) {
     let grave = doubts.iter().filter(|it| it.grave).count();
     if doubts.is_empty() {
@@ -148,7 +148,7 @@ fn named(whom: &[String]) -> String {
     }
 }
 
-/// A sentence up to what explains it.
+/// A sentence up to its explanation.
 fn first_clause(text: &str) -> String {
     let ends = [": ", "; ", " (", ". "]
         .iter()
@@ -156,7 +156,7 @@ fn first_clause(text: &str) -> String {
     text[..ends.min().unwrap_or(text.len())].to_owned()
 }
 
-/// The section with all of them in full.
+/// The section with all doubts in full.
 pub(super) fn section(out: &mut Markup, doubts: &[Doubt]) {
     out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
     if doubts.is_empty() {
@@ -224,7 +224,7 @@ fn split_remedy(line: &str) -> (&str, &str) {
     }
 }
 
-/// A known program with an argument that no prose would have.
+/// Whether this is a known program with an argument that no prose would have.
 fn is_command(text: &str) -> bool {
     let mut words = text.split_whitespace();
     let known = words.next().is_some_and(|first| PROGRAMS.contains(&first));

@@ -1,11 +1,11 @@
-//! What was measured against the Gaussian that its mean and deviation claim (Enner's figure 6).
+//! The measured values against the Gaussian of their mean and deviation (Enner's figure 6).
 
 use super::charts::plot;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use crate::figures::{count, duration, significant, span};
 
-/// What is drawn how.
+/// The legend.
 const KEY: &str = concat!(
     "<span class=\"key\"><i class=\"measured\"></i>measured</span>",
     "<span class=\"key\"><i class=\"claimed\"></i>Gaussian of the same mean and deviation</span>",

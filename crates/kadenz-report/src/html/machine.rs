@@ -1,4 +1,4 @@
-//! The machine: host facts, what was asked of it and granted, and what is needed to repeat the run.
+//! The machine: host facts, the requested and the granted tuning, and how to repeat the run.
 
 use kadenz_record::run::model::{Host, Run, TuningMeasure};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use crate::figures::{duration, printed, significant};
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
-/// The facts in the order of their weight; what could not be read stays a dash.
+/// The facts in the order of their weight; an unknown one is a dash.
 const FACTS: [Fact; 13] = [
     ("Processor", |run| run.host.cpu.clone()),
     ("CPUs online", |run| {
@@ -97,7 +97,7 @@ fn compared(out: &mut Markup, page: &Page<'_>) {
     out.tag("</tbody></table></div>");
 }
 
-/// What was asked and granted, folded away; series that had the same share a part of the table.
+/// Requested and granted tuning, folded away; series with the same tuning share a part of the table.
 pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
     out.tag("<section id=\"tuning\"><h2>Tuning</h2>");
     let mut sorts: Vec<(&[TuningMeasure], Vec<&str>)> = Vec::new();
@@ -111,7 +111,7 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
         }
     }
     if sorts.is_empty() {
-        out.tag("<p class=\"missing\">No tuning was asked for: the threads ran as the system runs any other.</p></section>");
+        out.tag("<p class=\"missing\">No tuning was requested: the threads ran as the system runs any other.</p></section>");
         return;
     }
     let all = sorts.iter().flat_map(|(measures, _)| measures.iter());
@@ -152,7 +152,7 @@ const GRANTED: &str =
     "<td><span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>granted</span>";
 const REFUSED: &str = "<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>";
 
-/// A row up to its last cell, which stays open.
+/// A row without its last cell, which stays open.
 fn row(out: &mut Markup, measure: &TuningMeasure) {
     out.tag("<tr><th scope=\"row\">")
         .text(measure.name.replace('_', " "))
@@ -165,7 +165,7 @@ fn row(out: &mut Markup, measure: &TuningMeasure) {
     });
 }
 
-/// One measure with its reason in full; also what was granted may have one.
+/// One measure with its reason in full; a granted one may have a reason, too.
 pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
     row(out, measure);
     if let Some(reason) = &measure.reason {
@@ -177,7 +177,7 @@ pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
     out.tag("</td></tr>");
 }
 
-/// How to repeat it: the command of each run, and its parameters with the defaults.
+/// How to repeat the run: the command of each run, and its parameters with the defaults.
 pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"repeat\"><h2>Repeat it</h2>");
     for (index, run) in page.runs.iter().enumerate() {
@@ -216,7 +216,7 @@ fn parameters(out: &mut Markup, run: &RunOnPage<'_>) {
     out.tag("</details>");
 }
 
-/// A word as a POSIX shell reads it back.
+/// Quotes a word for a POSIX shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -1,9 +1,9 @@
-//! A writer of HTML that cannot forget to escape: tags are `&'static str`, all else is text.
+//! A writer of HTML that cannot forget to escape: tags are `&'static str`, everything else is text.
 
 use std::fmt::Display;
 
-/// An HTML document as it grows. [`Markup::tag`] takes only what stands in this program's source;
-/// whatever comes from a run can enter by [`Markup::text`] or as an attribute alone, escaped.
+/// An HTML document as it grows. [`Markup::tag`] takes only text of this program's source; data of a run can only enter
+/// by [`Markup::text`] or as an attribute, escaped.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     out: String,
@@ -43,7 +43,7 @@ impl Markup {
             .tag(">")
     }
 
-    /// Text in which words between backticks stand in the letters of a command.
+    /// Text in which words between backticks have the typeface of commands.
     pub(super) fn ticked(&mut self, text: &str) -> &mut Self {
         for (index, part) in text.split('`').enumerate() {
             match index % 2 {
@@ -54,7 +54,7 @@ impl Markup {
         self
     }
 
-    /// Text in the letters of a command, with a button that copies it.
+    /// Text in the typeface of commands, with a button that copies it.
     pub(super) fn copyable(&mut self, id: &str, what: &str, text: &str) -> &mut Self {
         self.tag("<div class=\"command\"><pre><code").attr("id", id);
         self.tag(">").text(text);
@@ -64,7 +64,7 @@ impl Markup {
         self.tag("><svg aria-hidden=\"true\"><use href=\"#i-copy\"/></svg><span aria-live=\"polite\">Copy</span></button></div>")
     }
 
-    /// A JSON value inside a script element: no `<` is left that could end the element.
+    /// A JSON value inside a script element: its `<` are escaped, so that none ends the element.
     pub(super) fn json(&mut self, json: &str) -> &mut Self {
         let mut rest = json;
         while let Some(at) = rest.find('<') {
@@ -97,14 +97,14 @@ fn escape_into(out: &mut String, text: &str) {
     }
 }
 
-/// Control characters, and those that turn the direction of the text around them: a name with one
-/// of them could look like another.
+/// Control characters, and those that reverse the direction of the text around them: a name with one of them could look
+/// like another name.
 fn is_deceptive(character: char) -> bool {
     character.is_control()
         || matches!(character, '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{200e}' | '\u{200f}')
 }
 
-/// A name as it may stand in a canvas: on one line, nothing deceptive, never empty.
+/// A name for a canvas: on one line, nothing deceptive, never empty.
 pub(super) fn plain(name: &str) -> String {
     let clean = |c| match c {
         '\n' | '\t' => ' ',

@@ -32,13 +32,13 @@ use crate::summary::Summary;
 
 /// The report of one run, or of several laid over each other, as one self-contained HTML page.
 ///
-/// The page loads nothing: style, script, plotting library and data stand in it, and its content
+/// The page loads nothing: it contains style, script, plotting library and data, and its content
 /// security policy forbids every request. Whatever comes from a run is escaped. A day of 1 s
 /// intervals takes about 0.7 MB a series beside 1.2 MB for what draws it; where a page would come
 /// near 8 MB, neighbouring intervals are merged, keeping every maximum, and the page says so.
 ///
-/// Raw samples are read again from the run's folder for the jitter over time; a samples file that
-/// cannot be read leaves a sentence where the chart would stand.
+/// Raw samples are read again from the run's folder for the jitter over time; for a samples file that cannot be read
+/// the page has a sentence in place of the chart.
 ///
 /// ```
 /// use kadenz_report::html;
@@ -52,7 +52,7 @@ pub fn render(summaries: &[Summary]) -> String {
     render_beside(summaries, None)
 }
 
-/// As [`render`], with links to what lies beside the page.
+/// As [`render`], with links to files beside the page.
 fn render_beside(summaries: &[Summary], beside: Option<&Path>) -> String {
     match matrix::of(summaries) {
         Some(matrix) => render_matrix(summaries, &matrix),
@@ -81,16 +81,16 @@ pub struct WriteReportError {
 ///
 /// # Errors
 ///
-/// When the file cannot be written or renamed.
+/// The file cannot be written or renamed.
 pub fn write(summaries: &[Summary], path: &Path) -> Result<(), WriteReportError> {
     write_page(&render_beside(summaries, path.parent()), path)
 }
 
-/// As [`write()`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a page.
+/// As [`write()`], for a run with a computed matrix: [`Matrix::of`] takes most of the time of such a page.
 ///
 /// # Errors
 ///
-/// As there.
+/// As [`write()`].
 pub fn write_matrix(
     summary: &Summary,
     matrix: &Matrix,
@@ -118,7 +118,8 @@ fn write_page(page: &str, path: &Path) -> Result<(), WriteReportError> {
         let path = path.to_owned();
         move |source| WriteReportError { path, source }
     };
-    // What an earlier one left goes; a name that somebody else has taken is neither followed nor written.
+    // Removes the part file of an earlier attempt. If another user has taken the name, the file is neither followed nor
+    // written.
     let _ = fs::remove_file(&beside);
     let mut file = fs::File::create_new(&beside).map_err(failed(&beside))?;
     let written = file

@@ -1,4 +1,4 @@
-//! Recurring modes: what comes again and again, a row a mode.
+//! Recurring modes: periodic interference, one row per mode.
 
 use super::markup::Markup;
 use super::page::{Page, RunOnPage};
@@ -15,7 +15,7 @@ const LEAD: &str = "<p class=\"lead\">What comes again and again. A latency that
 
 const HINT: &str = "<p class=\"hint\">Seen: how many occurrences there were, of as many as the period asks for. \
      Confidence: one less the probability that chance alone makes such a mode anywhere in the record; \
-     below 98 % nothing is told.</p>";
+     below 98 % no mode is reported.</p>";
 
 const HEAD: &str = concat!(
     "<thead><tr><th scope=\"col\">What recurs</th><th scope=\"col\">Series</th>",
@@ -138,7 +138,7 @@ fn points(values: &[i64], low: i64, high: i64) -> String {
     all.join(" ")
 }
 
-/// The series in which nothing recurs, and what a reader must know of the others.
+/// The series in which nothing recurs, and notes on the others.
 fn without(out: &mut Markup, run: &RunOnPage<'_>) {
     for series in searched(run) {
         if series.modes.is_empty() {

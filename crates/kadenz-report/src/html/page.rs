@@ -1,4 +1,4 @@
-//! What stands on a page: the runs, their series, and what each is called.
+//! The content of a page: the runs, their series, and their names.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::summary::{SeriesSummary, Summary};
 /// The runs of one page and their series, in the order in which they are shown.
 #[derive(Debug)]
 pub(super) struct Page<'a> {
-    /// The runs as they were handed over.
+    /// The summaries of the runs.
     pub(super) summaries: &'a [Summary],
     /// The runs; one is a report, several are a comparison.
     pub(super) runs: Vec<RunOnPage<'a>>,
     /// The series of all runs.
     pub(super) series: Vec<SeriesOnPage<'a>>,
-    /// The folder in which the page will lie, where that is known.
+    /// The folder in which the page will lie, if it is known.
     pub(super) beside: Option<&'a Path>,
 }
 
-/// A run and what the page calls it.
+/// A run and its name on the page.
 #[derive(Debug)]
 pub(super) struct RunOnPage<'a> {
     /// The name of its folder, made unique on the page.
@@ -37,7 +37,7 @@ pub(super) struct RunOnPage<'a> {
     pub(super) tried: Option<Tried>,
 }
 
-/// A series and what the page calls it.
+/// A series and its name on the page.
 #[derive(Debug)]
 pub(super) struct SeriesOnPage<'a> {
     /// Its name, after its run's label when there are several runs.
@@ -45,11 +45,11 @@ pub(super) struct SeriesOnPage<'a> {
     /// Index into [`Page::runs`].
     pub(super) run: usize,
     pub(super) summary: &'a SeriesSummary,
-    /// What it is of.
+    /// Its group.
     pub(super) group: SeriesGroup,
-    /// Whether charts draw it until the reader chooses.
+    /// Whether charts draw it before the reader chooses.
     pub(super) drawn: bool,
-    /// Jitter over time, or the sentence that says why there is none.
+    /// Jitter over time, or the reason why there is none, as a sentence.
     pub(super) jitter: Result<Signal, String>,
 }
 
@@ -123,7 +123,7 @@ impl<'a> Page<'a> {
     }
 }
 
-/// What a series is of: the groups of tables and legends.
+/// The groups of series in tables and legends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum SeriesGroup {
     /// The beat and the machine.
@@ -135,10 +135,10 @@ pub(super) enum SeriesGroup {
 }
 
 impl SeriesGroup {
-    /// All, in the order in which they are shown.
+    /// All groups, in the order in which they are shown.
     pub(super) const ALL: [Self; 3] = [Self::Beat, Self::Network, Self::Messages];
 
-    /// What it is called.
+    /// Its name.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Beat => "Beat",
@@ -178,7 +178,7 @@ impl SeriesGroup {
     }
 }
 
-/// As many series are all drawn from the start; of more, two.
+/// Up to this many series are all drawn from the start; of more, two.
 const FEW: usize = 4;
 
 /// Chooses what charts draw from the start: of the series with a deadline, or else of all but the
@@ -217,7 +217,7 @@ impl SeriesOnPage<'_> {
     }
 }
 
-/// The folder's name of each run; a name that returns gets a number.
+/// The folder's name of each run; a repeated name gets a number.
 fn labels(summaries: &[Summary]) -> Vec<String> {
     let mut taken = BTreeSet::new();
     let mut labels = Vec::new();
@@ -238,7 +238,7 @@ fn labels(summaries: &[Summary]) -> Vec<String> {
     labels
 }
 
-/// What a kind of series measures, for a reader who meets the word for the first time.
+/// The measured value of a kind of series, for a reader who meets the word for the first time.
 pub(super) fn kind_in_words(kind: Kind) -> &'static str {
     match kind {
         Kind::Lateness => "lateness against the beat",

@@ -9,7 +9,7 @@ use crate::sections;
 use crate::sections::{packets, round_trips};
 use crate::summary::Summary;
 
-/// A section: nothing where no run of the page says anything of it.
+/// A section: nothing where no run of the page has content for it.
 pub(super) struct Section {
     /// Its link in the page's navigation.
     pub(super) link: &'static str,
@@ -17,7 +17,7 @@ pub(super) struct Section {
     /// Whether runs stand side by side.
     is_side: bool,
     of: fn(&Summary) -> Vec<Document>,
-    /// What compares the runs, before each of them.
+    /// The comparison of the runs, before each of them.
     compared: fn(&Page<'_>) -> Document,
     hint: &'static str,
 }
@@ -67,7 +67,7 @@ const ALL: [Section; 4] = [
 /// A section with its documents and the labels of their runs.
 pub(super) type SectionDocuments<'p> = (Section, Vec<(&'p str, Document)>);
 
-/// The sections of which a run of the page says something.
+/// The sections for which a run of the page has content.
 pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<SectionDocuments<'p>> {
     let told = |section: Section| {
         let runs = page.runs.iter();

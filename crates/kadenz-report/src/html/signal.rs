@@ -1,4 +1,4 @@
-//! Jitter over time, thinned to what a page can carry in constant memory.
+//! Jitter over time, reduced to the capacity of a page in constant memory.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! The table of series: what was counted, the percentiles it can carry, how far the worst lies, and the colour and dash
-//! each series is drawn in everywhere.
+//! The table of series: the counts, the percentiles that the sample supports, how far the worst lies, and the colour
+//! and dash of each series in all charts.
 
 use super::blocks::cell;
 use super::markup::Markup;
@@ -24,14 +24,14 @@ fn lasting(ns: Option<f64>) -> TableCell {
     )
 }
 
-/// A column of a table that has a row a series.
+/// A column of a table with one row per series.
 type SeriesColumn<'c> = (String, Box<dyn Fn(&SeriesOnPage<'_>) -> TableCell + 'c>);
 
 fn column<'c>(name: &str, cell: impl Fn(&SeriesOnPage<'_>) -> TableCell + 'c) -> SeriesColumn<'c> {
     (name.to_owned(), Box::new(cell))
 }
 
-/// The section: a row a series with what matters most, and everything else folded away.
+/// The section: one row per series with the most important figures, and everything else folded away.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     out.tag("<section id=\"series\"><h2>The figures</h2>");
     if page.series.is_empty() {
@@ -161,7 +161,7 @@ fn counts<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
         columns.push(column("Dropped raw samples", |s| {
             noted(
                 count(s.summary.series.counts.dropped),
-                "counted all the same",
+                "counted nevertheless",
             )
         }));
     }
@@ -183,7 +183,7 @@ fn early_groups(series: &SeriesOnPage<'_>) -> TableCell {
     }
 }
 
-/// Every percentile that some series carries, and the first that none does.
+/// Every percentile that some series supports, and the first that none does.
 fn percentiles<'c>(page: &Page<'_>) -> Vec<SeriesColumn<'c>> {
     let most = page.series.iter().map(|s| s.summary.count).max();
     let most = most.unwrap_or(0);
@@ -213,7 +213,7 @@ fn percentile_cell(series: &SeriesOnPage<'_>, percent: Percent) -> TableCell {
     }
 }
 
-/// The smallest sample that carries a percentile.
+/// The smallest sample that supports a percentile.
 fn needed(percent: Percent) -> u64 {
     let near = (1.0 / (1.0 - percent.fraction())) as u64;
     (near.saturating_sub(near / 1000 + 1)..)

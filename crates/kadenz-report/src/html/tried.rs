@@ -15,14 +15,14 @@ use crate::verdict::Standing;
 /// The section's link in the page's navigation.
 pub(super) const LINK: &str = "<a href=\"#tried\">Cheapest tuning</a>";
 
-/// What a check tried after it.
+/// The tunings that a check tried after its measurement.
 #[derive(Debug)]
 pub(super) struct Tried {
     matrix: Matrix,
     cheapest: Cheapest,
 }
 
-/// Reads the run of tunings in the folder of a check; absent where there is none that can be read.
+/// Reads the run of tunings in the folder of a check; absent where no readable one exists.
 pub(super) fn of(check: &Summary) -> Option<Tried> {
     let folder = check.folder.join(TUNING);
     if check.run.experiment != EXPERIMENT || !folder.join("run.json").exists() {
@@ -124,7 +124,7 @@ fn row(out: &mut Markup, cell: &Cell, is_cheapest: bool) {
     out.tag("</tr>");
 }
 
-/// A link to the page of the matrix where it lies beside this one, else the command that makes it.
+/// A link to the page of the matrix where it lies beside this one, otherwise the command that makes it.
 fn whole(out: &mut Markup, page: &Page<'_>, folder: &Path) {
     let matrix = folder.join(TUNING);
     let beside = page.beside.is_some_and(|it| is_same(it, folder));

@@ -1,4 +1,4 @@
-//! The verdict, first and in large words: what may be said of each deadline, and what it rests on.
+//! The verdict, first and in large words: the result for each deadline, and its basis.
 
 use super::compared;
 use super::doubt::{self, Doubt};
@@ -11,7 +11,7 @@ use crate::summary::Summary;
 use crate::verdict::bounded;
 use crate::verdict::{Standing, Verdict};
 
-/// How a standing looks and reads.
+/// The icon, class and words of a standing.
 struct Look {
     class: &'static str,
     icon: &'static str,
@@ -27,10 +27,10 @@ fn look(standing: Standing) -> Look {
     Look { class, icon, word }
 }
 
-/// More verdicts than these are read better from their cards than from one sentence.
+/// The maximum number of verdicts in one sentence; more are better read from their cards.
 const MAX_PER_SENTENCE: usize = 4;
 
-/// The section: the answer in a line, what makes it doubtful, then what it rests on.
+/// The section: the answer in a line, the doubts, then the basis.
 pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
     out.tag("<section id=\"verdict\">");
     let more = match page.compares() {
@@ -61,7 +61,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
     out.tag("</section>");
 }
 
-/// The answer of the only run; what else is to be said of it is returned.
+/// The answer of the only run; further sentences are returned.
 fn headline(out: &mut Markup, page: &Page<'_>) -> String {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
@@ -140,7 +140,7 @@ fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
     out.tag("</article>");
 }
 
-/// What the word rests on.
+/// The basis of the word.
 fn basis(verdict: &Verdict) -> String {
     let bound = bound(verdict.upper_bound_95);
     match verdict.standing {
@@ -185,8 +185,8 @@ fn policy(series: &SeriesOnPage<'_>) -> Option<String> {
         .map(|measure| measure.granted.clone())
 }
 
-/// What another deadline would have said: a slider, and misses that the page counts again from its
-/// histograms. It is hidden where there is no script to move it, and starts at the deadline of the page.
+/// The result of another deadline: a slider, and misses that the page counts again from its histograms. It is hidden
+/// without scripts, and starts at the deadline of the page.
 fn another_deadline(out: &mut Markup, page: &Page<'_>) {
     if page.series.iter().all(|it| it.summary.count == 0) {
         return;

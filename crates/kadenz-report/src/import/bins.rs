@@ -1,4 +1,4 @@
-//! Histograms of bins of a fixed width, as most of the programs keep them.
+//! Histograms with bins of a fixed width, as most of the programs write them.
 
 use kadenz_record::histogram::{Histogram, SignedHistogram};
 use kadenz_record::run::model::Series;
@@ -12,13 +12,13 @@ pub(super) struct Bins {
     max_ns: Option<i64>,
 }
 
-/// Values that the program counted but has in no bin.
+/// Values that the program counted but that are in no bin.
 pub(super) struct Overflow {
-    /// How many.
+    /// Their number.
     pub(super) count: u64,
     /// The smallest that any of them can have been.
     pub(super) limit_ns: i64,
-    /// The largest, if the program tells it.
+    /// The largest, if the program reports it.
     pub(super) max_ns: Option<i64>,
 }
 
@@ -46,7 +46,7 @@ impl Bins {
         self.max_ns = self.max_ns.max(Some(value_ns));
     }
 
-    /// Bins as JSON has them, each under its number; `wrong` says what is wrong in which field.
+    /// Bins in JSON, each under its number; `wrong` makes the error of a field.
     pub(super) fn of_json<'a>(
         histogram: impl IntoIterator<Item = (&'a String, &'a u64)>,
         width_ns: i64,
@@ -62,7 +62,7 @@ impl Bins {
         Ok(bins)
     }
 
-    /// How many of these values are in no bin.
+    /// Number of these values that are in no bin.
     pub(super) fn missing(&self, of: u64) -> Result<u64, String> {
         let there = self.count();
         let missing = of.checked_sub(there);
@@ -78,9 +78,9 @@ impl Bins {
         self.max_ns
     }
 
-    /// Places values that are in no bin: one at the maximum that the program tells, the others at
-    /// the smallest value they can have had. So the count and every percentile below them are
-    /// right, and those among them are never too high.
+    /// Places values that are in no bin: one at the maximum that the program reports, the others at the smallest value
+    /// they can have had. So the count and every percentile below them are right, and those among them are never too
+    /// high.
     fn add_overflow(&mut self, overflow: &Overflow) {
         let max_ns = overflow
             .max_ns
@@ -127,7 +127,7 @@ impl Bins {
     }
 }
 
-/// Says what every bin says: `width`, and where in it its values are placed.
+/// Warns of the bins: their `width`, and where in it their values are placed.
 pub(super) fn warn_of_bins(sink: &mut dyn Sink, width: &str, place: &str) {
     let text = format!(
         "values are {width} bins: each is placed at {place}, so it was up to one bin further from \
@@ -136,7 +136,7 @@ pub(super) fn warn_of_bins(sink: &mut dyn Sink, width: &str, place: &str) {
     sink.warn("bins", text, None);
 }
 
-/// A number of bins of `width_ns` as nanoseconds.
+/// Converts a number of bins of `width_ns` to nanoseconds.
 pub(super) fn scaled(bins: i64, width_ns: i64) -> Result<i64, String> {
     let scaled = bins.checked_mul(width_ns);
     scaled.ok_or_else(|| format!("{bins} times {width_ns} ns is more than any latency"))

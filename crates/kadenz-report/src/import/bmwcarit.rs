@@ -1,6 +1,6 @@
 //! Logs of `ros_realtime_tests` by BMW Car IT: the ROS 1 timer and communication tests.
 //!
-//! Where the facts come from: `PlotDataFileCreator.cpp`, `CyclicLatencyMeasurer.cpp`,
+//! Sources: `PlotDataFileCreator.cpp`, `CyclicLatencyMeasurer.cpp`,
 //! `OneShotLatencyMeasurer.cpp` and `Subscriber.cpp` of bmwcarit/ros_realtime_tests (revision
 //! b53739c). A log is a gnuplot script: `set` commands, `# ` comments with the summary, then a row a
 //! microsecond from 0 to the maximum, `000012 \t000345`, and `end`. Values below zero are rows
@@ -35,24 +35,24 @@ impl Importer for Bmwcarit {
     }
 }
 
-/// Minimum, average and maximum in microseconds, by which the lines of a summary are told apart.
+/// Minimum, average and maximum in microseconds, which distinguish the lines of a summary.
 type MinAvgMax = [i64; 3];
 
 #[derive(Default)]
 struct Log {
     title: String,
-    /// What the axis says of the values that are plotted.
+    /// Extremes of the plotted values, from the axis.
     axis: Option<MinAvgMax>,
     test: RosTest,
-    /// Values that the summary speaks of.
+    /// Number of values according to the summary.
     announced: Option<u64>,
     bins: Option<Bins>,
-    /// Messages that never came.
+    /// Messages that never arrived.
     missing: u64,
     ended: bool,
 }
 
-/// Which test a log is of.
+/// The test of a log.
 #[derive(Default)]
 enum RosTest {
     #[default]
@@ -62,7 +62,7 @@ enum RosTest {
     },
     OneShot {
         timeout_us: u64,
-        /// `Measured`, `Reported`, `Difference`: which of them is plotted.
+        /// `Measured`, `Reported`, `Difference`: the plotted one.
         plotted: Option<&'static str>,
     },
     Communication,
@@ -204,7 +204,7 @@ impl Log {
     }
 }
 
-/// The whole number that stands behind `mark`.
+/// The whole number after `mark`.
 fn number_after(text: &str, mark: &str) -> Option<u64> {
     let (_, rest) = text.split_once(mark)?;
     let digits: String = rest
@@ -215,7 +215,7 @@ fn number_after(text: &str, mark: &str) -> Option<u64> {
     digits.parse().ok()
 }
 
-/// What stands behind `MIN:`, `AVG:` and `MAX:`.
+/// The values after `MIN:`, `AVG:` and `MAX:`.
 fn extremes(text: &str) -> Option<MinAvgMax> {
     let mut found = [0; 3];
     for (mark, value) in ["MIN:", "AVG:", "MAX:"].into_iter().zip(&mut found) {

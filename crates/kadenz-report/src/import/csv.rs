@@ -1,10 +1,10 @@
 //! Samples as text.
 //!
-//! The format is Kadenz's own: a header that names the columns, `time_ns,value_ns`, then a row a
-//! sample, whole nanoseconds both. The time is any clock's; a clock that counts from 1970 tells the
-//! start of the run as well. What `kadenz export --format csv` writes is read too: `sequence`,
-//! `intended_ns` and `actual_ns`, which count from the start of the run. Columns may stand in any
-//! order; lines that begin with `#` are comments. The file is read as a stream.
+//! The format is Kadenz's own: a header that names the columns, `time_ns,value_ns`, then one row per sample, both in
+//! whole nanoseconds. The time may be any clock's; a clock that counts from 1970 also gives the start of the run. The
+//! output of `kadenz export --format csv` is read too: `sequence`, `intended_ns` and `actual_ns`, which count from the
+//! start of the run. Columns may stand in any order; lines that begin with `#` are comments. The file is read as a
+//! stream.
 
 use std::io::BufRead;
 
@@ -18,7 +18,7 @@ use super::{Importer, ReadError, Sink};
 /// Reads samples as text.
 pub(super) struct Csv;
 
-/// Times in here, the years 2000 to 2100, are taken to count from 1970.
+/// Times in this range, the years 2000 to 2100, are taken to count from 1970.
 const WALL_NS: std::ops::Range<i64> = 946_684_800_000_000_000..4_102_444_800_000_000_000;
 const HEADER: &str = "the first line must name the columns: time_ns,value_ns";
 
@@ -79,11 +79,11 @@ fn passed_over(line: &str) -> bool {
     line.starts_with('#') || line.trim().is_empty()
 }
 
-/// What is known of the rows read so far.
+/// State of the rows read so far.
 struct CsvRows {
     columns: Columns,
     series: Option<usize>,
-    /// What is taken off every time.
+    /// Subtracted from every time.
     start_ns: i64,
     read: u64,
 }
@@ -122,12 +122,12 @@ impl CsvRows {
     }
 }
 
-/// Which column holds what.
+/// The content of each column.
 struct Columns {
     names: Vec<CsvColumn>,
 }
 
-/// What a column of the file holds.
+/// The content of a column of the file.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum CsvColumn {
     Time,

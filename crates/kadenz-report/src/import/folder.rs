@@ -1,5 +1,5 @@
-//! A run folder in the making, filled by an importer. The intervals of an interval log are taken over without
-//! decoding them for good.
+//! A run folder in the making, filled by an importer. The intervals of an interval log are copied without decoding and
+//! encoding them.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -28,10 +28,10 @@ const RUN_JSON: &str = "run.json";
 /// Samples that are written as one batch.
 const BATCH: usize = 16_384;
 
-/// A run folder in the making. Dropped before [`Folder::finish`], it takes its files away again.
+/// An unfinished run folder. Dropped before [`Folder::finish`], it removes its files.
 pub(super) struct Folder {
     path: PathBuf,
-    /// Whether the folder itself was made here.
+    /// Whether this import made the folder itself.
     made: bool,
     run: Run,
     stores: Vec<Store>,
@@ -46,7 +46,7 @@ struct Store {
     raw: Option<Raw>,
 }
 
-/// A file that only counts once it is whole, so that lines need not be flushed one by one.
+/// A file that only counts once it is complete, so that lines need not be flushed one by one.
 struct Whole(BufWriter<File>);
 
 impl Write for Whole {
@@ -82,7 +82,7 @@ impl Folder {
             end_ns: 0,
             finished: false,
         };
-        // Until it is whole, the run says that it is not.
+        // Until it is complete, the run is marked as incomplete.
         let begun = Run {
             complete: false,
             ended_by: None,
@@ -92,7 +92,7 @@ impl Folder {
         Ok(folder)
     }
 
-    /// Writes what is held, completes `run.json` and gives back what it says.
+    /// Writes buffered data, completes `run.json` and returns its content.
     pub(super) fn finish(mut self) -> Result<Run, StoreError> {
         let mut strays = 0;
         for mut store in std::mem::take(&mut self.stores) {
@@ -134,7 +134,7 @@ impl Drop for Folder {
         if self.finished {
             return;
         }
-        // What cannot be removed stays an incomplete run, which says so by itself.
+        // Files that cannot be removed stay an incomplete run, marked as such.
         for series in &self.run.series {
             for file in [&series.files.hlog, &series.files.samples]
                 .into_iter()
@@ -150,14 +150,14 @@ impl Drop for Folder {
     }
 }
 
-/// Writes `run.json` into a run folder, in place of one that is there.
+/// Writes `run.json` into a run folder, and replaces an existing one.
 pub(crate) fn write_run(folder: &Path, run: &Run) -> Result<(), StoreError> {
     let mut json = serde_json::to_vec_pretty(run)?;
     json.push(b'\n');
     Ok(LocalDisk.replace(&folder.join(RUN_JSON), &json, run.complete)?)
 }
 
-/// A run of which nothing is known yet.
+/// A run without any facts.
 fn blank_run() -> Run {
     let unknown = || "unknown".to_owned();
     Run {
@@ -198,7 +198,7 @@ impl Sink for Folder {
             hlog: writer,
             raw: None,
         };
-        // From here on a failure finds the files in the run, and takes them away.
+        // From here on a failure finds the files in the run, and removes them.
         self.run.series.push(series);
         if raw {
             let file = format!("{name}.samples.arrow");
@@ -274,8 +274,8 @@ impl Sink for Folder {
     }
 }
 
-/// Appends the lines of one interval as a running measurement does: the late values always, the
-/// early ones if there are any.
+/// Appends the lines of one interval as a running measurement does: always the late values, and early ones if there are
+/// any.
 fn append(
     hlog: &mut IntervalLogWriter<Whole>,
     start_s: f64,
@@ -289,13 +289,13 @@ fn append(
     Ok(())
 }
 
-/// What an interval holds.
+/// Content of an interval.
 pub(super) struct Contents {
     pub(super) late: Values,
     pub(super) early: Option<Values>,
 }
 
-/// What a histogram holds; magnitudes where it is one of early values.
+/// Content of a histogram; magnitudes where it is one of early values.
 #[derive(Clone, Copy, Default)]
 pub(super) struct Values {
     pub(super) count: u64,
@@ -303,7 +303,7 @@ pub(super) struct Values {
     pub(super) max: u64,
 }
 
-/// What each interval holds, in their order, looked at by as many threads as there are CPUs.
+/// The content of each interval, in their order, computed by as many threads as there are CPUs.
 pub(super) fn contents(intervals: &[EncodedInterval]) -> Vec<Result<Contents, ReadLogError>> {
     let threads = available_parallelism().map_or(1, NonZero::get);
     let share = intervals.len().div_ceil(threads).max(1);

@@ -1,6 +1,6 @@
 //! HdrHistogram interval logs, V0 to V2.
 //!
-//! Where the facts come from: `HistogramLogReader` and `HistogramLogWriter` of HdrHistogram 2.2.2,
+//! Sources: `HistogramLogReader` and `HistogramLogWriter` of HdrHistogram 2.2.2,
 //! jHiccup's logs among that project's test resources, and `kadenz_record::hlog`, which reads them.
 //! Values are taken to be nanoseconds, as jHiccup's are; the format does not say. Each tag becomes a
 //! series. In logs of Kadenz a tag `early`, or one that ends in `.early`, holds the magnitudes of the
@@ -64,25 +64,25 @@ impl Importer for Hlog {
     }
 }
 
-/// Where the intervals go: a series a tag.
+/// The destination of the intervals: one series per tag.
 #[derive(Default)]
 struct Writer {
-    /// Who wrote the log, and so what its values and tags are.
+    /// The program that wrote the log, which determines its values and tags.
     origin: Option<Origin>,
-    /// Taken off every relative time, so that none is below zero.
+    /// Subtracted from every relative time, so that none is negative.
     shift_s: f64,
     open: Vec<(Option<String>, usize)>,
     /// An interval that may still get its early values, and its tag.
     pending: Option<(Option<String>, EncodedInterval)>,
     /// Intervals that are complete.
     complete: Vec<EncodedInterval>,
-    /// About how much memory they take.
+    /// Their approximate memory.
     bytes: usize,
 }
 
 /// How many bytes of complete intervals go to the sink together.
 const BATCH: usize = 4 << 20;
-/// What an interval takes besides the text of its histograms, about.
+/// Approximate memory of an interval besides the text of its histograms.
 const INTERVAL: usize = 256;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -178,7 +178,7 @@ impl Writer {
         Ok(index)
     }
 
-    /// The pending interval is complete.
+    /// Completes the pending interval.
     fn close(&mut self) {
         if let Some((_, interval)) = self.pending.take() {
             let early = interval.early.as_ref().map_or(0, Encoded::encoded_len);

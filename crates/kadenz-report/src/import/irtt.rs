@@ -1,13 +1,11 @@
-//! `irtt client -o`: round trips over UDP, with the server's clock where it tells it.
+//! `irtt client -o`: round trips over UDP, with the server's clock where the file has it.
 //!
-//! Where the facts come from: `result.go`, `recorder.go` and `time.go` of irtt 0.9.2, its
-//! `doc/irtt-client.md` (JSON format 1), and recordings of irtt 0.9.0 (Debian 12) in
-//! `conformance/import`. All numbers are nanoseconds. `delay.rtt` is measured on the client's
-//! monotonic clock, without the time in the server; `delay.send` and `delay.receive` are
-//! differences between the wall clocks of the two, and may be negative. Times that are zero are left
-//! out. `lost` is `false`, `true`, `true_up` or `true_down` as a string, a plain boolean in the
-//! documentation. `late` says that a packet overtook it: per packet since 0.9.2, else in `stats`
-//! alone. Slots that the sender missed have no entry.
+//! Sources: `result.go`, `recorder.go` and `time.go` of irtt 0.9.2, its `doc/irtt-client.md` (JSON format 1), and
+//! recordings of irtt 0.9.0 (Debian 12) in `conformance/import`. All numbers are nanoseconds. `delay.rtt` is measured
+//! on the client's monotonic clock, without the time in the server; `delay.send` and `delay.receive` are differences
+//! between the wall clocks of the two, and may be negative. Zero times are left out. `lost` is `false`, `true`,
+//! `true_up` or `true_down` as a string, a plain boolean in the documentation. `late` says that a packet overtook it:
+//! per packet since 0.9.2, else in `stats` alone. Slots that the sender missed have no entry.
 //!
 //! The file is read as a stream: a day of round trips takes no more memory than a second.
 

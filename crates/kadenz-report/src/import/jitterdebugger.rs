@@ -1,6 +1,6 @@
 //! `results.json` of jitterdebugger.
 //!
-//! Where the facts come from: `dump_stats` and `worker` in `jitterdebugger.c` (after version 0.3),
+//! Sources: `dump_stats` and `worker` in `jitterdebugger.c` (after version 0.3),
 //! and recordings of version 0.3 (Debian 12) in `conformance/import`. A value is wake-up time less
 //! intended time in whole units of `resolution_in_ns`, the rest cut off; the histogram ends at one
 //! millisecond, and what lies beyond is in `count`, `min` and `max` alone. Intended times are never
@@ -16,7 +16,7 @@ use super::bins::{Bins, Overflow, warn_of_bins};
 use super::source::series;
 use super::{Importer, ReadError, Sink, source};
 
-/// Where the program's histogram ends.
+/// The end of the program's histogram.
 const LIMIT_NS: i64 = 1_000_000;
 
 /// Reads `results.json` of jitterdebugger.
@@ -118,7 +118,7 @@ fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<
     bins.store(sink, series, 0.0, Some(overflow))
 }
 
-/// Makes the averages of threads that counted nothing JSON.
+/// Makes valid JSON of the averages of threads without values.
 fn mend_averages(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
     let mended = text

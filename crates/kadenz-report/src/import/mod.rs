@@ -1,9 +1,8 @@
 //! Runs of other programs, made into ordinary run folders, so that one report shows them all.
 //!
-//! A format is one file here and one [`Importer`]: it recognises its files by their content and
-//! reads them, as they stream by, into a [`Sink`]. What a format does not tell (the order of values,
-//! the start, the machine) stays absent in the run; what a reader must know before believing the
-//! numbers becomes a warning of the run.
+//! A format is one file here and one [`Importer`]: it recognises its files by their content and reads them, as they
+//! stream by, into a [`Sink`]. Facts that a format lacks (the order of values, the start, the machine) stay absent in
+//! the run; limits of the numbers become warnings of the run.
 //!
 //! Formats with raw values (irtt, sockperf, CSV) give a samples file and an interval log; formats
 //! that hold only a histogram give an interval log of one interval. Files may be gzipped.
@@ -60,11 +59,11 @@ pub enum ImportFormat {
     Hlog,
     /// `cyclictest --json`.
     CyclictestJson,
-    /// What `cyclictest -h` prints or `--histfile` writes.
+    /// The output of `cyclictest -h` or `--histfile`.
     CyclictestText,
-    /// As [`ImportFormat::CyclictestText`], in microseconds as a user states.
+    /// As [`ImportFormat::CyclictestText`], in microseconds as the user states.
     CyclictestMicroseconds,
-    /// As [`ImportFormat::CyclictestText`], in nanoseconds as a user states: `cyclictest -N`.
+    /// As [`ImportFormat::CyclictestText`], in nanoseconds as the user states: `cyclictest -N`.
     CyclictestNanoseconds,
     /// `irtt client -o`.
     Irtt,
@@ -74,7 +73,7 @@ pub enum ImportFormat {
     Sockperf,
     /// Logs of bmwcarit's `ros_realtime_tests`.
     Bmwcarit,
-    /// Samples as text: `time_ns,value_ns`, or what `kadenz export --format csv` writes.
+    /// Samples as text: `time_ns,value_ns`, or the output of `kadenz export --format csv`.
     Csv,
 }
 
@@ -168,12 +167,11 @@ pub trait Importer: Sync {
     /// Reads a whole file into `sink`, in bounded memory where the format can be that large.
     ///
     /// # Errors
-    /// When the file cannot be read, is not well-formed, holds nothing to import, or the sink
-    /// refuses what was read.
+    /// The file cannot be read, is not well-formed, holds nothing to import, or the sink refuses the data.
     fn read(&self, source: &mut dyn BufRead, sink: &mut dyn Sink) -> Result<(), ReadError>;
 }
 
-/// Why the format of a file cannot be told.
+/// Why the format of a file cannot be determined.
 #[derive(Debug, Error)]
 pub enum DetectError {
     /// The operating system refused the file.
@@ -181,10 +179,10 @@ pub enum DetectError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: std::io::Error,
     },
-    /// No importer knows the content.
+    /// No importer recognises the content.
     #[error(
         "{} is of no format that can be imported (it begins with {head:?}): say which it is, one \
          of {known}", path.display(), known = known()
@@ -197,10 +195,10 @@ pub enum DetectError {
     },
 }
 
-/// Tells the format of a file from its content; its name does not matter.
+/// Determines the format of a file from its content; its name does not matter.
 ///
 /// # Errors
-/// [`DetectError`] when the file cannot be read or no importer knows it.
+/// [`DetectError`] when the file cannot be read or no importer recognises it.
 pub fn detect(path: &Path) -> Result<ImportFormat, DetectError> {
     let open = |source| DetectError::Open {
         path: path.to_owned(),
@@ -218,8 +216,8 @@ pub fn detect(path: &Path) -> Result<ImportFormat, DetectError> {
     })
 }
 
-/// Imports a file as a run: writes the folder `out`, which must be absent or empty, and gives back
-/// what its `run.json` says. An import that fails leaves no folder behind.
+/// Imports a file as a run: writes the folder `out`, which must be absent or empty, and returns the content of its
+/// `run.json`. An import that fails leaves no folder behind.
 ///
 /// # Errors
 /// [`ImportError`] when the file cannot be read as `format`, naming line or field and cause, or the
@@ -260,10 +258,10 @@ pub enum ImportError {
     Open {
         /// The file.
         path: PathBuf,
-        /// What the operating system said.
+        /// The operating system's error.
         source: io::Error,
     },
-    /// The file is not what it should be.
+    /// The file is not valid.
     #[error("{} cannot be imported as {format}: {source}", path.display())]
     Read {
         /// The file.
@@ -286,7 +284,7 @@ pub enum ImportError {
 /// What is wrong with a file that is to be imported.
 #[derive(Debug, Error)]
 pub enum ReadError {
-    /// The operating system, or the compressed stream, refused to be read on.
+    /// The operating system, or the compressed stream, failed while reading.
     #[error("reading failed: {0}")]
     Io(#[from] io::Error),
     /// A line is not well-formed.
@@ -307,7 +305,7 @@ pub enum ReadError {
         /// What is wrong there.
         cause: String,
     },
-    /// A field holds what cannot be.
+    /// A field holds an impossible value.
     #[error("{field}: {cause}")]
     Field {
         /// Path of the field, `thread.0.cycles`.
@@ -331,7 +329,7 @@ pub enum ReadError {
         /// Bytes that are read at most.
         limit: u64,
     },
-    /// What was read could not be kept.
+    /// The data could not be stored.
     #[error(transparent)]
     Store(#[from] StoreError),
 }
@@ -361,7 +359,7 @@ impl From<ReadLogError> for ReadError {
     }
 }
 
-/// Why what was read cannot be kept.
+/// Why the data cannot be stored.
 #[derive(Debug, Error)]
 pub enum StoreError {
     /// The folder holds something already.

@@ -1,4 +1,4 @@
-//! Where an importer puts what it reads.
+//! The destination of an importer's data.
 
 use std::io::BufRead;
 
@@ -11,32 +11,32 @@ use kadenz_record::samples::Sample;
 
 use super::{ImportFormat, ReadError, StoreError};
 
-/// More series than any program writes; a file that has more is not what it seems.
+/// The maximum number of series; no program writes more, so that a file with more is no such file.
 pub(super) const MAX_SERIES: usize = 900;
 
-/// Takes what an importer reads: a run folder in the making, or memory.
+/// Takes an importer's data: a run folder in the making, or memory.
 pub trait Sink {
     /// The run, for the importer to fill in: start, machine, parameters, warnings; once a series is
     /// open, also its description.
     fn run(&mut self) -> &mut Run;
 
-    /// Opens a series and gives its index in `run().series`. Its name is made fit for a file name
-    /// and its own; `raw` says that its samples come one by one.
+    /// Opens a series and returns its index in `run().series`. Its name is made unique and valid as a file name; with
+    /// `raw` its samples come one by one.
     ///
     /// # Errors
-    /// When its files cannot be made, or there are too many.
+    /// Its files cannot be made, or there are too many.
     fn open(&mut self, series: Series, raw: bool) -> Result<usize, StoreError>;
 
     /// Takes one sample of a raw series. Times count from the start of the run.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The sample cannot be written.
     fn sample(&mut self, series: usize, sample: Sample) -> Result<(), StoreError>;
 
     /// Takes the histogram of one interval of a series that is not raw, in order of time.
     ///
     /// # Errors
-    /// When it cannot be written.
+    /// The interval cannot be written.
     fn interval(
         &mut self,
         series: usize,
@@ -45,10 +45,10 @@ pub trait Sink {
         histogram: &SignedHistogram,
     ) -> Result<(), StoreError>;
 
-    /// As [`Sink::interval`], of intervals as an interval log holds them.
+    /// As [`Sink::interval`], for encoded intervals of an interval log.
     ///
     /// # Errors
-    /// When a histogram is damaged, or one cannot be written.
+    /// A histogram is damaged, or cannot be written.
     fn encoded_intervals(&mut self, intervals: &[EncodedInterval]) -> Result<(), ReadError> {
         for interval in intervals {
             let mut histogram = SignedHistogram {
@@ -65,7 +65,7 @@ pub trait Sink {
     }
 }
 
-/// An interval as an interval log holds it.
+/// An encoded interval of an interval log.
 #[derive(Clone, Debug)]
 pub struct EncodedInterval {
     /// Index of its series.
@@ -86,7 +86,7 @@ impl dyn Sink + '_ {
         self.run().warnings.push(Warning::new(id, text, remedy));
     }
 
-    /// Says that the source ends too early: what could be read is imported, as a run that is not complete.
+    /// Notes that the source ends too early: the readable part is imported, as an incomplete run.
     pub(super) fn cut_off(&mut self, text: &str) {
         self.warn("truncated", text.to_owned(), None);
         let run = self.run();
@@ -99,21 +99,21 @@ impl dyn Sink + '_ {
         self.run().parameters.insert(name.to_owned(), value.into());
     }
 
-    /// What was counted in a series.
+    /// The counts of a series.
     pub(super) fn counts(&mut self, series: usize) -> &mut Counts {
         &mut self.run().series[series].counts
     }
 }
 
-/// A sink in memory, for tests, fuzzing and whoever wants no run folder: keeps one histogram a
-/// series and no samples.
+/// A sink in memory, for tests, fuzzing and callers without a run folder: keeps one histogram per series and no
+/// samples.
 #[derive(Debug, Default)]
 pub struct Collected {
-    /// What the importer said of the run; its series have no files.
+    /// The importer's facts about the run; its series have no files.
     pub run: Run,
     /// The values of each series, by index.
     pub histograms: Vec<SignedHistogram>,
-    /// How many intervals each series had.
+    /// The number of intervals of each series.
     pub intervals: Vec<u64>,
 }
 
@@ -128,8 +128,7 @@ impl Collected {
         Ok(sink)
     }
 
-    /// Tells a series whose counts do not agree with its histogram; there is none, whatever was
-    /// read.
+    /// Names a series with counts that do not agree with its histogram; no input may cause one.
     #[must_use]
     pub fn inconsistency(&self) -> Option<String> {
         let mut told = self.run.series.iter().zip(&self.histograms);
@@ -206,7 +205,7 @@ pub(super) fn extend(counts: &mut Counts, min_ns: i64, max_ns: i64) {
     counts.max_ns = counts.max_ns.max(Some(max_ns));
 }
 
-/// A name made of what a series name may hold, and not yet taken in the run.
+/// A name of valid characters that is not taken in the run yet.
 pub(super) fn free_name(run: &Run, wanted: &str) -> Result<String, StoreError> {
     if run.series.len() >= MAX_SERIES {
         return Err(StoreError::TooManySeries { limit: MAX_SERIES });

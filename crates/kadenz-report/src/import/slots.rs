@@ -1,15 +1,15 @@
-//! From samples to intervals: a slot of time is closed when the first sample after it comes.
+//! Groups samples into intervals: a slot of time is closed when the first sample after it comes.
 
 use kadenz_record::histogram::SignedHistogram;
 
 use super::StoreError;
 
 const SECOND_NS: i64 = 1_000_000_000;
-/// So many slots of one length (55 h of seconds); then slots become twice as long, so that a log of
-/// years stays readable.
+/// Maximum number of slots of one length (55 h of seconds); then slots become twice as long, so that a log of years
+/// stays readable.
 const SLOTS_OF_A_LENGTH: u64 = 200_000;
 
-/// Where closed slots go: start and length in seconds, and what was recorded.
+/// The destination of closed slots: start and length in seconds, and the recorded values.
 pub(super) type Append<'a> = dyn FnMut(f64, f64, &SignedHistogram) -> Result<(), StoreError> + 'a;
 
 /// The slot that is being filled.

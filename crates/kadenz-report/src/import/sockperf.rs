@@ -1,6 +1,6 @@
 //! `sockperf --full-log`.
 //!
-//! Where the facts come from: `client_statistics` and `dumpFullLog` in `src/client.cpp` of sockperf
+//! Sources: `client_statistics` and `dumpFullLog` in `src/client.cpp` of sockperf
 //! 3.10, and recordings of 3.7 (Debian 12) in `conformance/import`. Text of several kinds stands in
 //! one file: the statistics that the terminal showed, colours included, for each server; then the
 //! rows `packet, txTime(sec), rxTime(sec), latency(usec)` between lines of dashes. Times count
@@ -228,7 +228,7 @@ fn interval_ns(options: &str) -> Option<u64> {
     (rate > 0 && burst == 1).then(|| 1_000_000_000_u64.saturating_mul(every) / rate)
 }
 
-/// Takes out the terminal's colour codes.
+/// Removes the terminal's colour codes.
 fn without_colours(line: &str) -> String {
     let mut plain = String::new();
     let mut parts = line.split("\u{1b}[");

@@ -1,4 +1,4 @@
-//! The file that is imported: gunzipped if need be, cut into lines of bounded length; or JSON, with errors that name
+//! The imported file: decompressed if it is gzipped, split into lines of bounded length; or JSON, with errors that name
 //! line, column and cause.
 
 use std::cell::Cell;
@@ -14,13 +14,13 @@ use serde::de::DeserializeOwned;
 
 use super::{ImportFormat, ReadError};
 
-/// How much of a file is looked at to tell its format.
+/// Bytes of a file that are read to determine its format.
 const HEAD: usize = 64 << 10;
 const GZIP: [u8; 2] = [0x1f, 0x8b];
-/// The longest line that any of the formats has is a row of a cyclictest with a thread a CPU.
+/// The longest line of any format: a row of a cyclictest with one thread per CPU.
 const MAX_LINE: u64 = 1 << 20;
 
-/// Stands for a start that the source does not tell.
+/// The start of a source that gives none.
 pub(super) const UNKNOWN_START: Timestamp = Timestamp::UNIX_EPOCH;
 
 /// A file that is imported.
@@ -29,7 +29,7 @@ pub(super) struct ImportSource {
     cut_off: Rc<Cell<bool>>,
 }
 
-/// A gzipped stream that ends where it was cut off, and says so.
+/// A gzipped stream that, if truncated, ends there and reports it.
 struct Unzipped<R> {
     decoder: MultiGzDecoder<R>,
     cut_off: Rc<Cell<bool>>,
@@ -48,7 +48,7 @@ impl<R: BufRead> Read for Unzipped<R> {
 }
 
 impl ImportSource {
-    /// Opens a file, looking through gzip.
+    /// Opens a file, and decompresses gzip.
     pub(super) fn open(path: &Path) -> io::Result<Self> {
         let mut file = BufReader::with_capacity(HEAD, File::open(path)?);
         let zipped = file.fill_buf()?.starts_with(&GZIP);
@@ -99,7 +99,7 @@ impl BufRead for ImportSource {
     }
 }
 
-/// Says in `run` where it comes from.
+/// Notes in `run` the origin of its data.
 pub(super) fn describe(run: &mut Run, path: &Path, format: ImportFormat) {
     let name = path
         .file_name()
@@ -114,7 +114,7 @@ pub(super) fn describe(run: &mut Run, path: &Path, format: ImportFormat) {
     run.command = words.map(str::to_owned).to_vec();
 }
 
-/// Says in `run` when it began, if the source tells a time that can be one.
+/// Sets the start of `run`, if the source gives a plausible time.
 pub(super) fn set_start(run: &mut Run, start: Timestamp) {
     run.started_at = start.to_string();
 }
@@ -156,7 +156,7 @@ impl<'a> Lines<'a> {
         self.ended
     }
 
-    /// The next line and its number; what is no UTF-8 in it is an error.
+    /// The next line and its number; a line that is no UTF-8 is an error.
     pub(super) fn next(&mut self) -> Result<Option<(u64, &str)>, ReadError> {
         self.line.clear();
         let read = self
@@ -187,7 +187,7 @@ impl<'a> Lines<'a> {
     }
 }
 
-/// A histogram in JSON of a program takes tens of KiB a thread.
+/// A program's histogram in JSON takes tens of KiB per thread.
 const MAX_JSON: u64 = 256 << 20;
 
 /// The whole of a small JSON file.
@@ -206,12 +206,12 @@ pub(super) fn read_json(
     Ok(bytes)
 }
 
-/// Understands JSON.
+/// Parses JSON.
 pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     serde_json::from_slice(bytes).map_err(json_error)
 }
 
-/// What serde_json says, with the place taken out of the sentence.
+/// The error of serde_json, with line and column taken out of its text.
 #[expect(clippy::needless_pass_by_value, reason = "it stands in map_err")]
 pub(super) fn json_error(error: serde_json::Error) -> ReadError {
     if let Some(kind) = error.io_error_kind() {
@@ -233,7 +233,7 @@ pub(super) fn has_json_keys(head: &str, keys: &[&str]) -> bool {
         && keys.iter().all(|key| head.contains(&format!("\"{key}\"")))
 }
 
-/// The preemption model in what `uname -v` says.
+/// The preemption model in the output of `uname -v`.
 pub(super) fn preemption(version: &str) -> Option<String> {
     let names = ["PREEMPT_RT", "PREEMPT_DYNAMIC", "PREEMPT"];
     names

@@ -10,8 +10,7 @@ use crate::compare::{Comparison, Difference, FigureComparison, NetworkRow};
 use crate::summary::Summary;
 use crate::verdict::wire::RoundTrip;
 
-/// What every measuring command prints of the runs, and what their comparison says. The first run is the
-/// baseline.
+/// The measured runs as every measuring command prints them, and their comparison. The first run is the baseline.
 ///
 /// ```
 /// use kadenz_report::compare::{CompareOptions, Comparison, fail_if};
@@ -32,7 +31,7 @@ pub struct ComparisonOutput<'a> {
     pub comparisons: Vec<PairOutput<'a>>,
     /// A row for each run that sent packets, the baseline's first; empty where it sent none, or no other did.
     pub round_trips: Vec<RoundTripsOutput<'a>>,
-    /// What differs between the runs besides their figures: machine, tuning, parameters.
+    /// Differences between the runs besides their figures: machine, tuning, parameters.
     pub differences: &'a [Difference],
     /// Expressions of `--fail-if` that hold: exit code 1.
     pub violations: &'a [Violation],
@@ -49,17 +48,17 @@ pub struct PairOutput<'a> {
     pub candidate: String,
     /// The series, as the baseline names it.
     pub series: &'a str,
-    /// What the intervals hold.
+    /// Confidence of the intervals.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     pub confidence: f64,
-    /// The figures that both can tell.
+    /// The figures that both have.
     pub figures: Vec<FigureOutput>,
 }
 
 /// A figure of both.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FigureOutput {
-    /// Which: times are in nanoseconds, the miss rate is a share.
+    /// Its name; times are in nanoseconds, the miss rate is a share.
     #[schemars(regex(pattern = r"^(p[0-9]+(\.[0-9]+)?|min|mean|stddev|max|misses|miss-rate)$"))]
     pub figure: String,
     /// The baseline's.
@@ -68,23 +67,23 @@ pub struct FigureOutput {
     pub candidate: f64,
     /// Candidate by baseline; `null` where the baseline is not above zero.
     pub ratio: Option<f64>,
-    /// Lower end of the ratio's interval; `null` where the sample cannot carry one.
+    /// Lower end of the ratio's interval; `null` where the sample does not support one.
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
-    /// Whether chance hardly explains the difference, corrected for the number of figures compared; `null`
-    /// without an interval.
+    /// Whether the difference is beyond chance, corrected for the number of figures compared; `null` without an
+    /// interval.
     pub significant: Option<bool>,
 }
 
-/// One run's round trips as a comparison has them: 90 %, what of it is wire, and what is not.
+/// One run's round trips in a comparison: 90 %, the wire part, and the rest.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RoundTripsOutput<'a> {
     /// Folder of the run.
     pub run: String,
-    /// The links to the devices; `null` where nobody tells.
+    /// The links to the devices; `null` where they are unknown.
     pub path: Option<PathOutput<'a>>,
-    /// What 90 % of the answered packets keep.
+    /// The round trip that 90 % of the answered packets keep.
     pub p90: RoundTrip,
     /// The same less the baseline's; `null` for the baseline itself.
     pub beyond_baseline: Option<RoundTrip>,
@@ -94,12 +93,12 @@ pub struct RoundTripsOutput<'a> {
     pub lost: u64,
     /// Answers that came after the answer to a later packet.
     pub reordered: u64,
-    /// The machine that asked.
+    /// The controller's machine.
     pub host: &'a NetworkHost,
 }
 
 impl<'a> ComparisonOutput<'a> {
-    /// What comparing `runs` gave.
+    /// Makes the output of a comparison of `runs`.
     #[must_use]
     pub fn new(runs: &'a [Summary], comparison: &'a Comparison, outcome: &'a Outcome) -> Self {
         let folder = |run: usize| {

@@ -1,7 +1,7 @@
-//! The stable form in which every command prints what it measured: `--json`.
+//! The stable form in which every command prints its measurement: `--json`.
 //!
-//! `docs/schema/output.schema.json` is made from these types; the reader's guide is `docs/json.md`. Within
-//! version 1 fields are only added. A field that has nothing to say is `null`, never absent.
+//! `docs/schema/output.schema.json` is made from these types; the reader's guide is `docs/json.md`. Within version 1
+//! fields are only added. A field without a value is `null`, never absent.
 
 mod comparison;
 mod network;
@@ -26,9 +26,8 @@ pub use network::{
     PathOutput, PlacesOutput, TestbedOutput,
 };
 
-/// What show and every measuring command print of runs. Durations are in nanoseconds and say so in their
-/// names; early values are negative. Within version 1 fields are only added; a field that has nothing to say
-/// is null, never absent.
+/// The runs as show and every measuring command print them. Durations are in nanoseconds, as their names say; early
+/// values are negative. Within version 1 fields are only added; a field without a value is null, never absent.
 ///
 /// ```
 /// use kadenz_report::json::Output;
@@ -45,12 +44,12 @@ pub struct Output<'a> {
     pub runs: Vec<RunOutput<'a>>,
     /// The series of all runs, in their order.
     pub series: Vec<SeriesOutput<'a>>,
-    /// What a reader must know before believing the numbers.
+    /// Limits of the numbers that a reader must know.
     pub warnings: Vec<WarningOutput<'a>>,
 }
 
 impl<'a> Output<'a> {
-    /// What `runs` say.
+    /// Makes the output of `runs`.
     #[must_use]
     pub fn new(runs: &'a [Summary]) -> Self {
         let series = |run: &'a Summary| {
@@ -79,28 +78,28 @@ impl std::fmt::Display for Output<'_> {
 pub struct RunOutput<'a> {
     /// The run folder.
     pub folder: String,
-    /// What was measured.
+    /// The experiment.
     pub experiment: &'a str,
     /// Wall time of the start, RFC 3339.
     pub started_at: &'a str,
-    /// How long was measured; 0 if unknown.
+    /// Duration of the measurement; 0 if unknown.
     pub duration_ns: u64,
     /// False for a run that was killed: its last interval may be missing.
     pub complete: bool,
     /// The verdict in words; `null` without a deadline.
     pub answer: Option<String>,
-    /// What became of packets; `null` in a run that sent none.
+    /// Counts of packets; `null` in a run that sent none.
     pub network: Option<NetworkOutput<'a>>,
-    /// What became of messages; `null` in a run that published none.
+    /// Counts of messages; `null` in a run that published none.
     pub messages: Option<MessagesOutput<'a>>,
-    /// Where the deadline's time goes; `null` without round trips or without a deadline.
+    /// The division of the deadline; `null` without round trips or without a deadline.
     pub budget: Option<BudgetOutput>,
-    /// The same of messages; `null` without any, to several subscribers, or without a deadline.
+    /// The same for messages; `null` without any, to several subscribers, or without a deadline.
     pub message_budget: Option<BudgetOutput>,
-    /// What became of a camera's frames; absent in a run that took none.
+    /// Counts of a camera's frames; absent in a run that took none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub camera: Option<&'a Camera>,
-    /// Where the deadline's time goes of a frame's age; absent without frames or without a deadline.
+    /// The division of a deadline for a frame's age; absent without frames or without a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_budget: Option<BudgetOutput>,
 }
@@ -124,8 +123,8 @@ impl<'a> RunOutput<'a> {
     }
 }
 
-/// The layers of a round trip against the deadline. Percentiles of layers do not add up to the whole's, which
-/// is as measured.
+/// The layers of a round trip against the deadline. Percentiles of layers do not add up to the whole's, which is
+/// measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BudgetOutput {
     /// The budget in words.
@@ -133,9 +132,9 @@ pub struct BudgetOutput {
     /// Its figures.
     #[serde(flatten)]
     pub budget: Budget,
-    /// What is left of the deadline after 99.9 % of all packets; below zero if nothing is.
+    /// The rest of the deadline after 99.9 % of all packets; negative if they take longer.
     pub left_p99_9_ns: Option<i64>,
-    /// What is left after the longest round trip; `null` where a packet was never answered.
+    /// The rest after the longest round trip; `null` where a packet was never answered.
     pub left_max_ns: Option<i64>,
 }
 
@@ -150,7 +149,7 @@ impl BudgetOutput {
     }
 }
 
-/// What a measurement of messages counted; times stand in its series.
+/// Counts of a measurement of messages; its series hold the times.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MessagesOutput<'a> {
     /// The counts in words.
@@ -161,13 +160,13 @@ pub struct MessagesOutput<'a> {
     pub message_bytes: u64,
     /// Messages that were published.
     pub published: u64,
-    /// Of these, messages that the provider did not take.
+    /// Of these, messages that the provider refused.
     pub refused: u64,
-    /// What became of them, by subscriber.
+    /// Counts of the messages, by subscriber.
     pub subscribers: Vec<SubscriberOutput<'a>>,
 }
 
-/// What became of the messages to one subscriber.
+/// Counts of the messages to one subscriber.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SubscriberOutput<'a> {
     /// Its counts.
@@ -195,16 +194,16 @@ impl<'a> MessagesOutput<'a> {
     }
 }
 
-/// What a reader must know before believing the numbers.
+/// A limit of the numbers that a reader must know.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WarningOutput<'a> {
-    /// The run folder it is about.
+    /// The run folder that it concerns.
     pub run: String,
     /// Stable name, for example `virtual_machine`.
     pub id: &'a str,
     /// The sentence.
     pub text: &'a str,
-    /// The command or step that mends it.
+    /// The command or step that removes the cause.
     pub remedy: Option<&'a str>,
 }
 
@@ -222,7 +221,7 @@ impl<'a> WarningOutput<'a> {
 /// A series.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SeriesOutput<'a> {
-    /// The run folder it stands in.
+    /// The run folder that holds it.
     pub run: String,
     /// Its name.
     #[schemars(regex(pattern = "^[A-Za-z0-9._-]+$"))]
@@ -241,8 +240,8 @@ pub struct SeriesOutput<'a> {
     pub early: u64,
     /// Values beyond what the histogram holds.
     pub saturated: u64,
-    /// The same percentiles, each as the lowest value that the histogram cannot tell from it: far below where
-    /// an imported log is coarse.
+    /// The same percentiles, each as the lowest value that the histogram cannot distinguish from it: far lower where an
+    /// imported log is coarse.
     #[serde(serialize_with = "by_name_at_least")]
     #[schemars(with = "Percentiles")]
     pub percentiles_at_least: &'a [Percentile],
@@ -257,7 +256,7 @@ pub struct SeriesOutput<'a> {
     /// The ten lowest samples; empty without raw samples.
     #[schemars(length(max = 10))]
     pub lowest: &'a [Extreme],
-    /// What recurs; `null` where nobody asked for it.
+    /// Recurring modes; `null` where they were not searched for.
     pub modes: Option<RecurringOutput>,
 }
 

@@ -1,4 +1,4 @@
-//! What became of packets, and the testbed in which they were sent, as JSON.
+//! Counts of packets, and the testbed in which they were sent, as JSON.
 
 use kadenz_record::run::network::{Broadcasts, Flow, Interface, LostHere, Places, WirePath};
 use kadenz_record::run::testbed::TestbedLink;
@@ -10,32 +10,32 @@ use crate::answers::testbed::{self, Beside};
 use crate::summary::Summary;
 use crate::verdict::{packets, wire};
 
-/// What a network measurement counted; times stand in its series.
+/// Counts of a network measurement; its series hold the times.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct NetworkOutput<'a> {
-    /// Bytes of UDP payload a packet carries.
+    /// Bytes of a packet's UDP payload.
     pub payload_bytes: u32,
     /// The counts in words.
     pub answer: String,
     /// All flows together.
     pub total: FlowOutput,
-    /// A device each.
+    /// One flow per device.
     pub flows: Vec<FlowOutput>,
-    /// The interface that the packets go through; `null` where nobody tells.
+    /// The interface that the packets use; `null` where it is unknown.
     pub interface: Option<InterfaceOutput<'a>>,
-    /// What was lost on this machine; `null` where nobody tells.
+    /// Losses on this machine; `null` where they are unknown.
     pub here: Option<LostHere>,
     /// Packets that belonged to no flow.
     pub foreign: u64,
-    /// The links to the devices; `null` where nobody tells.
+    /// The links to the devices; `null` where they are unknown.
     pub path: Option<PathOutput<'a>>,
-    /// The testbed that the run was taken in; `null` on a real network.
+    /// The testbed of the run; `null` on a real network.
     pub testbed: Option<TestbedOutput<'a>>,
-    /// How devices answered broadcasts together; `null` where nobody was asked by them.
+    /// How devices answered broadcasts together; `null` where no broadcasts were sent.
     pub broadcasts: Option<BroadcastsOutput>,
 }
 
-/// The links between this machine and the devices, and what of a round trip is wire.
+/// The links between this machine and the devices, and the wire part of a round trip.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct PathOutput<'a> {
     /// The links in words.
@@ -48,17 +48,17 @@ pub struct PathOutput<'a> {
 /// How devices answered broadcasts together.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct BroadcastsOutput {
-    /// In words; `null` of a single device.
+    /// In words; `null` for a single device.
     pub answer: Option<String>,
     /// Broadcasts whose answers were awaited.
     pub sent: u64,
     /// Broadcasts that every device answered.
     pub complete: u64,
-    /// Kendall's W of the orders of answers; `null` of fewer than two broadcasts or devices.
+    /// Kendall's W of the orders of answers; `null` for fewer than two broadcasts or devices.
     pub concordance: Option<f64>,
     /// The most answers that the program found waiting at once.
     pub most_at_once: u64,
-    /// Bytes that an answer takes of an Ethernet link.
+    /// Bytes that an answer occupies on an Ethernet link.
     pub answer_bytes: u32,
 }
 
@@ -69,7 +69,7 @@ pub struct PlacesOutput {
     pub answers: u64,
     /// Broadcasts that it answered before all others.
     pub first: u64,
-    /// Broadcasts that it answered after all others, and none was missing.
+    /// Broadcasts that it answered after all other devices, all of which had answered.
     pub last: u64,
     /// Its first place; 0 if it never answered.
     pub lowest: u32,
@@ -79,7 +79,7 @@ pub struct PlacesOutput {
     pub mean: Option<f64>,
 }
 
-/// What became of the packets of a device, or of all.
+/// Counts of the packets of a device, or of all.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct FlowOutput {
     /// The device's name; `all` for the total.
@@ -103,7 +103,7 @@ pub struct FlowOutput {
     pub late: u64,
     /// Most packets lost in a row.
     pub longest_loss: u64,
-    /// In which places it answered broadcasts; `null` where nobody was asked by them, and for the total.
+    /// In which places it answered broadcasts; `null` where no broadcasts were sent, and for the total.
     pub places: Option<PlacesOutput>,
 }
 
@@ -122,15 +122,14 @@ pub struct InterfaceOutput<'a> {
     pub mtu_bytes: Option<u32>,
 }
 
-/// The testbed that a run was taken in: what was built, what ideal hosts would do there, and how late the
-/// testbed itself was.
+/// The testbed of a run: its topology, the results of ideal hosts there, and its own lateness.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct TestbedOutput<'a> {
     /// Name of the topology.
     pub topology: &'a str,
     /// Folder name of the testbed's own run.
     pub run: &'a str,
-    /// The host on which was measured.
+    /// The host of the measurement.
     pub host: &'a str,
     /// All hosts.
     pub hosts: &'a [String],
@@ -138,35 +137,35 @@ pub struct TestbedOutput<'a> {
     pub switches: Vec<&'a str>,
     /// All links.
     pub links: &'a [TestbedLink],
-    /// Round trips by the model, with ideal hosts; `null` where it could not be asked.
+    /// Round trips of the model, with ideal hosts; `null` where it could not be computed.
     pub model: Option<ModelOutput>,
-    /// How much later than the topology says frames were delivered; `null` where the testbed's own
-    /// run is not beside the run's folder.
+    /// How much later than in the topology frames were delivered; `null` where the testbed's own run is not beside the
+    /// run's folder.
     pub error: Option<ErrorOutput>,
 }
 
-/// Round trips by the model.
+/// Round trips of the model.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ModelOutput {
-    /// Of those that came.
+    /// Times of the answered ones.
     #[serde(flatten)]
     pub times: Beside,
-    /// Questions without an answer, beside those that were answered (count).
+    /// Packets without an answer, in addition to the answered ones (count).
     pub lost: u64,
 }
 
 /// The testbed's own error.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ErrorOutput {
-    /// Of the frames that it delivered.
+    /// Times of the delivered frames.
     #[serde(flatten)]
     pub times: Beside,
-    /// Whether its run is complete; else it still stands, or was killed.
+    /// Whether its run is complete; otherwise it still runs, or was killed.
     pub complete: bool,
 }
 
 impl<'a> NetworkOutput<'a> {
-    /// Of a run that sent packets.
+    /// The output of a run that sent packets.
     pub(super) fn new(summary: &'a Summary) -> Option<Self> {
         let network = summary.run.network.as_ref()?;
         let together = |it: Broadcasts| BroadcastsOutput::new(it, broadcasts::answer(summary));

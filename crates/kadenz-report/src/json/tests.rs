@@ -32,7 +32,7 @@ pub(crate) const SCHEMAS: [(&str, &str); 4] = [
     ),
 ];
 
-/// What a schema has against `output`; nothing if it is valid.
+/// The schema's objections to `output`; none if it is valid.
 pub(crate) fn complaints_by(schema: &str, output: &Value) -> Option<String> {
     let mut schemas = boon::Schemas::new();
     let mut compiler = boon::Compiler::new();
@@ -107,7 +107,7 @@ fn messages() -> Messages {
     }
 }
 
-/// A run in which two devices were asked by broadcasts.
+/// A run with broadcasts to two devices.
 fn asked_by_broadcasts() -> Summary {
     let mut run = full_run();
     let mut network = network();

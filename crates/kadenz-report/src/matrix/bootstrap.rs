@@ -1,9 +1,9 @@
-//! How far a figure would move if the run were taken again: a block bootstrap over intervals.
+//! How far a figure would change if the run were repeated: a block bootstrap over intervals.
 //!
-//! Latency comes in spells: a daemon wakes, a cache is cold, a minute is bad. Samples are therefore
-//! not independent, and resampling them one by one would promise far too narrow intervals. Drawn
-//! are instead blocks of consecutive intervals, as long as the cube root of their number, wrapping
-//! around the end, until the drawn run is as long as the measured one.
+//! Latency comes in spells: a daemon wakes, a cache is cold, a minute is bad. Samples are therefore not independent,
+//! and resampling them one by one would give far too narrow intervals. Instead the bootstrap draws blocks of
+//! consecutive intervals, as long as the cube root of their number, wrapping around the end, until the drawn run is as
+//! long as the measured one.
 //!
 //! Sources: D. N. Politis and J. P. Romano, "A circular block-resampling procedure for stationary
 //! data" (1992); block length after P. Hall, J. L. Horowitz and B.-Y. Jing, "On blocking rules for
@@ -14,15 +14,15 @@ use crate::compare::interval::Cells;
 use crate::statistics::random::Random;
 use crate::statistics::{Percent, SignedBucket};
 
-/// With fewer cells than this there is nothing to draw from.
+/// Fewer cells than this are not resampled.
 pub(crate) const MIN_CELLS: usize = 10;
 
-/// Figures of drawn runs: one row a draw.
+/// Figures of drawn runs: one row per draw.
 #[derive(Debug, Default)]
 pub(crate) struct Draws {
     /// The mean of each draw.
     pub(crate) means: Vec<f64>,
-    /// For each percentile asked for, its value in each draw.
+    /// The value of each requested percentile in each draw.
     pub(crate) percentiles: Vec<Vec<f64>>,
 }
 
@@ -30,7 +30,7 @@ pub(crate) struct Draws {
 struct BucketGrid {
     /// Middle and highest value of each bucket, ascending.
     values: Vec<(f64, f64)>,
-    /// For each cell, which buckets it holds, and how often.
+    /// For each cell, the buckets that it holds, and their counts.
     cells: Vec<Vec<(usize, u64)>>,
 }
 
@@ -57,7 +57,7 @@ impl BucketGrid {
         }
     }
 
-    /// Sums the cells as often as each was drawn.
+    /// Sums the cells, each as often as it was drawn.
     fn sum(&self, times: &[u64], totals: &mut [u64]) {
         totals.fill(0);
         for (cell, &times) in self.cells.iter().zip(times) {
@@ -69,7 +69,7 @@ impl BucketGrid {
     }
 }
 
-/// Draws `number` runs from `cells` and tells the mean and `percents` (ascending) of each. Empty if
+/// Draws `number` runs from `cells` and returns the mean and `percents` (ascending) of each. Empty if
 /// there are too few cells.
 pub(crate) fn draw(
     cells: &Cells,
@@ -96,7 +96,7 @@ pub(crate) fn draw(
     draws
 }
 
-/// How often each cell is drawn, in blocks that wrap around the end; as many as there are.
+/// How often each cell is drawn, in blocks that wrap around the end; as many cells as there are.
 fn draw_blocks(times: &mut [u64], block: usize, random: &mut Random) {
     let cells = times.len();
     times.fill(0);

@@ -9,12 +9,12 @@ use crate::summary::Summary;
 use crate::verdict::Verdict;
 use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series};
 
-/// What a cell says. Values are in nanoseconds.
+/// Figures of a cell. Values are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// What was asked of the machine.
+    /// The requested combination.
     pub combination: Combination,
-    /// What else the machine had to do.
+    /// The load meanwhile.
     pub load: Load,
     /// Wake-ups whose lateness was recorded.
     pub count: u64,
@@ -26,19 +26,19 @@ pub struct Cell {
     pub mean_ns: Option<f64>,
     /// Standard deviation of the lateness.
     pub stddev_ns: Option<f64>,
-    /// The percentiles of the lateness that the sample can carry.
+    /// The percentiles of the lateness that the sample supports.
     pub percentiles: Vec<Percentile>,
-    /// What may be said of the deadline; absent without one.
+    /// The verdict on the deadline; absent without one.
     pub verdict: Option<Verdict>,
     /// The column of Yoon's table; absent where no jitter was recorded.
     pub periods: Option<Periods>,
-    /// The 99.9th percentile of the control period less the period asked for.
+    /// The 99.9th percentile of the control period less the requested period.
     pub excess_ns: Option<i64>,
-    /// The excess by that of the cell `none` under the same load.
+    /// The ratio of the excess to that of the cell `none` under the same load.
     pub against_none: Option<Ratio>,
-    /// Measures of its combination that were not granted, or of which nothing is told.
+    /// Measures of its combination that were not granted, or of which the run says nothing.
     pub lacking: Vec<Measure>,
-    /// All that was asked of the machine and refused, with the reason.
+    /// All measures that were requested of the machine and refused, with the reason.
     pub refused: Vec<TuningMeasure>,
     /// Place of its lateness among the series of the run.
     pub(crate) lateness: usize,
@@ -47,8 +47,8 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// All cells of a run: without load first, in the order of Yoon's columns. Of two series
-    /// of one name the first counts.
+    /// All cells of a run: without load first, in the order of Yoon's columns. Of two series with the same name the
+    /// first counts.
     pub(super) fn all(summary: &Summary) -> Vec<Self> {
         let places: Vec<_> = summary
             .series
@@ -110,7 +110,7 @@ impl Cell {
         self.lacking.is_empty()
     }
 
-    /// A percentile of the lateness; absent when the sample cannot carry it.
+    /// A percentile of the lateness; absent when the sample does not support it.
     #[must_use]
     pub fn percentile(&self, percent: Percent) -> Option<i64> {
         let row = self.percentiles.iter().find(|row| row.percent == percent);
@@ -118,7 +118,7 @@ impl Cell {
     }
 }
 
-/// Whether a run tells that a measure was in force, and nothing of it was refused.
+/// Whether a run says that a measure was in force, and no part of it was refused.
 fn is_granted(measure: Measure, tuning: &[TuningMeasure]) -> bool {
     let mut told = tuning
         .iter()

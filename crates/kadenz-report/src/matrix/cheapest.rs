@@ -1,5 +1,5 @@
-//! The cheapest tuning that keeps the deadline of a check: from the check, and from the matrix that
-//! was measured after it.
+//! The cheapest tuning that keeps the deadline of a check, determined from the check and from the matrix that was
+//! measured after it.
 
 use kadenz_record::run::check::{ORDINARY, REALTIME};
 
@@ -14,12 +14,12 @@ pub struct DeadlinesKept {
     pub ordinary: bool,
     /// The one with priority and locked memory.
     pub realtime: bool,
-    /// Idle states were held off meanwhile, for both.
+    /// Whether idle states were held off meanwhile, for both.
     pub held: bool,
 }
 
 impl DeadlinesKept {
-    /// Absent where the check was not measured to its end, or took too few samples to say so.
+    /// Absent where the check was not measured to its end, or took too few samples.
     #[must_use]
     pub fn of(check: &Summary) -> Option<Self> {
         let kept = |name| match check.named(name)?.verdict?.standing {
@@ -35,7 +35,7 @@ impl DeadlinesKept {
         })
     }
 
-    /// What kept the deadline in the check itself, the cheaper of the two.
+    /// The tuning that kept the deadline in the check itself, the cheaper of the two.
     #[must_use]
     pub fn combination(self) -> Option<Combination> {
         let without_idle = match self {
@@ -52,25 +52,25 @@ impl DeadlinesKept {
     }
 }
 
-/// What is said where an ordinary thread kept the deadline, too.
+/// The answer where an ordinary thread kept the deadline, too.
 pub const NOTHING_NEEDED: &str =
     "The cheapest tuning that keeps it here is none: an ordinary thread kept it, too.";
 
 /// The cheapest tuning that was found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cheapest {
-    /// The combination; absent if none that was tried keeps the deadline.
+    /// The combination; absent if no tried one keeps the deadline.
     pub combination: Option<Combination>,
     /// In words.
     pub sentence: String,
-    /// How to use it; absent where there is nothing to do or nothing to recommend.
+    /// How to use it; absent where nothing is needed or nothing can be recommended.
     pub command: Option<String>,
-    /// What holding idle states off bought and costs; absent where it was not measured.
+    /// Benefit and cost of holding idle states off; absent where it was not measured.
     pub idle: Option<String>,
 }
 
 impl Cheapest {
-    /// From a check, the run of tunings that was measured after it, and that run's matrix. Absent where
+    /// Determines it from a check, the run of tunings that was measured after it, and that run's matrix. Absent where
     /// the check was not measured to its end.
     #[must_use]
     pub fn of(check: &Summary, tried: &Summary, matrix: &Matrix) -> Option<Self> {
@@ -81,7 +81,7 @@ impl Cheapest {
             RecommendationStanding::NoneKeeps | RecommendationStanding::Unknown => None,
         };
         let kept = seen.combination();
-        // The check rests on more samples than a cell: what costs as much or more is no news.
+        // The check has more samples than a cell: combinations of the same or a higher cost add nothing.
         let cheaper = |it: &Combination| kept.is_none_or(|kept| it.cost() < kept.cost());
         let found = found.filter(cheaper);
         let permanent = matrix.recommendation.permanent.as_ref();
@@ -139,8 +139,8 @@ fn asked_for(check: &Summary) -> String {
     }
 }
 
-/// What holding idle states off bought and costs, by the pairs of cells that differ in it alone, or
-/// what kept it from being measured.
+/// Benefit and cost of holding idle states off, from the pairs of cells that differ in it alone, or why it could not be
+/// measured.
 fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
     let mut bought = matrix.contributions.iter();
     let bought = bought
@@ -165,7 +165,7 @@ fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// A check under `--cpu-dma-latency 0us` says nothing of a machine without it.
+    /// A check under `--cpu-dma-latency 0us` gives no result for a machine without it.
     #[test]
     fn what_kept_it_with_idle_states_held_off_has_an_i() {
         let kept = |ordinary, realtime, held| {

@@ -1,4 +1,4 @@
-//! What each measure bought: ratios over all pairs of cells that differ in it alone.
+//! The effect of each measure: ratios over all pairs of cells that differ in it alone.
 
 use super::cell::Cell;
 use super::doubt::{BootstrapFigure, Figures, Ratio, ratio};
@@ -15,13 +15,13 @@ pub enum Bought {
     /// The 99.9th percentile.
     #[serde(rename = "p99.9")]
     P99_9,
-    /// The maximum, of which no interval can be given.
+    /// The maximum, which has no interval.
     #[serde(rename = "max")]
     Max,
 }
 
 impl Bought {
-    /// All of them.
+    /// All figures.
     pub const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
 
     /// `p99`, `p99.9`, `max`.
@@ -35,21 +35,21 @@ impl Bought {
     }
 }
 
-/// What a measure bought under a load.
+/// The effect of a measure under a load.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contribution {
     /// The measure.
     pub measure: Measure,
     /// The load.
     pub load: Load,
-    /// Of which figure.
+    /// The figure.
     pub figure: Bought,
-    /// The geometric mean of the figure with the measure by the figure without it: below 1 it
-    /// helped. Absent where no pair of cells carries the figure.
+    /// The geometric mean of the ratio of the figure with the measure to the figure without it: below 1 it helped.
+    /// Absent where no pair of cells supports the figure.
     #[serde(rename = "effect")]
     pub ratio: Option<Ratio>,
-    /// The cells that differ in this measure alone: without it, and with it. Cells to which a
-    /// measure was not granted are in none.
+    /// The cells that differ in this measure alone: without it, and with it. Cells without a measure that they
+    /// requested are in no pair.
     #[schemars(length(min = 1))]
     pub pairs: Vec<(Combination, Combination)>,
 }
@@ -73,8 +73,8 @@ impl Drawn<'_> {
     }
 }
 
-/// The contributions of all measures under a load, each with all figures. A measure of which the
-/// load has no pair is left out.
+/// The effects of all measures under a load, each with all figures. A measure without a pair under the load is left
+/// out.
 pub(super) fn contributions(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> Vec<Contribution> {
     let mut all = Vec::new();
     for measure in Measure::ALL {

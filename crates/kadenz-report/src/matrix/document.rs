@@ -1,5 +1,5 @@
-//! A matrix as a document: the answer, a row a cell for each load, what each measure bought, the ranking, and how
-//! to use what is recommended.
+//! A matrix as a document: the answer, one row per cell for each load, the effect of each measure, the ranking, and how
+//! to use the recommendation.
 
 use super::cell::Cell;
 use super::contribution::Bought;
@@ -9,7 +9,7 @@ use crate::document::{Column, Document, Table, TableCell};
 use crate::figures::{bound, significant};
 use crate::statistics::Percent;
 
-/// What it says, the answer first.
+/// The matrix as a document, the answer first.
 ///
 /// ```
 /// use kadenz_report::matrix::{self, Matrix};
@@ -61,7 +61,7 @@ pub fn beside_the_paper(matrix: &Matrix) -> Document {
     document
 }
 
-/// The cells of a load; a page has more of each.
+/// The table of a load's cells; a page shows more of each.
 pub(crate) fn cells(matrix: &Matrix, load: Load) -> Table {
     let columns = vec![
         Column::new(load.words(), "Measures").words(),
@@ -116,7 +116,7 @@ fn against_none(cell: &Cell) -> Option<String> {
     Some(format!("{ratio}\u{a0}× {}{doubt}", Combination::NONE))
 }
 
-/// What a row must say besides its figures.
+/// A remark on a row besides its figures.
 fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
     match () {
         () if cell.count == 0 => "not measured",
@@ -128,7 +128,7 @@ fn remark(matrix: &Matrix, cell: &Cell) -> &'static str {
     }
 }
 
-/// What the combination is that a recommendation names.
+/// The remark on the combination that a recommendation names.
 pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
     match standing {
         RecommendationStanding::Keeps => "recommended",
@@ -138,14 +138,14 @@ pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
     }
 }
 
-/// What each measure bought, a sentence each.
+/// The effect of each measure, a sentence each.
 pub(crate) fn bought(matrix: &Matrix) -> Vec<String> {
     let all = matrix.contributions.iter();
     let told = all.filter(|contribution| contribution.figure == Bought::P99_9);
     told.map(words::contribution).collect()
 }
 
-/// Yoon's order, a sentence a pair.
+/// Yoon's order, a sentence per pair.
 pub(crate) fn pairs(matrix: &Matrix) -> Vec<String> {
     let pairs = matrix.rankings.iter().flat_map(|ranking| &ranking.paper);
     pairs.map(words::paper_pair).collect()

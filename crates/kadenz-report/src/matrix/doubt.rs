@@ -1,8 +1,8 @@
-//! How far a ratio between two cells would move if the matrix were measured again.
+//! How far a ratio between two cells would change if the matrix were measured again.
 //!
-//! The draws are a block bootstrap over the intervals of each log. The
-//! cells take turns in short rounds, so a spell of the machine falls on all of them alike; they are
-//! drawn apart from each other all the same, which can only make an interval wider.
+//! The draws are a block bootstrap over the intervals of each log. The cells take turns in short rounds, so a
+//! disturbance of the machine affects all of them alike; they are nevertheless drawn independently, which can only make
+//! an interval wider.
 
 use std::num::NonZero;
 use std::panic::resume_unwind;
@@ -19,43 +19,42 @@ use crate::statistics::Percent;
 use crate::statistics::random::Random;
 use crate::summary::{SeriesSummary, Summary};
 
-/// What every interval of a matrix holds.
+/// Confidence of every interval of a matrix.
 pub(super) const CONFIDENCE: f64 = 0.95;
-/// Where the random numbers begin: the same run gives the same intervals.
+/// Seed of the random numbers: the same run gives the same intervals.
 const SEED: u64 = 0x4B61_6465_6E7A;
-/// Runs drawn for each interval, and pieces that a log is cut into: a matrix has 36 series.
+/// Runs drawn for each interval, and pieces into which a log is divided: a matrix has 36 series.
 const DRAWS: usize = 400;
 const MAX_CELLS: usize = 200;
-/// The percentiles that are drawn.
+/// The percentiles of the drawn runs.
 const PERCENTS: [Percent; 2] = [Percent::P99, Percent::P99_9];
 
-/// A ratio of two figures, and its doubt.
+/// A ratio of two figures, with its interval.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "RatioOutput")]
 #[schemars(from = "RatioOutput")]
 pub struct Ratio {
-    /// The one by the other.
+    /// The first divided by the second.
     pub ratio: f64,
-    /// The interval that holds it at 95 % confidence; absent where the sample cannot carry one.
+    /// The interval that holds it at 95 % confidence; absent where the sample does not support one.
     pub interval: Option<(f64, f64)>,
-    /// Whether a figure lay below what the clock can tell and was taken as that.
+    /// Whether a figure was below the resolution of the clock and was replaced by that.
     pub at_resolution: bool,
 }
 
 impl Ratio {
-    /// Whether the interval leaves out 1, so that chance alone hardly explains the difference.
-    /// Absent without an interval.
+    /// Whether the interval excludes 1, so that the difference is beyond chance. Absent without an interval.
     #[must_use]
     pub fn significant(&self) -> Option<bool> {
         self.interval.map(|(low, high)| low > 1.0 || high < 1.0)
     }
 }
 
-/// A figure of a cell with what it was in each drawn run.
+/// A figure of a cell, with its value in each drawn run.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct BootstrapFigure {
     pub(super) value_ns: f64,
-    /// Empty where the sample cannot carry an interval.
+    /// Empty where the sample does not support an interval.
     pub(super) draws: Vec<f64>,
 }
 
@@ -66,9 +65,9 @@ pub(super) struct Figures {
     pub(super) p99_9: Option<BootstrapFigure>,
 }
 
-/// The geometric mean of the ratios `with / without` of pairs of figures; absent without pairs.
-/// Where some pairs have draws, those without are left out, so that the ratio and its interval say
-/// the same. A figure below `floor_ns` counts as that: of nothing there is no ratio.
+/// The geometric mean of the ratios `with / without` of pairs of figures; absent without pairs. Where some pairs have
+/// draws, those without are left out, so that the ratio and its interval describe the same pairs. A figure below
+/// `floor_ns` counts as that: zero has no ratio.
 pub(super) fn ratio(
     pairs: &[(&BootstrapFigure, &BootstrapFigure)],
     floor_ns: f64,
@@ -103,7 +102,7 @@ pub(super) fn ratio(
 }
 
 impl Figures {
-    /// The figures of a series; its log cut into `cells`.
+    /// The figures of a series with its log divided into `cells`.
     pub(super) fn new(series: &SeriesSummary, cells: &Cells, stream: u64) -> Self {
         let random = Random::new(SEED, stream);
         let drawn = draw(cells, &PERCENTS, DRAWS, random);
@@ -123,13 +122,13 @@ impl Figures {
     }
 }
 
-/// The figures of the series at these places of a summary, with the CPUs of this machine. Their
+/// The figures of the series at these places of a summary, computed on all CPUs of this machine. Their
 /// logs are read once more, from the run's folder; where that fails there are no draws.
 pub(super) fn figures(summary: &Summary, places: &[usize]) -> Vec<Figures> {
     let one = |place: usize| {
         let series = &summary.series[place];
         let name = &series.series.name;
-        // Of a log that cannot be read the summary warns.
+        // The summary warns of a log that cannot be read.
         let cells = interval::read_cells(&summary.folder, name, series.intervals.len(), MAX_CELLS);
         Figures::new(series, &cells.unwrap_or_default(), place as u64)
     };

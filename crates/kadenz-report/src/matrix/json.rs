@@ -15,9 +15,9 @@ use crate::statistics::Percentile;
 use crate::statistics::{Percentiles, by_name};
 use crate::verdict::Verdict;
 
-/// What `kadenz tune` found: cells are combinations of P priority, M memory locked, C CPU shielded, S spinning
-/// sleep and I idle states held off under a load. Times are in nanoseconds. Within a version fields are only
-/// added, and one that has nothing to say is `null`.
+/// The result of `kadenz tune`: cells are combinations of P priority, M memory locked, C CPU shielded, S spinning sleep
+/// and I idle states held off under a load. Times are in nanoseconds. Within a version fields are only added, and a
+/// field without a value is `null`.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct MatrixOutput<'a> {
     version: Version<1>,
@@ -28,26 +28,26 @@ pub struct MatrixOutput<'a> {
     /// The share of wake-ups that is to keep the deadline, as a percentage.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     claim_percent: f64,
-    /// Without a miss, under each load, to claim that share at 95 % confidence.
+    /// Samples without a miss, under each load, that claim that share at 95 % confidence.
     samples_needed: u64,
-    /// What the interval of every ratio holds.
+    /// Confidence of the interval of every ratio.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]
     confidence: f64,
-    /// Those of which there are samples.
+    /// The loads with samples.
     loads: &'a [Load],
-    /// Those that were asked for and of which there are none.
+    /// The requested loads without samples.
     missing_loads: &'a [Load],
-    /// What to do.
+    /// The recommendation.
     recommendation: RecommendationOutput<'a>,
     /// The cells, without load first.
     cells: Vec<CellOutput<'a>>,
-    /// What each measure bought.
+    /// The effect of each measure.
     contributions: Vec<ContributionOutput<'a>>,
-    /// The cells in their order, by load.
+    /// The ranking of the cells, by load.
     ranking: Vec<RankingOutput<'a>>,
 }
 
-/// What `matrix` says, for scripts.
+/// A matrix for scripts.
 ///
 /// ```
 /// use kadenz_report::matrix::{self, Matrix};
@@ -89,21 +89,21 @@ struct RecommendationOutput<'a> {
     /// none_keeps: the cell that comes closest.
     #[schemars(extend("enum" = ["keeps", "so_far", "none_keeps", "unknown"]))]
     standing: &'static str,
-    /// The cell it is about.
+    /// The cell that it names.
     cell: Option<Combination>,
     /// Whether the cell keeps the deadline.
     keeps: bool,
-    /// Under the load that has fewest; `null` where more samples would not help.
+    /// Under the load with the most missing; `null` where more samples would not help.
     samples_missing: Option<u64>,
     /// In words.
     sentence: String,
-    /// How to run with it; `null` where nothing is to be done, or nothing can be recommended.
+    /// How to run with it; `null` where nothing is needed, or nothing can be recommended.
     command: Option<&'a str>,
     /// A systemd unit.
     unit: Option<&'a str>,
-    /// For cells with C.
+    /// Kernel parameters for cells with C.
     kernel_parameters: Option<&'a str>,
-    /// For cells with I: how idle states are turned off without `kadenz run`.
+    /// For cells with I: how to turn idle states off without `kadenz run`.
     idle_states: Option<&'a str>,
 }
 
@@ -139,11 +139,11 @@ struct CellOutput<'a> {
     load: Load,
     /// Its measures.
     measures: Vec<Measure>,
-    /// Whether the run tells that every measure of the cell was in force.
+    /// Whether the run says that every measure of the cell was in force.
     granted: bool,
-    /// What was asked of the machine and refused.
+    /// The measures that were requested of the machine and refused.
     not_granted: Vec<RefusalOutput<'a>>,
-    /// How late its wake-ups were.
+    /// Lateness of its wake-ups.
     lateness: LatenessOutput<'a>,
     /// The deadline; `null` without one.
     deadline: Option<Verdict>,
@@ -151,7 +151,7 @@ struct CellOutput<'a> {
     periods: Option<&'a Periods>,
     /// 99.9th percentile of the control period less the interval.
     excess_p99_9_ns: Option<i64>,
-    /// The excess by that of the cell none under the same load.
+    /// The ratio of the excess to that of the cell none under the same load.
     excess_against_none: Option<Ratio>,
 }
 
@@ -184,13 +184,13 @@ impl<'a> CellOutput<'a> {
 struct RefusalOutput<'a> {
     /// Its name.
     measure: &'a str,
-    /// What was asked for.
+    /// The requested setting.
     requested: &'a str,
-    /// What is in force.
+    /// The setting in force.
     granted: &'a str,
     /// Why it was refused.
     reason: Option<&'a str>,
-    /// The command that mends it.
+    /// The command that grants it.
     remedy: Option<&'a str>,
 }
 
@@ -206,7 +206,7 @@ impl<'a> RefusalOutput<'a> {
     }
 }
 
-/// How late the wake-ups of a cell were.
+/// Lateness of a cell's wake-ups.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct LatenessOutput<'a> {
     /// Wake-ups.
@@ -228,16 +228,16 @@ struct LatenessOutput<'a> {
 /// A ratio of two figures.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub(super) struct RatioOutput {
-    /// The one by the other.
+    /// The first divided by the second.
     #[schemars(extend("exclusiveMinimum" = 0))]
     ratio: f64,
-    /// Lower end of its interval; `null` where the sample cannot carry an interval.
+    /// Lower end of its interval; `null` where the sample does not support an interval.
     low: Option<f64>,
     /// Upper end of its interval.
     high: Option<f64>,
-    /// Whether the interval leaves out 1.
+    /// Whether the interval excludes 1.
     significant: Option<bool>,
-    /// Whether a figure was below the clock's resolution and counted as that.
+    /// Whether a figure was below the clock's resolution and was replaced by that.
     at_resolution: bool,
 }
 
@@ -253,7 +253,7 @@ impl From<Ratio> for RatioOutput {
     }
 }
 
-/// What a measure bought under a load.
+/// The effect of a measure under a load.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct ContributionOutput<'a> {
     #[serde(flatten)]

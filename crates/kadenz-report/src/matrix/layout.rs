@@ -1,4 +1,4 @@
-//! The layout of Yoon's figures 7 and 8: a column a combination, rows of microseconds.
+//! The layout of Yoon's figures 7 and 8: one column per combination, rows of microseconds.
 
 use super::Matrix;
 use super::paper::{self, PaperRow};
@@ -7,7 +7,7 @@ use crate::numbers;
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
 
-/// A table as Yoon has it.
+/// A table in the layout of Yoon's.
 pub(crate) struct Layout {
     /// The names of the columns.
     pub(crate) columns: Vec<String>,
@@ -15,13 +15,13 @@ pub(crate) struct Layout {
     pub(crate) rows: Vec<LayoutRow>,
 }
 
-/// A row of Yoon's.
+/// A row of Yoon's table.
 pub(crate) struct LayoutRow {
     /// `Low 99 %`, `100 %`; empty for the row of the shortest.
     pub(crate) range: String,
     /// `min`, `max`, `avg`, `SD`.
     pub(crate) figure: &'static str,
-    /// A figure a column, in microseconds; absent where the sample cannot carry it.
+    /// One figure per column, in microseconds; absent where the sample does not support it.
     pub(crate) cells: Vec<Option<f64>>,
 }
 
@@ -32,8 +32,8 @@ impl LayoutRow {
     }
 }
 
-/// The control periods that were measured here under a load; absent where there are none. A row
-/// that no sample can carry is left out.
+/// The control periods that were measured here under a load; absent where there are none. A row that no sample supports
+/// is left out.
 pub(crate) fn here(matrix: &Matrix, load: Load) -> Option<Layout> {
     let cells: Vec<(Combination, &Periods)> = matrix
         .of_load(load)

@@ -1,14 +1,12 @@
-//! A matrix of real-time measures: what each of them buys on this machine.
+//! A matrix of real-time measures: the effect of each on this machine.
 //!
-//! `kadenz tune` measures the same beat with combinations of five measures (P priority, M memory
-//! locked, C CPU shielded, S spinning sleep, I idle states held off by PM QoS), without load and
-//! under heavy load, as H. Yoon, J. Song and J. Lee did with the first four for a humanoid robot in
-//! 2009 ([`paper`]). Here the run becomes a table
-//! like theirs, an answer in words, and what the answer rests on.
+//! `kadenz tune` measures the same beat with combinations of five measures (P priority, M memory locked, C CPU
+//! shielded, S spinning sleep, I idle states held off by PM QoS), without load and under heavy load, as H. Yoon, J.
+//! Song and J. Lee did with the first four for a humanoid robot in 2009 ([`paper`]). This module makes of the run a
+//! table like theirs, an answer in words, and the basis of the answer.
 //!
-//! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with
-//! priority, locked memory and a shielded CPU, `heavy-PMC-jitter` the control period less the
-//! interval asked for.
+//! A series of the run is named after its cell: `heavy-PMC` is the lateness under heavy load with priority, locked
+//! memory and a shielded CPU, `heavy-PMC-jitter` the control period less the requested interval.
 
 mod bootstrap;
 mod cell;
@@ -48,28 +46,28 @@ use doubt::{Figures, figures};
 use permanent::Means;
 use recommend::Question;
 
-/// What one matrix says.
+/// The results of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Matrix {
     /// The interval of the beat.
     pub interval_ns: Option<u64>,
     /// The deadline.
     pub deadline_ns: Option<u64>,
-    /// The share of wake-ups that is to keep the deadline.
+    /// The share of wake-ups that must keep the deadline.
     pub claim: Percent,
-    /// How many samples without a miss carry that claim.
+    /// Samples without a miss that support that claim.
     pub samples_needed: u64,
-    /// The loads of which there are samples.
+    /// The loads with samples.
     pub loads: Vec<Load>,
-    /// Loads that were asked for and of which there are no samples.
+    /// Requested loads without samples.
     pub missing_loads: Vec<Load>,
     /// The cells, without load first, each in the order of Yoon's columns.
     pub cells: Vec<Cell>,
-    /// What each measure bought, by load.
+    /// The effect of each measure, by load.
     pub contributions: Vec<Contribution>,
-    /// What to do.
+    /// The recommendation.
     pub recommendation: Recommendation,
-    /// Which combination is best, a load each.
+    /// The ranking of the combinations, one per load.
     pub rankings: Vec<Ranking>,
 }
 
@@ -98,7 +96,7 @@ impl Matrix {
         summary.run.experiment == EXPERIMENT
     }
 
-    /// What a run recommends, without the ratios that take most of the time of [`Matrix::of`];
+    /// The recommendation of a run, without the ratios that take most of the time of [`Matrix::of`];
     /// absent if it is no matrix.
     #[must_use]
     pub fn recommendation_of(summary: &Summary) -> Option<Recommendation> {
@@ -106,8 +104,7 @@ impl Matrix {
         Self::is_in(summary).then(|| Self::with(summary, no_figures).recommendation)
     }
 
-    /// As [`Matrix::of`], of any run, with the figures that `figures` makes of series by their
-    /// places.
+    /// As [`Matrix::of`], for any run, with a function that makes the figures of series by their places.
     fn with(summary: &Summary, figures: impl Fn(&Summary, &[usize]) -> Vec<Figures>) -> Self {
         let mut cells = Cell::all(summary);
         let lateness: Vec<usize> = cells.iter().map(|cell| cell.lateness).collect();
@@ -172,7 +169,7 @@ impl Matrix {
         self.cells.iter().filter(move |cell| cell.load == load)
     }
 
-    /// The series of the run that are none of the matrix.
+    /// The series of the run that are not the matrix's.
     pub(crate) fn others<'a>(
         &self,
         summary: &'a Summary,
@@ -188,14 +185,14 @@ impl Matrix {
             .map(|(_, series)| series)
     }
 
-    /// What a contribution says, in words: "P: p99.9 lateness 41 times lower under heavy load
+    /// A contribution in words: "P: p99.9 lateness 41 times lower under heavy load
     /// (95 %: 35 to 48)".
     #[must_use]
     pub fn words_of(contribution: &Contribution) -> String {
         words::contribution(contribution)
     }
 
-    /// Which combination is best, and whether that is Yoon's order, in words.
+    /// The ranking, and whether it is Yoon's order, in words.
     #[must_use]
     pub(crate) fn ranking_words(&self) -> Vec<String> {
         let of = |ranking: &Ranking| [words::ranking(ranking), words::paper(ranking)];
@@ -203,7 +200,7 @@ impl Matrix {
     }
 }
 
-/// Below this a lateness says more of the clock than of the machine.
+/// A lateness below this reflects the clock rather than the machine.
 fn floor(run: &Run) -> f64 {
     let resolution = run.clock.resolution_ns;
     if resolution.is_finite() {
@@ -213,14 +210,14 @@ fn floor(run: &Run) -> f64 {
     }
 }
 
-/// The loads that were asked for and of which the run has nothing.
+/// The requested loads without samples in the run.
 fn missing(measured: &[Load], asked: &Tune) -> Vec<Load> {
     let mut loads = asked.loads.clone();
     loads.retain(|load| !measured.contains(load));
     loads
 }
 
-/// Fills in how the excess of each cell stands to that of the cell `none`.
+/// Fills in the ratio of each cell's excess to that of the cell `none`.
 fn set_against_none(cells: &mut [Cell], places: &[usize], figures: &[Figures], floor_ns: f64) {
     let figure = |cell: &Cell| {
         let place = places

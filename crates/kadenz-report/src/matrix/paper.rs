@@ -1,4 +1,4 @@
-//! The published matrix, to stand beside the one that was measured here.
+//! The published matrix, for comparison with the measured one.
 //!
 //! Source: H. Yoon, J. Song, J. Lee, "Real-Time Performance Analysis in Linux-Based Robotic
 //! Systems", Proceedings of the Linux Symposium, Montreal 2009, figures 7 and 8: control periods of
@@ -13,8 +13,7 @@ use super::Load;
 /// Yoon's columns are [`Combination::PAPER`](super::Combination::PAPER).
 const COLUMNS: usize = 9;
 
-/// Maximum, mean and standard deviation of the lowest control periods, a number a column, in
-/// microseconds.
+/// Maximum, mean and standard deviation of the lowest control periods, one number per column, in microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
 pub struct PaperRow {
     /// The largest of them.
@@ -53,7 +52,7 @@ pub fn table(load: Load) -> &'static PaperTable {
 mod tests {
     use super::*;
 
-    /// Figures that Yoon's text names.
+    /// Figures that Yoon's text states.
     #[test]
     fn the_tables_say_what_the_text_says() {
         assert_eq!(Load::ALL.map(|load| table(load).figure), [7, 8]);

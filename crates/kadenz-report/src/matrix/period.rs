@@ -6,14 +6,13 @@ use serde::{Serialize, Serializer};
 use crate::statistics::{Percent, SignedBucket, count};
 use crate::summary::SeriesSummary;
 
-/// The share of the control periods that a row of Yoon's tables keeps: the lowest 99 %, ...,
-/// all of them.
+/// The shares of the control periods in the rows of Yoon's tables: the lowest 99 %, ..., all of them.
 const SHARES: [&str; 4] = ["99", "99.9", "99.99", "99.999"];
 
 /// Maximum, mean and standard deviation of the lowest control periods of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PeriodRow {
-    /// Which share, lowest first; all of them if absent.
+    /// The share of the lowest periods; absent for all of them.
     #[serde(rename = "lowest_percent", serialize_with = "percentage")]
     #[schemars(with = "f64", extend("enum" = [99, 99.9, 99.99, 99.999, 100]))]
     pub share: Option<Percent>,
@@ -41,7 +40,7 @@ fn percentage<S: Serializer>(share: &Option<Percent>, serializer: S) -> Result<S
 pub struct Periods {
     /// The shortest.
     pub min_ns: f64,
-    /// The rows that the sample can carry, the one of all periods last.
+    /// The rows that the sample supports, the one of all periods last.
     pub rows: Vec<PeriodRow>,
 }
 
@@ -73,7 +72,7 @@ impl Periods {
         })
     }
 
-    /// The column of a series of jitter. Absent without values, or without the interval expected.
+    /// The column of a series of jitter. Absent without values, or without the expected interval.
     #[must_use]
     pub fn of(series: &SeriesSummary) -> Option<Self> {
         let ends = series.min_ns.zip(series.max_ns)?;
@@ -81,7 +80,7 @@ impl Periods {
         Self::new(&series.distribution, ends, interval)
     }
 
-    /// The row of a share, where the sample carries it.
+    /// The row of a share, where the sample supports it.
     #[must_use]
     pub fn row(&self, share: Option<Percent>) -> Option<&PeriodRow> {
         self.rows.iter().find(|row| row.share == share)
@@ -101,8 +100,8 @@ struct Lowest {
 }
 
 impl Lowest {
-    /// Of the lowest `kept` values; a value counts as the middle of its bucket, or of what of the
-    /// bucket lies between the exact ends. Absent without values.
+    /// Of the lowest `kept` values; a value counts as the middle of its bucket, or of the part of the bucket between
+    /// the exact ends. Absent without values.
     fn of(buckets: &[SignedBucket], kept: u64, ends: (i64, i64)) -> Option<Self> {
         let middle = |bucket: &SignedBucket| {
             let (low, high) = (bucket.low_ns.max(ends.0), bucket.high_ns.min(ends.1));
@@ -180,8 +179,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a table says of the lowest q % lies within three digits of what the raw samples
-        /// say.
+        /// Figures of the lowest q % in a table equal those of the raw samples within three digits.
         #[test]
         fn rows_equal_those_of_the_sorted_samples_within_three_digits(
             mut values in prop::collection::vec(

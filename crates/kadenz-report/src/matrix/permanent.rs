@@ -1,16 +1,16 @@
-//! How a combination is used: a command to try it, a unit and kernel parameters to keep it.
+//! How to use a combination: a command to try it, a unit and kernel parameters to keep it.
 
 use kadenz_record::run::matrix::{Combination, Measure};
 use kadenz_record::run::tune::{DEFAULT_PRIORITY, Tune};
 
-/// I for good, without `kadenz run`.
+/// I permanently, without `kadenz run`.
 const IDLE_STATES: &str = "To turn the idle states off without `kadenz run`: `sudo cpupower \
      idle-set -D 1` until the next boot, or for good the kernel parameter of this machine's idle \
      driver, which `kadenz doctor` names.";
-/// No machine has a CPU of this number; a list that names one is no list of CPUs.
+/// No machine has a CPU of this number; a list that names one is no valid list of CPUs.
 const MAX_CPUS: u32 = 8192;
 
-/// What to type and to write to have a combination.
+/// Commands and files that establish a combination.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Permanent {
     /// Tries it: `sudo kadenz run --priority 80 ... -- ./your-program`.
@@ -20,24 +20,23 @@ pub struct Permanent {
     /// Kernel parameters that keep the shielded CPU free from the start on; absent where no CPU is
     /// shielded.
     pub kernel_parameters: Option<String>,
-    /// How idle states are turned off without `kadenz run`, in a sentence; absent where they are
-    /// not held off.
+    /// How to turn idle states off without `kadenz run`, in a sentence; absent where they are not held off.
     pub idle_states: Option<String>,
 }
 
-/// What of a run decides about the commands. Whatever is no number of its kind is not taken over:
-/// a command is made of these words, and people will type it as root.
+/// The facts of a run that the commands need. Values that are no valid numbers are dropped: the commands consist of
+/// these words, and users will run them as root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Means {
     priority: u8,
-    /// The list of shielded CPUs as people write it; `N` where the run names none.
+    /// The list of shielded CPUs as users write it; `N` where the run names none.
     shield: String,
-    /// All others, where they are known.
+    /// All other CPUs, where they are known.
     others: Option<String>,
 }
 
 impl Means {
-    /// Of what was asked for, on a machine of so many CPUs.
+    /// The facts of the requested tuning, on a machine of this many CPUs.
     pub(super) fn of(asked: &Tune, cpus: u32) -> Self {
         let shield: Vec<u32> = asked.shield.iter().copied().collect();
         let is_list = shield.last().is_some_and(|&last| last < MAX_CPUS);
@@ -57,7 +56,7 @@ impl Means {
         }
     }
 
-    /// How to use a combination; absent where there is nothing to do.
+    /// How to use a combination; absent where nothing is needed.
     pub(super) fn permanent(&self, combination: Combination) -> Option<Permanent> {
         (combination != Combination::NONE).then(|| Permanent {
             command: format!(
@@ -117,8 +116,8 @@ impl Means {
         lines.join("\n") + "\n"
     }
 
-    /// systemd itself can give a priority. Where more is asked for, `kadenz run` does all of it: it
-    /// must not have the program's priority or CPU itself while it clears that CPU.
+    /// systemd itself can give a priority. If more is requested, `kadenz run` does all of it: it must not have the
+    /// program's priority or CPU itself while it clears that CPU.
     fn exec_start(&self, combination: Combination) -> String {
         if is_priority_alone(combination) {
             return "ExecStart=/usr/local/bin/your-program".to_owned();

@@ -1,4 +1,4 @@
-//! Which combination is best, and whether it is Yoon's order.
+//! The ranking of the combinations, and whether it is Yoon's order.
 
 use super::contribution::Drawn;
 use super::doubt::{Ratio, ratio};
@@ -7,7 +7,7 @@ use kadenz_record::run::matrix::{Combination, Load};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// Yoon's classes under heavy load, worst first: within one, no difference is seen.
+/// Yoon's classes under heavy load, worst first: within one, Yoon sees no difference.
 const CLASSES: [&[&str]; 5] = [
     &["none", "M"],
     &["C", "MC"],
@@ -24,14 +24,14 @@ const EQUAL_WITHIN: f64 = 1.25;
 pub struct Ranking {
     /// The load.
     pub load: Load,
-    /// The cells that carry the figure, best first.
+    /// The cells that support the figure, best first.
     pub order: Vec<Ranked>,
-    /// Yoon's order, pair by pair; empty without load, where Yoon's own is no clear one,
-    /// and where no pair was measured.
+    /// Yoon's order, pair by pair; empty without load, where Yoon's own order is not clear, and where no pair was
+    /// measured.
     pub paper: Vec<PaperPair>,
 }
 
-/// A cell in its place.
+/// A cell with its figure in the ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ranked {
     /// The cell.
@@ -43,32 +43,32 @@ pub struct Ranked {
     pub granted: bool,
 }
 
-/// A pair of which Yoon says something.
+/// A pair that Yoon compares.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct PaperPair {
-    /// What Yoon has as worse, or as equal.
+    /// The combination that is worse, or equal, in Yoon.
     pub worse: Combination,
-    /// What Yoon has as better, or as equal.
+    /// The combination that is better, or equal, in Yoon.
     pub better: Combination,
-    /// Whether Yoon has them as equal.
+    /// Whether they are equal in Yoon.
     pub equal: bool,
-    /// p99.9 of `better` by that of `worse`, here.
+    /// The ratio of p99.9 of `better` to that of `worse`, here.
     pub ratio: Ratio,
-    /// What that says of Yoon.
+    /// Whether that reproduces Yoon.
     #[serde(rename = "reproduced")]
     pub outcome: Reproduced,
 }
 
-/// Whether a pair stands as in Yoon.
+/// Whether a pair is in the same order as in Yoon.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(into = "Option<bool>")]
 #[schemars(inline, from = "Option<bool>")]
 pub enum Reproduced {
-    /// It does.
+    /// It is.
     Yes,
-    /// It does not.
+    /// It is not.
     No,
-    /// This sample cannot tell.
+    /// This sample cannot show it.
     Open,
 }
 

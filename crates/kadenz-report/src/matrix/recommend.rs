@@ -1,4 +1,4 @@
-//! The cheapest combination that keeps the deadline, or what is known where none does.
+//! The cheapest combination that keeps the deadline, or the best known one where none does.
 
 use std::cmp::Ordering;
 
@@ -9,62 +9,62 @@ use crate::statistics::Percent;
 use crate::verdict::Plan;
 use kadenz_record::run::matrix::{Combination, Load};
 
-/// What a matrix recommends.
+/// The recommendation of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// What may be said.
+    /// Its standing.
     pub standing: RecommendationStanding,
-    /// The combination it is about; absent where nothing can be said.
+    /// The combination that it names; absent where there is none.
     pub combination: Option<Combination>,
-    /// The answer in words: a paragraph, then one for each thing to know besides.
+    /// The answer in words: a paragraph, then one for each further note.
     pub sentences: Vec<String>,
-    /// How to use the combination; absent where there is nothing to do, or nothing to recommend.
+    /// How to use the combination; absent where nothing is needed, or nothing can be recommended.
     pub permanent: Option<Permanent>,
 }
 
-/// What may be said of a deadline by a matrix.
+/// The standing of a recommendation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecommendationStanding {
     /// The combination keeps it, by as many samples as the claim needs.
     Keeps,
-    /// The combination kept it so far; under some load this many samples more carry the claim.
+    /// The combination kept it so far; under some load the claim needs this many more samples.
     SoFar {
         /// Samples.
         more: u64,
     },
     /// None keeps it; the combination comes closest.
     NoneKeeps,
-    /// There is no deadline, or no cell that says anything.
+    /// There is no deadline, or no cell with a result.
     Unknown,
 }
 
-/// What the recommendation is asked.
+/// The input of a recommendation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
     /// All cells.
     pub(super) cells: &'a [Cell],
-    /// The loads of which there are samples.
+    /// The loads with samples.
     pub(super) loads: &'a [Load],
-    /// The loads that were asked for and of which there are none.
+    /// The requested loads without samples.
     pub(super) missing_loads: &'a [Load],
     /// The expected interval.
     pub(super) interval_ns: Option<u64>,
     /// The deadline.
     pub(super) deadline_ns: Option<u64>,
-    /// The share of wake-ups that is to keep it.
+    /// The share of wake-ups that must keep it.
     pub(super) claim: Percent,
 }
 
-/// A combination and how it stands in all measured loads.
+/// A combination with its results under all measured loads.
 #[derive(Clone, Debug)]
 pub(super) struct CombinationCandidate<'a> {
     pub(super) combination: Combination,
-    /// Its cells with samples, a load each.
+    /// Its cells with samples, one per load.
     pub(super) cells: Vec<&'a Cell>,
     pub(super) keeping: Keeping,
 }
 
-/// How a combination stands.
+/// The result of a combination.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Keeping {
     Keeps,
@@ -72,14 +72,14 @@ pub(super) enum Keeping {
         more: u64,
     },
     Misses,
-    /// It was not in force, so its cells say nothing of it.
+    /// It was not in force, so its cells give no result for it.
     NotGranted,
     /// Under some measured load it has no samples.
     NotMeasured,
 }
 
 impl<'a> Question<'a> {
-    /// Every combination that the run names, the cheapest first.
+    /// Every combination in the run, the cheapest first.
     fn candidates(&self) -> Vec<CombinationCandidate<'a>> {
         let mut combinations: Vec<Combination> = Combination::all()
             .filter(|c| self.cells.iter().any(|cell| cell.combination == *c))
@@ -92,7 +92,7 @@ impl<'a> Question<'a> {
             .collect()
     }
 
-    /// How many samples without a miss carry the claim.
+    /// Samples without a miss that the claim needs.
     pub(super) fn samples_needed(&self) -> u64 {
         Plan::new(self.claim, 0).samples
     }
@@ -126,7 +126,7 @@ impl<'a> Question<'a> {
         }
     }
 
-    /// What follows from it all. `permanent` says how a combination is used.
+    /// The recommendation that follows. `permanent` makes the commands of a combination.
     pub(super) fn answer(
         &self,
         permanent: impl Fn(Combination) -> Option<Permanent>,
@@ -151,8 +151,8 @@ impl<'a> Question<'a> {
     }
 }
 
-/// The first that keeps the deadline, else the first that kept it so far, else the one that comes
-/// closest; of candidates from the cheapest to the dearest.
+/// Chooses, from candidates in ascending cost, the first that keeps the deadline, otherwise the first that kept it so
+/// far, otherwise the one that comes closest.
 fn choose<'a, 'b>(
     candidates: &'b [CombinationCandidate<'a>],
 ) -> Option<(RecommendationStanding, &'b CombinationCandidate<'a>)> {
@@ -172,15 +172,14 @@ fn choose<'a, 'b>(
 }
 
 impl CombinationCandidate<'_> {
-    /// The cell that does worst: the most misses by samples, then the largest lateness.
+    /// The worst cell: the one with the highest rate of misses, then the largest lateness.
     pub(super) fn worst(&self) -> Option<&Cell> {
         let cells = self.cells.iter();
         let worst = cells.max_by(|a, b| by_shortfall(shortfall(a), shortfall(b)));
         worst.copied()
     }
 
-    /// How far it is from keeping the deadline: the rate of misses and the largest lateness where it
-    /// does worst.
+    /// How far it is from keeping the deadline: the rate of misses and the largest lateness of its worst cell.
     fn shortfall(&self) -> (f64, i64) {
         self.worst().map_or((f64::INFINITY, i64::MAX), shortfall)
     }

@@ -13,12 +13,12 @@ use crate::numbers;
 use crate::verdict::{Assumption, Verdict, describe};
 use kadenz_record::run::matrix::{Combination, Load, Measure};
 
-/// What I costs.
+/// The cost of I.
 pub(super) const IDLE_COST: &str = "I costs power: while /dev/cpu_dma_latency is held at 0 us, no idle \
      CPU of the whole machine enters a state that takes time to leave.";
 const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, and what mends it.";
 
-/// The answer, and what else is to be known.
+/// The answer, and further notes.
 pub(super) fn recommendation(
     question: &Question<'_>,
     standing: RecommendationStanding,
@@ -41,7 +41,7 @@ pub(super) fn recommendation(
     sentences
 }
 
-/// What to say where nothing can be recommended.
+/// The answer where nothing can be recommended.
 pub(super) fn unknown(
     question: &Question<'_>,
     candidates: &[CombinationCandidate<'_>],
@@ -174,12 +174,12 @@ fn evidence(best: &CombinationCandidate<'_>) -> String {
     let bound = verdicts.map(|v| v.upper_bound_95).fold(0.0, f64::max);
     let counts = counts.join(" and in ");
     let bound = numbers::in_a_million(bound);
-    // Without a miss nothing tells how misses follow each other.
+    // Without a miss there is no information on how misses follow each other.
     let assumption = Assumption::Independent;
     format!("0 misses in {counts}, so fewer than {bound} at 95 % confidence, {assumption}")
 }
 
-/// Cheaper ones that kept the deadline so far: more samples might make the answer cheaper.
+/// Cheaper combinations that kept the deadline so far: more samples might make the answer cheaper.
 fn cheaper_so_far(
     best: &CombinationCandidate<'_>,
     candidates: &[CombinationCandidate<'_>],
@@ -201,7 +201,7 @@ fn cheaper_so_far(
     ))
 }
 
-/// What the answer could not take into account, and why.
+/// Data that the answer could not take into account, and why.
 fn left_out(question: &Question<'_>, candidates: &[CombinationCandidate<'_>]) -> Vec<String> {
     let names = |keeping| -> Vec<String> {
         let of = candidates.iter().filter(|c| c.keeping == keeping);
@@ -300,7 +300,7 @@ pub(super) fn contribution(contribution: &Contribution) -> String {
     )
 }
 
-/// The same without the measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
+/// The same without the name of the measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
 pub(super) fn bought(contribution: &Contribution) -> String {
     let figure = contribution.figure.name();
     let start = format!("{figure} lateness");
@@ -326,7 +326,7 @@ fn change(ratio: &Ratio) -> String {
     }
 }
 
-/// " (95 %: 35 to 48)", in the direction of [`change`]; without an interval a word of that.
+/// " (95 %: 35 to 48)", in the direction of [`change`]; without an interval a note of that.
 fn doubt(ratio: &Ratio) -> String {
     let resolution = if ratio.at_resolution {
         "; as far as the clock can tell"
@@ -351,7 +351,7 @@ fn interval(ratio: &Ratio) -> String {
     })
 }
 
-/// "Best first without load: PMCS, PMC, ..., none." Absent where no cell carries the figure.
+/// "Best first without load: PMCS, PMC, ..., none." Absent where no cell supports the figure.
 pub(super) fn ranking(ranking: &Ranking) -> Option<String> {
     let names: Vec<String> = ranking
         .order

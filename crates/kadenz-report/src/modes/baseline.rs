@@ -1,17 +1,17 @@
-//! The level of a record: the median of every block of samples, and what stands above it.
+//! The level of a record: the median of every block of samples, and the samples above it.
 
 use std::collections::VecDeque;
 
 use super::Point;
 
-/// Samples of a block. Its median stands while fewer than 32 of them are raised, and 64 values cost
-/// a few nanoseconds a sample to select from.
+/// Samples of a block. Its median stays while fewer than 32 of them are raised, and selecting from 64 values costs a
+/// few nanoseconds per sample.
 pub(super) const BLOCK: usize = 64;
 
 /// Blocks to either side whose medians make the level: a run of up to four blocks does not lift it.
 pub(super) const SIDE: usize = 4;
 
-/// Fewer samples make no block of their own: their median says too little.
+/// Fewer samples make no block of their own: their median is too uncertain.
 const MIN: usize = 32;
 
 /// Blocks that are kept at most; more are merged in pairs.
@@ -33,13 +33,13 @@ pub(super) struct Levelled {
     pub(super) level: i64,
 }
 
-/// Cuts a stream into blocks and gives each back once its neighbours are known.
+/// Divides a stream into blocks and returns each once its neighbours are known.
 #[derive(Debug)]
 pub(super) struct Baseline {
     interval_ns: i64,
     open: Vec<Point>,
     held: VecDeque<(Vec<Point>, i64)>,
-    /// Place in `held` of the next block to be given back.
+    /// Place in `held` of the next block to be returned.
     next: usize,
     blocks: Blocks,
     scratch: Vec<i64>,
@@ -68,7 +68,7 @@ impl Baseline {
         self.open.push(point);
     }
 
-    /// Gives back what is left, and the blocks.
+    /// Returns the remaining samples, and the blocks.
     pub(super) fn finish(mut self, ready: &mut impl FnMut(&Levelled)) -> Blocks {
         self.close(ready);
         while self.next < self.held.len() {
@@ -104,7 +104,7 @@ impl Baseline {
         }
     }
 
-    /// Gives back the next block with the median of its neighbours' medians.
+    /// Returns the next block with the median of its neighbours' medians.
     fn give(&mut self, ready: &mut impl FnMut(&Levelled)) {
         let from = self.next.saturating_sub(SIDE);
         let mut medians: Vec<i64> = self
@@ -196,7 +196,7 @@ fn median_and_p90(values: &mut [i64]) -> (i64, i64) {
     (median, p90)
 }
 
-/// The upper median; absent of nothing. NaN counts as largest.
+/// The upper median; absent for no values. NaN counts as largest.
 pub(super) fn median(values: &mut [f64]) -> Option<f64> {
     if values.is_empty() {
         return None;

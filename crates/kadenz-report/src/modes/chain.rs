@@ -1,27 +1,27 @@
-//! The events of a mode: from each to the one that comes a period later. Pulse trains are taken apart
-//! so (H. K. Mardia, "New techniques for the deinterleaving of repetitive sequences", 1989): a histogram of
-//! differences suggests a period, and a search along it says which pulses are there and which are missing.
+//! The events of a mode, found by following each to the one a period later. Pulse trains are separated in this way (H.
+//! K. Mardia, "New techniques for the deinterleaving of repetitive sequences", 1989): a histogram of differences
+//! suggests a period, and a search along it shows which pulses are present and which are missing.
 
 use super::lags::PeriodCandidate;
 
-/// Occurrences that may be missing in a row: of a mode of which half is absent, one run in 500 is longer.
+/// Occurrences that may be missing in a row: in a mode with half of them absent, one run of absences in 500 is longer.
 const MAX_MISSING: u32 = 8;
 
 /// Occurrences that may be missing in a row where a chain begins.
 const MAX_MISSING_AT_START: u32 = 2;
 
-/// Starts that are tried: in noise a chain may begin at a stray event.
+/// Number of starts that are tried: in noise a chain may begin at a stray event.
 pub(super) const STARTS: usize = 12;
 
-/// Expected occurrences that are looked at in chains from all starts, before the last is begun: a long chain
-/// that began at a stray event breaks, and goes on at the mode.
+/// Expected occurrences examined in chains from all starts, before the last start: a long chain that began at a stray
+/// event breaks, and continues at the mode.
 const MAX_STEPS: usize = 4096;
 
-/// Multiples of a period that are held against it.
+/// Multiples of a period that are compared with it.
 const MULTIPLES: std::ops::RangeInclusive<u32> = 2..=8;
 
-/// How much likelier a multiple must make what is present, as a natural logarithm. Absences that follow
-/// no pattern do so once in a thousand times.
+/// How much likelier a multiple must make the observed occurrences, as a natural logarithm. Absences without a pattern
+/// reach that once in a thousand times.
 const CLEARLY: f64 = 7.0;
 
 /// Events that follow each other by a period.
@@ -31,9 +31,9 @@ pub(super) struct Chain {
     pub(super) members: Vec<usize>,
     /// From a member to the next in seconds, and how many periods that is; not across a break.
     pub(super) steps: Vec<(f64, u32)>,
-    /// When a member was expected, and within how much of that.
+    /// When a member was expected, and the half width of its window.
     pub(super) expected: Vec<(f64, f64)>,
-    /// Of each member how many periods it comes after the first.
+    /// For each member the number of periods since the first.
     places: Vec<u64>,
 }
 
@@ -49,9 +49,9 @@ impl Chain {
         (periods > 0).then(|| seconds / periods as f64)
     }
 
-    /// The multiple of the period that explains better than the period itself what is present and what is
-    /// absent: every second occurrence, say, is always there and those between are another mode, or none.
-    /// Absent where the period is the best explanation.
+    /// The multiple of the period that explains the present and absent occurrences better than the period itself: for
+    /// example, every second occurrence is always present and those between belong to another mode, or to none. Absent
+    /// where the period is the best explanation.
     pub(super) fn multiple(&self) -> Option<u32> {
         let last = *self.places.last()?;
         let ln_likelihood = |multiple: u64| -> f64 {
@@ -72,12 +72,12 @@ impl Chain {
             let parameters = f64::from(multiple - 1) / 2.0 * (last as f64 + 1.0).ln();
             ln_likelihood(u64::from(multiple)) - single - parameters
         };
-        // The least of them: its own multiples explain as much.
+        // The smallest multiple: its own multiples explain as much.
         MULTIPLES.into_iter().find(|it| gain(*it) > CLEARLY)
     }
 }
 
-/// Natural logarithm of the likelihood of so many hits in so many tries, at the share that they have.
+/// Natural logarithm of the likelihood of this many hits in this many tries, at their own rate.
 fn ln_likelihood(hits: u64, tries: u64) -> f64 {
     let part = |count: u64| {
         if count == 0 {
@@ -92,7 +92,7 @@ fn ln_likelihood(hits: u64, tries: u64) -> f64 {
 /// The longest chain of the first few that begin in different places. `times` ascend.
 pub(super) fn chain(times: &[f64], candidate: PeriodCandidate) -> Chain {
     let mut longest = Chain::default();
-    // What another start led to leads on as that did.
+    // A chain that reaches an event of an earlier start continues as that one did.
     let mut reached = vec![false; times.len()];
     let (mut from, mut steps) = (0, 0);
     for _ in 0..STARTS {
@@ -169,13 +169,13 @@ fn walk(times: &[f64], start: usize, candidate: PeriodCandidate) -> Chain {
     }
 }
 
-/// A mode that strays does so by more, the more occurrences are missing.
+/// With more missing occurrences, a straying mode strays further.
 fn window_s(candidate: PeriodCandidate, count: u32) -> f64 {
     (candidate.window_s * f64::from(count).sqrt()).min(candidate.period_s / 3.0)
 }
 
-/// The event nearest to `count` periods after one, within the window; else the first that comes later.
-/// None before `from` does.
+/// The event nearest to `count` periods after one, within the window; otherwise the first later one. None before `from`
+/// is considered.
 fn follower(
     times: &[f64],
     at: usize,
@@ -193,7 +193,7 @@ fn follower(
         .ok_or(from)
 }
 
-/// The first time that is not before `at_s`, from a place on; near ones are found sooner.
+/// The first time at or after `at_s`, from a place on; near ones are found faster.
 fn first_from(times: &[f64], from: usize, at_s: f64) -> usize {
     let mut step = 1;
     let mut low = from;

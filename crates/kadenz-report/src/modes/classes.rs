@@ -5,7 +5,7 @@ use super::events::{Event, EventCollection};
 use super::phases::{Phases, phases};
 use super::search::Record;
 
-/// Steps of heights: a little wider than the spread of a mode that is "always at 210 us".
+/// Step of heights: a little wider than the spread of a mode that is "always at 210 us".
 const STEP: f64 = 0.04;
 
 /// Clusters of heights that are taken from one level.
@@ -16,13 +16,13 @@ const MAX_CLUSTERS: usize = 3;
 pub(super) struct Class {
     /// In order of time.
     pub(super) events: Vec<Event>,
-    /// Times are known to so much.
+    /// Resolution of the times.
     pub(super) resolution_s: f64,
     /// How long events were taken, in seconds.
     pub(super) watched_s: f64,
     /// Whether these are phases.
     pub(super) phases: bool,
-    /// What a run stands above the level by, at least.
+    /// Minimum height of a run above the level.
     pub(super) level_ns: f64,
 }
 
@@ -58,8 +58,9 @@ pub(super) fn of_phases(blocks: &[BlockStatistics], record: Record) -> Vec<Class
     distinct(found.into_iter().map(class).collect())
 }
 
-/// Of classes with the same times the first of phases, which is the finest, and of runs the last, which was taken at the highest level and where no noise
-/// beside an event lengthens it; except for one whose ramps no longer look like ramps.
+/// Keeps one of the classes with the same times: of phases the first, which is the finest, and of runs the last, which
+/// was taken at the highest level, where no noise beside an event lengthens it; except for one whose ramps no longer
+/// look like ramps.
 fn distinct(classes: Vec<Class>) -> Vec<Class> {
     let mut distinct: Vec<Class> = Vec::new();
     for class in classes {
@@ -89,7 +90,7 @@ impl Class {
             && self.events.iter().zip(&other.events).all(near)
     }
 
-    /// What periods are counted by.
+    /// The times from which periods are counted.
     pub(super) fn times(&self) -> Vec<f64> {
         self.events.iter().map(|it| it.mark_s).collect()
     }
@@ -99,13 +100,13 @@ impl Class {
         ramps.count()
     }
 
-    /// Which octave of sizes the class belongs to; 0 from three events on.
+    /// The octave of sizes to which the class belongs; 0 from three events on.
     pub(super) fn octave(&self) -> u32 {
         (self.events.len() / 3).max(1).ilog2()
     }
 }
 
-/// Events whose heights stand out from those a little lower and higher.
+/// Events whose heights are more frequent than those a little lower and higher.
 fn clusters(events: &[Event]) -> Vec<Vec<Event>> {
     let bin = |event: &Event| (event.height_ns.max(1.0).ln() / STEP) as usize;
     let bins = events
@@ -119,7 +120,7 @@ fn clusters(events: &[Event]) -> Vec<Vec<Event>> {
     let mut peaks: Vec<(f64, usize)> = (9..bins)
         .filter_map(|at| {
             let inside = sum(at - 1, at + 2);
-            // The denser side: the edge of a level is no cluster.
+            // Compared with the denser side, so that the edge of a level is no cluster.
             let around = sum(at - 8, at - 1).max(sum(at + 2, at + 9)) * 3.0 / 7.0;
             let excess = inside - around;
             (inside >= 3.0 && excess > 4.0 * (around + 1.0).sqrt()).then_some((excess, at))

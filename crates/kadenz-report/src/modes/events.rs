@@ -1,13 +1,13 @@
 //! Runs of samples above the level, kept by a ladder of heights.
 //!
-//! Nobody knows beforehand how high a mode stands above the noise. So every octave of heights has a
-//! collector of its own: a low one is soon full of noise and then holds the head of the record
-//! alone, a high one holds few events of all of it. Together they stay within some megabytes.
+//! The height of a mode above the noise is unknown in advance. So every octave of heights has a collector of its own: a
+//! low one is soon full of noise and then holds only the head of the record, a high one holds few events of the whole
+//! record. Together they stay within some megabytes.
 
 use super::Point;
 use super::baseline::{BLOCK, Levelled, seconds};
 
-/// The lowest level: 2^6 ns, below the resolution of most clocks that record.
+/// The lowest level: 2^6 ns, below the resolution of most recording clocks.
 const LOWEST: u32 = 6;
 
 /// The highest level: 2^40 ns, 18 minutes.
@@ -16,29 +16,29 @@ const HIGHEST: u32 = 40;
 /// Events that a collector holds. 24 h of a mode every five seconds are 17,280.
 const CAPACITY: usize = 1 << 15;
 
-/// Something that happened.
+/// An event of a record.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Event {
     /// First sample, in seconds since the start of the run.
     pub(super) at_s: f64,
-    /// The highest sample of a run, the start of a phase: what periods are counted by.
+    /// The highest sample of a run, the start of a phase: the time from which periods are counted.
     pub(super) mark_s: f64,
     /// Last sample and one interval.
     pub(super) end_s: f64,
     pub(super) height_ns: f64,
     pub(super) samples: u32,
-    /// Rise a sample of a ramp; 0 of what is none.
+    /// Rise per sample of a ramp; 0 of other events.
     pub(super) slope_ns: f64,
 }
 
-/// What a collector holds.
+/// The content of a collector.
 #[derive(Clone, Debug)]
 pub(super) struct EventCollection {
     /// Events in order of time.
     pub(super) events: Vec<Event>,
     /// How long it took events, in seconds: until the end of the record, or until it was full.
     pub(super) watched_s: f64,
-    /// What a sample must stand above the level by.
+    /// Minimum height of a sample above the level.
     pub(super) level_ns: f64,
 }
 
@@ -116,7 +116,7 @@ impl Ladder {
         seconds(self.watched_ns)
     }
 
-    /// A stretch without samples is no time in which a mode could have been seen.
+    /// A stretch without samples is not counted as searched time.
     fn watch(&mut self, block: &Levelled) {
         let (Some(first), Some(last)) = (block.points.first(), block.points.last()) else {
             return;
@@ -131,7 +131,7 @@ impl Ladder {
         self.last_ns = Some(last.at_ns);
     }
 
-    /// What was collected, from the lowest level to the highest.
+    /// The collected events, from the lowest level to the highest.
     pub(super) fn finish(self) -> Vec<EventCollection> {
         let (interval_ns, watched_s) = (self.interval_ns, self.watched_s());
         let close = |mut step: Collector| {
@@ -202,7 +202,7 @@ impl Run {
         self.samples = self.samples.saturating_add(1);
         self.last_ns = point.at_ns;
         self.fit.take(height as f64);
-        // What comes after the peak is the fall, or noise: no part of a ramp.
+        // Samples after the peak are the fall, or noise: no part of a ramp.
         if height > self.peak {
             self.peak = height;
             self.peak_at_ns = point.at_ns;
@@ -223,8 +223,8 @@ impl Run {
 }
 
 impl Event {
-    /// How many samples it lasts: a ramp from where its line leaves the level, for the first of them
-    /// may hide in the noise.
+    /// Number of samples: a ramp counts from the point at which its line leaves the level, because the first of them
+    /// may be hidden in the noise.
     pub(super) fn length(&self) -> f64 {
         if self.slope_ns > 0.0 {
             (self.height_ns / self.slope_ns).max(1.0)
@@ -265,7 +265,7 @@ impl Fit {
         self.sum_ih += place * height;
     }
 
-    /// Rise a sample; absent if the run is no ramp.
+    /// Rise per sample; absent if the run is no ramp.
     pub(super) fn slope(&self) -> Option<f64> {
         if self.samples < MIN || f64::from(self.rises) < RISES * f64::from(self.samples - 1) {
             return None;

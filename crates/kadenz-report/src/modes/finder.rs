@@ -1,4 +1,4 @@
-//! Takes samples as they stream by, and puts them back in order of time as far as a bounded number of them reaches.
+//! Takes samples as a stream, and restores their order of time within a bounded number of them.
 
 use std::collections::VecDeque;
 
@@ -7,13 +7,13 @@ use super::events::Ladder;
 use super::search::{Record, search};
 use super::{FoundModes, Point};
 
-/// Points that are looked at for their interval, where none is given.
+/// Points from which the interval is estimated, where none is given.
 const HEAD: usize = 1024;
 
-/// Finds what recurs in a stream of points, in some megabytes of memory however long it is.
+/// Finds recurring modes in a stream of points, in some megabytes of memory however long it is.
 ///
-/// Points may come out of order by up to 4,096 other times: late answers are recorded after those that
-/// overtook them. Of points at one time, as the devices that answer one beat, the highest value is searched.
+/// Points may come out of order by up to 4,096 other times: late answers are recorded after those that overtook them.
+/// Of points at one time, such as the answers of several devices to one beat, the highest value is searched.
 ///
 /// ```
 /// use kadenz_report::modes::{Finder, ModeKind, Point};
@@ -53,7 +53,7 @@ struct Stage {
 }
 
 impl Finder {
-    /// Begins. `interval_ns` is the expected interval between two points; without it the median of
+    /// Makes a finder. `interval_ns` is the expected interval between two points; without it the median of
     /// the first ones is taken.
     #[must_use]
     pub fn new(interval_ns: Option<u64>) -> Self {
@@ -70,7 +70,7 @@ impl Finder {
         }
     }
 
-    /// Takes a point. One that comes later than it can be put in order is left out and counted
+    /// Takes a point. A point that comes too late to be put in order is left out and counted
     /// ([`FoundModes::overtaken`]).
     pub fn take(&mut self, point: Point) {
         self.count += 1;
@@ -93,7 +93,7 @@ impl Finder {
         }
     }
 
-    /// Searches what was taken.
+    /// Searches the points taken so far.
     #[must_use]
     pub fn finish(mut self) -> FoundModes {
         while let Some(point) = self.order.give() {
@@ -163,24 +163,24 @@ fn typical(points: &[Point]) -> i64 {
     (*apart.select_nth_unstable(middle).1).max(1)
 }
 
-/// Times that are held back: an answer that is recorded late may be overtaken by so many others. At
-/// 1 kHz that is four seconds, longer than a probe waits for an answer.
+/// Number of times that are held back: an answer that is recorded late may be overtaken by this many others. At 1 kHz
+/// that is four seconds, longer than a probe waits for an answer.
 pub(super) const HELD: usize = 4096;
 
-/// Holds points back until none that is earlier can be expected. Of several at one time, as the devices
-/// that answer one beat, the highest value stands for all. Holds 64 KiB, moves half of it at worst.
+/// Holds points back until no earlier one can be expected. Of several at one time, such as the answers of several
+/// devices to one beat, it keeps the highest value. Holds 64 KiB, moves half of it at worst.
 #[derive(Debug, Default)]
 pub(super) struct ReorderBuffer {
     /// Ascending, each time once.
     held: VecDeque<Point>,
-    /// The time that was given back last; earlier ones, and others of this one, come too late.
+    /// The time that was returned last; earlier ones, and others of this one, come too late.
     given: Option<i64>,
     /// Points that came too late.
     overtaken: u64,
 }
 
 impl ReorderBuffer {
-    /// Takes a point; gives back the earliest once more than [`HELD`] times wait.
+    /// Takes a point; returns the earliest once more than [`HELD`] times wait.
     pub(super) fn take(&mut self, point: Point) -> Option<Point> {
         if self.given.is_some_and(|given| point.at_ns <= given) {
             self.overtaken += 1;
@@ -234,7 +234,7 @@ mod tests {
     #[test]
     fn late_answers_that_were_overtaken_are_found() {
         let mut finder = Finder::new(Some(10_000_000));
-        // A high answer comes when the next three are there already.
+        // A high answer comes after the next three.
         let mut points = rtt();
         for second in points.chunks_mut(500) {
             second[123..127].rotate_left(1);

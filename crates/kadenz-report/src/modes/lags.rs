@@ -1,4 +1,4 @@
-//! The periods that a set of times suggests: lags from one time to the next ones that are more
+//! Candidate periods of a set of times: lags from one time to the next ones that are more
 //! frequent than lags a little shorter or longer.
 
 /// Up to this many resolutions lags are counted one by one, above in steps of [`STEP`]: where the two
@@ -6,30 +6,30 @@
 const LINEAR: f64 = 500.0;
 const STEP: f64 = 0.002;
 
-/// Pairs of times that are looked at, at most, in one set.
+/// Maximum number of pairs of times that are examined in one set.
 const MAX_PAIRS: usize = 1 << 18;
 
-/// Followers of a time that are looked at, at least and at most.
+/// Minimum and maximum number of followers of a time that are examined.
 const FOLLOWERS: (usize, usize) = (8, 256);
 
 /// How much a period may stray, as a share of it. 0 is the resolution itself.
 pub(super) const TOLERANCES: [f64; 5] = [0.0, 0.002, 0.01, 0.03, 0.1];
 
-/// Periods that are tried in earnest for each tolerance.
+/// Periods that are examined closely for each tolerance.
 const MAX_CANDIDATES: usize = 4;
 
-/// Least share of the occurrences of a period that the pairs beyond chance must make to be tried. Where half
-/// of the occurrences are absent, a quarter of them has a successor.
+/// Minimum share of a period's occurrences that the pairs beyond chance must make for the period to be tried. Where
+/// half of the occurrences are absent, a quarter of them has a successor.
 const MIN_SHARE: f64 = 0.1;
 
-/// Most pairs that chance may make in a slot: of more, no mode can be told apart.
+/// Maximum number of pairs that chance may make in a slot: with more, no mode can be distinguished.
 const MAX_BY_CHANCE: f64 = 2.0;
 
 /// A period to be tried.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct PeriodCandidate {
     pub(super) period_s: f64,
-    /// An event within so much of the predicted time counts.
+    /// An event within this time of the predicted one counts.
     pub(super) window_s: f64,
 }
 
@@ -48,7 +48,7 @@ impl PeriodCandidate {
 #[derive(Debug)]
 pub(super) struct Lags {
     resolution_s: f64,
-    /// Number of lags in bins below, and the sum of those lags.
+    /// For each bin the number and the sum of the lags in all bins below.
     below: Vec<(f64, f64)>,
     pub(super) pairs: usize,
 }
@@ -82,12 +82,12 @@ impl Lags {
         }
     }
 
-    /// How many bins there are: no more periods than these can be told apart.
+    /// Number of bins: no more periods than these can be distinguished.
     pub(super) fn bins(&self) -> usize {
         self.below.len() - 1
     }
 
-    /// The periods that stand out, for a set that was watched for `span_s`.
+    /// The most frequent periods, for a set that was watched for `span_s`.
     pub(super) fn candidates(&self, tolerance: f64, span_s: f64) -> Vec<PeriodCandidate> {
         let mut found: Vec<(f64, PeriodCandidate)> = Vec::new();
         let mut index = 3;
@@ -98,7 +98,7 @@ impl Lags {
             let width_s = self.width_at(period_s);
             // Windows that overlap by two thirds miss nothing.
             index += ((candidate.window_s / width_s) as usize / 3).max(1);
-            // Narrower than a step of the lags, a window would miss what it counts.
+            // A window narrower than a step of the lags would miss what it counts.
             let narrow = candidate.window_s < 0.6 * width_s;
             if (tolerance > 0.0 && candidate == exact) || narrow {
                 continue;
@@ -110,7 +110,7 @@ impl Lags {
         found.sort_by(|a, b| b.0.total_cmp(&a.0));
         let best = found.first().map_or(0.0, |it| it.0);
         let mut chosen = apart(found.iter().map(|it| it.1));
-        // Multiples of a period stand out as much as the period, and there are more of them.
+        // Multiples of a period are as frequent as the period, and there are more of them.
         found.retain(|it| it.0 > best / 2.0);
         found.sort_by(|a, b| a.1.period_s.total_cmp(&b.1.period_s));
         chosen.extend(apart(found.iter().map(|it| it.1)));
@@ -149,8 +149,8 @@ impl Lags {
         (share >= MIN_SHARE).then(|| (hits - by_chance) / (hits + by_chance + 1.0).sqrt())
     }
 
-    /// The candidate at the mean of the lags in its window: of several missing occurrences in a row, a period
-    /// that is off by most of the window finds none.
+    /// The candidate at the mean of the lags in its window: after several missing occurrences in a row, a period that
+    /// is off by most of the window finds no occurrence.
     fn centred(&self, candidate: PeriodCandidate) -> PeriodCandidate {
         let PeriodCandidate { period_s, window_s } = candidate;
         let (count, sum) = self.within(period_s - window_s, period_s + window_s);
@@ -164,7 +164,7 @@ impl Lags {
         self.within(from_s, to_s).0
     }
 
-    /// How many lags there are from one to another, and their sum.
+    /// Number of lags from one to another, and their sum.
     fn within(&self, from_s: f64, to_s: f64) -> (f64, f64) {
         let place = |lag: f64| bin(lag.max(0.0), self.resolution_s).min(self.bins());
         // Bins whose middle lies inside.

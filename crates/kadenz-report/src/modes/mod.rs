@@ -1,23 +1,22 @@
-//! Recurring modes: what comes again and again in a record, and how often.
+//! Recurring modes: periodic interference in a record, with its periods.
 //!
 //! A mode is a latency that recurs with a period: one packet every five seconds, a phase of fifteen
 //! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
 //! in bounded memory, puts them in order of time, and [`Finder::finish`] searches what it kept:
 //!
-//! 1. `baseline`: the median of every 64 samples; what stands above the median of nine such blocks
-//!    is a run of samples, kept by a ladder of levels (`events`), an octave each.
+//! 1. `baseline`: the median of every 64 samples; samples above the median of nine such blocks form a run, kept by a
+//!    ladder of levels (`events`), an octave each.
 //! 2. `phases`: stretches of block medians above a running median, at scales a factor of four apart.
 //! 3. `classes`: sets of events that may be one mode, by level and by height.
 //! 4. `lags`: the periods that the events of a class suggest.
-//! 5. `presence`: follows each (`chain`), and gives the share of the expected occurrences that are present,
-//!    beside what chance puts there.
-//! 6. `suggest`: the surest period of a class, and the fundamental of it; what its occurrences
-//!    have in common.
+//! 5. `presence`: follows each (`chain`), and computes the share of the expected occurrences that are present, beyond
+//!    those of chance.
+//! 6. `suggest`: the most certain period of a class, and its fundamental; the common properties of its occurrences.
 //! 7. `search`: the strongest mode is subtracted, and the rest is searched again.
 //!
-//! `shape` then lays the occurrences of a mode over each other, for people to look at.
+//! `shape` then overlays the occurrences of a mode, for display.
 //!
-//! The method, the definition of confidence and the limits stand in `docs/modes.md`.
+//! The method, the definition of confidence and the limits are in `docs/modes.md`.
 
 mod baseline;
 mod chain;
@@ -47,7 +46,7 @@ pub(crate) use timing::Timing;
 pub(crate) use words::{ABOUT, confidence};
 pub use words::{describe, told};
 
-/// A mode is told where chance alone makes one anywhere in the record with this probability at most.
+/// A mode is reported if chance alone makes one anywhere in the record with this probability at most.
 pub(crate) const MAX_CHANCE: f64 = 0.02;
 
 /// Fewest occurrences of a mode: two intervals that agree.
@@ -62,7 +61,7 @@ pub struct Point {
     pub value_ns: i64,
 }
 
-/// What an occurrence of a mode looks like.
+/// The form of a mode's occurrence.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum ModeKind {
@@ -74,10 +73,10 @@ pub enum ModeKind {
     Ramp,
 }
 
-/// Something that recurs in a record.
+/// A recurring mode of a record.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Mode {
-    /// What an occurrence looks like.
+    /// Form of an occurrence.
     pub kind: ModeKind,
     /// Mean time from one occurrence to the next, in seconds.
     #[schemars(extend("exclusiveMinimum" = 0))]
@@ -101,23 +100,23 @@ pub struct Mode {
     /// Occurrences seen.
     #[schemars(range(min = 3))]
     pub occurrences: u64,
-    /// Occurrences there would be if none were missing, in the time that was searched.
+    /// Number of occurrences in the searched time if none were missing.
     #[schemars(range(min = 3))]
     pub expected: u64,
-    /// How far the mode can be relied on, 0 to 1: the share of the expected occurrences that is present, beyond
-    /// what chance puts there, times one less the probability that chance alone makes such a mode.
+    /// How far the mode can be relied on, 0 to 1: the share of the expected occurrences that is present beyond chance,
+    /// times one less the probability that chance alone makes such a mode.
     #[schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))]
     pub confidence: f64,
 }
 
-/// What the search went by.
+/// The data of the search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Source {
     /// Raw samples.
     Samples,
-    /// The maxima of the intervals of the log: modes shorter than three intervals are not seen, and
-    /// nothing is known of where in an interval an event was.
+    /// The maxima of the intervals of the log: modes shorter than three intervals are not seen, and the place of an
+    /// event within an interval is unknown.
     Intervals,
 }
 
@@ -129,7 +128,7 @@ pub struct SeriesModes {
     pub series: String,
     /// What kind of value it holds.
     pub kind: kadenz_record::run::model::Kind,
-    /// What the search went by.
+    /// The data of the search.
     pub source: Source,
     /// Samples or intervals searched.
     pub count: u64,
@@ -139,30 +138,30 @@ pub struct SeriesModes {
     /// The modes, the most certain first.
     #[serde(skip)]
     pub modes: Vec<Mode>,
-    /// Of each mode where its occurrences began, ascending, in seconds since the start of the run; of many
-    /// a thousand, spread over the record.
+    /// For each mode the starts of its occurrences, ascending, in seconds since the start of the run; at most about a
+    /// thousand, spread over the record.
     #[serde(skip)]
     pub starts_s: Vec<Vec<f64>>,
-    /// What a reader must know before believing them.
+    /// Limits of the modes that a reader must know.
     pub notes: Vec<String>,
 }
 
-/// What was found in a stream of points.
+/// The result of a search in a stream of points.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct FoundModes {
     /// Points taken, without those that came too late.
     pub count: u64,
-    /// Points that came too late: later ones than [`Finder`] can hold back had been taken before.
+    /// Points that came too late: more later times than [`Finder`] can hold back had been taken before.
     pub overtaken: u64,
     /// From the first point to the last, in seconds.
     pub span_s: f64,
     /// The modes, the most certain first.
     pub modes: Vec<Mode>,
-    /// Of each mode where its occurrences began, as in [`SeriesModes::starts_s`].
+    /// For each mode the starts of its occurrences, as in [`SeriesModes::starts_s`].
     pub starts_s: Vec<Vec<f64>>,
 }
 
-/// What recurs in the series of a run. Times with _s are in seconds, values with _ns in nanoseconds.
+/// Recurring modes in the series of a run. Times with _s are in seconds, values with _ns in nanoseconds.
 ///
 /// ```
 /// use std::path::Path;
@@ -188,24 +187,24 @@ pub struct ModesOutput {
 pub struct ModeOutput {
     /// The series.
     pub series: String,
-    /// What was found.
+    /// The mode's figures.
     #[serde(flatten)]
     pub mode: Mode,
     /// The mode in words.
     pub text: String,
 }
 
-/// What recurs in a series, beside its other figures: `kadenz show --modes --json`.
+/// Recurring modes of a series, beside its other figures: `kadenz show --modes --json`.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RecurringOutput {
-    /// What the search went by.
+    /// The data of the search.
     pub source: Source,
     /// Samples or intervals searched.
     pub count: u64,
     /// From the first to the last of them, in seconds.
     #[schemars(range(min = 0))]
     pub span_s: f64,
-    /// What a reader must know before believing the modes.
+    /// Limits of the modes that a reader must know.
     pub notes: Vec<String>,
     /// The modes, the most certain first.
     pub found: Vec<ModeOutput>,
@@ -224,7 +223,7 @@ impl RecurringOutput {
 }
 
 impl ModesOutput {
-    /// What was found in the series of a run.
+    /// Makes the output from the modes found in the series of a run.
     #[must_use]
     pub fn new(run: &Path, found: &[SeriesModes]) -> Self {
         Self {

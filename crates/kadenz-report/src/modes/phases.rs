@@ -3,27 +3,26 @@
 use super::baseline::{BlockStatistics, coarser, median};
 use super::events::Event;
 
-/// Blocks of the running median that a stretch is held against. A phase of up to a third of them
-/// does not lift it.
+/// Blocks of the running median with which a stretch is compared. A phase of up to a third of them does not raise it.
 const WINDOW: usize = 96;
 
-/// From one scale to the next.
+/// Factor from one scale to the next.
 const FACTOR: usize = 4;
 
 /// Fewest blocks of a scale: three phases must fit.
 const MIN_BLOCKS: usize = 12;
 
-/// Fewest blocks of a phase: one that stands alone is a burst.
+/// Fewest blocks of a phase: a single one is a burst.
 const MIN_IN_PHASE: usize = 2;
 
-/// The lowest threshold in deviations of the block medians, and how many there are, an octave apart.
+/// The lowest threshold in deviations of the block medians, and the number of thresholds, an octave apart.
 const LOWEST: f64 = 2.0;
 const THRESHOLDS: i32 = 7;
 
 /// Phases of one scale above one threshold.
 #[derive(Clone, Debug)]
 pub(super) struct Phases {
-    /// Length of the block to which starts and ends are known.
+    /// Length of a block, which is the resolution of starts and ends.
     pub(super) block_s: f64,
     /// In order of time.
     pub(super) events: Vec<Event>,
@@ -79,7 +78,7 @@ fn above_running_median(blocks: &[BlockStatistics]) -> Vec<f64> {
     above
 }
 
-/// Puts `new` into a sorted list in place of `old`, which is there.
+/// Puts `new` into a sorted list in place of `old`, which it holds.
 fn exchange(sorted: &mut Vec<f64>, old: f64, new: f64) {
     let place = |list: &[f64], value: f64| list.partition_point(|it| it.total_cmp(&value).is_lt());
     let out = place(sorted, old);
@@ -88,8 +87,8 @@ fn exchange(sorted: &mut Vec<f64>, old: f64, new: f64) {
     sorted.insert(into, new);
 }
 
-/// How far blocks stray: 1.4826 times the median of the magnitudes, which is the standard deviation
-/// where they are normally distributed. Where most are equal, for a coarse clock, half its step.
+/// The deviation of blocks: 1.4826 times the median of the magnitudes, which is the standard deviation where they are
+/// normally distributed. Where most are equal, because of a coarse clock, half its step.
 fn deviation(above: &[f64]) -> f64 {
     let mut magnitudes: Vec<f64> = above.iter().map(|it| it.abs()).collect();
     let middle = median(&mut magnitudes).unwrap_or(0.0);
@@ -100,8 +99,7 @@ fn deviation(above: &[f64]) -> f64 {
     step.min_by(f64::total_cmp).map_or(0.0, |step| step / 2.0)
 }
 
-/// Stretches above `threshold`, each as far as its blocks stay above half of it; one block that dips
-/// does not end it.
+/// Stretches above `threshold`, each as far as its blocks stay above half of it; one lower block does not end it.
 fn raised(
     blocks: &[BlockStatistics],
     above: &[f64],
@@ -132,8 +130,8 @@ fn raised(
     events
 }
 
-/// The phase of blocks `from..to`. Its height is that of the 90th percentile, which tells of a phase
-/// that adds "up to" so much as well as of one that adds always the same.
+/// The phase of blocks `from..to`. Its height is that of the 90th percentile, which detects a phase that adds "up to"
+/// an amount as well as one that always adds the same.
 fn event(blocks: &[BlockStatistics], from: usize, to: usize, interval_s: f64) -> Event {
     const AROUND: usize = 8;
     let before = &blocks[from.saturating_sub(AROUND + 1)..from.saturating_sub(1)];
@@ -153,13 +151,13 @@ fn event(blocks: &[BlockStatistics], from: usize, to: usize, interval_s: f64) ->
     }
 }
 
-/// Phases with their edges to the finest block, where most of them show there.
+/// Phases with their edges resolved to the finest block, where most of them are visible there.
 fn fine(events: Vec<Event>, blocks: &[BlockStatistics], coarse_s: f64, block_s: f64) -> Phases {
     let refined: Vec<Event> = events
         .iter()
         .filter_map(|event| refined(event, blocks, coarse_s, block_s))
         .collect();
-    // Some on the grid of the coarse blocks and some not would make a beat of their own.
+    // If some were on the grid of the coarse blocks and some not, their differences would make a period of their own.
     if refined.len() * 10 < events.len() * 9 {
         return Phases {
             block_s: coarse_s,
@@ -172,9 +170,8 @@ fn fine(events: Vec<Event>, blocks: &[BlockStatistics], coarse_s: f64, block_s: 
     }
 }
 
-/// A phase that begins and ends where the median of the finest blocks passes half of its rise; absent
-/// where it does not rise there. A block of which half the samples are raised passes it, so that starts
-/// and ends are as often early as late.
+/// A phase that begins and ends where the median of the finest blocks passes half of its rise; absent where it does not
+/// rise there. A block with half of its samples raised passes it, so that starts and ends are as often early as late.
 fn refined(
     event: &Event,
     blocks: &[BlockStatistics],
@@ -191,7 +188,7 @@ fn refined(
     let limit = |outside: f64| (outside < inside).then(|| f64::midpoint(outside, inside));
     let before = level(at_s - 3.0 * coarse_s, at_s - coarse_s);
     let after = level(end_s + coarse_s, end_s + 3.0 * coarse_s);
-    // At the start or the end of a record there is one side alone.
+    // At the start or the end of a record there is only one side.
     let (before, after) = (limit(before.or(after)?)?, limit(after.or(before)?)?);
     let is_high = |place: usize, limit: f64| blocks.get(place).is_some_and(|it| it.median > limit);
     let reach_s = coarse_s.max(2.0 * block_s);

@@ -1,45 +1,43 @@
-//! How sure a period is: how many of the occurrences that it predicts are present, beside how many chance
-//! puts there.
+//! How certain a period is: how many of its predicted occurrences are present, compared with the number by chance.
 //!
-//! An occurrence is expected one period after the one before, or, while occurrences are missing, at multiples
-//! of it. Events at random times, at their rate, would be within the window now and then; so would those of a
-//! burst. What chance finds is taken from that rate and from times beside the expected ones, whichever is more.
+//! An occurrence is expected one period after the one before, or, while occurrences are missing, at multiples of it.
+//! Events at random times, at their rate, would be within the window now and then; so would those of a burst. The
+//! number by chance is computed from that rate and from times beside the expected ones, whichever is more.
 
 use super::chain::{Chain, STARTS, chain, first};
 use super::lags::PeriodCandidate;
 
-/// Least share of its occurrences that a mode must show: a mode of which a half is absent shows a third at
-/// times.
+/// Minimum share of its occurrences that a mode must show: a mode with half of them absent sometimes shows only a
+/// third.
 pub(super) const MIN_PRESENCE: f64 = 0.3;
 
-/// Most of the expected occurrences that chance may find: of more, no mode can be told apart.
+/// Maximum share of the expected occurrences that chance may find: with more, no mode can be distinguished.
 const MAX_BY_CHANCE: f64 = 0.9;
 
-/// Times beside the expected ones that are looked at, as multiples of the window.
+/// Times beside the expected ones that are examined, as multiples of the window.
 const BESIDE: [f64; 12] = [
     -13.3, -11.1, -8.9, -6.7, -4.5, -2.3, 2.3, 4.5, 6.7, 8.9, 11.1, 13.3,
 ];
 
-/// How sure a period is.
+/// How certain a period is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Presence {
     /// The period, now the mean of the steps from one occurrence to the next.
     pub(super) candidate: PeriodCandidate,
     /// Occurrences that are present.
     pub(super) present: usize,
-    /// Occurrences that are expected in the time that was watched.
+    /// Occurrences that are expected in the searched time.
     pub(super) expected: usize,
     /// Share of the expected occurrences that chance finds.
     pub(super) chance: f64,
     /// Natural logarithm of an upper bound of the probability that chance finds as many.
     pub(super) ln_chance: f64,
-    /// The multiple of the period that explains better what is present.
+    /// The multiple of the period that explains the present occurrences better.
     pub(super) multiple: Option<u32>,
 }
 
-/// Looks at a period of a set of times, which ascend, that was watched for `span_s`. Absent if its
-/// occurrences are not present, or not more than chance has them with a probability of `ln_limit`, the natural
-/// logarithm.
+/// Examines a period of a set of times, which ascend, that was watched for `span_s`. Absent if its occurrences are not
+/// present, or if chance makes as many with a probability above `ln_limit`, the natural logarithm.
 pub(super) fn presence(
     times: &[f64],
     candidate: PeriodCandidate,
@@ -57,7 +55,7 @@ pub(super) fn presence(
     if expected < 2 || share < MIN_PRESENCE {
         return None;
     }
-    // The first of a chain is not expected, and one step gave the period: they prove nothing.
+    // The first of a chain is not expected, and one step gave the period: neither is evidence.
     let hits = chain.steps.len().saturating_sub(1);
     let tries = hits.max(expected - 2);
     let ln_tail = |chance| ln_binomial_tail(hits, tries, chance) + (STARTS as f64).ln();
@@ -83,7 +81,7 @@ pub(super) fn presence(
     })
 }
 
-/// The longest chain of a period, and that period as its steps have it.
+/// The longest chain of a period, and the period refined from its steps.
 fn refined(
     times: &[f64],
     candidate: PeriodCandidate,
@@ -92,7 +90,7 @@ fn refined(
     let mut candidate = candidate;
     for _ in 0..2 {
         let found = first(times, candidate);
-        // A period that is a little off shows fewer occurrences, but not this few.
+        // A slightly wrong period shows fewer occurrences, but not this few.
         if (found.members.len() as f64) < 0.5 * MIN_PRESENCE * (span_s / candidate.period_s).floor()
         {
             return None;
@@ -102,18 +100,18 @@ fn refined(
     Some((candidate, chain(times, candidate)))
 }
 
-/// The share of windows, to either side of a time, that hold one of the events at random times: twice their
-/// rate, for events keep to no even rate.
+/// The share of windows, to either side of a time, that hold one of the events at random times: twice their rate,
+/// because the rate of events is not even.
 fn by_chance(rate: f64, window_s: f64) -> f64 {
     1.0 - (-4.0 * rate * window_s).exp()
 }
 
-/// How many windows beside the expected times hold an event, and how many there are.
+/// Number of windows beside the expected times with an event, and number of windows.
 fn beside(times: &[f64], chain: &Chain, period_s: f64) -> (usize, usize) {
     let (mut hits, mut looked_at) = (0, 0);
     for multiple in BESIDE {
         let mut next = 0;
-        // Further away is beside another one.
+        // Times further away are beside another one.
         let near = chain
             .expected
             .iter()
@@ -134,7 +132,7 @@ fn beside(times: &[f64], chain: &Chain, period_s: f64) -> (usize, usize) {
     (hits, looked_at)
 }
 
-/// Natural logarithm of Chernoff's bound of P(X >= hits) for a binomial X: never too sure.
+/// Natural logarithm of Chernoff's bound of P(X >= hits) for a binomial X: it errs on the safe side.
 /// H. Chernoff, "A measure of asymptotic efficiency for tests of a hypothesis" (1952).
 fn ln_binomial_tail(hits: usize, tries: usize, chance: f64) -> f64 {
     let share = hits as f64 / tries.max(1) as f64;

@@ -1,4 +1,4 @@
-//! Finds the strongest mode, takes its events out, and searches again.
+//! Finds the strongest mode, removes its events, and searches again.
 
 use std::ops::Range;
 
@@ -11,10 +11,10 @@ use super::presence::MIN_PRESENCE;
 use super::suggest::{Suggested, better, mode, starts, suggested};
 use super::{MIN_OCCURRENCES, Mode, ModeKind};
 
-/// Modes that are looked for, at most.
+/// Maximum number of modes.
 const MAX_MODES: usize = 16;
 
-/// What is known of the record as a whole.
+/// Facts about the record as a whole.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Record {
     /// Seconds in which there were samples.
@@ -23,7 +23,7 @@ pub(super) struct Record {
     pub(super) level_ns: f64,
 }
 
-/// The modes of a record, the strongest first, each with where its occurrences began.
+/// The modes of a record, the strongest first, each with the starts of its occurrences.
 pub(super) fn search(
     ladder: &[EventCollection],
     blocks: Vec<BlockStatistics>,
@@ -43,12 +43,12 @@ pub(super) fn search(
 /// A search under way.
 struct Search {
     record: Record,
-    /// Blocks that no mode touches yet.
+    /// Blocks that no found mode overlaps.
     blocks: Vec<BlockStatistics>,
     classes: Vec<Class>,
-    /// What each class suggests.
+    /// The suggestion of each class.
     suggestions: Vec<Option<Suggested>>,
-    /// How many classes there are of each octave of sizes.
+    /// Number of classes in each octave of sizes.
     octaves: Vec<usize>,
 }
 
@@ -71,14 +71,14 @@ impl Search {
         self.suggestions.iter().flatten().copied().reduce(better)
     }
 
-    /// Looks at a class again.
+    /// Examines a class again.
     fn suggest(&mut self, index: usize) {
         let class = &self.classes[index];
         let same_size = self.octaves.get(class.octave() as usize).copied();
         self.suggestions[index] = suggested(index, class, same_size.unwrap_or(1), self.record);
     }
 
-    /// Takes a mode out of everything; absent if its occurrences are too few after all.
+    /// Removes a mode from all classes; absent if its occurrences turn out too few.
     fn take(&mut self, best: Suggested) -> Option<(Mode, Vec<f64>)> {
         let class = &self.classes[best.class];
         let candidate = following(class, best.presence.candidate, class.watched_s);
@@ -98,12 +98,12 @@ impl Search {
         for (index, class) in self.classes.iter_mut().enumerate() {
             let lost = remove(class, &members, &mode, (best, self.record)) + grid.clear(class);
             let many = 20 * lost > class.events.len();
-            // What showed no mode shows none for having lost a few events of another.
+            // A class without a mode shows none after it has lost a few events of another.
             if lost > 0 && (self.suggestions[index].is_some() || many) {
                 again.push(index);
             }
         }
-        // Sets that lost events may be of another size now.
+        // Sets that lost events may have another size now.
         self.octaves = per_octave(&self.classes);
         again.sort_unstable();
         again.dedup();
@@ -111,11 +111,11 @@ impl Search {
         Some((mode, starts(&members, &mode, best.resolution_s)))
     }
 
-    /// Without the blocks of a phase: at coarser scales it would come back as its own beat with them.
-    /// Gives the places of the new classes, which suggest nothing yet.
+    /// Searches phases again without the blocks of a found phase, which at coarser scales would appear again as a mode
+    /// with a multiple of its period. Returns the places of the new classes, which suggest nothing yet.
     fn look_for_phases_again(&mut self, phases: &[Event], resolution_s: f64) -> Range<usize> {
         leave_out(&mut self.blocks, phases, resolution_s);
-        // Classes of phases stand behind all others.
+        // Classes of phases are at the end.
         self.classes.retain(|class| !class.phases);
         let first = self.classes.len();
         self.classes.extend(of_phases(&self.blocks, self.record));
@@ -137,8 +137,8 @@ fn per_octave(classes: &[Class]) -> Vec<usize> {
     counts
 }
 
-/// The window by which a chain is followed: that of the period covers most of a mode, not all of it.
-/// Wider is better while chance puts few events into it.
+/// The window for following a chain: that of the period covers most of a mode, not all of it. A wider one is better
+/// while chance puts few events into it.
 fn following(class: &Class, candidate: PeriodCandidate, span_s: f64) -> PeriodCandidate {
     let few = span_s / (8.0 * class.events.len().max(1) as f64);
     let PeriodCandidate { period_s, window_s } = candidate;
@@ -149,7 +149,7 @@ fn following(class: &Class, candidate: PeriodCandidate, span_s: f64) -> PeriodCa
     }
 }
 
-/// Drops the blocks that a phase touches.
+/// Drops the blocks that overlap a phase.
 pub(super) fn leave_out(blocks: &mut Vec<BlockStatistics>, phases: &[Event], resolution_s: f64) {
     let mut first = 0;
     blocks.retain(|block| {
@@ -172,7 +172,7 @@ pub(super) struct PeriodGrid {
     period_s: f64,
     window_s: f64,
     height_ns: f64,
-    /// Whether there is one: a mode that strays is on none.
+    /// Whether there is a grid: a straying mode has none.
     is_kept: bool,
 }
 
@@ -180,7 +180,7 @@ impl PeriodGrid {
     pub(super) fn of(mode: &Mode, members: &[Event], candidate: PeriodCandidate) -> Self {
         let last_s = members.last().map_or(0.0, |it| it.mark_s);
         let first_s = members[0].mark_s;
-        // A grid that is off by more than the window at its end is none.
+        // A grid that is off by more than the window at its end is invalid.
         let off = ((last_s - first_s) / mode.period_s).fract();
         let off = off.min(1.0 - off) * mode.period_s;
         Self {
@@ -192,8 +192,8 @@ impl PeriodGrid {
         }
     }
 
-    /// Takes events of about its height out of a class: how many there were. They are members that
-    /// the class of the mode did not have, for noise had lifted them, or it was full.
+    /// Removes events of about its height from a class, and returns their number. They are members that the class of
+    /// the mode did not have, because noise had raised them, or because it was full.
     pub(super) fn clear(self, class: &mut Class) -> usize {
         let before = class.events.len();
         if self.is_kept && !class.phases {
@@ -209,9 +209,9 @@ impl PeriodGrid {
     }
 }
 
-/// Takes what belongs to a mode out of a class: how many events. Where a phase begins and ends the level lags
-/// behind, and the phase lifts what stands there: what stands above its height all the same stays, less that
-/// height. A spike that recurs within a phase stays.
+/// Removes the events of a mode from a class, and returns their number. Where a phase begins and ends the level lags
+/// behind, and the phase raises the events there: those that are above its height nevertheless stay, less that height.
+/// A spike that recurs within a phase stays.
 pub(super) fn remove(
     class: &mut Class,
     members: &[Event],
@@ -222,8 +222,8 @@ pub(super) fn remove(
     let block_s = BLOCK as f64 * record.interval_s;
     let half = record.interval_s / 2.0;
     let edge = (SIDE + 1) as f64 * block_s + best.resolution_s;
-    // How much the mode lifts what else is there; absent where it leaves nothing to be told apart: below its
-    // height a phase alone makes runs.
+    // How much the mode raises other events; absent where it leaves none that could be distinguished: below its height
+    // a phase alone makes runs.
     let height_ns = mode.height_ns as f64;
     let is_beside = best.kind == ModeKind::Phase && !class.phases && height_ns <= class.level_ns;
     let lifted_ns = is_beside.then_some(height_ns);

@@ -1,14 +1,14 @@
-//! What an occurrence of a mode looks like: many of them laid over each other.
+//! The shape of a mode's occurrence: many of them overlaid.
 
 use super::{Mode, Point};
 
 /// Bins across the picture, at most.
 const MAX_BINS: usize = 60;
 
-/// Values that are kept of a bin: of more, occurrences in between are left out.
+/// Values that are kept per bin: with more, occurrences in between are left out.
 const MAX_VALUES: usize = 1024;
 
-/// An occurrence is shown as if it lasted so many samples at least, to be seen among others.
+/// An occurrence is shown as if it lasted this many samples at least, so that it is visible.
 const MIN: f64 = 4.0;
 
 /// Values around the occurrences of a mode: from one length of an occurrence before its start to one
@@ -21,10 +21,10 @@ pub(crate) struct Shape {
     pub(crate) span_s: f64,
 }
 
-/// Lays occurrences over each other as the samples stream by.
+/// Overlays occurrences as the samples stream by.
 #[derive(Debug)]
 pub(crate) struct Shaper {
-    /// Where pictures begin, ascending: each occurrence has its own, for a mode may stray.
+    /// Starts of the pictures, ascending: each occurrence has its own, because a mode may stray.
     froms_s: Vec<f64>,
     span_s: f64,
     /// Half an interval keeps rounding from moving a sample into the bin before.
@@ -33,9 +33,9 @@ pub(crate) struct Shaper {
 }
 
 impl Shaper {
-    /// Begins, with where occurrences began; absent where the picture would have a single bin.
+    /// Makes a shaper from the starts of occurrences; absent where the picture would have a single bin.
     pub(crate) fn new(mode: &Mode, starts_s: &[f64]) -> Option<Self> {
-        // Not every series says its interval, but every mode how many of them it lasts.
+        // Not every series has an interval, but every mode has a duration and a number of samples.
         let interval_s = mode.duration_s / mode.samples.max(1) as f64;
         let length_s = mode.duration_s.max(MIN * interval_s);
         let span_s = (3.0 * length_s).min(mode.period_s);

@@ -1,5 +1,5 @@
-//! The mode that a class of events suggests, what its occurrences have in common, and which of two suggestions is worth
-//! more.
+//! The mode that a class of events suggests, the common properties of its occurrences, and the choice between two
+//! suggestions.
 
 use super::baseline::median;
 use super::chain::Chain;
@@ -13,13 +13,13 @@ use super::{MAX_CHANCE, MIN_OCCURRENCES, Mode, ModeKind};
 /// Tolerances that are tried beside those of a candidate, once its period is known.
 const SHARPER: [f64; 3] = [0.0, 0.0003, 0.003];
 
-/// Share of what it needs that a period must show to be looked at with sharper windows: in logarithms.
+/// Minimum share of the required logarithm that a period must reach before sharper windows are tried.
 const HOPELESS: f64 = 0.1;
 
-/// From here on (natural logarithm) one is as sure as the other, and other things decide.
+/// Two modes beyond this (natural logarithm) are equally certain, and other criteria decide.
 const SURE: f64 = -28.0;
 
-/// Logarithm of the ratio up to which two classes are worth the same.
+/// Logarithm of the ratio up to which two classes are equally good.
 const ALIKE: f64 = 0.03;
 
 /// A mode that a class suggests.
@@ -27,26 +27,27 @@ const ALIKE: f64 = 0.03;
 pub(super) struct Suggested {
     pub(super) class: usize,
     pub(super) presence: Presence,
-    /// With what the number of sets and periods that were tried adds.
+    /// Adds the number of sets and periods that were tried.
     pub(super) ln_chance: f64,
     pub(super) kind: ModeKind,
     /// Whether the class is one of block medians, not of runs.
     pub(super) phases: bool,
-    /// Share of the class that the mode is, and of the mode that the class has: harmonic mean.
+    /// Harmonic mean of the share of the class that belongs to the mode, and of the share of the mode that the class
+    /// holds.
     fit: f64,
     pub(super) resolution_s: f64,
 }
 
-/// The best of two: a phase; then the surer one; of sure ones a ramp; then the finer resolution; then the
-/// class that holds more of the mode and less else; of such, for a ramp the lowest level and for a phase the
-/// finest scale, which see most of it, else the highest level, at which no noise lengthens an event.
+/// The better of two: a phase; then the more certain one; of equally certain ones a ramp; then the finer resolution;
+/// then the class that holds more of the mode and less else; of such, for a ramp the lowest level and for a phase the
+/// finest scale, which see most of it, otherwise the highest level, at which no noise lengthens an event.
 pub(super) fn better(a: Suggested, b: Suggested) -> Suggested {
     let rank = |it: &Suggested| match it.kind {
         ModeKind::Ramp => 0,
         ModeKind::Phase => 1,
         ModeKind::Spike => 2,
     };
-    // The edges of a phase are long runs themselves, known to the sample and so surer than the phase.
+    // The edges of a phase are long runs themselves, known to the sample and so more certain than the phase.
     let order = b
         .phases
         .cmp(&a.phases)
@@ -66,12 +67,12 @@ pub(super) fn better(a: Suggested, b: Suggested) -> Suggested {
     if order.is_le() { a } else { b }
 }
 
-/// A class that fills all of the record with the mode and little else is worth most.
+/// A class that fills the whole record with the mode and little else is the best.
 fn worth(it: &Suggested) -> f64 {
     it.fit * it.presence.present as f64
 }
 
-/// The surest period of a class.
+/// The most certain period of a class.
 pub(super) fn suggested(
     index: usize,
     class: &Class,
@@ -84,15 +85,15 @@ pub(super) fn suggested(
     }
     let span_s = class.watched_s;
     let lags = Lags::of(&times, class.resolution_s, span_s / 2.0);
-    // Chance has as many tries as there are sets, tolerances and periods. Sets of few events, of
-    // which there are few, get half of what may go wrong, the next octave half of the rest.
+    // Chance has as many tries as there are sets, tolerances and periods. Sets of few events, of which there are few,
+    // get half of the permitted probability of error, the next octave half of the rest.
     let sets = same_size as f64 * 2_f64.powi(class.octave() as i32 + 1);
     let periods = lags.pairs.min(lags.bins()) as f64;
     let windows = (TOLERANCES.len() + SHARPER.len()) as f64;
     let tries = (sets * windows * periods).ln();
     let limit = MAX_CHANCE.ln();
     let sure = |candidate: PeriodCandidate| {
-        // A sharper window may be surer still, but not of what this one tells nothing.
+        // A sharper window may be more certain, unless this one shows almost nothing.
         let mut found = presence(&times, candidate, span_s, HOPELESS * (limit - tries))?;
         found.ln_chance = sharpest(&times, found, class.resolution_s, span_s);
         (found.ln_chance + tries <= limit).then_some(found)
@@ -114,7 +115,7 @@ pub(super) fn suggested(
     })
 }
 
-/// How sure the same period is with the window that makes it surest.
+/// How certain the same period is with the window that makes it most certain.
 fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f64 {
     let PeriodCandidate { period_s, window_s } = found.candidate;
     SHARPER
@@ -126,9 +127,9 @@ fn sharpest(times: &[f64], found: Presence, resolution_s: f64, span_s: f64) -> f
         .fold(found.ln_chance, f64::min)
 }
 
-/// The period, the part of it that is surer, or the multiple of that which explains better what is present.
-/// Of a period with absences a part explains as much with more of them, and a multiple less with as many: so
-/// the fundamental is the surest.
+/// The period, a more certain fraction of it, or the multiple of that which explains the present occurrences better.
+/// For a period with absences a fraction explains as much with more absences, and a multiple explains less with as
+/// many: so the fundamental is the most certain.
 fn fundamental(surest: Presence, sure: &impl Fn(PeriodCandidate) -> Option<Presence>) -> Presence {
     let times = |of: Presence, factor: f64| {
         let PeriodCandidate { period_s, window_s } = of.candidate;
@@ -154,7 +155,7 @@ const MAX_SPIKE: f64 = 16.0;
 /// Starts that a mode lists, at most.
 pub(super) const MAX_STARTS: usize = 1024;
 
-/// What most events of a class are.
+/// The form of most events of a class.
 pub(super) fn kind(class: &Class, record: Record) -> ModeKind {
     if class.phases {
         return ModeKind::Phase;
@@ -177,7 +178,7 @@ fn kind_of(events: &[Event], record: Record) -> ModeKind {
     }
 }
 
-/// What the events of a chain have in common.
+/// The mode with the common properties of a chain's events.
 pub(super) fn mode(
     best: &Suggested,
     chain: &Chain,
@@ -219,7 +220,7 @@ pub(super) fn mode(
     }
 }
 
-/// How far a mode can be relied on: the share of its occurrences that is present beyond chance, of what chance
+/// How far a mode can be relied on: the share of its occurrences that is present beyond chance, relative to what chance
 /// leaves, times the probability that it is a mode at all.
 fn confidence(present: f64, best: &Suggested) -> f64 {
     let chance = best.presence.chance;
@@ -227,14 +228,14 @@ fn confidence(present: f64, best: &Suggested) -> f64 {
     beyond * (1.0 - best.ln_chance.exp())
 }
 
-/// Where occurrences began, of many a share that is spread over the record. The mark of an event is known
-/// better than its first sample, which may hide in the noise; and a period that is kept to the resolution
-/// is known better than any mark.
+/// Starts of the occurrences; with many, a selection spread over the record. The mark of an event is known better than
+/// its first sample, which may be hidden in the noise; and a period that is kept to the resolution is known better than
+/// any mark.
 pub(super) fn starts(members: &[Event], mode: &Mode, resolution_s: f64) -> Vec<f64> {
     let Some(first) = members.first() else {
         return Vec::new();
     };
-    // A ramp is known from its line, and its mark is its last sample.
+    // A ramp is located by its line, and its mark is its last sample.
     let before_s = if mode.kind == ModeKind::Ramp {
         mode.duration_s - mode.duration_s / mode.samples.max(1) as f64
     } else {
@@ -252,8 +253,8 @@ pub(super) fn starts(members: &[Event], mode: &Mode, resolution_s: f64) -> Vec<f
     members.iter().step_by(stride).map(start).collect()
 }
 
-/// How long phases last: the mean of those that are as long as the median of them, to the resolution at
-/// both edges. Edges fall now into one block and now into the next, so that a mean knows more than a block.
+/// Usual length of phases: the mean of those that are as long as their median, to the resolution at both edges. Edges
+/// fall into one block or the next, so that a mean is finer than a block.
 fn usual_length(phases: &[Event], resolution_s: f64) -> f64 {
     let lengths: Vec<f64> = phases.iter().map(|it| it.end_s - it.at_s).collect();
     let middle = median(&mut lengths.clone()).unwrap_or(0.0);

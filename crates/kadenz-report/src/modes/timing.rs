@@ -1,17 +1,17 @@
-//! When samples were: by their times, or, where they have none, by their places.
+//! The times of samples: their own, or, where they have none, from their order.
 
 use kadenz_record::samples::Sample;
 
 use super::Point;
 
-/// Samples of one time after which they are taken to have none: more than devices answer one beat.
+/// Number of samples of one time after which they are taken to have none: more than devices that answer one beat.
 const UNDECIDED: usize = 8192;
 
-/// What a sample without time and interval lasts.
+/// Assumed duration of a sample without time and interval.
 const UNKNOWN_NS: u64 = 1_000_000;
 
-/// Makes points of samples. Some imports know only the order of theirs, and give all the same time; that
-/// the first few are of one time says nothing yet, so they are held back.
+/// Makes points of samples. Some imports know only the order of theirs, and give all the same time; equal times of the
+/// first few are no proof of that, so they are held back.
 #[derive(Debug)]
 pub(crate) struct Timing {
     interval_ns: u64,
@@ -47,7 +47,7 @@ impl Timing {
         samples.iter().for_each(|it| give(self.point(it, timed)));
     }
 
-    /// Gives what was held back. Whether the samples have times; absent where there were none.
+    /// Returns the held points, and whether the samples have times; absent where there were none.
     pub(crate) fn finish(mut self, give: &mut impl FnMut(Point)) -> Option<bool> {
         if !self.undecided.is_empty() {
             // A single sample may well have been at the start of the run.
@@ -80,7 +80,7 @@ impl Timing {
 mod tests {
     use super::*;
 
-    /// Samples at these times, and what comes of them taken so many at a time.
+    /// Takes samples at these times, this many at once, and returns the points.
     fn times(intended: &[i64], at_once: usize) -> (Vec<i64>, Option<bool>) {
         let sample = |(index, &intended_ns): (usize, &i64)| Sample {
             sequence: index as u64,

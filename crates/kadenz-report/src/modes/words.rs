@@ -5,7 +5,7 @@ use kadenz_record::run::model::Kind;
 use super::{Mode, ModeKind, SeriesModes, Source};
 use crate::numbers;
 
-/// A period that strays by more than this share of itself is "about" so long.
+/// A period that strays by more than this share of itself is described with "about".
 pub(crate) const ABOUT: f64 = 0.005;
 
 /// A mode in words.
@@ -81,7 +81,7 @@ fn length(seconds: f64) -> String {
     told.join(" ")
 }
 
-/// Three digits, trailing zeros too: "15.0 s" says more than "15 s".
+/// Three digits, trailing zeros too: "15.0 s" is more exact than "15 s".
 fn short(seconds: f64) -> String {
     let (scaled, unit) = match seconds {
         _ if seconds >= 1.0 => (seconds, "s"),
@@ -96,7 +96,7 @@ fn short(seconds: f64) -> String {
     format!("{scaled:.decimals$} {unit}")
 }
 
-/// All that was found in a series: a line a mode, or that there is none.
+/// All modes of a series: one line per mode, or that there is none.
 #[must_use]
 pub fn told(found: &SeriesModes) -> String {
     let searched = format!(
@@ -126,7 +126,7 @@ pub fn told(found: &SeriesModes) -> String {
     lines.join("\n")
 }
 
-/// A confidence rounded down, for a rounded one would be too sure.
+/// A confidence rounded down, because rounding up would overstate it.
 pub(crate) fn confidence(share: f64) -> String {
     if share >= 0.9999 {
         return "above 99.99 %".to_owned();

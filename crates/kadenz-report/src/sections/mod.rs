@@ -1,4 +1,4 @@
-//! What a run says beside its series, each thing described once: a document that terminals and pages show.
+//! Facts of a run beside its series, each described once: documents that terminals and pages show.
 
 pub(crate) mod packets;
 pub(crate) mod round_trips;
@@ -59,7 +59,7 @@ fn row(budget: &Budget, layer: &Layer, class: Option<&'static str>) -> Row {
         let percent = 100.0 * ns? as f64 / budget.limit_ns.max(1) as f64;
         Some(Bar { percent, class })
     };
-    // Where 99.9 % are not carried, the longest stands in their place.
+    // Where 99.9 % is not supported, the longest replaces it.
     let most = bar(layer.p99_9_ns.or(layer.max_ns), "most");
     let bars = most.into_iter().chain(bar(layer.p50_ns, "median"));
     Row {
@@ -74,11 +74,11 @@ fn row(budget: &Budget, layer: &Layer, class: Option<&'static str>) -> Row {
     }
 }
 
-/// How many subscribers stand in a terminal's table.
+/// Maximum number of subscribers in a terminal's table.
 const MAX_DRAWN: usize = 48;
 
-/// What became of the messages, with the times from publishing on; nothing of a run that published none. The
-/// longest loss stands on the page and in JSON: a terminal's table is wide enough.
+/// Counts of the messages, with the times from publishing on; nothing for a run that published none. The longest loss
+/// is on the page and in JSON only: a terminal's table is wide enough.
 pub(crate) fn messages(summary: &Summary) -> Vec<Document> {
     let Some(counted) = &summary.run.messages else {
         return Vec::new();
@@ -118,8 +118,8 @@ pub(crate) fn messages(summary: &Summary) -> Vec<Document> {
     vec![Document::new().lead(answer).table(table)]
 }
 
-/// The testbed in words, by figures and by links; nothing of a run on a real network. A terminal has the words
-/// alone, among those of packets.
+/// The testbed in words, by figures and by links; nothing for a run on a real network. A terminal shows only the words,
+/// among those of packets.
 pub(crate) fn testbed(summary: &Summary) -> Vec<Document> {
     let Some(built) = testbed::of(summary) else {
         return Vec::new();
@@ -152,7 +152,7 @@ pub(crate) fn testbed(summary: &Summary) -> Vec<Document> {
     vec![Document::new().lead(words).table(beside).table(links)]
 }
 
-/// Links of one speed that end at the same place, as one: forty devices are one row.
+/// Links of one speed that end at the same place, joined: forty devices are one row.
 struct LinkGroup<'a> {
     from: Vec<&'a str>,
     to: &'a str,

@@ -1,4 +1,4 @@
-//! What became of the packets: the counts in words, and a row a device.
+//! Counts of the packets: in words, and one row per device.
 
 use kadenz_record::run::network::{Flow, Interface, Network, Places};
 
@@ -10,13 +10,13 @@ use crate::statistics::Percent;
 use crate::summary::Summary;
 use crate::verdict::{packets, wire};
 
-/// How many devices stand in a terminal's table.
+/// Maximum number of devices in a terminal's table.
 const MAX_DRAWN: usize = 48;
-/// Of more devices than this a page has the table of all first, and each one's row folded away.
+/// With more devices than this a page shows the table of all first, and each one's row folded away.
 const FEW: usize = 4;
 
-/// What became of the packets, in words and by device; nothing of a run that sent none. The places of devices
-/// that answered broadcasts stand on the page and in JSON: a terminal's table is wide enough.
+/// Counts of the packets, in words and by device; nothing for a run that sent none. The places of devices that answered
+/// broadcasts are on the page and in JSON only: a terminal's table is wide enough.
 pub(crate) fn of(summary: &Summary) -> Vec<Document> {
     let Some(network) = &summary.run.network else {
         return Vec::new();
@@ -105,7 +105,7 @@ fn total(network: &Network, summary: &Summary) -> Row {
     row(&packets::total(network), "rtt", summary, true)
 }
 
-/// What became of a device's packets, with how many may be lost below how many were.
+/// The row of a device's packets, with the bound of the loss below the counts.
 fn row(flow: &Flow, series: &str, summary: &Summary, bounded: bool) -> Row {
     let rtt = summary.named(series);
     let note = bounded.then(|| format!("fewer than {}", bound(packets::loss_bound(flow))));
@@ -127,7 +127,7 @@ fn row(flow: &Flow, series: &str, summary: &Summary, bounded: bool) -> Row {
     .into()
 }
 
-/// How devices answer broadcasts together: in words, and folded away the places of each.
+/// How devices answer broadcasts together: in words, and the places of each folded away.
 fn places(network: &Network, summary: &Summary) -> Document {
     let Some(answer) = broadcasts::answer(summary) else {
         return Document::new();
@@ -165,7 +165,7 @@ fn places(network: &Network, summary: &Summary) -> Document {
     Document::from(answer).folded(order, Document::new().table(table))
 }
 
-/// "Through eth0 (wired, r8169, 1000 Mbit/s, MTU 1500 B)." on a terminal; a page says the payload, too.
+/// "Through eth0 (wired, r8169, 1000 Mbit/s, MTU 1500 B)." on a terminal; a page states the payload, too.
 fn through(interface: &Interface, payload_bytes: u32) -> (String, String) {
     let facts = [
         interface.kind.clone(),

@@ -1,4 +1,4 @@
-//! Round trips of compared runs: switches and hosts as Enner compares them, a row a run.
+//! Round trips of compared runs: switches and hosts as in Enner's comparison, one row per run.
 
 use crate::compare::NetworkRow;
 use crate::compare::network::NetworkHost;
@@ -83,7 +83,7 @@ fn signed(ns: i64, shown: fn(i64) -> String) -> String {
     format!("{sign}{}", shown(ns))
 }
 
-/// Whoever asked, where it was not always the same.
+/// The controllers, where they are not all the same.
 fn hosts<'a>(rows: &[NetworkRow], name: impl Fn(usize) -> &'a str) -> Document {
     if rows.windows(2).all(|pair| pair[0].host == pair[1].host) {
         return Document::new();

@@ -1,11 +1,10 @@
-//! How far the sum of correlated values may be off: overlapping batch means.
+//! The error of a sum of correlated values: overlapping batch means.
 //!
-//! Latency comes in spells: a daemon wakes, a cache is cold, a minute is bad. A variance that takes
-//! values as independent is then far too small. Here it is taken from the sums of all batches of
-//! consecutive values, around the end, which is what a circular block bootstrap converges to without
-//! drawing. A batch is at least the square root of the number of values long, and longer where the
-//! correlation between the values asks for it. Batches of correlated values give too small a variance
-//! still; where the sum of the covariances gives more, that is taken.
+//! Latency comes in spells: a daemon wakes, a cache is cold, a minute is bad. A variance of values that are assumed
+//! independent is then far too small. Here it is computed from the sums of all batches of consecutive values, wrapping
+//! around the end, to which a circular block bootstrap converges. A batch is at least the square root of the number of
+//! values long, and longer where the correlation between the values requires it. Batches of correlated values still
+//! give too small a variance; where the sum of the covariances is larger, that is used.
 //!
 //! Sources: M. S. Meketon and B. Schmeiser, "Overlapping batch means: something for nothing?",
 //! Winter Simulation Conference (1984), also for the degrees of freedom; D. N. Politis and
@@ -14,14 +13,14 @@
 //! bootstrap", Econometric Reviews 23 (2004), corrected by A. Patton, D. N. Politis and H. White,
 //! Econometric Reviews 28 (2009).
 
-/// With fewer values than this there is no telling how they hang together.
+/// With fewer values than this their correlation cannot be estimated.
 pub(crate) const MIN_VALUES: usize = 8;
-/// With fewer batches than this in a series, its values change too slowly to tell a variance.
+/// With fewer batches than this in a series, its values change too slowly to estimate a variance.
 const MIN_BATCHES: f64 = 2.5;
-/// So many times as long as its values stay correlated must a series be.
+/// Minimum length of a series, as a multiple of the time for which its values stay correlated.
 const MIN_MEMORIES: usize = 6;
 
-/// How far a sum may be off.
+/// The error of a sum.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Spread {
     /// Standard deviation of the sum.
@@ -58,7 +57,7 @@ pub(crate) fn spread(deviations: &[f64]) -> Option<Spread> {
     })
 }
 
-/// How a series hangs together.
+/// The correlation in a series.
 struct Memory {
     /// The last lag at which its values are correlated beyond chance.
     lags: usize,
@@ -99,8 +98,8 @@ impl Memory {
         memory
     }
 
-    /// Consecutive values that make a batch: what minimises the error of the variance, but no less
-    /// than the square root of their number, because a short series hides its correlations.
+    /// Consecutive values that make a batch: the number that minimises the error of the variance, but no less than the
+    /// square root of their number, because a short series hides its correlations.
     fn batch_length(&self, number: usize) -> usize {
         let least = (number as f64).sqrt().ceil();
         if self.variance <= 0.0 {

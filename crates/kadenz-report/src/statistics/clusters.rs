@@ -1,24 +1,24 @@
-//! Finds groups of early wake-ups that stand apart from the rest.
+//! Finds groups of early wake-ups apart from the rest.
 //!
 //! A timer that catches up by firing early keeps its average and ruins a control loop: the ROS
 //! cyclic timer fired 12 % of the time about 0.9 ms early at 1 kHz. The mean does not show it, and
 //! percentiles from the upper end do not either.
 //!
-//! The values between the 0.05th and the 99.95th percentile are counted in linear bins, smoothed,
-//! and parted wherever the density falls below a tenth of both neighbouring peaks. The part with
-//! the most values is the main group; parts before it are early clusters if they are numerous
-//! enough, early enough, and far from the main group by its own measure.
+//! The values between the 0.05th and the 99.95th percentile are counted in linear bins, smoothed, and split wherever
+//! the density falls below a tenth of both neighbouring peaks. The part with the most values is the main group; parts
+//! before it are early clusters if they are numerous enough, early enough, and far from the main group by its own
+//! measure.
 
 use super::distribution::{count, value_at_rank};
 use super::{Cluster, SignedBucket};
 
 /// A cluster holds at least this share of all values ...
 const MIN_SHARE: f64 = 0.005;
-/// ... and at least so many of them.
+/// ... and at least this many of them.
 const MIN_COUNT: u64 = 10;
-/// Fewer values than this make no distribution to look at.
+/// Fewer values than this make no distribution.
 const MIN_VALUES: u64 = 100;
-/// What is cut off at either end before binning: a few outliers must not stretch the bins.
+/// Share that is cut off at either end before binning: a few outliers must not stretch the bins.
 const TRIMMED: f64 = 0.0005;
 /// Most bins. Values in coarse steps get fewer, so that each step is not taken for a cluster.
 const MAX_BINS: usize = 256;
@@ -31,8 +31,8 @@ const EARLY_NS: f64 = 100_000.0;
 /// A cluster is away from the main group by this many of its interquartile ranges.
 const AWAY: f64 = 4.0;
 
-/// The clusters of early values among ascending `buckets`, earliest first; empty where there are
-/// none. `expected_interval_ns` tells how early is early.
+/// The clusters of early values among ascending `buckets`, earliest first; empty where there are none.
+/// `expected_interval_ns` determines how early a cluster must be.
 #[must_use]
 pub fn early_clusters(buckets: &[SignedBucket], expected_interval_ns: Option<u64>) -> Vec<Cluster> {
     let total = count(buckets);
@@ -126,7 +126,7 @@ impl DensityBins {
         groups
     }
 
-    /// The bins at which the distribution falls apart, ascending.
+    /// The bins at which the distribution is split, ascending.
     fn valleys(&self) -> Vec<usize> {
         let mut peaks = self.peaks();
         loop {
@@ -155,7 +155,7 @@ impl DensityBins {
             .collect()
     }
 
-    /// Local maxima; of a plateau its first bin.
+    /// Local maxima; the first bin of a plateau.
     fn peaks(&self) -> Vec<usize> {
         let at = |index: Option<usize>| index.and_then(|i| self.density.get(i)).copied();
         (0..self.density.len())

@@ -1,4 +1,4 @@
-//! Percentiles from recorded buckets, by exact rank, and how long the machine was away in all.
+//! Percentiles from recorded buckets, by exact rank, and the sum of all hiccups.
 
 use std::borrow::Cow;
 
@@ -27,7 +27,7 @@ pub fn count(buckets: &[SignedBucket]) -> u64 {
     buckets.iter().map(|bucket| bucket.count).sum()
 }
 
-/// Every percentile of [`Percent::LADDER`] that ascending `buckets` can carry. A value is the
+/// Every percentile of [`Percent::LADDER`] that ascending `buckets` support. A value is the
 /// highest of its bucket, but never above `max_ns`, the exact maximum.
 #[must_use]
 pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
@@ -57,8 +57,7 @@ pub fn percentiles(buckets: &[SignedBucket], max_ns: i64) -> Vec<Percentile> {
     rows
 }
 
-/// One percentile of ascending `buckets`, by the rule of [`percentiles`]; absent when they cannot
-/// carry it.
+/// One percentile of ascending `buckets`, by the rule of [`percentiles`]; absent when they do not support it.
 #[must_use]
 pub fn percentile(buckets: &[SignedBucket], percent: Percent, max_ns: i64) -> Option<i64> {
     let count = count(buckets);
@@ -82,11 +81,11 @@ pub(crate) fn value_at_rank(buckets: &[SignedBucket], rank: u64) -> Option<i64> 
         .map(|bucket| bucket.high_ns)
 }
 
-/// How many of the ladder are always there.
+/// How many percentiles of the ladder are always present.
 const ALWAYS: usize = 4;
 
-/// Percentiles by name, ascending. 50, 90, 99 and 99.9 are always there, `null` where the sample
-/// cannot carry them; higher ones only where it can.
+/// Percentiles by name, ascending. 50, 90, 99 and 99.9 are always present, `null` where the sample does not support
+/// them; higher ones only where it does.
 pub(crate) fn by_name<S: Serializer>(
     rows: &[Percentile],
     serializer: S,
@@ -94,7 +93,7 @@ pub(crate) fn by_name<S: Serializer>(
     serialize(rows, serializer, |row| row.value_ns)
 }
 
-/// The same, each as the lowest value that the histogram cannot tell from it.
+/// The same, each as the lowest value that the histogram cannot distinguish from it.
 pub(crate) fn by_name_at_least<S: Serializer>(
     rows: &[Percentile],
     serializer: S,
@@ -117,7 +116,7 @@ fn serialize<S: Serializer>(
     map.end()
 }
 
-/// The schema of what [`by_name`] writes.
+/// The schema of the output of [`by_name`].
 pub(crate) struct Percentiles;
 
 impl JsonSchema for Percentiles {
@@ -142,11 +141,10 @@ impl JsonSchema for Percentiles {
 /// The sum of all hiccups without those that omission correction added, from ascending `buckets`
 /// of a corrected log and the resolution of its sleeps.
 ///
-/// After a hiccup `h` at resolution `R` jHiccup also records `h - R`, `h - 2R`, ... while at least
-/// `R`: what sleeps that never took place would have met. Adding up the log therefore counts a long
-/// hiccup about `h / 2R` times over. But each hiccup of `R` and more leaves exactly one value in
-/// every `[jR, (j + 1)R)` up to its own, so its length comes back as `R` for each of them above
-/// `2R`, and the rest from the one in `[R, 2R)`.
+/// After a hiccup `h` at resolution `R` jHiccup also records `h - R`, `h - 2R`, ... while at least `R`: the hiccups of
+/// the omitted sleeps. Adding up the log therefore counts a long hiccup about `h / 2R` times over. But each hiccup of
+/// `R` and more leaves exactly one value in every `[jR, (j + 1)R)` up to its own, so its length comes back as `R` for
+/// each of them above `2R`, and the rest from the one in `[R, 2R)`.
 ///
 /// ```
 /// use kadenz_report::statistics::{SignedBucket, hiccup_total};
@@ -207,7 +205,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a report says of a run lies within three digits of what the raw samples say.
+        /// Figures of a report equal those of the raw samples within three digits.
         #[test]
         fn percentiles_equal_those_of_the_raw_samples_within_three_digits(
             mut values in prop::collection::vec(
@@ -246,7 +244,7 @@ mod tests {
             let sum: i64 = hiccups.iter().sum();
             let mut histogram = SignedHistogram::new();
             for hiccup in hiccups {
-                // jHiccup's loop: what was missed is recorded while it is at least one resolution.
+                // jHiccup's loop: omitted values are recorded while they are at least one resolution.
                 let mut missed = hiccup;
                 histogram.record(hiccup);
                 while missed - RESOLUTION >= RESOLUTION {

@@ -45,7 +45,7 @@ impl JitterMeter {
         self.range = (self.moments.count() > 0).then_some((low, high));
     }
 
-    /// What the jitter told; absent without any. A frequency is told where there is a `beat`.
+    /// The figures of the jitter; absent without any. A frequency is given where there is a `beat`.
     pub(super) fn facts(&self, beat_ns: Option<u64>) -> Option<JitterFacts> {
         let (min_ns, max_ns) = self.range?;
         let distribution = distribution(&self.values.histogram());
@@ -65,7 +65,7 @@ impl JitterMeter {
     }
 }
 
-/// The buckets of `all` without what `some` holds of them.
+/// The buckets of `all` without those in `some`.
 fn without(all: &[SignedBucket], some: &SignedHistogram) -> Vec<SignedBucket> {
     let mut some = some.buckets().peekable();
     let rest = all.iter().map(|bucket| {
@@ -80,14 +80,14 @@ fn without(all: &[SignedBucket], some: &SignedHistogram) -> Vec<SignedBucket> {
     rest.filter(|bucket| bucket.count > 0).collect()
 }
 
-/// Tells intervals that were short because the one before had stalled. On a beat, the wake-ups owed
-/// after a stall of several intervals come at once: that is the stall's doing, not the timer's. An
-/// interval counts as stalled when it is half as long again as it should be; the timer that loses a
-/// little each time and jumps to catch up owes nothing by this measure.
+/// Separates intervals that were short because the one before had stalled. On a beat, the wake-ups owed after a stall
+/// of several intervals come at once: the stall causes that, not the timer. An interval counts as stalled when it is
+/// half as long again as it should be; the timer that loses a little each time and jumps to catch up owes nothing by
+/// this measure.
 #[derive(Clone, Debug, Default)]
 struct Stalls {
     interval_ns: Option<u64>,
-    /// What stalls took and short intervals have not given back yet.
+    /// Time that stalls took and short intervals have not given back yet.
     owed_ns: i64,
     /// Jitter of the intervals that gave it back.
     repaid: SignedHistogram,
@@ -110,12 +110,12 @@ impl Stalls {
             self.owed_ns = self.owed_ns.saturating_add(jitter_ns);
             return;
         }
-        // What was owed by less than a hundredth of an interval is within the noise.
+        // A debt of less than a hundredth of an interval is within the noise.
         let owes = self.owed_ns > 0 && self.owed_ns.unsigned_abs() > interval_ns / 100;
         if jitter_ns < 0 && owes {
             self.repaid.record(jitter_ns);
         }
-        // The first interval that is not short by much ends it.
+        // The first interval that is not much too short ends it.
         self.owed_ns = if large {
             self.owed_ns.saturating_add(jitter_ns)
         } else {
@@ -147,7 +147,7 @@ impl Trend {
         }
     }
 
-    /// What is lost from one interval to the next.
+    /// The slope: the mean growth of lateness from one interval to the next.
     fn slope_ns(&self) -> f64 {
         let last = self.intervals as f64;
         let wake_ups = last + 1.0;
@@ -236,7 +236,7 @@ mod tests {
         assert_eq!(found.early_clusters, []);
         assert_eq!(found.catching_up, 800);
         assert_eq!(found.count, 20_000);
-        // The same values where no stall came before are the timer's own doing.
+        // The same values without a stall before them are caused by the timer itself.
         let unprovoked = jitter.into_iter().filter(|&value| value < 2_000_000);
         let found = facts(unprovoked);
         assert_eq!((found.early_clusters.len(), found.catching_up), (1, 0));

@@ -1,5 +1,5 @@
-//! What a set of values says: percentiles with what they rest on, moments, extremes, jitter and
-//! clusters of early wake-ups.
+//! Statistics of a set of values: percentiles with the samples beyond them, moments, extremes, jitter and clusters of
+//! early wake-ups.
 
 pub(crate) mod batch_means;
 mod clusters;
@@ -24,25 +24,25 @@ pub use student::RatioInterval;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-/// A percentile that the sample can carry.
+/// A percentile that the sample supports.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Percentile {
     /// The share of the samples, in percent.
     pub percent: Percent,
-    /// Its value: the highest value that the histogram cannot tell from it (of three significant digits in
+    /// Its value: the highest value that the histogram cannot distinguish from it (of three significant digits in
     /// a run of Kadenz), never above the exact maximum.
     pub value_ns: i64,
-    /// The lowest value that the histogram cannot tell from it.
+    /// The lowest value that the histogram cannot distinguish from it.
     pub at_least_ns: i64,
     /// How many samples rank above it.
     pub beyond: u64,
 }
 
-/// What three significant digits leave open, twice over: a percentile that is less certain is marked.
+/// Twice the uncertainty of three significant digits: a less certain percentile is marked.
 const FINE: f64 = 0.002;
 
 impl Percentile {
-    /// In words, as every table has it: marked where a coarse log gives an upper bound only.
+    /// In words, as in every table: marked where a coarse log gives an upper bound only.
     ///
     /// ```
     /// use kadenz_report::statistics::{Percent, Percentile};
@@ -58,13 +58,13 @@ impl Percentile {
         format!("{edge}{}", crate::numbers::value(self.value_ns as f64))
     }
 
-    /// By which share the true value may lie below the one that is told, where a coarse log leaves more
-    /// open than a run of Kadenz does.
+    /// By which share the true value may be below the given one, where a coarse log is less certain than a run of
+    /// Kadenz.
     #[must_use]
     pub(crate) fn coarseness(&self) -> Option<f64> {
         let open = self.value_ns.abs_diff(self.at_least_ns) as f64;
         let share = open / self.value_ns.unsigned_abs().max(1) as f64;
-        // Of values of few nanoseconds the clock tells no more.
+        // The clock limits values of few nanoseconds anyway.
         (share > FINE && open > 1.0).then_some(share)
     }
 }
@@ -80,7 +80,7 @@ pub struct SignedBucket {
     pub count: u64,
 }
 
-/// One of the highest or lowest samples, and where it stood.
+/// One of the highest or lowest samples, and its place.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Extreme {
     /// Sequence number of the sample.
@@ -89,7 +89,7 @@ pub struct Extreme {
     pub value_ns: i64,
 }
 
-/// A group of early (negative) values that stands well apart from the main group: a timer that
+/// A group of early (negative) values well apart from the main group: a timer that
 /// fires twice in a row to catch up, as the ROS cyclic timer did with 12 % at -0.9 ms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Cluster {
@@ -104,7 +104,7 @@ pub struct Cluster {
     pub high_ns: i64,
 }
 
-/// How the interval between two samples differed from the expected one.
+/// Differences of the intervals between samples from the expected one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct JitterFacts {
     /// Intervals seen.
@@ -117,38 +117,38 @@ pub struct JitterFacts {
     pub mean_ns: f64,
     /// Standard deviation, exact.
     pub stddev_ns: f64,
-    /// Percentiles that the sample can carry.
+    /// Percentiles that the sample supports.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
     /// Distribution, ascending.
     #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
-    /// Groups of early wake-ups, except for those that were owed by a stall.
+    /// Groups of early wake-ups, except for those owed after a stall.
     #[serde(skip)]
     pub early_clusters: Vec<Cluster>,
-    /// Intervals that were short because a stall of more than half an interval came before: the
-    /// wake-ups it owed came at once.
+    /// Intervals that were short because a stall of more than half an interval came before: the owed wake-ups came at
+    /// once.
     pub catching_up: u64,
     /// Whether the average frequency was kept.
     pub frequency: Option<FrequencyFacts>,
 }
 
-/// The average frequency against the one asked for.
+/// The average frequency against the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FrequencyFacts {
-    /// The interval asked for.
+    /// The expected interval.
     pub expected_interval_ns: u64,
     /// Mean interval over the run: the slope of the least-squares line through all wake-ups, which
     /// a stall at the end does not tilt.
     pub mean_interval_ns: f64,
     /// Relative difference of the frequency in parts per million: positive is too fast.
     pub error_ppm: f64,
-    /// Whether as many samples came as should have, give or take one, or within 100 ppm.
+    /// Whether the number of samples is as expected, within one, or within 100 ppm.
     pub kept: bool,
 }
 
-/// What only raw samples tell.
+/// Figures that need raw samples.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct SampleFacts {
     /// Samples in the file.
@@ -157,7 +157,7 @@ pub struct SampleFacts {
     pub mean_ns: f64,
     /// Standard deviation of the raw values, exact.
     pub stddev_ns: f64,
-    /// The first two, where a library that has to begin takes longest.
+    /// The first two, which take longest where a library initialises itself.
     pub first: Vec<Extreme>,
     /// The ten highest, highest first.
     pub highest: Vec<Extreme>,

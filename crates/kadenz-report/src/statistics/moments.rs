@@ -1,5 +1,5 @@
-//! What is kept of raw values as they come, millions of them a second: counts, mean and standard deviation, and the
-//! highest and lowest with their place.
+//! Running figures of raw values at millions per second: counts, mean and standard deviation, and the highest and
+//! lowest with their places.
 
 use kadenz_record::histogram::{Histogram, Layout, SignedHistogram};
 
@@ -24,8 +24,8 @@ pub struct Moments {
 }
 
 impl Moments {
-    /// Takes values in nanoseconds. Exact for at least 10^12 values below an hour; beyond, the
-    /// sum of squares saturates.
+    /// Takes values in nanoseconds. Exact for at least 10^12 values below an hour; beyond that, the sum of squares
+    /// saturates.
     pub fn extend(&mut self, values: &[i64]) {
         self.count += values.len() as u64;
         for &value in values {
@@ -150,9 +150,8 @@ impl Extremes {
 
 const LAYOUT: Layout = Layout::STANDARD;
 
-/// Counts values as a [`SignedHistogram`] does and becomes one at the end. It is faster, for it
-/// keeps neither totals nor ranges on the way and does not branch on the sign, which no branch
-/// predictor guesses in jitter.
+/// Counts values as a [`SignedHistogram`] does and becomes one at the end. It is faster, because it keeps neither
+/// totals nor ranges on the way and does not branch on the sign, which no branch predictor can predict in jitter.
 #[derive(Clone, Debug)]
 pub(super) struct Tally {
     /// Late values by the layout's index, then early ones by that of their magnitude.
@@ -181,7 +180,7 @@ impl Tally {
         self.counts.iter().sum()
     }
 
-    /// All that were taken.
+    /// The histogram of all values taken.
     pub(super) fn histogram(&self) -> SignedHistogram {
         let (late, early) = self.counts.split_at(LAYOUT.len());
         SignedHistogram {

@@ -1,7 +1,7 @@
 //! A small generator of random numbers, the same on every machine.
 
-/// SplitMix64. Source: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number
-/// generators" (2014). Good enough to draw blocks, no good for secrets.
+/// SplitMix64. Source: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators" (2014). Good
+/// enough to draw blocks, unsuitable for secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 
@@ -21,7 +21,7 @@ impl Random {
         z ^ (z >> 31)
     }
 
-    /// Below `end`, which must be above 0; even to one part in 2^64 / `end`.
+    /// A number below `end`, which must be above 0; uniform to one part in 2^64 / `end`.
     pub(crate) fn below(&mut self, end: usize) -> usize {
         ((u128::from(self.next()) * end as u128) >> 64) as usize
     }

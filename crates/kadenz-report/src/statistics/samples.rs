@@ -1,4 +1,4 @@
-//! What only raw samples tell, taken from a stream in constant memory.
+//! Figures that need raw samples, computed from a stream in constant memory.
 
 use kadenz_record::histogram::SignedHistogram;
 use kadenz_record::run::model::{Kind, Series};
@@ -8,11 +8,11 @@ use super::jitter::JitterMeter;
 use super::moments::Tally;
 use super::{Extreme, Extremes, Moments, SampleFacts};
 
-/// How many of the first samples are kept by themselves.
+/// How many of the first samples are kept separately.
 const FIRST: usize = 2;
 
-/// Reads the samples of one series as they stream by, and keeps what a report needs of them: a few
-/// hundred kilobytes, however many samples there are.
+/// Reads the samples of one series as they stream by, and keeps the data that a report needs: a few hundred kilobytes,
+/// however many samples there are.
 ///
 /// ```
 /// use kadenz_record::run::model::Series;
@@ -46,9 +46,9 @@ pub struct SampleMeter {
 }
 
 impl SampleMeter {
-    /// Reads samples of `series`, whose kind tells what their jitter is: that of lateness on a beat
-    /// is how it differs from one sample to the next, for intended times are equally far apart; that
-    /// of a latency is its delay variation (RFC 3393); jitter is its own; hiccups have none.
+    /// Reads samples of `series`, whose kind determines the jitter: that of lateness on a beat is its difference from
+    /// one sample to the next, because intended times are equally far apart; that of a latency is its delay variation
+    /// (RFC 3393); jitter is its own; hiccups have none.
     #[must_use]
     pub fn new(series: &Series) -> Self {
         let has_jitter = match series.kind {
@@ -75,7 +75,7 @@ impl SampleMeter {
         }
     }
 
-    /// Takes values that follow each other without a gap. Lateness is taken to be on a beat.
+    /// Takes consecutive values without a gap. Lateness is assumed to be on a beat.
     pub fn take_values(&mut self, values: &[i64]) {
         let room = FIRST.saturating_sub(self.first.len());
         let first = (self.next_index..).zip(values.iter().take(room));
@@ -121,8 +121,8 @@ impl SampleMeter {
         }
     }
 
-    /// Whether intended times are one expected interval apart, to the nanosecond that a rate which
-    /// does not divide a second needs.
+    /// Whether intended times are one expected interval apart, within the nanosecond of rounding of a rate that does
+    /// not divide a second.
     fn keeps_beat(&self, run: &[Sample]) -> bool {
         let expected = self
             .expected_interval_ns
@@ -146,13 +146,13 @@ impl SampleMeter {
         self.values.count()
     }
 
-    /// How many values were above the deadline, and how many at most in a row.
+    /// How many values were above the deadline, and the most of them in a row.
     #[must_use]
     pub fn misses(&self) -> (u64, u64) {
         (self.misses, self.longest_miss_run)
     }
 
-    /// What the samples told.
+    /// The figures of the samples.
     #[must_use]
     pub fn facts(&self) -> SampleFacts {
         SampleFacts {

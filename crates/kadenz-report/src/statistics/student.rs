@@ -1,4 +1,4 @@
-//! Quantiles of Student's t distribution, and with them the ratio of two things that were measured side by side.
+//! Quantiles of Student's t distribution, and with them the ratio of two figures measured side by side.
 
 use std::f64::consts::{FRAC_2_PI, FRAC_PI_2};
 use std::fmt;
@@ -9,7 +9,7 @@ use serde::Serialize;
 /// Halvings of an angle below a right one: enough for an `f64`.
 const HALVINGS: u32 = 60;
 
-/// The value that the absolute of a t-distributed number with `degrees` (at least 1) of freedom
+/// The value that the magnitude of a t-distributed number with `degrees` (at least 1) of freedom
 /// stays below with probability `confidence`.
 ///
 /// Source: M. Abramowitz and I. A. Stegun, "Handbook of Mathematical Functions" (1964), 26.7.3 and
@@ -45,13 +45,12 @@ fn within(angle: f64, degrees: u32) -> f64 {
     }
 }
 
-/// The geometric mean of the ratios of some rounds, and where it lies with 95 % confidence: Student's t on their
-/// logarithms.
+/// The geometric mean of the ratios of some rounds, and its 95 % confidence interval: Student's t on their logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RatioInterval {
     /// The geometric mean.
     pub mean: f64,
-    /// From where to where; not told by one round.
+    /// Its bounds; absent for one round.
     pub interval: Option<(f64, f64)>,
 }
 
@@ -59,7 +58,7 @@ pub struct RatioInterval {
 const CONFIDENCE: f64 = 0.95;
 
 impl RatioInterval {
-    /// Of one ratio a round; `None` where there is none, or one that is no positive number.
+    /// From one ratio per round; `None` where there is none, or one that is no positive number.
     ///
     /// ```
     /// use kadenz_report::statistics::RatioInterval;

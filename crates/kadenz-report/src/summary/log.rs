@@ -1,4 +1,4 @@
-//! The interval log of a series: its total and a point an interval, each payload read once.
+//! The interval log of a series: its total and one point per interval, each payload read once.
 
 use std::io::BufRead;
 use std::iter::Peekable;
@@ -13,21 +13,21 @@ use kadenz_record::run::folder::EARLY_TAG;
 use super::IntervalPoint;
 use crate::statistics::Percent;
 
-/// What an interval log holds.
+/// Content of an interval log.
 #[derive(Debug, Default)]
 pub(super) struct LogFacts {
     pub(super) total: SignedHistogram,
     pub(super) intervals: Vec<IntervalPoint>,
-    /// How many lines could not be understood, and why the first could not.
+    /// Number of invalid lines, and the error of the first.
     pub(super) damaged: Option<(u64, ReadLogError)>,
-    /// Lines with a tag that is none of Kadenz's; they are left out.
+    /// Lines with a tag that Kadenz does not use; they are left out.
     pub(super) foreign: u64,
     /// Whether the last line was cut off.
     pub(super) truncated: bool,
 }
 
-/// Reads a log to its end, with as many threads as there are CPUs. Lines that cannot be understood
-/// are counted and passed over. Values above `deadline_ns` are misses.
+/// Reads a log to its end, with as many threads as there are CPUs. Invalid lines are counted and skipped. Values above
+/// `deadline_ns` are misses.
 pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>, deadline_ns: Option<u64>) -> LogFacts {
     let threads = available_parallelism().map_or(1, NonZero::get).min(16);
     let mut facts = LogFacts::default();
@@ -43,8 +43,8 @@ pub(super) fn read<R: BufRead>(mut log: IntervalLog<R>, deadline_ns: Option<u64>
     facts
 }
 
-/// What each batch of a round holds, in their order, read side by side; and what `meanwhile` gives,
-/// which the calling thread does in the same time.
+/// The results of each batch of a round, in their order, read in parallel; and that of `meanwhile`, which the calling
+/// thread runs in the same time.
 fn while_reading<T>(
     round: Vec<Vec<Line>>,
     deadline_ns: Option<u64>,
@@ -83,7 +83,7 @@ fn read_batch(batch: Vec<Line>, deadline_ns: Option<u64>) -> LogFacts {
 }
 
 impl LogFacts {
-    /// Takes in what a later part of the same log holds.
+    /// Adds the content of a later part of the same log.
     fn append(&mut self, part: Self) {
         for (total, more) in [
             (&mut self.total.late, &part.total.late),
@@ -134,8 +134,8 @@ fn take(
     Ok(())
 }
 
-/// Lets `total` hold what was recorded in `layout`: it becomes as wide, and as coarse, so that no value is
-/// told lower than it may have been.
+/// Makes `total` able to hold the values of `layout`: it becomes as wide, and as coarse, so that no value is reported
+/// lower than it may have been.
 pub(crate) fn make_room(total: &mut Histogram, layout: &Layout) {
     let own = *total.layout();
     let (lowest, digits) = if total.is_empty() {
@@ -165,12 +165,12 @@ struct Pending {
     has_early: bool,
     deadline_ns: Option<u64>,
     late: SparseHistogram,
-    /// Magnitudes.
+    /// Magnitudes of the early values.
     early: SparseHistogram,
 }
 
 impl Pending {
-    /// Whether a line belongs to the interval: an early one at the same time does.
+    /// Whether a line belongs to the interval: a line of early values at the same time does.
     fn is_of(&self, interval: &Interval, early: bool) -> bool {
         early && !self.has_early && self.time == Some((interval.relative_s, interval.length_s))
     }
@@ -233,13 +233,13 @@ impl Pending {
     }
 }
 
-/// A line of the log, or why it cannot be understood.
+/// A line of the log, or its error.
 pub(super) type Line = Result<Interval, ReadLogError>;
 
-/// How many bytes make a batch full: some thousand intervals of an idle machine.
+/// Bytes of a full batch: some thousand intervals of an idle machine.
 const FULL: usize = 2 << 20;
 
-/// What a line takes besides the text of its histogram, about.
+/// Approximate memory of a line besides the text of its histogram.
 const LINE: usize = 256;
 
 /// A log as batches of lines, each little larger than [`FULL`] or its largest line. The lines of an

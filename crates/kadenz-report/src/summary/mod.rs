@@ -1,5 +1,4 @@
-//! What one run says, series by series: the common ground of every table, report, export and
-//! comparison.
+//! The figures of one run, series by series: the common basis of every table, report, export and comparison.
 
 mod log;
 mod read;
@@ -27,20 +26,20 @@ pub(crate) use log::make_room;
 pub use read::{SummariseError, SummaryOptions};
 pub use testbed::TestbedError;
 
-/// What one run says.
+/// The figures of one run.
 #[derive(Clone, Debug, Default)]
 pub struct Summary {
-    /// The run folder: where its logs and samples are read again by what needs more than figures.
+    /// The run folder, from which further analyses read logs and samples again.
     pub folder: PathBuf,
-    /// The file that the run was imported from, where it was one of another program.
+    /// The file that the run was imported from, if another program wrote it.
     pub imported: Option<Imported>,
-    /// What `run.json` says.
+    /// Content of `run.json`.
     pub run: Run,
     /// The series, in the order in which they should be shown.
     pub series: Vec<SeriesSummary>,
-    /// The run's warnings, and those that reading it added (incomplete, truncated, dropped).
+    /// The run's warnings, and those from reading it (incomplete, truncated, dropped).
     pub warnings: Vec<Warning>,
-    /// How late the testbed was that the run was taken in, where the testbed's own run lies beside it.
+    /// The lateness of the run's testbed, where the testbed's own run is beside it.
     pub testbed_error: Option<TestbedError>,
 }
 
@@ -53,27 +52,26 @@ pub struct Imported {
     _folder: Arc<tempfile::TempDir>,
 }
 
-/// What one series of a run says. All values are in nanoseconds; early ones are negative.
+/// The figures of one series of a run. All values are in nanoseconds; early ones are negative.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct SeriesSummary {
-    /// What `run.json` says of it, with its counts exact (counted from the files in a run that was
-    /// killed).
+    /// Its entry in `run.json`, with its counts exact (counted from the files in a run that was killed).
     #[serde(skip)]
     pub series: Series,
     /// Values recorded, early ones included.
     pub count: u64,
-    /// Smallest value, exact where the recorder or the samples told it.
+    /// Smallest value, exact where the recorder or the samples give it.
     pub min_ns: Option<i64>,
-    /// Largest value, exact where the recorder or the samples told it.
+    /// Largest value, exact where the recorder or the samples give it.
     pub max_ns: Option<i64>,
     /// Mean.
     pub mean_ns: Option<f64>,
     /// Standard deviation.
     pub stddev_ns: Option<f64>,
-    /// `(max - mean) / stddev`: how little the mean and the deviation say. Absent when all values
-    /// are equal.
+    /// `(max - mean) / stddev`: the distance of the maximum from the mean in standard deviations. Absent when all
+    /// values are equal.
     pub max_in_stddevs: Option<f64>,
-    /// The percentiles that the sample can carry, ascending.
+    /// The percentiles that the sample supports, ascending.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "Percentiles")]
     pub percentiles: Vec<Percentile>,
@@ -81,26 +79,26 @@ pub struct SeriesSummary {
     /// kept: half a megabyte a series, most of it zeros.
     #[serde(skip)]
     pub distribution: Vec<SignedBucket>,
-    /// One point an interval of the log, in order of time.
+    /// One point per interval of the log, in order of time.
     #[serde(skip)]
     pub intervals: Vec<IntervalPoint>,
     /// Sum of all hiccups, without those that omission correction added; only for hiccups whose
     /// resolution is known as their expected interval.
     pub hiccup_total_ns: Option<f64>,
-    /// The deadline, where the user stated one.
+    /// The verdict on the deadline, where the user stated one.
     #[serde(rename = "deadline")]
     pub verdict: Option<Verdict>,
     /// Groups of early wake-ups, from the jitter where there are samples, else from the values.
     pub early_clusters: Vec<Cluster>,
-    /// What only raw samples tell; absent when none were kept.
+    /// Figures that need raw samples; absent when none were kept.
     #[serde(skip)]
     pub samples: Option<SampleFacts>,
-    /// What recurs; absent unless it was searched for ([`Summary::search_modes`]).
+    /// Recurring modes; absent unless they were searched for ([`Summary::search_modes`]).
     #[serde(skip)]
     pub modes: Option<SeriesModes>,
 }
 
-/// A device's series is shown by itself where there are no more devices than this.
+/// Maximum number of devices whose series are shown separately.
 const FEW_DEVICES: usize = 4;
 
 impl Summary {
@@ -110,14 +108,14 @@ impl Summary {
         self.series.iter().find(|series| series.series.name == name)
     }
 
-    /// What a user calls the run: its folder, or the file that it was imported from.
+    /// The user's name of the run: its folder, or the file that it was imported from.
     #[must_use]
     pub fn shown(&self) -> &Path {
         self.imported.as_ref().map_or(&self.folder, |it| &it.file)
     }
 
-    /// The series that a page or a table shows in full. In a run of many devices their own series
-    /// are left out: the table of packets has a row of each, and one more series has them together.
+    /// The series that a page or a table shows in full. In a run of many devices their own series are left out: the
+    /// table of packets has a row for each, and one more series combines them.
     pub(crate) fn by_themselves(&self) -> impl Iterator<Item = &SeriesSummary> {
         let network = self.run.network.as_ref();
         let many = network.is_some_and(|it| it.flows.len() > FEW_DEVICES);
@@ -129,14 +127,14 @@ impl Summary {
 }
 
 impl SeriesSummary {
-    /// How many values are above `limit_ns` and can be told apart from it.
+    /// How many values are above `limit_ns` and can be distinguished from it.
     #[must_use]
     pub fn count_above(&self, limit_ns: i64) -> u64 {
         let above = self.distribution.iter().filter(|it| it.low_ns > limit_ns);
         above.fold(0, |sum, bucket| sum.saturating_add(bucket.count))
     }
 
-    /// The value of a percentile of the ladder; absent when the sample cannot carry it.
+    /// The value of a percentile of the ladder; absent when the sample does not support it.
     #[must_use]
     pub fn percentile(&self, percent: Percent) -> Option<i64> {
         self.percentiles
@@ -146,14 +144,14 @@ impl SeriesSummary {
     }
 }
 
-/// What one interval of the log says.
+/// The figures of one interval of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct IntervalPoint {
     /// Start in seconds since the start of the run.
     pub start_s: f64,
     /// Length in seconds.
     pub length_s: f64,
-    /// Values recorded in it; with 0 the values below say nothing.
+    /// Values recorded in it; with 0 the values below are meaningless.
     pub count: u64,
     /// Values above the deadline, to the resolution of the histogram; 0 without a deadline.
     pub misses: u64,
@@ -161,14 +159,14 @@ pub struct IntervalPoint {
     pub min_ns: i64,
     /// Largest value.
     pub max_ns: i64,
-    /// Median, where the interval can carry it.
+    /// Median, where the interval supports it.
     pub p50_ns: Option<i64>,
-    /// 99th percentile, where the interval can carry it.
+    /// 99th percentile, where the interval supports it.
     pub p99_ns: Option<i64>,
 }
 
-/// States a deadline for every series of an imported run, and counts its misses: exactly where there are
-/// samples, else to the resolution of the histograms. Gives back what the run says then.
+/// States a deadline for every series of an imported run, and counts its misses: exactly where there are samples, else
+/// to the resolution of the histograms. Returns the new summary.
 ///
 /// # Errors
 /// [`SummariseError`] where the run cannot be read again or its `run.json` not be written.
@@ -188,9 +186,9 @@ pub fn state_deadline(run: &Path, deadline_ns: u64) -> Result<Summary, Summarise
 }
 
 impl SeriesSummary {
-    /// Series that were taken in turns, as one: their values in one histogram of the standard layout, exact
+    /// Joins series that were measured alternately: their values in one histogram of the standard layout, exact
     /// extremes and counts. Its name, kind, interval and deadline are the first one's; it has no intervals and no
-    /// samples. Nothing of nothing.
+    /// samples. `None` without series.
     ///
     /// ```
     /// use kadenz_record::histogram::SignedHistogram;
@@ -245,7 +243,7 @@ impl SeriesSummary {
     }
 }
 
-/// A run of misses does not go on from one part to the next: time lies between them.
+/// A row of misses does not continue from one part to the next, because time lies between them.
 fn sum(a: Counts, b: Counts) -> Counts {
     Counts {
         recorded: a.recorded + b.recorded,

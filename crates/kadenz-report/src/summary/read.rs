@@ -1,4 +1,4 @@
-//! From a run folder to its summary.
+//! Makes the summary of a run folder.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
 use crate::verdict::{Block, Verdict};
 
-/// Most buckets of all series of a run together, 192 MiB. A thousand series with eight thousand different
+/// Maximum number of buckets of all series of a run together, 192 MiB. A thousand series with eight thousand different
 /// values each are fewer.
 const MAX_BUCKETS: usize = 8 << 20;
 
@@ -30,10 +30,10 @@ pub enum SummariseError {
     Series {
         /// The run folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: OpenSeriesError,
     },
-    /// Its series take more memory than any measurement needs.
+    /// Its series need more memory than any measurement does.
     #[error(
         "run {}: its series hold more than {limit} different values together, the most that is \
          read; check where the run comes from",
@@ -42,7 +42,7 @@ pub enum SummariseError {
     TooManyValues {
         /// The run folder.
         folder: PathBuf,
-        /// The most.
+        /// The maximum.
         limit: usize,
     },
     /// There is neither a folder nor a file of this name.
@@ -63,15 +63,15 @@ pub enum SummariseError {
     Temporary(std::io::Error),
 }
 
-/// How to read a run.
+/// Options of reading a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SummaryOptions {
-    /// A deadline to judge by instead of the one stated when the run was taken: for the series that
-    /// had one, or for every series where none had. Without raw samples the misses are then known to
-    /// the histogram's 0.1 % only, and their longest run not at all.
+    /// A deadline that replaces the one stated for the run: for the series that had one, or for every series where none
+    /// had. Without raw samples the misses are then known to the histogram's 0.1 % only, and their longest run not at
+    /// all.
     pub deadline_ns: Option<u64>,
-    /// Whether to read raw samples, where there are any: for extremes with their index, jitter and
-    /// early clusters. It takes about 30 ns a sample.
+    /// Whether to read raw samples, where there are any: for extremes with their index, jitter and early clusters. It
+    /// takes about 30 ns per sample.
     pub samples: bool,
 }
 
@@ -85,7 +85,7 @@ impl Default for SummaryOptions {
 }
 
 impl Summary {
-    /// Reads a run folder, complete or not. What is damaged or missing in it becomes a warning.
+    /// Reads a run folder, complete or not. Damaged or missing data becomes a warning.
     ///
     /// ```
     /// use std::time::Duration;
@@ -155,7 +155,7 @@ impl Summary {
         Ok(summary)
     }
 
-    /// The run itself, without what lies beside it.
+    /// The run itself, without the testbed's run beside it.
     pub(super) fn read(
         folder: impl AsRef<Path>,
         options: SummaryOptions,
@@ -163,7 +163,7 @@ impl Summary {
         Self::read_within(folder, options, MAX_BUCKETS)
     }
 
-    /// The same as [`Summary::read`], of a run with so many buckets at most.
+    /// The same as [`Summary::read`], with a maximum number of buckets.
     pub(super) fn read_within(
         folder: impl AsRef<Path>,
         options: SummaryOptions,
@@ -313,7 +313,7 @@ impl SummaryReader<'_> {
         let mut meter = SampleMeter::new(series);
         let whole = self.reader.complete() && series.counts.dropped == 0;
         let mut read = || -> Result<bool, ReadSamplesError> {
-            // The first chunk tells where the sequence starts; after it, values alone suffice if
+            // The first chunk gives the start of the sequence; after it, values alone suffice if
             // none was dropped.
             if let Some(samples) = file.next_samples()? {
                 meter.take_samples(samples);
@@ -337,7 +337,7 @@ impl SummaryReader<'_> {
         Some(Ok(meter))
     }
 
-    /// The recorder counted what it recorded; the log must hold as much.
+    /// The recorder counted its values; the log must hold as many.
     fn check_counts(&mut self, series: &Series, histogram: &SignedHistogram) {
         let (recorded, logged) = (series.counts.recorded, histogram.count());
         if self.reader.complete() && recorded != logged {
@@ -354,7 +354,7 @@ impl SummaryReader<'_> {
     }
 }
 
-/// Judges by another deadline than the recorder did.
+/// Counts misses of another deadline than the recorder's.
 fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Option<&SampleMeter>) {
     let limit = series
         .deadline_ns
@@ -366,7 +366,7 @@ fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Optio
     };
 }
 
-/// The parts of a run by which its misses are seen to be grouped.
+/// The parts of a run that show how its misses are grouped.
 fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
     let block = |it: &IntervalPoint| Block {
         count: it.count,
@@ -375,7 +375,7 @@ fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
     intervals.iter().map(block).collect()
 }
 
-/// When the last interval ended, in nanoseconds since the run's start.
+/// End of the last interval, in nanoseconds since the run's start.
 fn end_of(intervals: &[IntervalPoint]) -> u64 {
     let end_s = intervals
         .iter()
@@ -385,9 +385,9 @@ fn end_of(intervals: &[IntervalPoint]) -> u64 {
 }
 
 impl SeriesSummary {
-    /// The summary of a series from its histogram and its intervals, without raw samples. Exact
-    /// extremes and misses are taken from the counts of `series`; `duration_ns` is how long was
-    /// measured, 0 if unknown. It matters only to a series without an expected interval.
+    /// The summary of a series from its histogram and its intervals, without raw samples. Exact extremes and misses are
+    /// taken from the counts of `series`; `duration_ns` is the duration of the measurement, 0 if unknown. It matters
+    /// only to a series without an expected interval.
     #[must_use]
     pub fn new(
         series: Series,
@@ -410,7 +410,7 @@ impl SeriesSummary {
                 longest_miss_run,
                 ..
             } = series.counts;
-            // A run may take its series one after the other; the beat tells how long each lasted.
+            // A run may take its series one after the other; the beat gives the duration of each.
             let beat_ns = series
                 .expected_interval_ns
                 .map(|ns| ns.saturating_mul(count));
@@ -451,7 +451,7 @@ impl SeriesSummary {
         }
     }
 
-    /// Adds what raw samples tell; if none is missing, mean and deviation become exact.
+    /// Adds the figures of raw samples; if none is missing, mean and deviation become exact.
     pub(crate) fn take_samples(&mut self, meter: &SampleMeter) {
         let facts = meter.facts();
         if facts.count == self.count && facts.count > 0 {

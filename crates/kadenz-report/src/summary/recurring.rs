@@ -1,4 +1,4 @@
-//! From a run folder to the modes of its series.
+//! Finds the modes of the series in a run folder.
 
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
@@ -26,7 +26,7 @@ pub enum FindModesError {
     Series {
         /// The run folder.
         folder: PathBuf,
-        /// What is wrong.
+        /// The error.
         source: OpenSeriesError,
     },
     /// The run has no series of that name.
@@ -34,15 +34,15 @@ pub enum FindModesError {
     NoSuchSeries {
         /// The run folder.
         folder: PathBuf,
-        /// The name asked for.
+        /// The requested name.
         name: String,
-        /// The names there are.
+        /// The existing names.
         known: Vec<String>,
     },
 }
 
-/// The modes of every series of a run, or of one. Where no raw samples were kept, the maxima of the
-/// intervals have to do, and [`SeriesModes::source`] says so.
+/// The modes of every series of a run, or of one. Where no raw samples were kept, the maxima of the intervals replace
+/// them, and [`SeriesModes::source`] says so.
 ///
 /// # Errors
 /// [`FindModesError`] if there is no run, no such series, or one of which nothing can be read.
@@ -72,9 +72,8 @@ pub fn of_run(
 }
 
 impl Summary {
-    /// Searches every series for recurring modes, for tables, pages and `--json` to tell of them. That
-    /// reads the raw samples once more and takes a few seconds for a day at 100 Hz, so it is done only
-    /// where it is asked for.
+    /// Searches every series for recurring modes, which tables, pages and `--json` then show. That reads the raw
+    /// samples once more and takes a few seconds for a day at 100 Hz, so it is done only on request.
     ///
     /// # Errors
     /// [`FindModesError`] if the run's folder can no longer be read.
@@ -170,8 +169,8 @@ fn of_samples(file: SamplesFile, series: &Series, notes: &mut Vec<String>) -> Fo
     finder.finish()
 }
 
-/// The shape of an occurrence of each mode, from the raw samples; absent where there are none, or where
-/// a mode has no shape that could be seen.
+/// The shape of an occurrence of each mode, from the raw samples; absent where there are none, or where a mode has no
+/// visible shape.
 pub(crate) fn shapes(folder: &Path, series: &Series, found: &SeriesModes) -> Vec<Option<Shape>> {
     let starts = found.starts_s.iter().map(Vec::as_slice);
     let starts = starts.chain(std::iter::repeat(&[][..]));
@@ -193,7 +192,7 @@ pub(crate) fn shapes(folder: &Path, series: &Series, found: &SeriesModes) -> Vec
         .collect()
 }
 
-/// Gives every sample as a point; what a reader must know of it.
+/// Passes on every sample as a point; returns notes for the reader.
 fn each_point(mut file: SamplesFile, series: &Series, take: &mut impl FnMut(Point)) -> Vec<String> {
     let mut notes = Vec::new();
     let mut timing = Timing::new(series.expected_interval_ns);

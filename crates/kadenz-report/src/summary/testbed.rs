@@ -1,4 +1,4 @@
-//! How true the testbed was that a run was taken in: its own run lies beside the run's folder.
+//! The lateness of a run's testbed, from the testbed's own run beside the run's folder.
 
 use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
@@ -8,20 +8,20 @@ use kadenz_record::run::testbed::WIRE_ERROR;
 use super::{SeriesSummary, Summary, SummaryOptions};
 use crate::statistics::Percent;
 
-/// How much later than its topology says a testbed handed frames to their receivers, as far as its
-/// run tells. A round trip has two such frames.
+/// How much later than in its topology a testbed handed frames to their receivers, as far as its run shows. A round
+/// trip has two such frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestbedError {
-    /// Whether the testbed's run is complete. Else it still stands, or was killed, and more frames may
-    /// have been delivered than it tells of.
+    /// Whether the testbed's run is complete. Otherwise it still runs, or was killed, and more frames may have been
+    /// delivered than it reports.
     pub complete: bool,
-    /// Frames delivered while the testbed stood, as far as its run tells.
+    /// Frames delivered by the testbed, as far as its run shows.
     pub frames: u64,
     /// Median.
     pub p50_ns: Option<i64>,
     /// 99 %.
     pub p99_ns: Option<i64>,
-    /// The latest.
+    /// The maximum.
     pub max_ns: Option<i64>,
 }
 
@@ -39,8 +39,8 @@ pub(super) fn error(run: &Summary) -> Option<TestbedError> {
     Some(TestbedError::of(series, complete))
 }
 
-/// The folder of this name beside the run's. A run may come from anyone: it names no other place, and
-/// not its own.
+/// The folder of this name beside the run's. A run may come from any source: it can name no other place, and not its
+/// own.
 fn beside(run: &Path, name: &str) -> Option<PathBuf> {
     let mut parts = Path::new(name).components();
     let plain = matches!(parts.next(), Some(Component::Normal(part)) if part == OsStr::new(name));
@@ -52,13 +52,13 @@ fn beside(run: &Path, name: &str) -> Option<PathBuf> {
     (!is_own).then(|| run.with_file_name(name))
 }
 
-/// The path of a folder that ends in its name: `..` and this folder have one, too.
+/// The path of a folder that ends in its name, also for `..` and this folder.
 fn by_name(run: &Path) -> Option<PathBuf> {
     let named = matches!(run.components().next_back(), Some(Component::Normal(_)));
     let path = if named {
         std::path::absolute(run)
     } else {
-        // Nothing, as in "this folder", is no path to the system.
+        // An empty path, as in "this folder", is invalid for the system.
         std::fs::canonicalize(Path::new(".").join(run))
     };
     path.ok()

@@ -294,7 +294,7 @@ proptest! {
     }
 }
 
-/// A coarse interval after a fine one: the total is as coarse, and tells nothing lower than it was.
+/// A coarse interval after a fine one: the total is as coarse, and reports no value too low.
 #[test]
 fn what_mixes_layouts_understates_nothing() {
     let coarse = Layout::new(1000, 3_600_000_000_000, 2).unwrap();

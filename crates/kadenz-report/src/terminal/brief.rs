@@ -1,4 +1,4 @@
-//! The answer on one screen: the verdict, a table of a few series, what to mend first, where the rest is.
+//! The answer on one screen: the verdict, a table of a few series, the first remedies, the places of the rest.
 
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
@@ -22,20 +22,20 @@ const MIN_ROWS: usize = 3;
 const VERDICT: usize = 7;
 const REMEDY: usize = 2;
 const REMEDIES: usize = 3;
-/// What no deadline is said about.
+/// The verdict without a deadline.
 const NO_DEADLINE: &str =
     "No deadline was stated, so nothing is judged; `--deadline 400us` states one.";
 
-/// What a command knows beside its runs.
+/// A command's own additions to its runs.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Aside<'a> {
-    /// Whether the command takes the deadlines as kept, which need not be all of them.
+    /// Whether the command considers the deadlines kept, which need not be all of them.
     pub kept: bool,
     /// Sentences that belong to the verdict.
     pub sentences: &'a [String],
-    /// A command that uses what a sentence names; it comes first of the remedies.
+    /// A command that applies the result of a sentence; it comes first of the remedies.
     pub remedy: Option<&'a str>,
-    /// Where the page and everything else is, a line each.
+    /// The places of the page and of everything else, a line each.
     pub places: &'a [String],
 }
 
@@ -69,7 +69,7 @@ pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
     Text::join(parts, "\n\n")
 }
 
-/// The first sentence of the verdict on the first run: what fits into a line of a script.
+/// The first sentence of the verdict on the first run, short enough for one line of a script's output.
 #[must_use]
 pub fn headline(runs: &[Summary]) -> String {
     let first = runs
@@ -114,7 +114,7 @@ fn sentences(run: &Summary) -> Vec<String> {
     all
 }
 
-/// What a deadline leaves, in the words of [`Budget`] without its layers.
+/// The rest of a deadline, in the words of [`Budget`] without its layers.
 fn left(budget: &Budget) -> Option<String> {
     let (takes, left) = (budget.whole.p99_9_ns?, budget.left_p99_9_ns()?);
     let one = match budget.journey {
@@ -135,7 +135,7 @@ fn left(budget: &Budget) -> Option<String> {
     ))
 }
 
-/// Wraps sentences into so many lines, the first sentence in bold and colour.
+/// Wraps sentences into at most this many lines, the first sentence in bold and colour.
 fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> Vec<Text> {
     let mut strong = first_sentence(&sentences[0]).0.chars().count();
     let text = clipped(&sentences.join(" "), lines, style);
@@ -159,7 +159,7 @@ fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> V
             "" => line.into(),
             _ => Text::join([Text::emphasised(bold, emphasis), rest.into()], ""),
         });
-        // The space at the end of the line belongs to it.
+        // The space at the end of the line counts as a part of it.
         strong = strong.saturating_sub(letters + 1);
     }
     emphasised
@@ -173,8 +173,8 @@ fn first_sentence(text: &str) -> (&str, &str) {
     }
 }
 
-/// A text in so many lines, with three points where there is more of it: after a clause if one ends in
-/// the last line, for half a number says something else.
+/// A text in at most this many lines, with three points where it is cut: after a clause if one ends in the last line,
+/// because a part of a number would be misleading.
 fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
     let wrapped = wrap(text, style.width);
     let mut shown: Vec<String> = wrapped.lines().take(lines).map(str::to_owned).collect();
@@ -193,7 +193,7 @@ fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
     shown
 }
 
-/// The series that say most: those with a deadline, then those of whole journeys, then the others.
+/// The most important series: those with a deadline, then those of whole round trips and messages, then the others.
 fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     const WHOLE: [&str; 7] = [
         "response", "rtt", "one-way", "measured", "hiccup", "lateness", "floor",
@@ -212,7 +212,7 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     all
 }
 
-/// The table, with so many rows at most.
+/// The table, with at most this many rows.
 fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
     let chosen = chosen(runs);
     if chosen.is_empty() {
@@ -263,7 +263,7 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<TextCell> {
     ]
 }
 
-/// What to do first, in so many lines: what was refused, then what else spoils the result.
+/// The first remedies, in at most this many lines: for refusals, then for other findings.
 fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) -> Option<String> {
     let measures = runs.iter().flat_map(|run| &run.series);
     let measures = measures.flat_map(|series| &series.series.tuning);
@@ -302,7 +302,7 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) ->
     Some(format!("{heading}\n{}", items.join("\n")))
 }
 
-/// Remedies of several lines are shown by their first.
+/// A remedy of several lines is shown by its first.
 fn of_measure(measure: &TuningMeasure) -> Option<(String, &str)> {
     let remedy = measure.remedy.as_deref()?.lines().next()?;
     Some((format!("{} was not granted", measure.requested), remedy))

@@ -1,4 +1,4 @@
-//! A comparison on one screen: a sentence, what else differs, and a table of the main figures.
+//! A comparison on one screen: a sentence, further differences, and a table of the main figures.
 
 use std::collections::BTreeSet;
 
@@ -12,7 +12,7 @@ use crate::summary::{SeriesSummary, Summary};
 use crate::text::table::{TextCell, TextTable};
 use crate::text::{Style, Text, wrap};
 
-/// A comparison of `runs`: what differs between them, a table a series, what stands alone.
+/// A comparison of `runs`: their differences, one table per series, series without a partner.
 ///
 /// ```
 /// use kadenz_report::compare::{CompareOptions, Comparison};
@@ -66,7 +66,7 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
     Text::join(parts, "\n\n")
 }
 
-/// What else differs between the runs: so many differences, and of each so many characters.
+/// Further differences between the runs, limited in number and in characters of each.
 fn differences(
     comparison: &Comparison,
     most: usize,
@@ -88,8 +88,8 @@ fn differences(
     (!all.is_empty()).then(|| lines.join("\n").into())
 }
 
-/// One table for all candidates where the width allows it, else a table each; cells are wrapped
-/// only where that is too wide as well.
+/// One table for all candidates where the width allows it, otherwise a table each; cells are wrapped only where that is
+/// too wide as well.
 fn tables(
     comparison: &Comparison,
     series: &SeriesComparison,
@@ -205,16 +205,16 @@ fn ratio(figure: &FigureComparison) -> TextCell {
     }
 }
 
-/// Rows of the table, so that all of the answer fits into 25 lines.
+/// Maximum number of rows, so that the whole answer fits into 25 lines.
 const MAX_ROWS: usize = 8;
 /// Differences that are shown.
 const MAX_DIFFERENCES: usize = 3;
 /// Characters of a difference that are shown.
 const MAX_CHARACTERS: usize = 110;
 
-/// The answer of a comparison in at most 25 lines of 80 columns; [`super::comparison`] has the rest.
-/// Of two runs a row for each figure, of more a row for each run and series; of runs that sent packets
-/// the tables of round trips instead.
+/// The answer of a comparison in at most 25 lines of 80 columns; [`super::comparison`] has the rest. With two runs a
+/// row for each figure, with more a row for each run and series; for runs that sent packets the tables of round trips
+/// instead.
 #[must_use]
 pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
     let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
@@ -228,7 +228,7 @@ pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style
         0..=2 => figures(comparison, runs),
         _ => trend(comparison, runs),
     };
-    // Round trips by switch and host are what such runs are compared for.
+    // Such runs are compared for their round trips by switch and host.
     let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
     parts.extend(round_trips.parts(style));
     if !rows.is_empty() && comparison.network.is_empty() {
@@ -265,7 +265,7 @@ fn more(number: usize, shown: usize) -> Option<String> {
     Some(format!("and {more} more: see --details"))
 }
 
-/// The main figures, in order of what a robot meets.
+/// The main figures, in order of their importance for a robot.
 fn main(metric: Metric) -> bool {
     match metric {
         Metric::Percentile(percent) => {
@@ -276,11 +276,11 @@ fn main(metric: Metric) -> bool {
     }
 }
 
-/// The head of a table, and its rows.
+/// The header of a table, and its rows.
 type ComparisonTable = (Vec<String>, Vec<Vec<TextCell>>);
 
-/// A row for each main figure of the candidate; of several series only the highest percentile and
-/// the maximum, so that each has its rows.
+/// A row for each main figure of the candidate; with several series only the highest percentile and the maximum, so
+/// that each series has rows.
 fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     let mut rows = Vec::new();
     let one = comparison.series.len() == 1;
@@ -317,7 +317,7 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     (header, rows)
 }
 
-/// The highest main percentile that both runs carry.
+/// The highest main percentile that both runs support.
 fn highest(candidate: &Candidate) -> Option<&FigureComparison> {
     let is_main =
         |it: &&FigureComparison| main(it.metric) && matches!(it.metric, Metric::Percentile(_));
@@ -325,7 +325,7 @@ fn highest(candidate: &Candidate) -> Option<&FigureComparison> {
     figures.filter(is_main).max_by_key(|it| it.metric)
 }
 
-/// A row a run, series by series: the highest percentile, the maximum, and the ratio to the first.
+/// One row per run, series by series: the highest percentile, the maximum, and the ratio to the first.
 fn trend(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     let mut rows = Vec::new();
     for series in &comparison.series {

@@ -1,4 +1,4 @@
-//! Tables for a terminal: units that read well, thousands parted, plain where nobody watches.
+//! Tables for a terminal: suitable units, separated thousands, and no styles where the output is no terminal.
 
 mod brief;
 mod comparison;
@@ -20,7 +20,7 @@ pub use comparison::comparison;
 pub use comparison::comparison_answer;
 pub use sheet::sheet;
 
-/// All that a run says: what was measured where, the answer in words, the series, the warnings.
+/// The whole text of a run: experiment and machine, the answer in words, the series, the warnings.
 ///
 /// ```
 /// use kadenz_report::summary::Summary;
@@ -35,7 +35,7 @@ pub fn summary(summary: &Summary, style: Style) -> Text {
     summary_with(summary, Matrix::of(summary).as_ref(), style)
 }
 
-/// As [`summary()`], of a run whose matrix is at hand: [`Matrix::of`] takes most of the time of such a text.
+/// As [`summary()`], for a run with a computed matrix: [`Matrix::of`] takes most of the time of such a text.
 #[must_use]
 pub fn summary_of_matrix(summary: &Summary, matrix: &Matrix, style: Style) -> Text {
     summary_with(summary, Some(matrix), style)
@@ -66,7 +66,7 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>, style: Style) -> Tex
     Text::join(parts, "\n\n")
 }
 
-/// The series of a matrix that are none of its cells.
+/// The series of a matrix that are not its cells'.
 fn beside(matrix: &Matrix, summary: &Summary, style: Style) -> Option<Text> {
     let others: Vec<_> = matrix.others(summary).collect();
     (!others.is_empty()).then(|| sheet(&others, style))
@@ -82,7 +82,7 @@ pub fn summaries(runs: &[Summary], style: Style) -> Text {
     Text::join(parts, "\n\n")
 }
 
-/// Which run, when, how long, and on what.
+/// The run, its time and duration, and its machine.
 fn heading(summary: &Summary, style: Style) -> String {
     let run = &summary.run;
     let mut first = format!(
@@ -133,7 +133,7 @@ fn machine(host: &Host, run: &Run) -> Vec<String> {
     .collect()
 }
 
-/// What was asked of the machine and not granted, once however many series asked.
+/// The measures that were requested of the machine and not granted, each once for all series.
 fn refused(summary: &Summary, style: Style) -> Option<String> {
     let mut seen: Vec<&TuningMeasure> = Vec::new();
     for measure in summary
@@ -192,9 +192,9 @@ fn modes(summary: &Summary) -> Option<String> {
 
 const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
 
-/// The table of \[Enner2016\]: what mean and deviation say, beside what they hide.
+/// The table of \[Enner2016\]: mean and deviation, beside what they hide.
 ///
-/// One row a series of every run: samples, mean, standard deviation, maximum, and how many
+/// One row per series of every run: samples, mean, standard deviation, maximum, and how many
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.
 fn overview(runs: &[Summary], style: Style) -> Text {

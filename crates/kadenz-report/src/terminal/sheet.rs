@@ -1,4 +1,4 @@
-//! The table of series: a row a figure, a column a series, as many tables as the width asks for.
+//! The table of series: one row per figure, one column per series, split into as many tables as the width requires.
 
 use std::borrow::Borrow;
 
@@ -15,7 +15,7 @@ const FEW_BEYOND: u64 = 100;
 /// Border and padding of a column.
 const MARGIN: usize = 3;
 
-/// What a table says of each series: count, extremes, mean, deviation, percentiles, deadline and,
+/// The rows of each series: count, extremes, mean, deviation, percentiles, deadline and,
 /// where there are raw samples, jitter and the places of the highest and lowest.
 #[must_use]
 pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
@@ -44,7 +44,7 @@ pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
     Text::join(tables, "\n\n")
 }
 
-/// What the mark of a coarse log's percentiles says; nothing where there is none.
+/// The explanation of the mark of a coarse log's percentiles; nothing where there is none.
 pub(super) fn coarse_note<'s>(
     series: impl IntoIterator<Item = &'s SeriesSummary>,
     style: Style,
@@ -93,7 +93,7 @@ impl SheetFigure {
     }
 }
 
-/// The figures of one series, of every series in the same places.
+/// The figures of one series, in the same order for every series.
 struct SheetColumn {
     name: String,
     figures: Vec<SheetFigure>,
@@ -215,7 +215,7 @@ impl SheetColumn {
     }
 }
 
-/// A number of what is only told where there is some.
+/// A number that is only shown where it is not zero.
 fn some_count(count: u64) -> Option<String> {
     (count > 0).then(|| numbers::thousands(count))
 }

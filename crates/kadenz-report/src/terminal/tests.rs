@@ -265,7 +265,7 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
     }
 }
 
-/// A broadcast to so many devices, of which the last loses a packet.
+/// A broadcast to this many devices, of which the last loses a packet.
 fn fleet(devices: u64) -> Summary {
     let mut series = vec![series_of(named("rtt", Kind::Latency), &[(190_000, 1000)])];
     let flows = (1..=devices).map(|n| Flow {
@@ -365,7 +365,7 @@ fn asked_by_broadcasts(devices: u64) -> Summary {
 }
 
 #[test]
-fn who_answers_a_broadcast_when_is_told() {
+fn the_order_of_answers_to_a_broadcast_is_shown() {
     let text = summary(&asked_by_broadcasts(40), Style::plain());
     let sentence = text.replace('\n', " ");
     assert!(
@@ -398,7 +398,7 @@ fn a_percentile_of_a_coarse_log_is_marked() {
     assert!(!fine.contains("<="), "{fine}");
 }
 
-/// More of everything than fits on one screen.
+/// A run with more content than fits on one screen.
 fn crowded() -> Summary {
     let mut run = fleet(40);
     for n in 0..20 {

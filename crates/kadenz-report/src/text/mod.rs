@@ -1,4 +1,4 @@
-//! What a terminal is given: prose and tables that keep to a width, and nothing of others that steers it.
+//! Text for a terminal: prose and tables that keep to a width, without foreign control characters.
 
 pub(crate) mod table;
 
@@ -7,8 +7,8 @@ use std::fmt;
 use std::io::IsTerminal as _;
 use std::ops::Deref;
 
-/// Text for a terminal. Names and words that came with a run, a log or a message are in it as
-/// [`visible`] shows them; the escape sequences that it may hold are colours of this crate's own.
+/// Text for a terminal. It contains names and words of a run, a log or a message in the form of [`visible`]; its only
+/// escape sequences are this crate's own colours.
 ///
 /// ```
 /// use kadenz_report::text::Text;
@@ -19,7 +19,7 @@ use std::ops::Deref;
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Text(String);
 
-/// How words stand out.
+/// The style of emphasised words.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Emphasis {
     /// Bold.
@@ -33,7 +33,7 @@ pub enum Emphasis {
 }
 
 impl Text {
-    /// Words that stand out.
+    /// Emphasised words.
     #[must_use]
     pub fn emphasised(words: &str, emphasis: Emphasis) -> Self {
         let code = match emphasis {
@@ -45,12 +45,12 @@ impl Text {
         Self(format!("\u{1b}[{code}m{}\u{1b}[0m", visible(words)))
     }
 
-    /// Of which the caller knows that its escape sequences are colours.
+    /// Text whose escape sequences are colours, as the caller guarantees.
     pub(super) fn trusted(text: String) -> Self {
         Self(text)
     }
 
-    /// Without its colours: they are the only escape sequences that it can hold.
+    /// The text without its colours: they are the only escape sequences that it can hold.
     pub(crate) fn plain(&self) -> String {
         let mut parts = self.0.split('\u{1b}');
         let mut plain = parts.next().unwrap_or_default().to_owned();
@@ -58,7 +58,7 @@ impl Text {
         plain
     }
 
-    /// Parts with something between them.
+    /// Joins parts with a separator.
     #[must_use]
     pub fn join(parts: impl IntoIterator<Item: Into<Self>>, between: &str) -> Self {
         let parts: Vec<String> = parts.into_iter().map(|part| part.into().0).collect();
@@ -98,8 +98,8 @@ impl PartialEq<&str> for Text {
     }
 }
 
-/// Text of others as a terminal may be given it: what would steer a terminal, change the direction of
-/// what follows or show as nothing is written as `\u{1b}`. Lines and tabulators stay.
+/// Foreign text that is safe for a terminal: characters that control a terminal, change the direction of the following
+/// text or are invisible are written as `\u{1b}`. Line breaks and tabulators stay.
 ///
 /// ```
 /// use kadenz_report::text::visible;
@@ -111,7 +111,7 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |it| is_hidden(it) && !matches!(it, '\n' | '\t'))
 }
 
-/// As [`visible`], for a name that is part of a line: it makes no lines of its own either.
+/// As [`visible`], for a name that is part of a line: its line breaks are escaped, too.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {
     escaped(text, is_hidden)
@@ -131,8 +131,8 @@ fn escaped(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(shown)
 }
 
-/// Whether a character steers a terminal or cannot be seen: controls (C0, DEL, C1), separators of lines
-/// and paragraphs, interlinear annotations, and what Unicode 16 calls `Default_Ignorable_Code_Point`
+/// Whether a character controls a terminal or is invisible: controls (C0, DEL, C1), separators of lines and paragraphs,
+/// interlinear annotations, and those with Unicode 16's property `Default_Ignorable_Code_Point`
 /// (`DerivedCoreProperties.txt`), among them all that set the direction (UAX 9).
 #[must_use]
 pub fn is_hidden(character: char) -> bool {
@@ -159,8 +159,7 @@ pub fn is_hidden(character: char) -> bool {
         )
 }
 
-/// Breaks `text` at spaces so that no line is longer than `width` characters, words aside that are
-/// longer by themselves.
+/// Breaks `text` at spaces so that no line is longer than `width` characters, except for single words that are longer.
 #[must_use]
 pub fn wrap(text: &str, width: u16) -> String {
     let width = usize::from(width);
@@ -186,7 +185,7 @@ pub fn wrap(text: &str, width: u16) -> String {
     lines.join("\n")
 }
 
-/// As [`wrap`], two columns in.
+/// As [`wrap`], indented by two columns.
 pub(crate) fn indented(text: &str, width: u16) -> String {
     let wrapped = wrap(text, width.saturating_sub(2));
     wrapped
@@ -196,15 +195,15 @@ pub(crate) fn indented(text: &str, width: u16) -> String {
         .join("\n")
 }
 
-/// Width that is assumed where there is no terminal to ask.
+/// Width that is assumed without a terminal.
 const PLAIN_WIDTH: u16 = 100;
-/// Narrower than this no table is readable; it then runs over the edge.
+/// Below this width no table is readable; it then exceeds the width.
 const MIN_WIDTH: u16 = 32;
 
-/// How to draw.
+/// Options of drawing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Style {
-    /// Columns there are.
+    /// Available columns.
     pub width: u16,
     /// Lines and colours; without them tables are Markdown.
     pub rich: bool,
@@ -220,19 +219,18 @@ impl Style {
         }
     }
 
-    /// The same on so many columns.
+    /// The same with this many columns.
     #[must_use]
     pub fn of_width(self, width: u16) -> Self {
         Self { width, ..self }
     }
 
-    /// What suits standard output: rich on a terminal of its width, else plain; `colour` says to be
-    /// rich, or plain, whatever it is.
+    /// The style for standard output: rich on a terminal of its width, otherwise plain; `colour` overrides that.
     #[must_use]
     pub fn of_stdout(colour: Option<bool>) -> Self {
         let stdout = std::io::stdout();
         let size = terminal_size::terminal_size_of(&stdout);
-        // A pseudo-terminal whose size nobody set has no columns.
+        // A pseudo-terminal without a set size has no columns.
         let width = size.map(|(columns, _)| columns.0).filter(|&it| it > 0);
         Self {
             width: width.unwrap_or(PLAIN_WIDTH).max(MIN_WIDTH),

@@ -1,4 +1,4 @@
-//! Tables, whose cells show text of others as it is and never obey it.
+//! Tables whose cells show foreign text without executing its control characters.
 
 use std::ops::Range;
 
@@ -7,8 +7,8 @@ use comfy_table::{CellAlignment, ContentArrangement};
 
 use super::{Style, Text, one_line};
 
-/// Where the colours of a cell begin and end while a table is drawn. These characters take no room, and no text of
-/// others holds one: [`one_line`] shows them by their numbers.
+/// Where the colours of a cell begin and end while a table is drawn. These characters take no room, and no foreign text
+/// contains one: [`one_line`] replaces them by their numbers.
 const GOOD: char = '\u{2061}';
 const BAD: char = '\u{2062}';
 const BOLD: char = '\u{2063}';
@@ -20,7 +20,7 @@ const COLOURS: [(char, &str); 4] = [
     (END, "\u{1b}[0m"),
 ];
 
-/// One cell: a line, in which nothing steers a terminal.
+/// One cell: a line without control characters.
 #[derive(Clone)]
 pub(crate) struct TextCell(String);
 
@@ -39,7 +39,7 @@ impl TextCell {
         Self(one_line(&content.to_string()).into_owned())
     }
 
-    /// Good and bad in colour.
+    /// Colours the cell as good or bad.
     pub(crate) fn judged(self, good: bool) -> Self {
         self.within(if good { GOOD } else { BAD })
     }
@@ -79,7 +79,7 @@ impl TextTable {
         self.drawn.load_style(NOTHING);
     }
 
-    /// Columns without lines, as wide as what is in them.
+    /// A table without lines, with columns as wide as their content.
     pub(crate) fn bare() -> Self {
         let mut table = Self::new(Style::plain());
         table.without_lines();
@@ -97,7 +97,7 @@ impl TextTable {
         self.drawn.add_row(row(cells));
     }
 
-    /// Numbers, from this column on, stand at the right.
+    /// Aligns the columns from this one on, which hold numbers, to the right.
     pub(crate) fn align_right_from(&mut self, first: usize) {
         self.align_right(first..usize::MAX);
     }
@@ -123,7 +123,7 @@ impl TextTable {
     }
 }
 
-/// Columns of these widths in as many tables as the room asks for; at least one column each.
+/// Columns of these widths in as many tables as the width requires; at least one column each.
 pub(crate) fn fitting(widths: &[usize], room: usize) -> Vec<Range<usize>> {
     let mut tables: Vec<Range<usize>> = Vec::new();
     let mut used = 0;

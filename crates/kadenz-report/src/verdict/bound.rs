@@ -1,4 +1,4 @@
-//! How often a deadline may be missed, given how often it was: confidence bounds, made of the lower tail of the binomial
+//! Upper confidence bounds of a miss rate from the observed misses, computed from the lower tail of the binomial
 //! distribution, accurate for hundreds of millions of trials.
 
 use std::f64::consts::TAU;
@@ -9,11 +9,11 @@ pub const CONFIDENCE: f64 = 0.95;
 /// Halvings of a bracket that spans a factor of two at most twice: enough for an `f64`.
 const HALVINGS: u32 = 60;
 
-/// One-sided 95 % upper bound of the miss rate after `misses` in `count` samples: the rate at which
-/// seeing so few misses would be a 1 in 20 chance. 1 without samples.
+/// One-sided 95 % upper bound of the miss rate after `misses` in `count` samples: the rate at which so few misses have
+/// a probability of 1 in 20. 1 without samples.
 ///
-/// It takes the samples as independent. A [`Verdict`](super::Verdict) does so only where nothing tells how
-/// misses are grouped.
+/// It assumes independent samples. A [`Verdict`](super::Verdict) does so only where it is unknown how misses are
+/// grouped.
 ///
 /// Source: C. J. Clopper and E. S. Pearson, "The use of confidence or fiducial limits illustrated in
 /// the case of the binomial", Biometrika 26 (1934). It is the rate `p` with

@@ -1,4 +1,4 @@
-//! Misses that come in groups: how much less a run says of them than of independent ones.
+//! Misses that come in groups: how much weaker the bound of a run is than with independent ones.
 
 use std::fmt;
 
@@ -6,9 +6,9 @@ use super::bound::upper_bound;
 use crate::numbers::thousands;
 use crate::statistics::student::two_sided;
 
-/// Fewer parts of a run than this tell nothing of how the misses vary between them.
+/// Fewer parts of a run than this do not show how the misses vary between them.
 const MIN_BLOCKS: usize = 3;
-/// Parts are not joined to fewer than this, of which each would widen the bound.
+/// Parts are not joined to fewer than this, because each join widens the bound.
 const MIN_JOINED: usize = 8;
 
 /// A part of a run: one interval of its log, or several in a row.
@@ -16,22 +16,22 @@ const MIN_JOINED: usize = 8;
 pub struct Block {
     /// Samples in it.
     pub count: u64,
-    /// Those that missed the deadline.
+    /// Samples that missed the deadline.
     pub misses: u64,
 }
 
-/// What a bound takes for granted of how misses follow each other.
+/// The assumption of a bound on how misses follow each other.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Assumption {
-    /// Each comes or not whatever the others do; nothing in the run speaks against it, or nothing tells.
+    /// Each is independent of the others; nothing in the run contradicts that, or there is no information.
     Independent,
-    /// They come together as they did here in so many parts of the run.
+    /// They are grouped as in the run, which was divided into this many parts.
     Blocks(u32),
-    /// The longest row of misses is one event, and every event is as long; for a run too short to be cut.
+    /// The longest row of misses is one event, and every event is as long; for a run too short to be divided.
     Rows(u64),
 }
 
-/// "by the spread over 60 parts of the run", as it stands behind a bound.
+/// "by the spread over 60 parts of the run", the text after a bound.
 impl fmt::Display for Assumption {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -42,14 +42,13 @@ impl fmt::Display for Assumption {
     }
 }
 
-/// One-sided 95 % upper bound of the miss rate, with what it takes for granted.
+/// One-sided 95 % upper bound of the miss rate, with its assumption.
 ///
-/// The run is cut into blocks, and the miss rate's variance between them is held against that of
-/// independent misses (the design effect). So many fewer samples count, less a correction by Student's t
-/// for few blocks; the bound is Clopper and Pearson's for those. Blocks are joined two by two while there
-/// are enough of them, and the largest design effect counts, so that groups longer than an interval of
-/// the log are seen too; it is never below the longest row of misses. A run in which groups came fewer
-/// than about ten times cannot tell how often they come, whatever the method.
+/// The run is divided into blocks, and the miss rate's variance between them is divided by that of independent misses
+/// (the design effect). The number of samples is divided by that, with a correction by Student's t for few blocks; the
+/// bound is Clopper and Pearson's for the result. Blocks are joined two by two while there are enough of them, and the
+/// largest design effect counts, so that groups longer than an interval of the log are seen too; it is never below the
+/// longest row of misses. A run with fewer than about ten groups cannot show how often they come, whatever the method.
 ///
 /// Source: E. L. Korn and B. I. Graubard, "Confidence Intervals for Proportions with Small Expected Number
 /// of Positive Counts Estimated from Survey Data", Survey Methodology 24 (1998), with the design effect
@@ -80,9 +79,9 @@ pub(super) fn of_rows(count: u64, misses: u64, longest_row: u64) -> (f64, Assump
     }
 }
 
-/// The bound of so many samples divided by `shrink`, at the same rate.
+/// The bound of a number of samples divided by `shrink`, at the same rate.
 ///
-/// Clopper and Pearson's bound knows whole misses only; between two it is taken in proportion.
+/// Clopper and Pearson's bound is defined for whole misses only; between two it is interpolated.
 fn shrunk(count: u64, misses: u64, shrink: f64) -> f64 {
     let rate = misses as f64 / count as f64;
     let samples = (count as f64 / shrink).max(1.0);
@@ -108,7 +107,7 @@ fn largest_shrinkage(mut blocks: Vec<Block>) -> f64 {
     largest
 }
 
-/// The design effect of these blocks times the square of Student's t by the normal quantile.
+/// The design effect of these blocks times the square of the ratio of Student's t to the normal quantile.
 fn shrinkage(blocks: &[Block]) -> f64 {
     let sum = |of: fn(&Block) -> u64| blocks.iter().map(of).sum::<u64>() as f64;
     let (count, misses) = (sum(|it| it.count), sum(|it| it.misses));
@@ -147,16 +146,16 @@ mod tests {
 
     const RATE: f64 = 0.01;
 
-    /// How misses come, at [`RATE`] in the long run.
+    /// A random process of misses, at [`RATE`] in the long run.
     #[derive(Clone, Copy, Debug)]
     enum Process {
-        /// Each by itself.
+        /// Each independently.
         Independent,
         /// In rows with this mean length.
         Rows(f64),
         /// In phases with this mean length in which every eleventh sample misses.
         Phases(f64),
-        /// Where an AR(1) process with a memory of so many samples is above its 99 % quantile.
+        /// Where an AR(1) process with a memory of this many samples is above its 99 % quantile.
         Autoregressive(f64),
     }
 
@@ -222,7 +221,7 @@ mod tests {
         upper_bound(misses(missed), missed.len() as u64)
     }
 
-    /// 95 % is promised; 300 runs tell it to 2.5 % (two standard errors).
+    /// The bound promises 95 %; 300 runs show it to 2.5 % (two standard errors).
     #[test]
     fn the_bound_covers_the_rate_however_misses_are_grouped() {
         for (process, seconds) in [

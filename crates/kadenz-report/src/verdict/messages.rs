@@ -1,4 +1,4 @@
-//! What may be said of messages: how many were lost, and where.
+//! The verdict on messages: how many were lost, and where.
 
 use kadenz_record::run::messages::{Messages, Subscriber};
 
@@ -79,7 +79,7 @@ pub fn answer(messages: &Messages) -> String {
         (sum(|it| it.dropped), "found a subscriber's queue full"),
         (sum(|it| it.overrun), "found the transport's buffer full"),
         (sum(|it| it.incomplete), "came in part only"),
-        (sum(|it| it.damaged), "held what nobody published"),
+        (sum(|it| it.damaged), "came with altered content"),
     ];
     for (count, words) in here.iter().filter(|(count, _)| *count > 0) {
         text += &format!(" {} {words}.", numbers::thousands(*count));

@@ -1,4 +1,4 @@
-//! Deadline and misses: what may be claimed, and what the sample is too small for.
+//! Deadline and misses: the claims that the sample supports.
 
 mod bound;
 mod groups;
@@ -18,14 +18,14 @@ pub use groups::{Assumption, Block};
 /// Fewer samples than this cannot claim even 99 % (see [`Plan`]), so nothing is claimed from them.
 pub const MIN_SAMPLES: u64 = 299;
 
-/// What a series says about its deadline.
+/// The verdict on a series and its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 #[serde(into = "DeadlineOutput")]
 #[schemars(from = "DeadlineOutput")]
 pub struct Verdict {
     /// The limit; a sample above it is a miss.
     pub limit_ns: u64,
-    /// Samples judged.
+    /// Samples counted.
     pub count: u64,
     /// Samples above the limit.
     pub misses: u64,
@@ -33,17 +33,17 @@ pub struct Verdict {
     pub rate: f64,
     /// One-sided 95 % upper bound of the miss rate; 1 without samples.
     pub upper_bound_95: f64,
-    /// What the bound takes for granted of how misses follow each other.
+    /// The assumption of the bound on how misses follow each other.
     pub assumption: Assumption,
-    /// Most misses in a row; 0 without a miss, and where only a histogram tells of them.
+    /// Most misses in a row; 0 without a miss, and where only a histogram has them.
     pub longest_run: u64,
     /// Misses per hour of measuring; absent when the duration is unknown.
     pub misses_per_hour: Option<f64>,
-    /// What this allows to say.
+    /// The standing.
     pub standing: Standing,
 }
 
-/// What may be said of a deadline.
+/// The standing of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// No sample above the limit, and enough samples to say so.
@@ -72,8 +72,8 @@ impl Verdict {
         Self::of_blocks(limit_ns, count, misses, longest_run, duration_ns, &[])
     }
 
-    /// As [`Verdict::new`], with the parts of the run in order of time: its misses are then not taken as
-    /// independent, but as grouped as they were.
+    /// As [`Verdict::new`], with the parts of the run in order of time: its misses are then not assumed independent,
+    /// but grouped as they were.
     #[must_use]
     pub(crate) fn of_blocks(
         limit_ns: u64,
@@ -116,25 +116,25 @@ impl Verdict {
     }
 }
 
-/// What a series says about its deadline.
+/// The verdict on a series and its deadline.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct DeadlineOutput {
     /// The limit; a sample above it is a miss.
     pub limit_ns: u64,
     /// Samples above the limit.
     pub misses: u64,
-    /// Misses by samples.
+    /// Misses divided by samples.
     #[schemars(range(min = 0, max = 1))]
     pub rate: f64,
-    /// One-sided 95 % upper bound of the miss rate (Korn and Graubard; Clopper and Pearson where misses are
-    /// taken as independent).
+    /// One-sided 95 % upper bound of the miss rate (Korn and Graubard; Clopper and Pearson where misses are assumed
+    /// independent).
     #[schemars(range(min = 0, max = 1))]
     pub upper_bound_95: f64,
-    /// What the bound takes for granted of misses: that each is independent, that they are grouped as in the
+    /// The assumption of the bound on misses: that each is independent, that they are grouped as in the
     /// blocks of this run, or that they come in rows as long as the longest.
     #[schemars(extend("enum" = ["independent", "blocks", "rows"]))]
     pub bound_assumes: &'static str,
-    /// Most misses in a row; `null` where there were misses but only a histogram tells of them.
+    /// Most misses in a row; `null` where there were misses but only a histogram has them.
     pub longest_run: Option<u64>,
     /// Misses per hour of measuring; `null` when the duration is unknown.
     pub misses_per_hour: Option<f64>,
@@ -222,20 +222,19 @@ pub(crate) fn bounded(bound: f64, assumption: Assumption) -> String {
     format!("fewer than {bound} at 95 % confidence, {assumption}")
 }
 
-/// How many samples carry a claim such as "99.99 % of wake-ups keep the deadline".
+/// The number of samples for a claim such as "99.99 % of wake-ups keep the deadline".
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// The share of samples that is to keep the deadline.
+    /// The share of samples that must keep the deadline.
     pub claim: Percent,
-    /// Misses that may be seen without giving the claim up.
+    /// Misses that the claim permits.
     pub misses_allowed: u64,
     /// Samples needed.
     pub samples: u64,
 }
 
 impl Plan {
-    /// The smallest number of samples that carries `claim` at 95 % confidence although
-    /// `misses_allowed` misses are seen.
+    /// The smallest number of samples that supports `claim` at 95 % confidence with `misses_allowed` misses.
     ///
     /// ```
     /// use kadenz_report::verdict::Plan;

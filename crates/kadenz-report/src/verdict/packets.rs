@@ -1,4 +1,4 @@
-//! What may be said of packets: how many were lost, and how many may be.
+//! The verdict on packets: how many were lost, and how many may be.
 
 use kadenz_record::run::network::{Flow, LostHere, Network};
 
@@ -32,7 +32,7 @@ pub fn loss_bound(flow: &Flow) -> f64 {
     of_rows(flow.sent, flow.lost, flow.longest_loss).0
 }
 
-/// The counts in a sentence or two, as Enner's post puts them, with what they allow to claim.
+/// The counts in a sentence or two, as in Enner's post, with the claim that they support.
 ///
 /// ```
 /// use kadenz_record::run::network::{Flow, Network};
@@ -96,7 +96,7 @@ pub(super) fn or_none(count: u64) -> String {
     }
 }
 
-/// What this machine lost itself, so that the network is not blamed for it.
+/// Losses of this machine itself, so that they are not attributed to the network.
 fn of_this_machine(here: LostHere) -> Option<String> {
     let parts = [
         (here.socket, "at the socket, its receive buffer being full"),

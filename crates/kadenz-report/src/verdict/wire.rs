@@ -1,4 +1,4 @@
-//! How much of a round trip is wire, and how much is not: the computed part beside the measured whole.
+//! The wire part of a round trip and the rest: the computed part beside the measured whole.
 
 use kadenz_record::run::network::{ToldBy, WirePath};
 use schemars::JsonSchema;
@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::numbers;
 
-/// A round trip, as far as it is known: what was measured, and what of it is wire.
+/// A round trip, as far as it is known: the measured time, and its wire part.
 ///
 /// ```
 /// use kadenz_report::verdict::wire::RoundTrip;
@@ -23,14 +23,14 @@ use crate::numbers;
 #[serde(into = "RoundTripOutput")]
 #[schemars(from = "RoundTripOutput")]
 pub struct RoundTrip {
-    /// Measured, in nanoseconds; absent where the sample does not carry it.
+    /// Measured, in nanoseconds; absent where the sample does not support it.
     pub measured_ns: Option<i64>,
-    /// Computed, in nanoseconds; absent where nobody knows the links.
+    /// Computed, in nanoseconds; absent where the links are unknown.
     pub wire_ns: Option<i64>,
 }
 
 impl RoundTrip {
-    /// With what a run says of its path.
+    /// From a measured time and the run's path.
     #[must_use]
     pub fn new(measured_ns: Option<i64>, path: Option<&WirePath>) -> Self {
         let wire_ns = path.map(|path| i64::try_from(path.round_trip_ns).unwrap_or(i64::MAX));
@@ -40,13 +40,13 @@ impl RoundTrip {
         }
     }
 
-    /// What remains for switches, queues, cards, systems and the device.
+    /// The rest: switches, queues, cards, systems and the device.
     #[must_use]
     pub fn not_on_wire_ns(self) -> Option<i64> {
         Some(self.measured_ns?.saturating_sub(self.wire_ns?))
     }
 
-    /// How much more it is than another: measured, and on the wire.
+    /// The difference to another one: measured, and on the wire.
     #[must_use]
     pub fn beyond(self, other: Self) -> Self {
         let less = |ours: Option<i64>, theirs: Option<i64>| Some(ours?.saturating_sub(theirs?));
@@ -78,7 +78,7 @@ impl From<RoundTrip> for RoundTripOutput {
     }
 }
 
-/// The links in a few words, as Enner's table has them: `2x 100 Mbit/s`,
+/// The links in a few words, as in Enner's table: `2x 100 Mbit/s`,
 /// `100 Mbit/s + 1 Gbit/s + 100 Mbit/s`, `loopback`, `1 Gbit/s (assumed)`.
 ///
 /// ```
@@ -116,8 +116,8 @@ pub fn speed(bit_s: u64) -> String {
     }
 }
 
-/// The path in a sentence: what of a packet and its answer is wire, and who says so. Absent over the
-/// loopback, which has none.
+/// The path in a sentence: the wire part of a packet and its answer, and the source of that. Absent over the loopback,
+/// which has none.
 #[must_use]
 pub fn sentence(path: &WirePath) -> Option<String> {
     let links = match path.told_by {

@@ -41,7 +41,7 @@ fn only_a_run_that_was_measured_to_its_end_counts() {
     }
     assert_eq!(left(&campaign), [2, 3, 4]);
     drop(campaign);
-    // What a killed process left, and a folder that is none of a run.
+    // What a killed process left, and a folder that is not one of a run.
     measured(
         &folder.path().join("0002.running-1"),
         Some(EndedBy::Finished),
@@ -124,7 +124,7 @@ fn another_plan_and_a_foreign_folder_are_refused_and_left_as_they_are() {
     fs::write(ours.join(RECORD), "{\"version\": 2}").unwrap();
     let refused = Campaign::resume(&ours).unwrap_err();
     assert!(matches!(refused, CampaignError::Version { version: 2, .. }));
-    // Cut off: all of it follows from the plan.
+    // A cut-off file: all of it follows from the plan.
     fs::write(ours.join(RECORD), "{\"vers").unwrap();
     drop(Campaign::resume(&ours).unwrap());
 }

@@ -23,7 +23,7 @@ fn combinations_are_the_product_in_the_order_of_the_file() {
             "--policy fifo:80 --load busy",
         ]
     );
-    // Not that of the alphabet.
+    // The order of the file, not of the alphabet.
     assert_eq!(plan.parameters[0].key, "policy");
     assert_eq!(plan.folder_name(), "ros-timers");
 }

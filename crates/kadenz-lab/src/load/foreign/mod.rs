@@ -1,9 +1,8 @@
 //! Load made by other programs, where they are installed: `stress-ng`, and `hackbench`.
 //!
-//! The program runs below a shell that waits for two things: the program's end, and the end of its
-//! own standard input, which closes when [`ForeignLoad`] is dropped and also when this process is
-//! killed. Either way the shell ends the program with all its processes and removes its files, so
-//! nothing outlives who asked for it.
+//! The program runs below a shell that waits for two things: the program's end, and the end of its own standard input,
+//! which closes when [`ForeignLoad`] is dropped and also when this process is killed. Either way the shell ends the
+//! program with all its processes and removes its files, so no process outlives the one that requested the load.
 
 mod stress_ng;
 
@@ -26,9 +25,9 @@ pub struct ForeignLoad {
     watched: Watched,
 }
 
-/// What a program is told, and how its answer is read.
+/// Arguments of a program, and the parser of its answer.
 struct ForeignTask {
-    /// The kinds, each with the words that ask for it.
+    /// The kinds, each with the arguments that request it.
     asked: Vec<(LoadKind, String)>,
     command: Vec<String>,
     /// The file in the program's folder that its result is read from.
@@ -64,7 +63,7 @@ impl ForeignLoad {
         Ok(Self { task, watched })
     }
 
-    /// What was asked for, of each kind.
+    /// The requested load of each kind.
     pub fn asked(&self) -> impl Iterator<Item = (LoadKind, &str)> {
         let asked = self.task.asked.iter();
         asked.map(|(kind, words)| (*kind, words.as_str()))
@@ -75,19 +74,19 @@ impl ForeignLoad {
         self.watched.has_ended()
     }
 
-    /// Ends the program and tells what it measured itself.
+    /// Ends the program and returns the rates that it measured.
     ///
     /// Blocks until it has ended, ten seconds at most.
     ///
     /// # Errors
-    /// When its answer cannot be read.
+    /// The program's answer cannot be read.
     pub fn stop(self) -> io::Result<Vec<LoadRates>> {
         let answer = self.watched.end()?;
         let mut rates = (self.task.read)(&self.task, &answer.result);
         if rates.iter().all(|load| load.rates.is_empty()) {
             let trouble = match answer.words.trim() {
-                "" => "it told no figures and left no word".to_owned(),
-                words => format!("it told no figures; its last words: {words}"),
+                "" => "it gave no figures and no message".to_owned(),
+                words => format!("it gave no figures; its last words: {words}"),
             };
             for load in &mut rates {
                 load.trouble = Some(trouble.clone());
@@ -103,7 +102,7 @@ impl fmt::Debug for ForeignLoad {
     }
 }
 
-/// A folder for the program's files, which goes with it.
+/// A folder for the program's files, removed with the value.
 fn folder_in(dir: &Path) -> Result<tempfile::TempDir, StartLoadError> {
     let made = tempfile::Builder::new()
         .prefix("kadenz-load-")
@@ -138,11 +137,11 @@ impl ForeignProgram {
     }
 }
 
-// A program that dies with whoever started it.
+// A program that dies with the process that started it.
 
 /// Its parameters: the program's folder, the file with its result, the program with arguments.
 ///
-/// Standard input closes when whoever holds the other end lets go of it or dies. `kill 0` reaches
+/// Standard input closes when the process that holds the other end closes it or dies. `kill 0` reaches
 /// the shell's own process group: all that the program has started.
 const SHELL: &str = r#"
 folder=$1 result=$2
@@ -168,18 +167,18 @@ rm -rf -- "$folder"
 /// No answer is longer.
 const MAX_ANSWER: u64 = 1 << 20;
 
-/// The shell, with the program below it.
+/// The shell, with the program as its child.
 struct Watched {
     shell: Child,
-    /// Removed by the shell; by this, should somebody have killed the shell.
+    /// The shell removes it; this field does so if the shell was killed.
     _folder: TempDir,
 }
 
-/// What a program left when it ended.
+/// Output that a program left when it ended.
 struct Answer {
     /// The file with its result, empty if there is none.
     result: String,
-    /// The last lines that it said.
+    /// The last lines that it printed.
     words: String,
 }
 
@@ -198,10 +197,10 @@ impl Watched {
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt as _;
-            // Ctrl-C at a terminal goes to this program alone, which then ends that one in order.
+            // A Ctrl-C at a terminal reaches this process alone, which then ends the shell in order.
             shell.process_group(0);
         }
-        // It begins with the policy of the thread that starts it.
+        // The shell inherits the policy of the thread that starts it.
         let _ordinary = tuning::apply(&Tuning::default());
         Ok(Self {
             shell: shell.spawn()?,
@@ -211,11 +210,11 @@ impl Watched {
 
     /// Whether it has ended by itself.
     fn has_ended(&mut self) -> bool {
-        // Where the system does not tell, it is asked again at the end.
+        // On an error, the end of the load asks the system again.
         matches!(self.shell.try_wait(), Ok(Some(_)))
     }
 
-    /// Ends it and takes its answer.
+    /// Ends the program and takes its answer.
     fn end(mut self) -> io::Result<Answer> {
         drop(self.shell.stdin.take());
         let result = read(self.shell.stdout.take())?;
@@ -230,7 +229,7 @@ impl Drop for Watched {
         drop(self.shell.stdin.take());
         drop(self.shell.stdout.take());
         drop(self.shell.stderr.take());
-        // Its answer is not wanted any more.
+        // Its answer is no longer needed.
         let _ = self.shell.wait();
     }
 }
@@ -271,7 +270,7 @@ fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<ForeignTask, S
     })
 }
 
-/// `Time: 1.234`, a line for each run: all groups' messages took so many seconds.
+/// `Time: 1.234`, a line for each run: the seconds that all groups' messages took.
 fn times(task: &ForeignTask, text: &str) -> Vec<LoadRates> {
     let groups = task.command.iter().skip_while(|word| *word != "-g").nth(1);
     let groups: u64 = groups.and_then(|word| word.parse().ok()).unwrap_or(0);

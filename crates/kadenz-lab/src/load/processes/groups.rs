@@ -18,7 +18,7 @@ use crate::stop::Stop;
 const MESSAGE: usize = 100;
 /// Yoon kills hackbench every five seconds.
 const LIFE: Duration = Duration::from_secs(5);
-/// How soon the end is heard of.
+/// How often a group checks for the end.
 const STEP: Duration = Duration::from_millis(20);
 
 /// Keeps this many groups at work, and makes them anew every few seconds.
@@ -27,7 +27,7 @@ pub(super) fn spawn(
     groups: usize,
     messages: &Tally,
 ) -> Result<(), StartLoadError> {
-    // The first ones are made before anything begins, so that a refusal is heard of.
+    // The first groups are made before the load begins, so that the caller gets a refusal.
     let site = Site::default();
     let mut first = Some(Generation::start(groups, messages, &site)?);
     let messages = messages.clone();
@@ -64,7 +64,7 @@ impl Generation {
         })
     }
 
-    /// Works for its time, or until told to stop.
+    /// Works for its time, or until a stop is requested.
     fn live(self, stop: &Stop) {
         self.site.gate.open();
         let end = clock::now() + LIFE;
@@ -76,7 +76,7 @@ impl Generation {
 
 impl Drop for Generation {
     fn drop(&mut self) {
-        // Who waits for a message, or for room for one, must hear of the end.
+        // A thread that waits for a message, or for room for one, must notice the end.
         self.site.stop.request();
         for group in &self.groups {
             group.hang_up();
@@ -120,7 +120,7 @@ impl Group {
 
     fn hang_up(&self) {
         for socket in self.to_receivers.iter() {
-            // It fails where the other end has hung up, which is as well.
+            // It fails where the other end has closed the connection, which needs no handling.
             let _ = socket.shutdown(Shutdown::Both);
         }
     }
@@ -132,7 +132,7 @@ impl Drop for Group {
     }
 }
 
-/// Sends to each receiver in turn, until the line is dead.
+/// Sends to each receiver in turn, until the connection ends.
 fn send(receivers: &[UnixStream], stop: &Stop) {
     let message = [0x5a; MESSAGE];
     while !stop.requested() {
@@ -144,7 +144,7 @@ fn send(receivers: &[UnixStream], stop: &Stop) {
     }
 }
 
-/// Receives until the line is dead.
+/// Receives until the connection ends.
 fn receive(mut socket: UnixStream, stop: &Stop, mut received: impl FnMut()) {
     let mut message = [0; MESSAGE];
     while !stop.requested() && socket.read_exact(&mut message).is_ok() {

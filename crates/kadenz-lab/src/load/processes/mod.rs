@@ -34,7 +34,7 @@ use super::{LoadGenerator, LoadKind};
 
 /// Yoon's `hackbench 20` on four CPUs.
 const GROUPS_A_CPU: usize = 5;
-/// More than Yoon's is not taken without being asked for.
+/// The default takes no more groups than Yoon's.
 const PAPERS_GROUPS: usize = 20;
 /// Receivers of a group, and senders: hackbench's `--fds=20`.
 const RECEIVERS: usize = 20;
@@ -66,8 +66,8 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
     })
 }
 
-/// A program that ends at once, with the same result everywhere. It needs nobody to end it: none is
-/// left when this process is killed.
+/// A program that ends at once, with the same result everywhere. Because it ends by itself, none is left when this
+/// process is killed.
 const PROGRAM: &str = "true";
 
 /// Starts one process and waits for it.

@@ -8,18 +8,18 @@ use kadenz_rt::clock::ClockKind;
 
 use super::*;
 
-/// Rounds that measure nothing: every one gives two samples, and a list of what was done is kept.
+/// Rounds that measure nothing: each gives two samples, and a list keeps what was done.
 #[derive(Default)]
 struct Played {
     visits: Vec<Visit>,
     loads: Vec<String>,
     taken: Vec<usize>,
-    /// After how many rounds somebody presses Ctrl-C.
+    /// After how many rounds the user presses Ctrl-C.
     stop_after: Option<(usize, Stop)>,
     /// Which round fails.
     fails_at: Option<usize>,
     refused: bool,
-    /// Where a round of an earlier attempt is written still, during the first.
+    /// Folder into which a round of an earlier attempt is still written, during the first.
     orphan: Option<PathBuf>,
 }
 
@@ -114,7 +114,7 @@ fn recorded(run: &Run) -> BTreeMap<&str, u64> {
         .collect()
 }
 
-/// Measures until somebody presses Ctrl-C, in the middle of the round behind so many; what was done.
+/// Measures until the user presses Ctrl-C, in the middle of the round after this many; returns what was done.
 fn interrupted(plan: &MatrixPlan, resume: bool, rounds: usize) -> (Played, Run) {
     let stop = Stop::default();
     let mut played = Played {
@@ -209,7 +209,7 @@ fn a_matrix_that_was_killed_while_it_took_a_round_over_measures_that_one_again()
 
 /// The matrix was killed, and the process that measured its last round ends that only now.
 #[test]
-fn what_a_round_of_an_earlier_attempt_still_writes_is_in_nobodys_way() {
+fn a_round_that_an_earlier_attempt_still_writes_disturbs_nothing() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("matrix");
     interrupted(&plan(&out, 2), false, 1);

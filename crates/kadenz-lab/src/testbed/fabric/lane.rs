@@ -1,4 +1,4 @@
-//! One direction of a link, with the queue of the port that sends on it and the faults that are drawn for it.
+//! One direction of a link, with the queue of the sending port and the faults that are drawn for it.
 
 use std::collections::VecDeque;
 
@@ -37,7 +37,7 @@ pub(super) struct Lane<T> {
     /// When the last frame arrives: jitter lets none pass another.
     last: Picos,
     state: LinkState,
-    /// When it was last cut or mended.
+    /// When the link was last cut or restored.
     changed: Option<Picos>,
     /// A frame that waits for another to pass.
     back: Option<(Ticket, Frame<T>)>,
@@ -89,7 +89,7 @@ impl<T: Clone> Lane<T> {
         }
     }
 
-    /// The port is to send a frame: it begins, waits its turn, or finds the buffer full.
+    /// Takes a frame that the port is to send: it begins, waits its turn, or finds the buffer full.
     pub(super) fn begin(&mut self, at: Picos, frame: Frame<T>, events: &mut Events<T>) {
         self.counts.begun += 1;
         if self.state == LinkState::Down {
@@ -122,7 +122,7 @@ impl<T: Clone> Lane<T> {
         }
     }
 
-    /// A frame has come to the end, if nothing befell it on the way.
+    /// A frame has reached the end, if no fault affected it.
     pub(super) fn arrived(
         &mut self,
         at: Picos,
@@ -161,7 +161,7 @@ impl<T: Clone> Lane<T> {
         Some(Passed(frame))
     }
 
-    /// The frame of that ticket, if none has passed it.
+    /// Returns the frame of that ticket, if none has passed it.
     pub(super) fn release(&mut self, ticket: Ticket) -> Option<Frame<T>> {
         let (_, frame) = self.back.take_if(|(held, _)| *held == ticket)?;
         self.counts.held += 1;
@@ -169,7 +169,7 @@ impl<T: Clone> Lane<T> {
         Some(frame)
     }
 
-    /// The link is cut or mended. What the port still held is gone.
+    /// Cuts or restores the link. Frames that the port still held are lost.
     pub(super) fn change(&mut self, at: Picos, state: LinkState) {
         self.state = state;
         self.changed = Some(at);
@@ -179,26 +179,26 @@ impl<T: Clone> Lane<T> {
     }
 }
 
-/// Frames on one direction of a link. Each that began is in exactly one of `delivered`,
+/// Frames on one direction of a link. Each frame that began is in exactly one of `delivered`,
 /// `overflowed`, `cut` and `lost`, or still on its way; a duplicate is delivered once more.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct LaneCounts {
-    /// Were to be sent.
+    /// Frames that were to be sent.
     pub begun: u64,
-    /// Came to the other end.
+    /// Frames that came to the other end.
     pub delivered: u64,
-    /// Found the port's buffer full.
+    /// Frames that found the port's buffer full.
     pub overflowed: u64,
-    /// Were to be sent, or on their way, while the link was cut.
+    /// Frames that were to be sent, or on their way, while the link was cut.
     pub cut: u64,
-    /// Were lost on purpose.
+    /// Frames lost on purpose.
     pub lost: u64,
-    /// Were doubled on purpose; each gives one more in `delivered`.
+    /// Frames doubled on purpose; each gives one more in `delivered`.
     pub duplicated: u64,
-    /// Were passed by a later one on purpose.
+    /// Frames that a later one passed on purpose.
     pub reordered: u64,
-    /// Were held back on purpose and passed by none; a testbed reports none of them.
+    /// Frames held back on purpose and passed by none; a testbed reports none of them.
     #[serde(skip)]
     pub held: u64,
 }
@@ -211,12 +211,12 @@ pub struct LaneStatus {
     pub from: String,
     /// The end that receives.
     pub to: String,
-    /// What became of its frames.
+    /// Counts of its frames.
     #[serde(flatten)]
     pub counts: LaneCounts,
 }
 
-/// How each direction of each link stands, where the counts are those of the links in their order.
+/// The state of each direction of each link; the counts are in the order of the links.
 #[must_use]
 pub fn lanes_of(topology: &Topology, counts: &[LaneCounts]) -> Vec<LaneStatus> {
     let ends = topology.links.iter().flat_map(|link| {
@@ -228,24 +228,24 @@ pub fn lanes_of(topology: &Topology, counts: &[LaneCounts]) -> Vec<LaneStatus> {
     ends.zip(counts).map(lane).collect()
 }
 
-/// What the counts of one lane add up to.
+/// Sums of the counts of one lane.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Total {
     /// Frames that went in, doubled ones twice.
     pub went_in: u64,
-    /// Frames whose end is known.
+    /// Frames with a known outcome.
     pub came_out: u64,
 }
 
 impl LaneCounts {
-    /// The counts of both.
+    /// Adds the counts of both.
     #[must_use]
     pub fn and(self, other: Self) -> Self {
         let (these, those) = (self.to_array(), other.to_array());
         Self::from_array(std::array::from_fn(|at| these[at] + those[at]))
     }
 
-    /// All eight, in the order in which they stand here.
+    /// All eight counts, in the order in which they stand here.
     #[must_use]
     pub const fn to_array(self) -> [u64; 8] {
         [
@@ -260,7 +260,7 @@ impl LaneCounts {
         ]
     }
 
-    /// From what [`LaneCounts::to_array`] gives.
+    /// Makes the counts from the array of [`LaneCounts::to_array`].
     #[must_use]
     pub const fn from_array(counts: [u64; 8]) -> Self {
         let [
@@ -285,7 +285,7 @@ impl LaneCounts {
         }
     }
 
-    /// What went in and what came out; the same when the lane is at rest.
+    /// Frames that went in and that came out; both are equal when the lane is at rest.
     #[must_use]
     pub const fn total(self) -> Total {
         Total {
@@ -300,7 +300,7 @@ impl LaneCounts {
 #[derive(Clone, Debug)]
 pub(super) struct SplitMix64(u64);
 
-/// What happens to one frame.
+/// Faults drawn for one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drawn {
     pub(super) lost: bool,
@@ -309,7 +309,7 @@ pub(super) struct Drawn {
 }
 
 impl SplitMix64 {
-    /// Of one lane or port; lanes of one seed draw different numbers.
+    /// The generator of one lane or port; lanes of one seed draw different numbers.
     pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut generator = Self(seed ^ stream.wrapping_mul(0xa076_1d64_78bd_642f));
         generator.next();
@@ -326,7 +326,7 @@ impl SplitMix64 {
 
     /// True for this share of all calls.
     fn happens(&mut self, share: Share) -> bool {
-        // 53 bits are what a double tells apart.
+        // A double distinguishes 53 bits.
         let drawn = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
         drawn < share.as_f64()
     }

@@ -5,15 +5,14 @@
 //! serves the [model](crate::testbed::model), in virtual time, and the live testbed, which feeds it
 //! real frames and sends them on when the fabric says.
 //!
-//! What it takes as known: frames of one host are given in the order of their times; nothing is given
-//! before what [`Fabric::advance`] has already reached (it then counts from there).
+//! Assumptions: frames of one host are given in the order of their times; nothing is given before the time that
+//! [`Fabric::advance`] has already reached (a frame given earlier counts from there).
 //!
-//! What it promises: deliveries come in the order of their times, and those depend on nothing but the
-//! topology and what was given. Each frame that enters a lane is counted in exactly one of the ways
-//! of [`LaneCounts`], or is still on it.
+//! Guarantees: deliveries come in the order of their times, which depend on nothing except the topology and the given
+//! frames. Each frame that enters a lane is counted in exactly one of the fields of [`LaneCounts`], or is still on it.
 //!
-//! Memory is bounded: what a port holds by its buffer, what a switch learns by
-//! [`MAX_ADDRESSES`]. It allocates while these grow to their working size.
+//! Memory is bounded: a port's frames by its buffer, a switch's addresses by [`MAX_ADDRESSES`]. It allocates while
+//! these grow to their working size.
 //!
 //! ```
 //! use kadenz_lab::testbed::fabric::{Fabric, Frame, Mac};
@@ -52,18 +51,18 @@ use switch::Bridge;
 pub use lane::{LaneCounts, LaneStatus, Total, lanes_of};
 pub use switch::MAX_ADDRESSES;
 
-/// What a host may hold of frames that its link has not carried yet, in bytes: more than the queue
-/// of an interface of Linux has (1000 frames).
+/// Bytes of frames that a host may hold before its link has carried them: more than the queue of a Linux interface
+/// holds (1000 frames).
 pub(crate) const HOST_BUFFER: ByteSize = ByteSize(4 << 20);
 
-/// A frame that has wholly arrived at a host.
+/// A frame that has completely arrived at a host.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivery<T> {
     /// The host, by its place in the topology.
     pub host: usize,
     /// When its last bit came.
     pub at: Picos,
-    /// The frame. It need not be for this host: a switch floods what it does not know.
+    /// The frame. It need not be for this host: a switch floods frames to unknown addresses.
     pub frame: Frame<T>,
 }
 
@@ -84,7 +83,7 @@ pub struct Fabric<T> {
 }
 
 impl<T: Clone> Fabric<T> {
-    /// The network of a topology, at rest; its cuts are due.
+    /// Makes the network of a topology, at rest, with its cuts scheduled.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
         let lanes: Vec<Lane<T>> = (0..topology.links.len() * 2)
@@ -125,8 +124,8 @@ impl<T: Clone> Fabric<T> {
         fabric
     }
 
-    /// Lets every switch know where each host is, as after each has spoken once: a switch floods what
-    /// it does not know. The hosts are known by [`Mac::of_host`].
+    /// Teaches every switch where each host is, as if each host had sent a frame: a switch floods frames to unknown
+    /// addresses. The hosts have the addresses of [`Mac::of_host`].
     pub(crate) fn introduce_hosts(&mut self) {
         for host in 0..self.host_lanes.len() {
             let mut ways = vec![self.host_lanes[host]];
@@ -168,13 +167,13 @@ impl<T: Clone> Fabric<T> {
         None
     }
 
-    /// What became of the frames on each lane; two lanes a link, from its first end to its second
+    /// Counts of the frames on each lane; two lanes per link, from its first end to its second
     /// and back.
     pub fn counts(&self) -> impl Iterator<Item = LaneCounts> + '_ {
         self.lanes.iter().map(|lane| lane.counts)
     }
 
-    /// What became of all frames on all lanes.
+    /// Sum of the counts of all lanes.
     #[must_use]
     pub fn total(&self) -> LaneCounts {
         self.counts().fold(LaneCounts::default(), LaneCounts::and)
@@ -210,7 +209,7 @@ impl<T: Clone> Fabric<T> {
         }
     }
 
-    /// A frame is wholly at the end of a lane.
+    /// A frame has completely reached the end of a lane.
     fn reach(&mut self, lane: LaneId, at: Picos, frame: Frame<T>) -> Option<Delivery<T>> {
         match lane.to(&self.topology) {
             Node::Host(host) => Some(Delivery { host, at, frame }),
@@ -239,7 +238,7 @@ enum LinkState {
     Down,
 }
 
-/// How long a frame held back waits for one to pass it, before it goes on by itself.
+/// How long a frame that is held back waits for one to pass it, before it continues by itself.
 const HOLD: Picos = Picos::from_ns(10_000_000);
 
 /// Bytes that a frame takes of a buffer.
@@ -256,21 +255,21 @@ pub struct Mac(pub [u8; 6]);
 /// A frame: the addresses and the length that the network acts on, and whatever it carries.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Frame<T> {
-    /// Who sent it.
+    /// Address of the sender.
     pub source: Mac,
-    /// For whom it is.
+    /// Address of the receivers.
     pub destination: Mac,
     /// How long it is on Ethernet.
     pub length: EthernetFrame,
-    /// Copied where the network copies the frame.
+    /// The payload, copied where the network copies the frame.
     pub content: T,
 }
 
 impl Mac {
-    /// Everybody's.
+    /// The address of all hosts.
     pub const BROADCAST: Self = Self([0xff; 6]);
 
-    /// That of a testbed's host, by its place: locally administered (second bit of the first byte,
+    /// The address of a testbed's host, by its place: locally administered (second bit of the first byte,
     /// IEEE 802-2014, clause 8.2), then `KDZ`.
     #[must_use]
     pub const fn of_host(host: usize) -> Self {
@@ -278,7 +277,7 @@ impl Mac {
         Self([0x02, b'K', b'D', b'Z', high, low])
     }
 
-    /// Whether it stands for several hosts: the first bit on the wire.
+    /// Whether it addresses several hosts: the first bit on the wire.
     #[must_use]
     pub const fn is_group(self) -> bool {
         self.0[0] & 1 == 1
@@ -298,24 +297,24 @@ impl fmt::Debug for Mac {
     }
 }
 
-/// Something that happens at a time.
+/// An event at a time.
 #[derive(Debug)]
 enum Happening<T> {
     /// A frame is to be sent.
     Begin(LaneId, Frame<T>),
-    /// A frame, sent from that time on, is wholly at the lane's end.
+    /// A frame, sent from that time on, has completely reached the lane's end.
     Arrived(LaneId, Frame<T>, Picos),
-    /// A frame is there after faults have been drawn for it: the second of two, or a passed one.
+    /// A frame has arrived after its faults were drawn: the second of two, or a passed one.
     Again(LaneId, Frame<T>),
     /// A frame held back is held no longer.
     Release(LaneId, Ticket),
-    /// A link is cut or mended.
+    /// A link is cut or restored.
     Link(usize, LinkState),
-    /// The switches have seen that.
+    /// The switches have noticed that.
     Relearn,
 }
 
-/// Things to come. What is to happen at the same time happens in the order in which it was added.
+/// Future events. Events of the same time happen in the order in which they were added.
 #[derive(Debug)]
 struct Events<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
@@ -353,7 +352,7 @@ impl<T> Events<T> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
-    /// The next thing, unless it is after `until`.
+    /// Returns the next event, unless it is after `until`.
     fn take(&mut self, until: Picos) -> Option<(Picos, Happening<T>)> {
         if self.next_time()? > until {
             return None;

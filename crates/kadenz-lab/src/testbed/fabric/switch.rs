@@ -1,4 +1,4 @@
-//! What a switch does with a frame: learns where it came from, and finds where it goes.
+//! How a switch handles a frame: it learns the source address, and looks up the destination.
 
 use std::collections::HashMap;
 
@@ -9,7 +9,7 @@ use super::{Frame, Mac};
 use crate::testbed::quantity::Picos;
 use crate::testbed::topology::Switch;
 
-/// Addresses that a switch learns, as small switches do; frames for others are flooded.
+/// Addresses that a switch learns at most, as small switches do; frames to others are flooded.
 pub const MAX_ADDRESSES: usize = 1024;
 
 #[derive(Debug)]
@@ -36,7 +36,7 @@ impl Bridge {
         }
     }
 
-    /// Sends a frame that came by a lane on to where its destination is, or everywhere else.
+    /// Sends a frame on to the port of its destination, or to all other ports.
     pub(super) fn forward<T: Clone>(
         &mut self,
         came_by: LaneId,
@@ -56,7 +56,7 @@ impl Bridge {
             false => self.known.get(&frame.destination).copied(),
         };
         match known {
-            // It is on the side it came from.
+            // The destination is on the side it came from.
             Some(port) if port == home => {}
             Some(port) => events.add(ready, Happening::Begin(port, frame)),
             None => {
@@ -67,7 +67,7 @@ impl Bridge {
         }
     }
 
-    /// Forgets every address: the way there may be another now.
+    /// Forgets every address: the way there may have changed.
     pub(super) fn forget(&mut self) {
         self.known.clear();
     }

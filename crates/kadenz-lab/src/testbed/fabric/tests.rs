@@ -1,4 +1,4 @@
-//! The fabric against cases computed by hand, and against what must always hold.
+//! The fabric against cases computed by hand, and against invariants.
 
 use proptest::prelude::*;
 
@@ -33,7 +33,7 @@ fn frame(from: usize, to: usize, number: u32) -> Frame<u32> {
     }
 }
 
-/// Everything that comes, as host, time and number.
+/// Everything that arrives, as host, time and number.
 fn all(fabric: &mut Fabric<u32>) -> Vec<(usize, u64, u32)> {
     std::iter::from_fn(|| fabric.advance(Picos::NEVER))
         .map(|it| (it.host, it.at.as_ps(), it.frame.content))
@@ -59,7 +59,7 @@ fn a_known_address_is_not_flooded_and_a_broadcast_is() {
     let mut fabric = Fabric::new(&topology(text));
     let hosts = |came: Vec<(usize, u64, u32)>| came.iter().map(|it| it.0).collect::<Vec<_>>();
     fabric.send(0, Picos::ZERO, frame(0, 1, 0));
-    assert_eq!(hosts(all(&mut fabric)), [1, 2], "nobody is known yet");
+    assert_eq!(hosts(all(&mut fabric)), [1, 2], "no host is known yet");
     fabric.send(1, Picos::ZERO, frame(1, 0, 1));
     assert_eq!(hosts(all(&mut fabric)), [0]);
     fabric.send(2, Picos::ZERO, frame(2, 1, 2));
@@ -72,7 +72,7 @@ fn a_known_address_is_not_flooded_and_a_broadcast_is() {
     assert_eq!(hosts(all(&mut fabric)), [0, 1]);
 }
 
-/// From a link of 1 Gbit/s to one of 100 Mbit/s: the port holds what comes faster than it goes.
+/// From a link of 1 Gbit/s to one of 100 Mbit/s: frames arrive at the port faster than it sends them.
 #[test]
 fn a_full_buffer_drops_what_comes_last() {
     let text = "name = 'narrow'\n[[host]]\nname = 'a'\n[[host]]\nname = 'b'\n\
@@ -97,7 +97,7 @@ fn a_full_buffer_drops_what_comes_last() {
 fn what_is_on_a_link_when_it_is_cut_is_gone() {
     let cut = "[[cut]]\nlink = 'b-s'\nat = '30us'\nfor = '100us'\n";
     let mut fabric = Fabric::new(&pair(cut));
-    // In the middle of its second hop; begun while there is none; after it is mended.
+    // In the middle of its second hop; begun while the link is cut; after it is restored.
     for (at, number) in [(0, 0), (60_000, 1), (120_000, 2)] {
         fabric.send(0, Picos::from_ns(at), frame(0, 1, number));
     }

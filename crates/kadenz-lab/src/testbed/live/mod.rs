@@ -1,14 +1,13 @@
-//! A topology as networks of this machine: a network namespace a host, and one thread that is all
-//! links and switches.
+//! A topology as networks of this machine: a network namespace per host, and one thread that acts as all links and
+//! switches.
 //!
-//! Each host's only interface is a tap. What it sends is read by the *wire*, a thread that feeds it to
-//! the [fabric](super::fabric) and writes it to the receivers' taps when the fabric says. How late it
-//! was at that, for each frame, is the run's series [`SERIES`]: the testbed's own error, which is to be
-//! set beside whatever is measured in it.
+//! Each host's only interface is a tap. The *wire*, a thread, reads the frames that it sends, feeds them to the
+//! [fabric](super::fabric) and writes them to the receivers' taps at the times of the fabric. The run's series
+//! [`SERIES`] holds the lateness of each frame: the testbed's own error, to be compared with any result measured in it.
 //!
-//! Networks and interfaces have no names outside of this process and go with it, whatever ends it; so
-//! do the programs it started. What those have started themselves is named in a
-//! [claim](kadenz_rt::net::claim), for whoever clears up after a killed process.
+//! Networks and interfaces have no names outside of this process and end with it, whatever ends it; so do the programs
+//! that it started. A [claim](kadenz_rt::net::claim) names the processes that those have started, so that a later
+//! process can end them after a kill.
 
 mod programs;
 mod wire;
@@ -39,36 +38,36 @@ pub use super::{address, network};
 pub use programs::{ProgramState, filled, program};
 pub use wire::SERIES;
 
-/// Why a testbed does not stand.
+/// Why a testbed could not be built.
 #[derive(Debug, thiserror::Error)]
 pub enum TestbedError {
-    /// Another one does, or the claim cannot be had.
+    /// Another testbed runs, or the claim cannot be taken.
     #[error(transparent)]
     Claim(#[from] ClaimError),
-    /// A host has no network.
+    /// A host's network could not be made.
     #[error(transparent)]
     Namespace(#[from] NamespaceError),
-    /// A host has no interface.
+    /// A host's interface could not be made.
     #[error(transparent)]
     Tap(#[from] TapError),
     /// The run could not begin.
     #[error(transparent)]
     Session(#[from] SessionError),
-    /// The run has no series.
+    /// The run's series could not be made.
     #[error(transparent)]
     Series(#[from] AddSeriesError),
     /// The run could not be started.
     #[error(transparent)]
     Start(#[from] StartRunError),
-    /// A thread could not be started, or the claim not be written.
+    /// A thread could not be started, or the claim could not be written.
     #[error("cannot start the testbed: {0}")]
     System(#[from] io::Error),
 }
 
-/// Why a testbed ended badly; it is gone all the same.
+/// Why a testbed ended with an error; it is removed nevertheless.
 #[derive(Debug, thiserror::Error)]
 pub enum EndError {
-    /// The wire could not go on.
+    /// The wire failed.
     #[error("the wire broke: {0}; what was measured until then stands")]
     Wire(io::Error),
     /// The run could not be completed.
@@ -76,7 +75,7 @@ pub enum EndError {
     Finish(#[from] FinishRunError),
 }
 
-/// A testbed that stands, until this is dropped or ended.
+/// A running testbed, until it is dropped or ended.
 pub struct Testbed {
     topology: Topology,
     networks: Arc<Vec<Namespace>>,
@@ -85,16 +84,16 @@ pub struct Testbed {
     programs: Programs,
     counters: Arc<WireCounters>,
     wire: Option<JoinHandle<io::Result<()>>>,
-    /// Ends the wire alone, after everything that uses it.
+    /// Ends the wire, after everything that uses it.
     wire_stop: Stop,
     ongoing: Option<Ongoing>,
 }
 
 impl Testbed {
-    /// Builds it: networks, interfaces, the wire; no program runs yet.
+    /// Builds the testbed: networks, interfaces, the wire; no program runs yet.
     ///
     /// # Errors
-    /// [`TestbedError`]; nothing is left of it then.
+    /// [`TestbedError`]; nothing of the testbed is left then.
     ///
     /// # Real-time safety
     /// Not real-time safe.
@@ -145,12 +144,12 @@ impl Testbed {
         })
     }
 
-    /// Starts the hosts' programs, FIFO 50 where that is granted, and says that the testbed is ready.
+    /// Starts the hosts' programs, FIFO 50 where that is granted, and marks the testbed as ready.
     ///
     /// [`Testbed::status`] reports a program that cannot be started.
     ///
     /// # Errors
-    /// When the thread for them cannot be had, or the claim not be written.
+    /// The thread for them cannot be started, or the claim cannot be written.
     pub fn start_programs(&mut self) -> io::Result<()> {
         self.programs = Programs::start(&self.topology, self.networks.clone())?;
         self.record.programs = self.programs.records();
@@ -164,7 +163,7 @@ impl Testbed {
         &self.networks[host]
     }
 
-    /// How everything stands.
+    /// The present state of the testbed.
     #[must_use]
     pub fn status(&self) -> Status {
         let error = self.ongoing.as_ref().and_then(|ongoing| {
@@ -179,25 +178,25 @@ impl Testbed {
         )
     }
 
-    /// Lets others read how everything stands.
+    /// Publishes the state, so that other processes can read it.
     ///
     /// # Errors
-    /// When the disk is full.
+    /// The disk is full.
     pub fn tell_status(&self) -> io::Result<()> {
         let status = serde_json::to_vec(&self.status())?;
         self.claim.tell(&status).map_err(io::Error::other)
     }
 
-    /// Whether the wire still carries.
+    /// Whether the wire still carries frames.
     #[must_use]
     pub fn stands(&self) -> bool {
         self.wire.as_ref().is_some_and(|wire| !wire.is_finished())
     }
 
-    /// Ends the programs, then the wire, and completes the run. The networks go with this.
+    /// Ends the programs, then the wire, and completes the run. The networks are removed with this.
     ///
     /// # Errors
-    /// [`EndError`]; the testbed is gone all the same.
+    /// [`EndError`]; the testbed is removed nevertheless.
     pub fn end(mut self, ended_by: EndedBy) -> Result<(Run, Status), EndError> {
         self.programs.end();
         let carried = self.end_wire();
@@ -223,7 +222,7 @@ impl Testbed {
 impl Drop for Testbed {
     fn drop(&mut self) {
         self.programs.end();
-        // Who wants to know whether it went well calls `end`.
+        // A caller that needs the result calls `end`.
         let _ = self.end_wire();
     }
 }
@@ -250,7 +249,7 @@ fn networks(topology: &Topology) -> Result<Vec<Namespace>, NamespaceError> {
     topology.hosts.iter().map(|_| Namespace::create()).collect()
 }
 
-/// An interface in each network, which knows everybody else.
+/// Makes an interface in each network, which knows the addresses of all others.
 fn taps(topology: &Topology, networks: &[Namespace]) -> Result<Vec<Tap>, TestbedError> {
     let hosts = 0..topology.hosts.len();
     let all: Vec<_> = hosts
@@ -273,7 +272,7 @@ fn taps(topology: &Topology, networks: &[Namespace]) -> Result<Vec<Tap>, Testbed
     hosts.map(tap).collect()
 }
 
-/// How a testbed stands.
+/// State of a testbed.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
@@ -290,17 +289,17 @@ pub struct Status {
     pub refused: u64,
     /// The hosts' programs.
     pub programs: Vec<ProgramState>,
-    /// How late the wire was, in nanoseconds.
+    /// Lateness of the wire, in nanoseconds.
     pub wire_error: Option<WireError>,
 }
 
-/// How late the wire was so far.
+/// Lateness of the wire so far.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct WireError {
     /// Frames handed to a host.
     pub count: u64,
-    /// The latest of them.
+    /// The maximum lateness.
     pub max_ns: Option<i64>,
 }
 

@@ -16,9 +16,9 @@ use serde::{Deserialize, Serialize};
 use crate::testbed::topology::Topology;
 use crate::testbed::{address, network};
 
-/// What stands for this program itself in a topology.
+/// The name of this program itself in a topology.
 const OURSELVES: &str = "kadenz";
-/// Above everything ordinary, below the wire and a controller that is measured.
+/// Above all ordinary programs, below the wire and a measured controller.
 const PRIORITY: u8 = 50;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
 const PATIENCE: Duration = Duration::from_secs(2);
@@ -30,16 +30,15 @@ const STEP: Duration = Duration::from_millis(20);
 pub struct ProgramState {
     /// The host.
     pub host: String,
-    /// As it was called.
+    /// Its command.
     pub program: String,
     /// Its process, if it was started.
     pub pid: Option<u32>,
-    /// What it did not get, or how it ended; nothing while it runs as it should.
+    /// What it was refused, or how it ended; absent while it runs as it should.
     pub trouble: Option<String>,
 }
 
-/// All programs of a testbed. One thread starts them and lives as long as they do: they are killed
-/// with it.
+/// All programs of a testbed. One thread starts them and lives as long as they do; the system kills them with it.
 #[derive(Default)]
 pub(super) struct Programs {
     states: Arc<Mutex<Vec<ProgramState>>>,
@@ -84,7 +83,7 @@ impl Programs {
         records.collect()
     }
 
-    /// Ends them all and waits for it.
+    /// Ends all programs and waits for their end.
     pub(super) fn end(&mut self) {
         if let Some((end, thread)) = self.keeper.take() {
             drop(end);
@@ -158,7 +157,7 @@ fn start(words: &[String], network: &Namespace) -> Result<Program, String> {
     launch::start(command, &launch).map_err(|error| error.to_string())
 }
 
-/// A program by its name; `kadenz` is the running one, whatever it is called on this machine.
+/// The path of a program by its name; `kadenz` is the running program, whatever its file is called.
 #[must_use]
 pub fn program(name: &str) -> PathBuf {
     let ourselves = std::env::current_exe().ok().filter(|_| name == OURSELVES);
@@ -171,7 +170,7 @@ fn refused(program: &Program) -> Option<String> {
     Some(format!("{} was not granted ({reason})", measure.requested))
 }
 
-/// Looks after the programs until it is told to end them, and ends them.
+/// Watches the programs until the end is requested, and ends them.
 fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &mpsc::Receiver<()>) {
     while ending.recv_timeout(POLL_INTERVAL) == Err(mpsc::RecvTimeoutError::Timeout) {
         running.retain_mut(|it| !has_ended(it, states));
@@ -189,12 +188,12 @@ fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &m
     }
 }
 
-/// Whether a program has ended by itself, which is noted.
+/// Whether a program has ended by itself; if so, its state says so.
 fn has_ended(it: &mut Running, states: &Mutex<Vec<ProgramState>>) -> bool {
     let trouble = match it.program.try_wait() {
         Ok(None) => return false,
         Ok(Some(status)) => format!("it ended: {status}"),
-        Err(error) => format!("nobody knows how it ended: {error}"),
+        Err(error) => format!("the system does not report how it ended: {error}"),
     };
     if let Some(state) = lock(states).get_mut(it.place) {
         state.trouble = Some(trouble);
@@ -202,8 +201,7 @@ fn has_ended(it: &mut Running, states: &Mutex<Vec<ProgramState>>) -> bool {
     true
 }
 
-// Names in braces, which a topology gives its programs: `{device}` is the address of the host of
-// that name.
+// Names in braces, which a topology gives to its programs: `{device}` is the address of the host of that name.
 
 /// A program's argument with its names in braces replaced: `{NAME}` by the address of a host,
 /// `{broadcast}` by the address of all of them, `{host}` by the name of the host that the program

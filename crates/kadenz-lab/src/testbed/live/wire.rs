@@ -1,5 +1,5 @@
-//! The thread that is all links and switches: reads what hosts send, and writes what they receive when
-//! the fabric says.
+//! The thread that acts as all links and switches: it reads the frames that hosts send, and writes the frames that they
+//! receive at the times of the fabric.
 
 use std::io;
 use std::rc::Rc;
@@ -23,25 +23,25 @@ use crate::testbed::topology::Bursts;
 use crate::testbed::topology::{Topology, Traffic};
 use crate::testbed::wire::{EthernetFrame, Tag};
 
-/// The series of how late frames were handed to their receivers.
+/// The series of the lateness with which the wire hands frames to their receivers.
 pub use kadenz_record::run::testbed::WIRE_ERROR as SERIES;
 
 /// Above every program on the hosts: a late wire delays all of them.
 const PRIORITY: u8 = 90;
-/// Frames under way at most; as large switches hold.
+/// Maximum number of frames under way; as many as large switches hold.
 const FRAMES: usize = 8192;
-/// So long before a frame is due the thread sleeps no more: a wake-up may be that late.
+/// The thread spins this long before a frame is due, because a wake-up may be that late.
 const SPIN: Duration = Duration::from_micros(60);
-/// How soon a stop is heard when nothing travels.
+/// How soon the thread notices a stop when no frame travels.
 const IDLE: Duration = Duration::from_millis(50);
-/// How old published counts are at most, once nothing is nearly due.
+/// Maximum age of the published counts, while no frame is nearly due.
 const TELL: Picos = Picos::from_ns(50_000_000);
-/// Frames that one host may send before the others are looked at.
+/// Frames that one host may send before the thread reads those of the others.
 const TURN: usize = 16;
-/// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): a kernel passes over it.
+/// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): kernels ignore it.
 const EXPERIMENTAL: [u8; 2] = [0x88, 0xb5];
 
-/// What the wire has counted, for others to read.
+/// Counts of the wire, for other threads to read.
 #[derive(Debug)]
 pub(super) struct WireCounters {
     lanes: Vec<[AtomicU64; 8]>,
@@ -69,7 +69,7 @@ impl WireCounters {
         self.refused.load(Ordering::Relaxed)
     }
 
-    /// Each lane's counts, some milliseconds old.
+    /// The counts of each lane, some milliseconds old.
     pub(super) fn lanes(&self) -> Vec<LaneCounts> {
         let read = |lane: &[AtomicU64; 8]| {
             LaneCounts::from_array(std::array::from_fn(|at| lane[at].load(Ordering::Relaxed)))
@@ -86,7 +86,7 @@ impl WireCounters {
     }
 }
 
-/// What the thread is given.
+/// Parameters of the thread.
 pub(super) struct Wire {
     pub(super) topology: Topology,
     pub(super) taps: Vec<Tap>,
@@ -102,7 +102,7 @@ impl Wire {
     /// After its start it allocates only while the fabric's queues grow to their working size.
     ///
     /// # Errors
-    /// When an interface is gone.
+    /// An interface is gone.
     pub(super) fn carry(mut self, tuned: &mpsc::SyncSender<Vec<TuningMeasure>>) -> io::Result<()> {
         let applied = tuning::apply(&Tuning {
             policy: policy(),
@@ -132,7 +132,7 @@ impl Wire {
     }
 }
 
-/// Real-time where there is another CPU for everything else: while frames travel, this thread spins.
+/// Real-time where there is another CPU for everything else, because this thread spins while frames travel.
 fn policy() -> Policy {
     let cpus = std::thread::available_parallelism().map_or(1, usize::from);
     if cpus > 1 {
@@ -142,14 +142,14 @@ fn policy() -> Policy {
     }
 }
 
-/// The thread at work.
+/// State of the running thread.
 struct Carrier<'a> {
     wire: &'a mut Wire,
     taps: &'a [Tap],
     fabric: Fabric<Rc<Bytes>>,
     pool: Pool,
     bursts: Bursts,
-    /// The frame of each kind of other traffic, made once.
+    /// The frame of each kind of other traffic, prepared once.
     prepared: Vec<(Traffic, Rc<Bytes>)>,
     delivered: u64,
     published: Picos,
@@ -178,7 +178,7 @@ impl<'a> Carrier<'a> {
         Picos::from_ns(u64::try_from(since).unwrap_or(0))
     }
 
-    /// Lets others read the counts, now and then: it takes longer than a frame may be late.
+    /// Publishes the counts for other threads now and then, because this takes longer than a frame may be late.
     fn publish(&mut self) {
         let now = self.now();
         if now.since(self.published) >= TELL {
@@ -187,7 +187,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Does what is due.
+    /// Delivers the frames that are due.
     fn deliver(&mut self) {
         let now = self.now();
         while let Some((at, traffic)) = self.bursts.take(now) {
@@ -198,7 +198,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// How long nothing is due; nothing when something nearly is.
+    /// How long no frame is due; zero when one nearly is.
     fn pause(&self) -> Duration {
         let next = [self.fabric.next_event(), self.bursts.next_time()];
         let Some(next) = next.into_iter().flatten().min() else {
@@ -208,14 +208,14 @@ impl<'a> Carrier<'a> {
         pause.saturating_sub(SPIN).min(IDLE)
     }
 
-    /// Takes the frames that a host has sent; it is said to have sent them when that was seen.
+    /// Takes the frames that a host has sent; their send time is when the thread noticed them.
     fn take(&mut self, host: usize, tap: &Tap, seen: Picos) -> io::Result<()> {
         for _ in 0..TURN {
             match self.pool.fill(|bytes| tap.receive(bytes))? {
                 Filled::Nothing => return Ok(()),
                 Filled::With(bytes) => self.send(host, seen, bytes),
                 Filled::NoRoom => {
-                    // It must be read all the same, or the thread would never sleep again.
+                    // The frame must be read nevertheless, or the thread would never sleep again.
                     let mut nowhere = [0; MAX];
                     if tap.receive(&mut nowhere)?.is_none() {
                         return Ok(());
@@ -258,7 +258,7 @@ impl<'a> Carrier<'a> {
         }
     }
 
-    /// Writes a frame to its receiver, as an interface would take it: not those for others.
+    /// Writes a frame to its receiver as an interface would accept it: not frames for others.
     fn hand_over(&mut self, delivery: &Delivery<Rc<Bytes>>) {
         let to = delivery.frame.destination;
         if !to.is_group() && to != Mac::of_host(delivery.host) {
@@ -283,7 +283,7 @@ impl<'a> Carrier<'a> {
     }
 }
 
-/// A frame as long as one with this payload would be, that the receiver's kernel passes over.
+/// A frame as long as one with this payload, which the receiver's kernel ignores.
 fn frame_of(traffic: &Traffic) -> Bytes {
     let length = traffic.payload.frames(Tag::None).next();
     let length = length.map_or(0, |frame| frame.bytes() as usize - 4);
@@ -294,7 +294,7 @@ fn frame_of(traffic: &Traffic) -> Bytes {
     Bytes::of(&bytes)
 }
 
-// Room for frames that are under way, made once.
+// Room for frames that are under way, allocated once.
 
 /// The longest frame that a tap gives with an MTU of 1500: 14 bytes of header, 4 of a tag.
 pub(super) const MAX: usize = 1518;
@@ -311,7 +311,7 @@ impl Bytes {
         &self.bytes[..self.length]
     }
 
-    /// Frames of other traffic are made by hand.
+    /// A frame of other traffic, from its bytes.
     pub(super) fn of(bytes: &[u8]) -> Self {
         let mut all = [0; MAX];
         let length = bytes.len().min(MAX);
@@ -320,19 +320,19 @@ impl Bytes {
     }
 }
 
-/// Frames, each taken again once nobody has it: always the first that is free, which the processor
-/// has still at hand.
+/// Frames, each reused once no lane holds it: always the first free one, which the processor's cache probably still
+/// holds.
 #[derive(Debug)]
 pub(super) struct Pool(Vec<Rc<Bytes>>);
 
 impl Pool {
-    /// Room for so many.
+    /// Allocates room for this many frames.
     pub(super) fn new(count: usize) -> Self {
         let frame = || Rc::new(Bytes::of(&[]));
         Self(std::iter::repeat_with(frame).take(count).collect())
     }
 
-    /// Fills a free frame; `None` when there is none, or nothing to fill it with.
+    /// Fills a free frame; `None` when all are in use, or when there is nothing to fill it with.
     ///
     /// Allocates nothing.
     pub(super) fn fill<E>(
@@ -354,12 +354,12 @@ impl Pool {
     }
 }
 
-/// What came of filling a frame.
+/// Result of filling a frame.
 #[derive(Debug)]
 pub(super) enum Filled {
     /// The frame.
     With(Rc<Bytes>),
-    /// There was nothing.
+    /// There was no frame to read.
     Nothing,
     /// All frames are under way.
     NoRoom,
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn a_frame_is_used_again_once_nobody_has_it() {
+    fn a_frame_is_used_again_once_no_lane_has_it() {
         let mut pool = Pool::new(2);
         let first = fill(&mut pool, 1);
         let second = fill(&mut pool, 2);

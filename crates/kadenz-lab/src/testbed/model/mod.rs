@@ -1,9 +1,8 @@
-//! Round trips over a topology in virtual time, exact: the oracle that measurements are held
-//! against.
+//! Exact round trips over a topology in virtual time: the oracle to compare measurements with.
 //!
-//! A controller asks on a beat, each device in turn or all of them by one broadcast, and devices
-//! answer after the time that the topology gives them. Hosts are ideal otherwise. What remains is
-//! the network: [wire](super::wire), forwarding, queues, faults.
+//! A controller sends packets on a beat, to each device in turn or to all of them by one broadcast, and devices answer
+//! after the time that the topology gives. Hosts are ideal otherwise. What remains is the network: [wire](super::wire),
+//! forwarding, queues, faults.
 //!
 //! ```
 //! use kadenz_lab::testbed::model::{self, Asking, Cast};
@@ -32,56 +31,56 @@ use crate::testbed::topology::Bursts;
 use crate::testbed::topology::Traffic;
 use crate::testbed::wire::{EthernetFrame, Tag};
 
-/// How the controller asks.
+/// How the controller sends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Asking {
-    /// Payload of question and answer.
+    /// Payload of packet and answer.
     pub payload: Payload,
-    /// From beat to beat.
+    /// Time between two beats.
     pub interval: Picos,
     /// How many beats.
     pub count: u32,
-    /// Whom it asks.
+    /// The receivers of a packet.
     pub cast: Cast,
 }
 
-/// Whom a question is for.
+/// The receivers of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Cast {
-    /// A question to each device, one after the other.
+    /// A packet to each device, one after the other.
     #[default]
     Each,
-    /// One question to all.
+    /// One packet to all devices.
     Broadcast,
 }
 
-/// A question to one device, and what became of it.
+/// A packet to one device, and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RoundTrip {
     /// The beat, from 0.
     pub sequence: u32,
     /// The device, by its place among the hosts.
     pub device: usize,
-    /// When the question was to be sent: on the beat, also where another was sent before it.
+    /// When the packet was to be sent: on the beat, also where another was sent before it.
     pub sent: Picos,
-    /// When the answer had wholly come, first; `None` if it never did.
+    /// When the first answer had completely arrived; `None` if none did.
     pub came: Option<Picos>,
 }
 
 impl RoundTrip {
-    /// How long it took.
+    /// Duration of the round trip.
     #[must_use]
     pub fn time(&self) -> Option<Picos> {
         self.came.map(|came| came.since(self.sent))
     }
 }
 
-/// What a model came to.
+/// Result of a model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Modelled {
-    /// Beat by beat, in each the devices in the order of the topology.
+    /// Beat by beat; within a beat in the order of the topology's devices.
     pub round_trips: Vec<RoundTrip>,
-    /// What became of the frames, of which each is counted once a link; two lanes a link.
+    /// Counts of the frames; each frame counts once per link; two lanes per link.
     pub lanes: Vec<LaneCounts>,
     /// Datagrams of other traffic that arrived.
     pub traffic: u64,
@@ -90,24 +89,24 @@ pub struct Modelled {
 /// Why nothing was modelled.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
-    /// Nobody asks.
+    /// No host is a controller.
     #[error("no host of `{topology}` asks; give one of them role = \"controller\"")]
     NoController {
-        /// Its name.
+        /// The topology's name.
         topology: String,
     },
-    /// Nobody answers.
+    /// No host is a device.
     #[error("no host of `{topology}` answers; give one of them role = \"device\"")]
     NoDevice {
-        /// Its name.
+        /// The topology's name.
         topology: String,
     },
-    /// It would not end soon, or not fit into memory.
+    /// The model would take too long, or not fit into memory.
     #[error(
         "{beats} beats with {devices} devices are more than {MAX_ROUND_TRIPS} round trips; model a shorter time"
     )]
     TooMany {
-        /// Beats asked for.
+        /// Requested beats.
         beats: u32,
         /// Devices.
         devices: usize,
@@ -119,7 +118,7 @@ pub(crate) const MAX_ROUND_TRIPS: u64 = 4_000_000;
 
 /// Computes every round trip.
 ///
-/// Same topology, same asking: same result.
+/// The same topology and parameters give the same result.
 ///
 /// # Errors
 /// [`ModelError`].
@@ -148,11 +147,11 @@ pub fn run(topology: &Topology, asking: &Asking) -> Result<Modelled, ModelError>
 /// What a frame of the model carries.
 #[derive(Clone, Copy, Debug)]
 enum Content {
-    /// One frame of a question.
+    /// One frame of a controller's packet.
     Question { sequence: u32 },
     /// One frame of a device's answer, by the device's place among the devices.
     Answer { sequence: u32, device: usize },
-    /// Something else.
+    /// Other traffic.
     Traffic,
 }
 
@@ -207,7 +206,7 @@ impl<'a> Play<'a> {
             self.until(beat);
             self.ask(sequence, beat);
         }
-        // Other traffic goes on for one beat more, so that the last question meets it too.
+        // Other traffic goes on for one beat more, so that the last packet meets it too.
         let end = self.asking.interval * u64::from(self.asking.count);
         self.until(end);
         while let Some(delivery) = self.fabric.advance(Picos::NEVER) {
@@ -217,7 +216,7 @@ impl<'a> Play<'a> {
         self.modelled
     }
 
-    /// Lets everything happen that happens before `beat`.
+    /// Processes all events before `beat`.
     fn until(&mut self, beat: Picos) {
         loop {
             let burst = self.bursts.next_time().filter(|at| *at <= beat);
@@ -285,7 +284,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    /// A frame is at a host, which looks whether it is for it.
+    /// A frame has reached a host, which checks whether it is the receiver.
     fn came(&mut self, delivery: &Delivery<Content>) {
         let to = delivery.frame.destination;
         if !to.is_group() && to != Mac::of_host(delivery.host) {
@@ -324,7 +323,7 @@ impl<'a> Play<'a> {
     }
 }
 
-/// One frame more is there; whether it was the last that was missing.
+/// Counts one more frame; returns whether it was the last missing one.
 fn is_complete(missing: &mut u32) -> bool {
     let last = *missing == 1;
     *missing = missing.saturating_sub(1);

@@ -19,7 +19,7 @@ fn built_in(name: &str) -> Topology {
     Topology::parse(ready(name).unwrap()).unwrap()
 }
 
-/// Round trips in nanoseconds, which they are whole of here; `None` for those that never came.
+/// Round trips in nanoseconds, which are whole here; `None` for those without an answer.
 fn times_ns(modelled: &Modelled) -> Vec<Option<u64>> {
     let times = modelled.round_trips.iter().map(RoundTrip::time);
     times
@@ -68,7 +68,7 @@ fn forty_answers_queue_at_the_controller() {
 fn forty_questions_wait_for_each_other_at_the_controller() {
     let modelled = run(&built_in("forty-devices"), &asking(2, Cast::Each)).unwrap();
     let alone = 2 * (HOP_1G + HOP_100M + 2 * 10 + 4_000);
-    // In the second beat the switch knows everybody; each question leaves 2.128 us after the last.
+    // In the second beat the switch knows all addresses; each packet leaves 2.128 us after the last.
     let expected: Vec<_> = (0..40).map(|n| Some(alone + n * 2_128)).collect();
     assert_eq!(times_ns(&modelled)[40..], expected);
 }
@@ -114,7 +114,7 @@ fn a_pulled_cable_costs_what_is_asked_meanwhile() {
         .enumerate()
         .filter_map(|(at, time)| time.is_none().then_some(at))
         .collect();
-    // Cut from 5 to 7 s; a question that is sent on the beat at 7 s finds it mended.
+    // Cut from 5 to 7 s; a packet that is sent on the beat at 7 s finds it restored.
     assert_eq!(lost, (500..700).collect::<Vec<_>>());
 }
 
@@ -128,12 +128,12 @@ fn a_redundant_path_costs_what_is_asked_until_it_is_found() {
     let lost = times.iter().filter(|time| time.is_none()).count();
     assert_eq!(lost, 5, "50 ms until it is seen");
     assert_eq!(times[505], Some(around));
-    // Mended at 7 s, seen 50 ms later.
+    // Restored at 7 s, noticed 50 ms later.
     assert_eq!((times[704], times[705]), (Some(around), Some(direct)));
 }
 
-/// 43 frames of 1446 bytes come to s1 at 1 Gbit/s and leave it at 100 Mbit/s. A question on the
-/// same beat meets the first of them on its way.
+/// 43 frames of 1446 bytes come to s1 at 1 Gbit/s and leave it at 100 Mbit/s. A packet on the same beat meets the first
+/// of them on its way.
 #[test]
 fn a_question_waits_behind_video() {
     let topology = built_in("cross-traffic");
@@ -143,8 +143,8 @@ fn a_question_waits_behind_video() {
     };
     let modelled = run(&topology, &asking).unwrap();
     let bits = |bytes: u64| bytes * 80;
-    // s1 has the first video frame, of 1446 bytes, after 11.632 us, and one each 11.728 us after it;
-    // the question after 20.32 us. It is the second to be sent on; nothing waits on the way back.
+    // s1 has the first video frame, of 1446 bytes, after 11.632 us, and one each 11.728 us after it; the packet after
+    // 20.32 us. It is the second to be sent on; nothing waits on the way back.
     let video = bits(8 + 1446) / 10 + bits(8 + 1446 + 12);
     let there = video + 4_000 + 10 + HOP_100M + 10 + 4_000 + HOP_100M + 10;
     let back = 3 * HOP_100M + 2 * 4_000 + 3 * 10;
@@ -157,7 +157,7 @@ fn a_question_waits_behind_video() {
 }
 
 #[test]
-fn who_asks_and_who_answers_must_be_there() {
+fn a_controller_and_a_device_are_required() {
     let mut topology = built_in("baseline");
     topology.hosts[1].role = Role::Bystander;
     let error = run(&topology, &asking(1, Cast::Each)).unwrap_err();

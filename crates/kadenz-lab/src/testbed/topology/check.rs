@@ -1,4 +1,4 @@
-//! From the file as written to the checked model.
+//! Converts the file as written to the checked model.
 
 use std::collections::HashMap;
 use std::str::FromStr;
@@ -12,15 +12,15 @@ use super::{
 use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
 use crate::testbed::wire::Payload;
 
-/// What small unmanaged switches have: GS105's data sheet says below 20 us for the longest frame.
+/// Forwarding time of small unmanaged switches: GS105's data sheet says below 20 us for the longest frame.
 const FORWARDING: Picos = Picos::from_ns(4_000);
-/// Of such a switch, in bytes.
+/// Buffer of such a switch, in bytes.
 const BUFFER: ByteSize = ByteSize(128 << 10);
-/// About what rapid spanning tree needs where it sees the link itself go down (IEEE 802.1D-2004).
+/// About what rapid spanning tree needs where it detects itself that the link is down (IEEE 802.1D-2004).
 const DETECTION: Picos = Picos::from_ns(50_000_000);
-/// Longer than any network this is for.
+/// Longer than in any network of this kind.
 const MAX_SPAN: Picos = Picos::from_ns(1_000_000_000);
-/// The shortest frames that 1 Gbit/s carries in a second.
+/// Maximum number of the shortest frames that 1 Gbit/s carries in a second.
 const MAX_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
 const LARGEST_BUFFER: u64 = 64 << 20;
@@ -29,7 +29,7 @@ const LARGEST_BUFFER: u64 = 64 << 20;
 struct TopologyChecker<'a> {
     text: &'a str,
     nodes: HashMap<String, Node>,
-    /// Hosts that stand for several, by the name before the number.
+    /// Entries that stand for several hosts, by the name before the number.
     groups: HashMap<String, Vec<String>>,
 }
 
@@ -109,7 +109,7 @@ impl TopologyChecker<'_> {
         })
     }
 
-    /// Takes a name that nothing else has.
+    /// Takes a name that is not used elsewhere.
     fn name(&mut self, at: &Spanned<String>, name: String, node: Node) -> Checked<String> {
         let fits = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
         if name.is_empty() || name.len() > limits::NAME || !name.chars().all(fits) {
@@ -166,7 +166,7 @@ impl TopologyChecker<'_> {
         Ok(hosts)
     }
 
-    /// The names of a host that stands for several.
+    /// The names of an entry that stands for several hosts.
     fn numbered(&mut self, base: &str, count: &Spanned<u64>) -> Checked<Vec<String>> {
         let wanted = usize::try_from(*count.get_ref()).unwrap_or(usize::MAX);
         if wanted == 0 || wanted > limits::HOSTS {
@@ -266,7 +266,7 @@ impl TopologyChecker<'_> {
         Ok(span)
     }
 
-    /// What a link joins; several pairs where an end stands for several hosts.
+    /// The ends of a link; several pairs where an end stands for several hosts.
     fn ends(&self, between: &Spanned<Vec<String>>) -> Checked<Vec<[(String, Node); 2]>> {
         let [a, b] = between.get_ref().as_slice() else {
             let cause = format!("a link has two ends, not {}", between.get_ref().len());
@@ -384,7 +384,7 @@ impl TopologyChecker<'_> {
 
     fn payload(&self, text: &Spanned<String>) -> Checked<Payload> {
         let size: ByteSize = self.quantity(text)?;
-        // One frame: what is beside the measured traffic need not be put together again.
+        // One frame: fragments of other traffic need no reassembly here.
         let fits = Payload::new(size.0).ok().filter(|it| it.bytes() <= 1472);
         fits.ok_or_else(|| {
             let cause = format!("a payload of {size} does not fit into one frame");

@@ -1,4 +1,4 @@
-//! The file as it is written: every field in it, nothing checked but its type.
+//! The fields of the file as written; only their types are checked.
 
 use serde::Deserialize;
 use toml::Spanned;
@@ -30,7 +30,7 @@ pub(super) struct TopologyFile {
 #[serde(deny_unknown_fields)]
 pub(super) struct HostEntry {
     pub(super) name: Spanned<String>,
-    /// So many of them, `name-1` and so on.
+    /// Number of such hosts, named `name-1` and so on.
     pub(super) count: Option<Spanned<u64>>,
     #[serde(default)]
     pub(super) role: Role,

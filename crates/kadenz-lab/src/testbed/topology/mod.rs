@@ -1,8 +1,7 @@
-//! A network on paper: hosts, switches, links, faults, cuts and traffic, from a TOML file.
+//! The description of a network: hosts, switches, links, faults, cuts and traffic, from a TOML file.
 //!
-//! A file is read ([`Topology::parse`]) into a model in which everything that is named exists and
-//! every number is in range. The [model](crate::testbed::model) computes it; the live testbed builds
-//! it. docs/testbed.md describes every field.
+//! [`Topology::parse`] reads a file into a model in which every name is defined and every number is in range. The
+//! [model](crate::testbed::model) computes it; the live testbed builds it. docs/testbed.md describes every field.
 //!
 //! ```
 //! use kadenz_lab::testbed::topology::{self, Topology};
@@ -33,9 +32,9 @@ pub use tree::SpanningTree;
 pub struct Topology {
     /// Its name, from the file.
     pub name: String,
-    /// What it is for, in a line.
+    /// Its purpose, in one line.
     pub summary: String,
-    /// How long the switches take to see that a link went down or came up, and to find another way.
+    /// How long the switches take to notice that a link went down or came up, and to find another path.
     pub detection: Picos,
     /// The hosts, in the order of the file; each has one link.
     pub hosts: Vec<Host>,
@@ -43,9 +42,9 @@ pub struct Topology {
     pub switches: Vec<Switch>,
     /// The links, in the order of the file.
     pub links: Vec<Link>,
-    /// What is cut, and when.
+    /// Links that are cut, and when.
     pub cuts: Vec<Cut>,
-    /// What else travels.
+    /// Other traffic.
     pub traffic: Vec<Traffic>,
 }
 
@@ -56,19 +55,19 @@ pub struct Host {
     pub name: String,
     /// What it does.
     pub role: Role,
-    /// What the live testbed starts on it; empty for nothing.
+    /// Command that the live testbed starts on it; empty for none.
     pub program: Vec<String>,
-    /// How long the model lets it take from having a question to sending the answer.
+    /// Time from a packet to its answer in the model.
     pub answer: Picos,
 }
 
-/// What a host does.
+/// Role of a host.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// Asks.
+    /// It sends packets.
     Controller,
-    /// Answers.
+    /// It answers them.
     Device,
     /// Neither: a logger, a camera.
     #[default]
@@ -80,11 +79,11 @@ pub enum Role {
 pub struct Switch {
     /// Its name.
     pub name: String,
-    /// From having a frame until it may be sent on.
+    /// Time from receiving a frame until it may be sent on.
     pub forwarding: Picos,
-    /// By how much longer that may take, evenly distributed. Frames of one port keep their order.
+    /// Maximum of an additional, evenly distributed time. Frames of one port keep their order.
     pub jitter: Picos,
-    /// What each of its ports may hold of frames that are not sent yet.
+    /// Bytes that each of its ports may hold of frames that are not sent yet.
     pub buffer: ByteSize,
 }
 
@@ -102,28 +101,28 @@ pub enum Node {
 pub struct Link {
     /// Its name: its ends with a dash between, unless the file gives another.
     pub name: String,
-    /// What it joins.
+    /// The nodes that it joins.
     pub ends: [Node; 2],
-    /// Of both directions.
+    /// Speed of both directions.
     pub speed: LinkSpeed,
-    /// How long a bit travels.
+    /// Propagation delay of a bit.
     pub propagation: Picos,
-    /// What happens to frames on it.
+    /// Faults of frames on it.
     pub faults: Faults,
 }
 
-/// What a link does to frames, each direction by itself.
+/// Faults that a link causes, in each direction independently.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Faults {
-    /// Of this share of frames nothing arrives.
+    /// This share of frames is lost.
     pub loss: Share,
     /// This share arrives twice.
     pub duplicate: Share,
     /// This share is held back until the next frame has passed.
     pub reorder: Share,
-    /// By how much later a frame may arrive, evenly distributed; frames keep their order.
+    /// Maximum of an additional delay, evenly distributed; frames keep their order.
     pub jitter: Picos,
-    /// Where the generator of all this begins: the same seed, the same faults.
+    /// Seed of the generator of the faults: the same seed gives the same faults.
     pub seed: u64,
 }
 
@@ -132,7 +131,7 @@ pub struct Faults {
 pub struct Share(f64);
 
 impl Share {
-    /// A share; none outside 0 to 1.
+    /// Makes a share; `None` outside of 0 to 1.
     ///
     /// ```
     /// use kadenz_lab::testbed::topology::Share;
@@ -151,25 +150,25 @@ impl Share {
     }
 }
 
-/// A link that is cut, and perhaps mended.
+/// A cut of a link, possibly restored later.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cut {
     /// By its place among the links.
     pub link: usize,
-    /// Since the testbed's start.
+    /// Time since the testbed's start.
     pub at: Picos,
-    /// For how long; for ever when `None`.
+    /// Duration; `None` for ever.
     pub lasts: Option<Picos>,
 }
 
-/// Traffic beside what is measured, such as a video: every interval so many datagrams back to back.
+/// Traffic beside the measured one, such as a video: a burst of datagrams back to back in every interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Traffic {
     /// The host that sends, by its place.
     pub from: usize,
     /// The host that receives, by its place.
     pub to: usize,
-    /// From burst to burst.
+    /// Time between two bursts.
     pub interval: Picos,
     /// Datagrams of a burst.
     pub packets: u32,
@@ -177,9 +176,9 @@ pub struct Traffic {
     pub payload: Payload,
 }
 
-/// What a topology may hold; a file beyond it is refused.
+/// Limits of a topology; a file beyond one is refused.
 pub mod limits {
-    /// Hosts: what one address range and one process hold easily.
+    /// Hosts: as many as one address range and one process hold easily.
     pub const HOSTS: usize = 64;
     /// Switches.
     pub const SWITCHES: usize = 16;
@@ -189,7 +188,7 @@ pub mod limits {
     pub(crate) const CUTS: usize = 64;
     /// Kinds of other traffic.
     pub const TRAFFIC: usize = 16;
-    /// Letters of a name: what an interface of the kernel may be called.
+    /// Letters of a name: the kernel's limit for the name of an interface.
     pub const NAME: usize = 15;
     /// Bytes of a file.
     pub const FILE: usize = 256 << 10;
@@ -230,7 +229,7 @@ impl Topology {
     }
 }
 
-// The topologies that are built in.
+// The built-in topologies.
 
 macro_rules! ready {
     ($name:literal) => {
@@ -256,7 +255,7 @@ pub const READY: &[(&str, &str)] = &[
     ready!("cut-cable"),
 ];
 
-/// The text of a topology that is built in.
+/// The text of a built-in topology.
 #[must_use]
 pub fn ready(name: &str) -> Option<&'static str> {
     let found = READY.iter().find(|(known, _)| *known == name);
@@ -282,7 +281,7 @@ pub struct Bursts {
 }
 
 impl Bursts {
-    /// All kinds, the first burst of each at the start.
+    /// Makes the bursts of all kinds, the first of each at the start.
     #[must_use]
     pub fn new(topology: &Topology) -> Self {
         let kinds = topology.traffic.iter();

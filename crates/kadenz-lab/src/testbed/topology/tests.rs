@@ -1,4 +1,4 @@
-//! Files that are right, and files that are wrong in every way a user gets them wrong.
+//! Valid files, and files with every kind of error.
 
 use proptest::prelude::*;
 
@@ -159,7 +159,7 @@ fn two_fast_links_are_cheaper_than_one_slow() {
     );
 }
 
-/// The page must not teach what is refused.
+/// The page must not show an example that is refused.
 #[test]
 fn the_documented_example_is_one() {
     let page = include_str!("../../../../../docs/testbed.md");
@@ -177,8 +177,7 @@ fn the_documented_example_is_one() {
 }
 
 proptest! {
-    /// What is built in with any part of it replaced: understood within the limits, or refused with a
-    /// line and words.
+    /// Built-in topologies with any part replaced: accepted within the limits, or refused with a line and a cause.
     #[test]
     fn a_damaged_file_is_refused_or_understood(
         which in 0..READY.len(),

@@ -1,21 +1,20 @@
-//! The spanning tree: which links between switches carry frames, so that none runs in circles; and the way from one host
-//! to another on it.
+//! The spanning tree: which links between switches carry frames, so that none travels in a loop; and the path from one
+//! host to another on it.
 
 use super::{FileError, Node, Topology};
 use crate::testbed::quantity::LinkSpeed;
 
 /// Which links carry frames.
 ///
-/// The first switch is the root; every other reaches it at the lowest cost. Equal costs go to the
-/// link that stands first in the file. Links of hosts always carry.
+/// The first switch is the root; every other switch reaches it at the lowest cost. With equal costs the link that
+/// stands first in the file is taken. Links of hosts always carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpanningTree {
-    /// Of each link whether it carries.
+    /// Whether each link carries.
     pub carries: Vec<bool>,
 }
 
-/// What a link costs: 20 Tbit/s by its speed, the recommendation of IEEE 802.1D-2004, clause
-/// 17.14, table 17-3.
+/// The cost of a link: 20 Tbit/s divided by its speed, as IEEE 802.1D-2004, clause 17.14, table 17-3 recommends.
 #[must_use]
 pub(crate) const fn path_cost(speed: LinkSpeed) -> u64 {
     20_000_000_000_000 / speed.bits_per_second()
@@ -82,9 +81,9 @@ fn cheapest(
     open.min_by_key(|(_, link, total)| (*total, *link))
 }
 
-// Whether everything is joined as a network of switches is.
+// Checks that the topology is one connected network of switches.
 
-/// Every host has one link, and everything is joined with everything.
+/// Checks that every host has one link, and that all nodes are connected.
 pub(super) fn check(topology: &Topology) -> Result<(), FileError> {
     if topology.hosts.len() < 2 {
         return Err(FileError::at(
@@ -138,7 +137,7 @@ fn nodes(topology: &Topology) -> impl Iterator<Item = Node> + '_ {
     hosts.chain((0..topology.switches.len()).map(Node::Switch))
 }
 
-/// Of each node whether the first host can reach it when nothing is cut.
+/// Which nodes the first host can reach when nothing is cut.
 fn reached(topology: &Topology) -> Vec<bool> {
     let place = |node: Node| match node {
         Node::Host(at) => at,
@@ -146,7 +145,7 @@ fn reached(topology: &Topology) -> Vec<bool> {
     };
     let mut reached = vec![false; topology.hosts.len() + topology.switches.len()];
     reached[0] = true;
-    // As many rounds as there are nodes reach everything that can be.
+    // After as many rounds as there are nodes every reachable node is found.
     for _ in 0..reached.len() {
         for link in &topology.links {
             let [a, b] = link.ends.map(place);
@@ -185,7 +184,7 @@ impl Topology {
         speeds
     }
 
-    /// Follows every link but the one it came by: in a tree one way leads there, and none in circles.
+    /// Follows every link except for the one it came by: a tree has one path to each node, and no loops.
     fn walk(
         &self,
         at: Node,

@@ -22,13 +22,13 @@ pub struct Chain {
     forwarding: Picos,
 }
 
-/// A chain without a link leads nowhere.
+/// Why a chain without a link is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a way has at least one link; name its speed, for example 100Mbit/s")]
 pub struct NoLinkError;
 
 impl Chain {
-    /// A chain of links from the sender on; its switches forward at once.
+    /// A chain of links from the sender on; its switches forward without delay.
     ///
     /// # Errors
     /// [`NoLinkError`].
@@ -42,7 +42,7 @@ impl Chain {
         })
     }
 
-    /// The same with switches that take so long from having a frame until they send it on.
+    /// Sets the time that each switch takes from receiving a frame until it sends it on.
     #[must_use]
     pub fn with_forwarding(mut self, forwarding: Picos) -> Self {
         self.forwarding = forwarding;
@@ -61,16 +61,15 @@ impl Chain {
         self.links.len() - 1
     }
 
-    /// From the first bit that leaves the sender to the last that the receiver has.
+    /// Time from the first bit that leaves the sender to the last that reaches the receiver.
     ///
-    /// A datagram of several frames flows: while a switch sends one on, it receives the next.
+    /// A datagram of several frames is pipelined: while a switch sends one frame on, it receives the next.
     #[must_use]
     pub fn one_way(&self, payload: Payload, tag: Tag) -> Picos {
         self.flow(self.links.iter(), payload, tag)
     }
 
-    /// There and back with the same payload, and an answer that takes no time: what of a round trip
-    /// is wire.
+    /// The wire's part of a round trip: there and back with the same payload, and an answer that takes no time.
     #[must_use]
     pub fn round_trip(&self, payload: Payload, tag: Tag) -> Picos {
         self.one_way(payload, tag) + self.flow(self.links.iter().rev(), payload, tag)
@@ -83,7 +82,7 @@ impl Chain {
         tag: Tag,
     ) -> Picos {
         let frames: Vec<_> = payload.frames(tag).collect();
-        // When each frame may start on the present link; then, when the next node has it.
+        // When each frame may start on the present link; afterwards, when the next node has it.
         let mut at = vec![Picos::ZERO; frames.len()];
         for (hop, speed) in links.enumerate() {
             let forwarding = if hop == 0 {
@@ -122,27 +121,27 @@ impl Chain {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Burst {
-    /// How many answer.
+    /// Number of devices that answer.
     pub devices: u32,
     /// The speed of each device's link.
     pub device_speed: LinkSpeed,
     /// The speed of the controller's link, at whose port the answers queue.
     pub controller_speed: LinkSpeed,
-    /// What the switch takes from having a frame until it sends it on.
+    /// Time of the switch from receiving a frame until it sends it on.
     pub forwarding: Picos,
 }
 
-/// When one of the answers has come.
+/// Arrival time of one of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
-    /// Since the devices answered.
+    /// Time since the devices answered.
     pub since_answer: Picos,
-    /// Since the controller sent the broadcast, if answering takes no time.
+    /// Time since the controller sent the broadcast, if answering takes no time.
     pub since_broadcast: Picos,
 }
 
 impl Burst {
-    /// When the n-th answer has wholly arrived; the first is 1.
+    /// When the n-th answer has completely arrived; the first is 1.
     ///
     /// All answers are in the switch at the same moment and leave it one after the other. Both
     /// broadcast and answer are one frame each; larger ones interleave, which the
@@ -159,7 +158,7 @@ impl Burst {
         }
     }
 
-    /// What the answers take of the switch's buffer at most, when all have come before one left.
+    /// Bytes of the switch's buffer that the answers need at most, when all have come before one left.
     #[must_use]
     pub fn buffer(&self, frame: EthernetFrame) -> ByteSize {
         ByteSize(u64::from(frame.bytes()) * u64::from(self.devices))
@@ -223,12 +222,12 @@ mod tests {
             one_way(&["100M", "100M"]),
             bits(8 + 1518) + bits(8 + 1518 + 12) + bits(8 + 64)
         );
-        // The second is so short that it has come before the faster link has sent the first on.
+        // The second is so short that it arrives before the faster link has sent the first on.
         assert_eq!(
             one_way(&["100M", "1G"]),
             bits(8 + 1518) + bits(8 + 1518 + 12) / 10 + bits(8 + 64) / 10
         );
-        // On a slower link it waits for all of it.
+        // On a slower link it waits for the whole first frame.
         assert_eq!(
             one_way(&["1G", "100M"]),
             bits(8 + 1518) / 10 + bits(8 + 1518 + 12) + bits(8 + 64)

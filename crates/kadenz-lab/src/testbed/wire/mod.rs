@@ -1,11 +1,11 @@
-//! Wire arithmetic: how long a datagram is on Ethernet, and what of a round trip is not wire.
+//! Wire arithmetic: how long a datagram occupies Ethernet, and which part of a round trip is not wire.
 //!
-//! Two times of one frame must be kept apart, and are different types here:
+//! Two times of a frame differ, and have different types here:
 //!
-//! * [`Occupancy`]: how long a link carries nothing else: preamble, frame, check sequence and the gap
-//!   after it. It says how many frames fit into a second.
+//! * [`Occupancy`]: how long a frame occupies a link: preamble, frame, check sequence and the gap
+//!   after it. It gives the number of frames per second.
 //! * [`StoreAndForward`]: how long a switch (or the receiver) waits until it has the frame: preamble
-//!   to check sequence. It says by how much a hop delays a frame.
+//!   to check sequence. It gives the delay of a hop.
 //!
 //! 200 bytes of payload are 266 bytes of the first and 254 of the second: 21.28 and 20.32 us at
 //! 100 Mbit/s.
@@ -29,7 +29,7 @@ pub(crate) const UDP_HEADER: u32 = 8;
 /// IPv4's header without options, in bytes: RFC 791, section 3.1.
 pub(crate) const IPV4_HEADER: u32 = 20;
 
-/// Destination, source and type, in bytes.
+/// Size of destination, source and type, in bytes.
 const ETHERNET_HEADER: u32 = 14;
 /// The frame check sequence in bytes.
 const CHECK_SEQUENCE: u32 = 4;
@@ -37,13 +37,13 @@ const CHECK_SEQUENCE: u32 = 4;
 const TAG: u32 = 4;
 /// The shortest frame from destination to check sequence: IEEE 802.3-2018, clause 3.2.8.
 const MIN: u32 = 64;
-/// What a frame carries at most: IEEE 802.3-2018, clause 3.2.7; RFC 894.
+/// The largest packet in a frame: IEEE 802.3-2018, clause 3.2.7; RFC 894.
 const LARGEST_PACKET: u32 = 1500;
 /// Fragments except for the last carry a multiple of this: RFC 791, section 3.1.
 const FRAGMENT_UNIT: u32 = 8;
 
-/// Bytes of a UDP datagram's payload, 65,507 at most: what a total length of 16 bits leaves beside
-/// the two headers.
+/// Bytes of a UDP datagram's payload, 65,507 at most: the rest of IPv4's total length of 16 bits beside the two
+/// headers.
 ///
 /// ```
 /// use kadenz_lab::testbed::wire::{Payload, Tag};
@@ -59,7 +59,7 @@ const FRAGMENT_UNIT: u32 = 8;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Payload(u32);
 
-/// A payload that IPv4 cannot carry.
+/// Error of a payload that IPv4 cannot carry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a UDP datagram carries at most 65507 bytes, not {0}; send several, or less in each")]
 pub struct PayloadTooLargeError(pub u64);
@@ -67,10 +67,10 @@ pub struct PayloadTooLargeError(pub u64);
 /// Whether frames carry an 802.1Q tag: a virtual LAN, or a priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tag {
-    /// They do not.
+    /// No tag.
     #[default]
     None,
-    /// They do: four bytes more.
+    /// A tag: four bytes more.
     Vlan,
 }
 
@@ -78,19 +78,19 @@ pub enum Tag {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct EthernetFrame(u32);
 
-/// How long a link carries this frame and nothing else.
+/// How long this frame occupies a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Occupancy(Picos);
 
-/// How long it takes until whoever is at the link's end has the whole frame.
+/// How long it takes until the node at the link's end has the whole frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub struct StoreAndForward(Picos);
 
 impl Payload {
-    /// The largest there is.
+    /// The largest payload.
     pub const LARGEST: Self = Self(65_507);
 
-    /// So many bytes; none is allowed.
+    /// A payload of this many bytes; zero is allowed.
     ///
     /// # Errors
     /// [`PayloadTooLargeError`] beyond 65,507.
@@ -107,7 +107,7 @@ impl Payload {
         self.0
     }
 
-    /// The frames it takes, in the order in which they are sent: one, or IPv4's fragments of it.
+    /// The frames that carry it, in the order in which they are sent: one, or IPv4's fragments of it.
     pub fn frames(self, tag: Tag) -> impl Iterator<Item = EthernetFrame> + Clone {
         let most = (LARGEST_PACKET - IPV4_HEADER) / FRAGMENT_UNIT * FRAGMENT_UNIT;
         let datagram = UDP_HEADER + self.0;
@@ -124,7 +124,7 @@ impl Payload {
         })
     }
 
-    /// Bytes of headers and of check sequences that carry it, padding included, gap and preamble not.
+    /// Bytes of headers and of check sequences that carry it, with padding and without gap and preamble.
     #[must_use]
     pub fn overhead(self, tag: Tag) -> u32 {
         self.frames(tag).map(EthernetFrame::bytes).sum::<u32>() - self.0
@@ -132,7 +132,7 @@ impl Payload {
 }
 
 impl EthernetFrame {
-    /// The frame that carries a packet of so many bytes (IPv4 header included).
+    /// The frame that carries a packet of this many bytes (IPv4 header included).
     #[must_use]
     pub const fn of_packet(bytes: u32, tag: Tag) -> Self {
         let tag = match tag {
@@ -163,7 +163,7 @@ impl EthernetFrame {
         PREAMBLE + self.0 + GAP
     }
 
-    /// How long a link of this speed carries nothing else.
+    /// How long the frame occupies a link of this speed.
     #[must_use]
     pub const fn occupancy(self, speed: LinkSpeed) -> Occupancy {
         Occupancy(speed.time_of(self.bytes_on_link() as u64))

@@ -19,24 +19,24 @@ use crate::measuring_threads::{self, Watch};
 use crate::session;
 use crate::stop::Stop;
 
-/// What a logging server takes.
+/// Parameters of a logging server.
 #[derive(Clone, Debug)]
 pub struct LogPlan {
     /// The socket.
     pub port: PortOptions,
     /// The token that controllers must know.
     pub token: Option<Token>,
-    /// The most batches a second, of all controllers.
+    /// The maximum number of batches per second, of all controllers.
     pub limit: Option<PerSecond>,
     /// The most streams, a controller's run each.
     pub most_streams: usize,
     /// The most devices that get a series of their own.
     pub most_devices: usize,
-    /// Ends when so many streams have told their end; with `None` when stopped.
+    /// Ends when this many streams have announced their end; with `None` when stopped.
     pub until_ended: Option<usize>,
 }
 
-/// Takes measurements until somebody stops it; calls `ready` with the address when it listens.
+/// Takes measurements until a stop is requested; calls `ready` with the address when it listens.
 ///
 /// # Errors
 /// [`ExperimentError`]; where the port cannot be opened no run folder is made.
@@ -88,8 +88,7 @@ pub fn log(
     Ok(ongoing.finish(ended_by)?)
 }
 
-/// What is left of a server when it has ended: its end of the requests is gone, so that the
-/// registrar ends too.
+/// Results of a server that has ended: its sender of requests is dropped, so that the registrar ends too.
 struct LogServerOutcome {
     streams: Streams,
     port: UdpPort,
@@ -100,7 +99,7 @@ fn give(result: &SyncSender<(LogServerOutcome, LogServerCounts)>, server: LogSer
         streams: server.responder.streams,
         port: server.port,
     };
-    // Gone only if the main thread has failed.
+    // The receiver is gone only if the main thread has failed.
     let _ = result.send((ended, server.responder.counts));
 }
 
@@ -146,7 +145,7 @@ fn server(
     })
 }
 
-/// 32 bytes that nobody outside of the process knows: hashes by keys that the standard library draws from
+/// 32 bytes that no other process knows: hashes by keys that the standard library draws from
 /// the system's random numbers.
 fn secret() -> [u8; 32] {
     let mut secret = [0; 32];
@@ -173,7 +172,7 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
         (
             "strange",
             streams.strange,
-            "batches were left out: who sent them was not welcomed before (docs/udp-protocol.md)",
+            "batches were left out: their sender was not welcomed before (docs/udp-protocol.md)",
             "send them by this version of `kadenz udp send --log`, or with a handshake of your own",
         ),
         (

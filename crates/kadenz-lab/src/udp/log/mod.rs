@@ -1,15 +1,13 @@
 //! The logging server: measurements of many controllers in one run.
 //!
-//! One thread receives and records; it allocates nothing, takes no lock and waits for no disk. What
-//! must wait is done by others: the run's writer thread persists, and a registrar makes the files of
-//! a device that is heard for the first time. Until it has, the device's own values wait in a bounded
-//! place; the series of all devices have them at once.
+//! One thread receives and records; it allocates nothing, takes no lock and waits for no disk. Other threads do the
+//! work that must wait: the run's writer thread persists, and a registrar makes the files of a new device. Until it
+//! has, the device's own values wait in a bounded buffer; the series of all devices gets them at once.
 //!
-//! A controller is welcomed when it has shown that it receives at the address that it sends from. Until then
-//! nothing of it is kept and no file is made for it ([`kadenz_udp::record::Introduction`]).
+//! A controller is welcomed when it has shown that it receives at the address that it sends from. Until then the server
+//! keeps none of its data and makes no file for it ([`kadenz_udp::record::Introduction`]).
 //!
-//! Memory is bounded whatever comes: so many streams, so many devices, so many waiting values. What
-//! finds no place is counted.
+//! Memory is bounded whatever comes, by limits of streams, devices and waiting values. Data beyond a limit is counted.
 
 mod experiment;
 mod streams;
@@ -34,16 +32,16 @@ use streams::{Entered, MeasuredSample, Streams};
 
 pub use experiment::{LogPlan, log};
 
-// Makes the series of a device that is heard for the first time: a thread that may wait.
+// Makes the series of a new device, on a thread that may wait.
 
-/// A device was heard that has no series yet.
+/// A request to make the series of a new device.
 #[derive(Debug)]
 struct Request {
-    /// Where it stands among the server's devices.
+    /// Its place among the server's devices.
     place: usize,
     /// Its name.
     device: String,
-    /// What its values are, in words.
+    /// Description of its values.
     description: String,
 }
 
@@ -54,7 +52,7 @@ struct DeviceSeries {
     recorder: SeriesRecorder,
 }
 
-/// Serves requests until nobody can make any.
+/// Serves requests until all senders are gone.
 fn serve(
     running: &RunningRun,
     requests: &Receiver<Request>,
@@ -87,14 +85,14 @@ fn serve(
 
 /// Datagrams that one call takes.
 const SLOTS: usize = 256;
-/// The longest batch that is taken; what is longer is of no sender of ours.
+/// The longest batch that is taken; none of our senders makes a longer one.
 const MAX_BATCH: usize = 9_000;
 /// Values of new devices that may wait for their series.
 const WAITING: usize = 1 << 15;
-/// It is looked this often whether to stop.
+/// How often the thread checks for a stop request.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// What the server took, and what it refused and why.
+/// Counts of taken and of refused datagrams.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LogServerCounts {
     /// Batches that were taken.
@@ -103,11 +101,11 @@ struct LogServerCounts {
     measurements: u64,
     /// Datagrams of other programs, truncated or broken ones.
     malformed: u64,
-    /// Datagrams of who does not know the token.
+    /// Datagrams of senders that do not know the token.
     wrong_token: u64,
     /// Datagrams beyond the rate limit.
     too_fast: u64,
-    /// Values that stand in the series of all devices only: no room for their own.
+    /// Values that are in the series of all devices only: there is no room for their own.
     without_place: u64,
 }
 
@@ -116,11 +114,11 @@ struct LogServer {
     port: UdpPort,
     inbox: Inbox,
     responder: Responder,
-    /// Ends when so many streams have told their end.
+    /// Ends when this many streams have announced their end.
     until_ended: Option<usize>,
 }
 
-/// What takes datagrams apart and records what they hold.
+/// Parses datagrams and records their content.
 struct Responder {
     token: Option<Token>,
     cookies: Cookies,
@@ -135,31 +133,30 @@ struct Responder {
 }
 
 impl LogServer {
-    /// An inbox that holds any batch, and an empty waiting place.
+    /// An inbox that holds any batch, and an empty waiting buffer.
     fn rooms() -> (Inbox, Vec<(usize, Sample)>) {
         (Inbox::new(SLOTS, MAX_BATCH), Vec::with_capacity(WAITING))
     }
 
-    /// Receives until somebody stops it, or all streams that are waited for have ended.
+    /// Receives until a stop is requested, or all awaited streams have ended.
     ///
     /// # Real-time safety
-    /// Waits for no disk and takes no lock. It allocates for a device or a stream that is heard for
-    /// the first time, and for nothing else.
+    /// Waits for no disk and takes no lock. It allocates for a new device or stream, and for nothing else.
     fn run(&mut self, context: &mut LoopContext<'_>) {
         while !context.stop.requested() && !self.is_done() {
             let until = context.clock.now() + POLL_INTERVAL;
-            // What the network says of an earlier datagram concerns no later one.
+            // An error of an earlier datagram does not concern later ones.
             let _ = self.port.receive_batch(&mut self.inbox, Wait::Until(until));
             self.responder.welcome();
             let now_ns = context.clock.now().since(context.origin);
             for datagram in self.inbox.datagrams() {
-                // A full inbox of the largest batches takes longer than somebody should wait who stops it.
+                // To process a full inbox of the largest batches takes too long after a stop request.
                 if context.stop.requested() {
                     break;
                 }
                 let from = datagram.from;
                 if let Some(answer) = self.responder.answer(datagram, now_ns) {
-                    // A controller takes a lost answer as it takes any other loss.
+                    // A controller handles a lost answer like any other loss.
                     let _ = self.port.send_to(answer, from);
                 }
             }
@@ -174,7 +171,7 @@ impl LogServer {
 }
 
 impl Responder {
-    /// Takes what a datagram holds, and makes the answer to it in its bytes: one at most, and never longer.
+    /// Takes the content of a datagram, and makes its answer in the datagram's bytes: one at most, and never longer.
     fn answer<'d>(&mut self, datagram: Datagram<'d>, now_ns: i64) -> Option<&'d [u8]> {
         let (from, truncated) = (datagram.from, datagram.truncated());
         let bytes = datagram.bytes;
@@ -200,7 +197,7 @@ impl Responder {
                 return None;
             }
         };
-        // After the token: who does not know it cannot use up the rate of those who do.
+        // After the token check, so that senders without the token cannot use up the rate of those with it.
         let now = now_ns.cast_unsigned();
         if self.limit.as_mut().is_some_and(|limit| !limit.passes(now)) {
             self.counts.too_fast += 1;
@@ -216,7 +213,7 @@ impl Responder {
         self.enter(from, &batch, now_ns)
     }
 
-    /// Whoever says the right cookie receives at the address that it sends from.
+    /// A sender with the right cookie receives at the address that it sends from.
     fn introduce(&mut self, from: SocketAddr, hello: &Packet<'_>, now_ns: i64) -> ServerReply {
         let cookie = self.cookies.of(DeviceKey::from(from), hello.run());
         if hello.stamp() != cookie {
@@ -278,7 +275,7 @@ impl Responder {
         let _ = self.requests.try_send(request);
     }
 
-    /// Takes the series that were made meanwhile, and gives them what waited for them.
+    /// Takes the new series, and gives them their waiting values.
     fn welcome(&mut self) {
         while let Ok(DeviceSeries {
             place,
@@ -297,7 +294,7 @@ impl Responder {
         }
     }
 
-    /// At the end: what waits for its series shall have it.
+    /// At the end: every waiting value gets into its series.
     fn wait_for_series(&mut self, context: &LoopContext<'_>) {
         const PATIENCE: Duration = Duration::from_secs(5);
         let until = context.clock.now() + PATIENCE;

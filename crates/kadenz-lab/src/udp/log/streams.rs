@@ -1,4 +1,4 @@
-//! What comes from whom. Sans-IO: it is given measurements, and says where their values go.
+//! The streams and devices behind measurements. Sans-IO: it takes measurements, and returns the place of their values.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
@@ -14,16 +14,15 @@ use kadenz_udp::wire::{RunId, Sequence};
 const LEDGER_WORDS: usize = 64;
 /// Packets to a device whose measurements may be out of order.
 const WINDOW_WORDS: usize = 64;
-/// Packets a second to one device, and batches a second of one stream, at most: since a stream was welcomed,
-/// and [`GRACE`] before, no more can have been sent. Gaps that claim more claim nothing.
+/// Packets a second to one device, and batches a second of one stream, at most: since a stream was welcomed, and
+/// [`GRACE`] before, no more can have been sent. A gap that stands for more is ignored.
 const MAX_PACKETS_PER_S: u64 = 100_000;
 const MAX_BATCHES_PER_S: u64 = 10_000;
-/// A stream may have measured for so long before it was welcomed.
+/// A stream may have measured for this long before it was welcomed.
 const GRACE: Duration = Duration::from_secs(1);
-/// Where there is no room for another stream, one that said nothing for so long makes room.
+/// Where there is no room for another stream, one that was silent for this long makes room.
 const SILENCE: Duration = Duration::from_secs(10);
-/// What is known of streams that made room is kept for the case that they come back, for so many times as many as
-/// there is room for.
+/// Streams that made room are kept for the case that they come back: this many times as many as there is room for.
 const SET_ASIDE: usize = 4;
 
 /// A controller's run.
@@ -33,14 +32,13 @@ struct StreamKey {
     run: u32,
 }
 
-/// A controller's run, and what of it came.
+/// The state of a controller's run.
 #[derive(Debug)]
 struct Stream {
     tracker: BatchTracker<Vec<TrackWord>>,
     welcomed_ns: i64,
     heard_ns: i64,
-    /// From the controller's clock to the server's: as of the first batch, so that the batch's way
-    /// is in it.
+    /// Offset from the controller's clock to the server's, from the first batch: it includes that batch's latency.
     offset_ns: Option<i64>,
 }
 
@@ -54,12 +52,12 @@ struct DeviceStream {
     tracker: Tracker<Vec<TrackWord>>,
 }
 
-/// What a measurement gives.
+/// Result of a measurement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct MeasuredSample {
     /// The device's place; `None` where there was no more room for one.
     pub(super) place: Option<usize>,
-    /// Whether the device has not been heard before.
+    /// Whether the device is new.
     pub(super) new: bool,
     /// Round trip.
     pub(super) rtt: Sample,
@@ -67,7 +65,7 @@ pub(super) struct MeasuredSample {
     pub(super) response: Sample,
 }
 
-/// How much is remembered.
+/// Limits of the memory.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Bounds {
     pub(super) streams: usize,
@@ -85,9 +83,9 @@ pub(super) struct Streams {
     devices: Vec<DeviceStream>,
     /// Streams that have devices.
     with_devices: usize,
-    /// Streams that have told their end.
+    /// Streams that have announced their end.
     ended: usize,
-    /// Batches that never came of streams of which nothing else is known any more; `None` before there was one.
+    /// Batches that never came, of streams that have been forgotten; `None` before there was one.
     lost_of_forgotten: Option<u64>,
     /// How often a controller was refused.
     pub(super) refused: u64,
@@ -97,7 +95,7 @@ pub(super) struct Streams {
     pub(super) repeated: u64,
 }
 
-/// The stream that a batch belongs to, and the offset from its controller's clock to the run's time.
+/// The stream of a batch, and the offset from its controller's clock to the run's time.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct BatchContext {
     stream: StreamKey,
@@ -106,14 +104,14 @@ pub(super) struct BatchContext {
     age: Duration,
 }
 
-/// What a batch is to the server.
+/// Classification of a batch.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Entered {
-    /// Its stream is not known: who sends it may be somebody else.
+    /// Its stream is unknown: the sender address may be forged.
     Strange,
     /// It came before.
     Again,
-    /// It contradicts what came, or is so late that nobody knows whether it came before.
+    /// It contradicts earlier batches, or is so late that it may be a repeated one.
     Unfit,
     /// Its measurements are new.
     New(BatchContext),
@@ -136,8 +134,8 @@ impl Streams {
         }
     }
 
-    /// Welcomes a stream that has shown that it receives at its address; false where there is no room. One
-    /// that said nothing for a while makes room for it, first of all one that has ended.
+    /// Welcomes a stream that has shown that it receives at its address; false where there is no room. A stream that
+    /// was silent for a while makes room for it, first of all one that has ended.
     pub(super) fn welcome(&mut self, from: SocketAddr, run: RunId, now_ns: i64) -> bool {
         let key = StreamKey { from, run: run.0 };
         if self.streams.contains_key(&key) {
@@ -147,7 +145,7 @@ impl Streams {
             self.refused += 1;
             return false;
         }
-        // One that comes back goes on where it was.
+        // A stream that comes back continues where it was.
         let known = self.set_aside.remove(&key);
         let stream = known.unwrap_or_else(|| Stream {
             tracker: BatchTracker::over(vec![TrackWord::default(); LEDGER_WORDS], run),
@@ -160,7 +158,7 @@ impl Streams {
         true
     }
 
-    /// Sets the stream aside that needs its place least, if there is one.
+    /// Sets aside the stream that needs its place least, if there is one.
     fn evict(&mut self, now_ns: i64) -> bool {
         let silent = self.streams.iter();
         let silent = silent.filter(|(_, stream)| since(stream.heard_ns, now_ns) >= SILENCE);
@@ -176,7 +174,7 @@ impl Streams {
         true
     }
 
-    /// Forgets the stream that was set aside and has been silent for longest.
+    /// Forgets the set-aside stream that has been silent for longest.
     fn forget(&mut self) {
         let idlest = self.set_aside.iter();
         let idlest = idlest.min_by_key(|(_, it)| it.heard_ns);
@@ -198,7 +196,7 @@ impl Streams {
         let age = since(stream.welcomed_ns, now_ns) + GRACE;
         let sent = stream.tracker.counts().sent;
         let most = match (sent, self.lost_of_forgotten) {
-            // It may be one that was forgotten, whose first batches came long ago.
+            // It may be a forgotten stream, whose first batches came long ago.
             (0, Some(_)) => 0,
             _ => most_in(age, MAX_BATCHES_PER_S).saturating_sub(sent),
         };
@@ -249,8 +247,8 @@ impl Streams {
         })
     }
 
-    /// The place of a device, which is made where it is new and there is room. A stream that was forgotten
-    /// and welcomed again finds its devices.
+    /// The place of a device, which is made where it is new and there is room. A stream that was forgotten and welcomed
+    /// again finds its devices.
     fn device(&mut self, stream: StreamKey, address: DeviceKey) -> (Option<usize>, bool) {
         if let Some(known) = self.places.get(&(stream, address)) {
             return (Some(*known), false);
@@ -284,7 +282,7 @@ impl Streams {
         }
     }
 
-    /// How many streams have told their end.
+    /// How many streams have announced their end.
     pub(super) fn ended(&self) -> usize {
         self.ended
     }
@@ -296,7 +294,7 @@ impl Streams {
         self.lost_of_forgotten.unwrap_or(0) + known.map(lost).sum::<u64>()
     }
 
-    /// What became of the packets of each device, as far as it was told.
+    /// Counts of the packets of each device, as far as they were reported.
     pub(super) fn flows(&self) -> Vec<Flow> {
         let flow = |(place, seen): (usize, &DeviceStream)| {
             let counts = seen.tracker.clone().finish();
@@ -310,7 +308,7 @@ impl Streams {
                 reordered: counts.reordered,
                 late: counts.too_old,
                 longest_loss: counts.longest_loss,
-                // Who asked by broadcasts has them in its own run.
+                // A controller with broadcasts has the places in its own run.
                 places: None,
             }
         };
@@ -319,7 +317,8 @@ impl Streams {
 }
 
 impl DeviceStream {
-    /// Numbers between the last and this one were sent as well; they are lost unless they follow.
+    /// Takes a sequence number: the numbers between the last and this one were sent as well, and are lost unless they
+    /// follow.
     fn heard(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
         let sent = self.tracker.counts().sent;
         let most = match sent {
@@ -331,13 +330,13 @@ impl DeviceStream {
     }
 }
 
-/// How much of a rate fits into a span.
+/// How many events of a rate fit into a span.
 fn most_in(span: Duration, per_second: u64) -> u64 {
     let millis = u64::try_from(span.as_millis()).unwrap_or(u64::MAX);
     millis.saturating_mul(per_second / 1000)
 }
 
-/// How long ago a time of the run was.
+/// Time since a time of the run.
 fn since(earlier_ns: i64, now_ns: i64) -> Duration {
     let passed = now_ns.saturating_sub(earlier_ns);
     Duration::from_nanos(u64::try_from(passed).unwrap_or(0))

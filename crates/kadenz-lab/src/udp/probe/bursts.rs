@@ -7,22 +7,22 @@ use kadenz_udp::wire::Sequence;
 /// Broadcasts whose answers may still come while later ones are on their way.
 const REMEMBERED: usize = 64;
 
-/// Whether the order of answers is of interest: only those to one packet for all can be compared.
+/// Whether the order of answers is recorded: only answers to one packet for all can be compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ranking {
-    /// It is.
+    /// It is recorded.
     Ranked,
-    /// It is not.
+    /// It is not recorded.
     Unranked,
 }
 
 /// The answers to the last broadcasts, and the order of the answers to all of them.
 ///
-/// A broadcast is entered once: when all devices have answered it, or when it is given up, because its
-/// place is needed for a later one or the run is over.
+/// A broadcast is entered once: when all devices have answered it, or when it is given up, because a later one needs
+/// its place or the run is over.
 ///
 /// # Real-time safety
-/// Memory is taken when it is made.
+/// Memory is allocated when it is made.
 #[derive(Debug)]
 pub(super) struct BroadcastReplies {
     slots: Vec<Slot>,
@@ -56,7 +56,7 @@ impl BroadcastReplies {
         }
     }
 
-    /// A packet for all devices leaves.
+    /// Begins a packet for all devices.
     pub(super) fn begin(&mut self, sequence: Sequence, sent_ns: i64) {
         if let Some(slot) = self.slots.get_mut(sequence.0 as usize % REMEMBERED) {
             slot.enter(self.order.as_mut());
@@ -65,7 +65,7 @@ impl BroadcastReplies {
         }
     }
 
-    /// A device's first answer to it came; its place, if the broadcast is not given up yet.
+    /// Takes a device's first answer to it; returns its place, if the broadcast is not given up yet.
     pub(super) fn answered(
         &mut self,
         sequence: Sequence,
@@ -88,14 +88,14 @@ impl BroadcastReplies {
         slot.is_some_and(|it| it.burst.sequence() == Some(sequence) && it.burst.is_complete())
     }
 
-    /// Nothing more is waited for.
+    /// Gives up the broadcasts that still lack answers.
     pub(super) fn give_up(&mut self) {
         for slot in &mut self.slots {
             slot.enter(self.order.as_mut());
         }
     }
 
-    /// What the broadcasts that were entered say; nothing where the order is of no interest.
+    /// Summary of the entered broadcasts; absent where the order is not recorded.
     pub(super) fn broadcasts(&self) -> Option<Broadcasts> {
         self.order.as_ref().map(|order| Broadcasts {
             sent: order.bursts(),
@@ -105,7 +105,7 @@ impl BroadcastReplies {
         })
     }
 
-    /// In which places a device answered them; places are counted from 1 here.
+    /// In which places a device answered them; places count from 1 here.
     pub(super) fn places(&self, device: usize) -> Option<Places> {
         let device = DeviceId(u16::try_from(device).ok()?);
         let places = self.order.as_ref()?.places(device)?;
@@ -144,7 +144,7 @@ mod tests {
 
     const LAST: u32 = 199;
 
-    /// Plays 200 broadcasts to three devices that answer in the order which `answers` gives.
+    /// Simulates 200 broadcasts to three devices that answer in the order of `answers`.
     fn played(ranking: Ranking, answers: impl Fn(u32) -> Vec<u16>) -> BroadcastReplies {
         let mut bursts = BroadcastReplies::new(3, ranking);
         for number in 0..=LAST {
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn a_broadcast_is_entered_once_complete_or_given_up() {
-        // Every tenth is not answered by the device 1, nor is the last.
+        // The device 1 does not answer every tenth, nor the last.
         let silent = |number: u32| number.is_multiple_of(10) || number == LAST;
         let answers = |number| match silent(number) {
             true => vec![2, 0],

@@ -1,5 +1,4 @@
-//! How close together the answers to a broadcast come: what a switch and a receive buffer must hold.
-//! Sans-IO.
+//! How close together the answers to a broadcast come, which a switch and a receive buffer must hold. Sans-IO.
 
 use kadenz_record::run::network::half_of;
 use kadenz_rt::clock::MonotonicTime;
@@ -10,20 +9,20 @@ use super::packet_counts::ProbeReply;
 /// Broadcasts whose answers may still come while later ones are on their way.
 const REMEMBERED: usize = 64;
 
-/// Whose clock tells when an answer came. Only differences are taken, so that any steady one will do.
+/// The clock that gives the arrival time of an answer. Only differences are computed, so that any steady clock will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum CameBy {
-    /// The network card's.
+    /// The network card's clock.
     Card,
-    /// The kernel's, brought to the sleep clock.
+    /// The kernel's clock, converted to the sleep clock.
     Kernel,
-    /// The program's: answers that one call took came at the same time.
+    /// The program's clock: answers that one call took came at the same time.
     Program,
 }
 
 impl CameBy {
-    /// What is granted for datagrams that come, where those that go are stamped, too: without that
-    /// nobody brings the kernel's stamps to the sleep clock.
+    /// The granted stamps of received datagrams, where sent ones are stamped, too: without that the kernel's stamps are
+    /// not converted to the sleep clock.
     pub(super) fn of_port(port: &UdpPort) -> Self {
         let granted = port.granted();
         Self::of(
@@ -68,16 +67,16 @@ impl CameBy {
 /// How close together the answers to one broadcast came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Density {
-    /// From the first to the last.
+    /// Time from the first to the last answer.
     pub(super) spread_ns: i64,
     /// The shortest time in which half of them came.
     pub(super) half_ns: i64,
 }
 
-/// Collects when the answers to the last broadcasts came.
+/// Collects the arrival times of the answers to the last broadcasts.
 ///
 /// # Real-time safety
-/// Memory is taken when it is made.
+/// Memory is allocated when it is made.
 #[derive(Debug)]
 pub(super) struct Densities {
     devices: usize,
@@ -93,8 +92,8 @@ impl Densities {
         }
     }
 
-    /// An answer came at `came_ns`, if that is known. With the last one of a broadcast it is known how
-    /// dense they were, unless of some nobody knows when they came.
+    /// Takes an answer that came at `came_ns`, if that is known. Returns the density with the last answer of a
+    /// broadcast, if the times of all are known.
     pub(super) fn came(&mut self, reply: &ProbeReply, came_ns: Option<i64>) -> Option<Density> {
         let slot = self.slots.get_mut(reply.sequence as usize % REMEMBERED)?;
         if reply.place? == 0 {
@@ -109,7 +108,7 @@ impl Densities {
 }
 
 impl Density {
-    /// Of answers that came at these times; `None` for fewer than two.
+    /// The density of answers that came at these times; `None` for fewer than two.
     fn of(times: &mut [i64]) -> Option<Self> {
         // Where a card has several queues, one may be ahead of another.
         times.sort_unstable();
@@ -128,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// The answer to this packet in this place among so many devices.
+    /// The answer to this packet in this place among this many devices.
     fn reply(sequence: u32, place: usize, devices: usize) -> ProbeReply {
         ProbeReply {
             device: place,
@@ -147,7 +146,7 @@ mod tests {
     fn told(densities: &mut Densities, sequence: u32, came: &[Option<i64>]) -> Option<Density> {
         let mut last = None;
         for (place, came_ns) in came.iter().enumerate() {
-            assert_eq!(last, None, "told before the last answer");
+            assert_eq!(last, None, "given before the last answer");
             last = densities.came(&reply(sequence, place, came.len()), *came_ns);
         }
         last

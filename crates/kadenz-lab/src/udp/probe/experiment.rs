@@ -30,7 +30,7 @@ use crate::testbed::wire::{EthernetFrame, Payload, Tag};
 /// Measures round trips to devices.
 ///
 /// # Errors
-/// [`ExperimentError`]; rights that are missing are no error but a warning in the run. Where the
+/// [`ExperimentError`]; missing rights are no error but a warning in the run. Where the
 /// port cannot be opened or the packets not made, no run folder is made.
 pub fn probe(
     measuring: &Measuring,
@@ -56,7 +56,7 @@ pub(crate) fn open(plan: &ProbePlan) -> Result<UdpPort, ExperimentError> {
     Ok(UdpPort::open(&plan.port)?)
 }
 
-/// A measurement whose series stand in a run that has not begun: it may be a part of a larger one.
+/// A measurement whose series exist in a run that has not begun; the run may hold other measurements, too.
 pub(crate) struct ProbeSetup {
     plan: ProbePlan,
     id: RunId,
@@ -71,7 +71,7 @@ pub(crate) struct ProbeSetup {
 }
 
 impl ProbeSetup {
-    /// Makes the series of a plan, and what sends and receives.
+    /// Makes the series of a plan, the sender and the receiver.
     pub(crate) fn new(
         measuring: &Measuring,
         plan: &ProbePlan,
@@ -109,7 +109,7 @@ impl ProbeSetup {
         })
     }
 
-    /// Measures in a run that has begun, and writes into it what became of the packets.
+    /// Measures in a run that has begun, and writes the counts of the packets into it.
     pub(crate) fn measure(
         mut self,
         measuring: &Measuring,
@@ -149,7 +149,7 @@ impl ProbeSetup {
         Ok(ended_by)
     }
 
-    /// The threads that will work, and the run's word on what their socket was granted.
+    /// The threads of the measurement; notes what their socket was granted.
     fn members(
         self,
         measuring: &Measuring,
@@ -198,7 +198,7 @@ fn members(
     };
     let receive = move |context: &mut LoopContext<'_>| {
         receiver.run(context.clock);
-        // Gone only if the main thread has failed.
+        // The receiver is gone only if the main thread has failed.
         let _ = result.send(receiver);
     };
     vec![
@@ -207,7 +207,7 @@ fn members(
     ]
 }
 
-/// One thread: a packet, its answers, the next beat.
+/// The closed loop on one thread: a packet, its answers, the next beat.
 pub(super) fn one_after_the_other(
     plan: &ProbePlan,
     sender: &mut Sender,
@@ -222,7 +222,7 @@ pub(super) fn one_after_the_other(
             SocketReceiving::Spinning => until.min(departed.at + receiver.spins_for),
             SocketReceiving::Blocking | SocketReceiving::BusyPoll => until,
         };
-        // Its counts are kept when there is time: while an answer may come there is none.
+        // Its counts are recorded when there is time: none while an answer may come.
         let received = receiver.first_answer(asks_until, context.clock);
         let sequence = sender.note(&departed);
         receiver.settle(received);
@@ -239,8 +239,8 @@ pub(super) fn one_after_the_other(
     receiver.run(context.clock);
 }
 
-/// Until when the thread that has sent listens for answers: not into the next beat, and to nothing
-/// that would be too late.
+/// Until when the sending thread listens for answers: not into the next beat, and not for answers that would be too
+/// late.
 pub(super) fn listens_until(
     plan: &ProbePlan,
     intended: MonotonicTime,
@@ -252,14 +252,14 @@ pub(super) fn listens_until(
     }
 }
 
-/// How long after a beat its thread may still listen, if it is to keep the next.
+/// How long after a beat its thread may still listen and keep the next beat.
 fn listens_for(plan: &ProbePlan) -> Duration {
     const BEFORE_THE_BEAT: Duration = Duration::from_micros(200);
     let interval = plan.interval.as_duration();
     interval - BEFORE_THE_BEAT.min(interval / 4)
 }
 
-/// How the devices answered together, with what an answer takes of the wire.
+/// How the devices answered together, with the time of an answer on the wire.
 fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
     let payload = Payload::new(plan.payload_bytes as u64).ok();
     let frames = payload.into_iter().flat_map(|it| it.frames(Tag::None));
@@ -271,7 +271,7 @@ fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
     })
 }
 
-/// A way to the logging server, where there is one.
+/// A connection to the logging server, where there is one.
 fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentError> {
     let Some(server) = plan.log else {
         return Ok(None);
@@ -292,14 +292,14 @@ fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentErro
     Ok(Some(hand_on))
 }
 
-/// A number that no run of today has: answers to an earlier run are no answers to this one.
+/// A number that no other run of today has: answers to an earlier run are no answers to this one.
 fn run_id() -> RunId {
     let time = clock::now().as_ns();
     let mixed = (time ^ (u64::from(std::process::id()) << 32)).wrapping_mul(0x9E37_79B9_7F4A_7C15);
     RunId((mixed >> 32) as u32)
 }
 
-/// What the receiving side noticed beside its measurements.
+/// Warnings of the receiving side, beside its measurements.
 fn warnings(receiver: &Receiver) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Some((error, count)) = receiver.trouble {
@@ -324,20 +324,20 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
     warnings.extend(receiver.handed_on().and_then(not_handed_on));
     if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
         let text = format!(
-            "of {} answers nobody knows where the time went: their stamps were missing, or the wall \
+            "of {} answers the parts of the time are unknown: their stamps were missing, or the wall \
              clock was set meanwhile",
             stack.unsplit
         );
         warnings.push(Warning::new(
             "unsplit",
             text,
-            Some("their round trips were recorded all the same"),
+            Some("their round trips were recorded nevertheless"),
         ));
     }
     warnings
 }
 
-/// What the logging server has not, of what it was sent.
+/// The warning about measurements that the logging server lacks.
 fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
     let HandedOn {
         failed,
@@ -372,15 +372,15 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
     Some(Warning::new(
         "not_handed_on",
         text,
-        Some(&format!("{remedy}; this run folder has them all the same")),
+        Some(&format!("{remedy}; this run folder has them nevertheless")),
     ))
 }
 
-/// The interfaces on the way, and what the first had lost before.
+/// The interfaces to the devices, and the first one's earlier losses.
 struct Surroundings {
-    /// To the first device.
+    /// The interface to the first device.
     interface: Option<Interface>,
-    /// To all others that are reached by another one.
+    /// The interfaces to all devices that are reached by another one.
     others: Vec<(IpAddr, Option<Interface>)>,
     counters: Snapshot,
 }

@@ -13,32 +13,31 @@ use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
 
 use super::packet_counts::ProbeReply;
 
-/// A measurement waits this long at most for others to travel with.
+/// How long a measurement waits at most for others of the same batch.
 const FLUSH_AFTER_NS: i64 = 100_000_000;
-/// How often the controller asks the server before it measures, and announces the end to it, and how long the
-/// server has each time.
+/// How often the controller sends its introduction before it measures, and its last batch at the end, and how long
+/// the server has to answer each time.
 const TRIES: u32 = 5;
 const ANSWER_WITHIN: Duration = Duration::from_millis(100);
 /// Answers that one call takes: 18 bytes, and 16 of a tag.
 const SLOTS: usize = 16;
 const ANSWER_BYTES: usize = 34;
 
-/// What the logging server made of the measurements.
+/// Counts of the measurements that were sent to the logging server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct HandedOn {
     /// Measurements that could not be sent.
     pub(super) failed: u64,
     /// Batches sent.
     pub(super) batches: u64,
-    /// Batches of which the server said that it kept them.
+    /// Batches that the server acknowledged.
     pub(super) kept: u64,
-    /// How often the server said that it has no room.
+    /// How often the server reported that it has no room.
     pub(super) refused: u64,
 }
 
-/// Packs measurements into batches and sends them, from the receiving thread: packing writes some
-/// fifty bytes, sending and looking for answers is a system call each that never waits, and once in twenty
-/// measurements.
+/// Packs measurements into batches and sends them from the receiving thread: packing writes some fifty bytes; sending
+/// and checking for answers are one system call each that never waits, once in twenty measurements.
 pub(super) struct HandOn {
     port: UdpPort,
     inbox: Inbox,
@@ -51,10 +50,10 @@ pub(super) struct HandOn {
 }
 
 impl HandOn {
-    /// To the server that the port's peer is.
+    /// A connection to the server that is the port's peer.
     ///
     /// # Errors
-    /// [`Unfit`] never: a batch of the usual size holds a measurement.
+    /// [`Unfit`] never happens: a batch of the usual size holds a measurement.
     pub(super) fn new(port: UdpPort, run: RunId, token: Option<Token>) -> Result<Self, Unfit> {
         Ok(Self {
             port,
@@ -68,8 +67,8 @@ impl HandOn {
         })
     }
 
-    /// Introduces this run to the server, before anything is measured: half a second at most, where nobody
-    /// answers.
+    /// Introduces this run to the server before the measurement: this takes half a second at most, where the server
+    /// does not answer.
     pub(super) fn introduce(&mut self) {
         for _ in 0..TRIES {
             // A server that is not there yet may be there when a batch is sent.
@@ -111,8 +110,7 @@ impl HandOn {
         }
     }
 
-    /// Sends the last batch, also an empty one, which says that it is the last: again where its answer does
-    /// not come.
+    /// Sends the last batch, also an empty one, which announces the end: repeatedly while its answer is missing.
     pub(super) fn finish(&mut self, now_ns: i64) {
         let stamp = Stamp(now_ns.cast_unsigned());
         let number = self.batcher.sequence();
@@ -136,7 +134,7 @@ impl HandOn {
         }
     }
 
-    /// What became of the measurements so far.
+    /// Counts of the measurements so far.
     pub(super) fn so_far(&self) -> HandedOn {
         self.so_far
     }
@@ -153,12 +151,12 @@ impl HandOn {
         self.hear(Wait::Poll);
     }
 
-    /// Takes what the server says; the number of the last batch that it kept, if it said so now.
+    /// Takes the server's answers; returns the number of the last batch that it acknowledged now.
     fn hear(&mut self, wait: Wait) -> Option<Sequence> {
         let mut kept = None;
         let mut asked = false;
         if self.port.receive_batch(&mut self.inbox, wait).is_err() {
-            // Nobody listens there. The next call may find somebody, and shall not come at once.
+            // No server listens there. The next call may find one, and must not follow at once.
             if let Wait::Until(until) = wait {
                 let left_ns = until.since(clock::now());
                 std::thread::sleep(Duration::from_nanos(u64::try_from(left_ns).unwrap_or(0)));

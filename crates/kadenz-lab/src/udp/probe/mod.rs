@@ -1,4 +1,4 @@
-//! The controller: a packet on every beat, and what came back of it.
+//! The controller: it sends a packet on every beat, and records the answers.
 //!
 //! # Series
 //!
@@ -43,18 +43,18 @@ pub use experiment::probe;
 pub(crate) use experiment::{ProbeSetup, open};
 pub use packet_counts::{PacketCounts, ProbeReply};
 
-// What is sent to whom, and how.
+// The receivers of packets, and how they are sent.
 
 /// A device that answers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Device {
     /// Its name, which becomes the prefix of its series.
     pub name: String,
-    /// Where it listens.
+    /// The address on which it listens.
     pub address: SocketAddr,
 }
 
-/// Where the packet of a beat goes.
+/// The destination of a beat's packets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Destination {
     /// A packet to each device.
@@ -66,36 +66,36 @@ pub enum Destination {
 /// Whether the next packet waits for the last answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Loop {
-    /// It does not: packets go out on the beat whatever happens to the answers.
+    /// No: packets are sent on the beat whatever happens to the answers.
     #[default]
     Open,
-    /// It does, until the next beat: one thread sends and receives. A late answer delays the packets
-    /// after it, which are measured against their beat all the same.
+    /// Yes, until the next beat: one thread sends and receives. A late answer delays the following packets, which are
+    /// still measured against their beat.
     Closed,
 }
 
-/// How an answer is waited for.
+/// How the controller waits for an answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SocketReceiving {
     /// The kernel wakes the thread.
     #[default]
     Blocking,
-    /// The thread that sent asks again and again for a while (`ProbePlan::spins_for`); then the
-    /// kernel wakes it. Open loop, too, is one thread then.
+    /// The sending thread polls for a while (`ProbePlan::spins_for`); then the kernel wakes it. The open loop, too, has
+    /// one thread then.
     Spinning,
-    /// The thread asks again and again: no wake-up, and a whole CPU.
+    /// The thread polls: no wake-up, and a whole CPU.
     BusyPoll,
 }
 
-/// By whose clocks it is told how long each way took.
+/// The clocks by which the two ways of a round trip are measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Clocks {
     /// Each device's clock is fitted to the controller's.
     #[default]
     Fitted,
-    /// The devices stamp with their wall clocks, which somebody keeps to this one's.
+    /// The devices stamp with their wall clocks, which are synchronised with this machine's.
     Synchronised {
-        /// By how much two of them differ at most.
+        /// Maximum difference of two of them.
         apart: Duration,
     },
 }
@@ -103,7 +103,7 @@ pub enum Clocks {
 /// A measurement of round trips.
 #[derive(Clone, Debug)]
 pub struct ProbePlan {
-    /// Who answers; at least one.
+    /// The devices that answer; at least one.
     pub devices: Vec<Device>,
     /// Where the packets go.
     pub destination: Destination,
@@ -111,26 +111,25 @@ pub struct ProbePlan {
     pub interval: Interval,
     /// How many beats are measured; with `None` until stopped.
     pub count: Option<u64>,
-    /// Beats before them: their packets are sent and answered, and measured by nobody. The first
-    /// packet waits until the address of its device was found (RFC 826).
+    /// Beats before them: their packets are sent and answered, and not measured. The first packet waits until the
+    /// address of its device was found (RFC 826).
     pub warm_up: u32,
     /// UDP payload of a packet in bytes.
     pub payload_bytes: usize,
-    /// An answer that takes longer is late, and its packet lost; but none that keeps the deadline is
+    /// An answer that takes longer is late, and its packet lost, unless it keeps the deadline
     /// ([`ProbePlan::timeout_with`]).
     pub timeout: Duration,
     /// Open or closed loop.
     pub looping: Loop,
-    /// How answers are waited for.
+    /// How the controller waits for answers.
     pub receiving: SocketReceiving,
-    /// Whether each packet is rehearsed shortly before its beat, by one over the loopback: caches are
-    /// warm then.
+    /// Whether a datagram over the loopback rehearses each packet shortly before its beat, which warms the caches.
     pub rehearses: bool,
-    /// Whether the devices' own stamps are asked for.
+    /// Whether the devices' own stamps are requested.
     pub device_stamps: bool,
-    /// In what steps the devices' clocks count, at most.
+    /// The largest resolution of the devices' clocks.
     pub device_resolution: Duration,
-    /// By whose clocks it is told how long each way took, where device stamps are asked for.
+    /// The clocks by which the two ways are measured, where device stamps are requested.
     pub clocks: Clocks,
     /// The token that the devices know.
     pub token: Option<Token>,
@@ -142,21 +141,21 @@ pub struct ProbePlan {
     pub log: Option<SocketAddr>,
 }
 
-/// An answer is asked for no longer than this: what takes longer loses little by a wake-up.
+/// The longest polling for an answer: a later answer loses little by a wake-up.
 const MAX_SPIN: Duration = Duration::from_millis(1);
 
 impl ProbePlan {
-    /// How long an answer is waited for under a deadline: one that keeps it is not lost.
+    /// How long to wait for an answer under a deadline: an answer that keeps it is not lost.
     #[must_use]
     pub fn timeout_with(&self, deadline: Option<Duration>) -> Duration {
         self.timeout.max(deadline.unwrap_or_default())
     }
 
-    /// How long [`SocketReceiving::Spinning`] asks for the answers to a packet: a fifth of the interval, a
-    /// millisecond at most. Nothing where there is one CPU only: whoever answers may need it.
+    /// How long [`SocketReceiving::Spinning`] polls for the answers to a packet: a fifth of the interval, a millisecond
+    /// at most. Zero where there is one CPU only: the answering process may need it.
     ///
     /// # Real-time safety
-    /// Not real-time safe: the system is asked for its CPUs.
+    /// Not real-time safe: it reads the system's CPUs.
     #[must_use]
     pub(crate) fn spins_for(&self) -> Duration {
         let cpus = std::thread::available_parallelism().map_or(1, NonZeroUsize::get);
@@ -166,7 +165,7 @@ impl ProbePlan {
         }
     }
 
-    /// Whether the thread that sends receives, too.
+    /// Whether the sending thread receives, too.
     #[must_use]
     pub(crate) fn on_one_thread(&self) -> bool {
         self.looping == Loop::Closed || self.receiving == SocketReceiving::Spinning

@@ -1,13 +1,12 @@
-//! How long each way took, with a bound on the error: a estimator beside the measuring threads.
+//! How long each way took, with a bound on the error: an estimator beside the measuring threads.
 //!
-//! The receiving thread tells of every exchange through kadenz-record's ring. The estimator, an ordinary
-//! thread, fits each device's clock ([`kadenz_udp::clock_fit`]) and records both ways once enough is
-//! known, some seconds later; samples have the time of the exchange all the same.
+//! The receiving thread passes every exchange through kadenz-record's ring. The estimator, an ordinary thread, fits
+//! each device's clock ([`kadenz_udp::clock_fit`]) and records both ways once enough is known, some seconds later;
+//! samples still carry the time of the exchange.
 //!
-//! Where somebody synchronises the clocks, they are taken at their word, as far as the exchanges do not
-//! contradict it ([`kadenz_udp::clock_fit::Agreement`]). What is claimed of wall clocks is brought to the
-//! run's time by readings of both ([`WallClockOffset`]). A device whose clock is proved to be farther away than
-//! claimed is fitted from then on.
+//! Synchronised clocks are trusted as far as the exchanges do not contradict that
+//! ([`kadenz_udp::clock_fit::Agreement`]). Readings of both clocks convert the claim about wall clocks to the run's
+//! time ([`WallClockOffset`]). A device whose clock is proved to differ by more than claimed is fitted from then on.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -24,13 +23,13 @@ use kadenz_udp::wire::DeviceStamps;
 use super::packet_counts::ProbeReply;
 use super::trust::WallClockOffset;
 
-/// Samples in the ring, two an exchange: half a minute at 1 kHz, a second of 40 devices at that.
+/// Samples in the ring, two per exchange: half a minute at 1 kHz, a second of 40 devices at that.
 const CAPACITY: usize = 1 << 17;
 /// Windows of a second that are kept for a fit.
 const WINDOWS: usize = 64;
-/// Exchanges of this long are settled by one fit.
+/// One fit settles the exchanges of this time.
 const SETTLED_TOGETHER_NS: u64 = 16_000_000_000;
-/// How often the estimator looks.
+/// How often the estimator reads the ring.
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The receiving thread's end.
@@ -40,7 +39,7 @@ pub(super) struct Exchanges {
 }
 
 impl Exchanges {
-    /// Tells of an answer with device stamps; what finds no room is not settled, and counted.
+    /// Passes on an answer with device stamps; an answer without room is not settled, and counted.
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no system call.
@@ -77,13 +76,13 @@ struct PendingExchange {
     device: usize,
     sequence: u32,
     exchange: Exchange,
-    /// By how much the device's clock is said to be ahead of the run's time.
+    /// How far the device's clock is claimed to be ahead of the run's time.
     claim: Option<Span>,
 }
 
-/// Clocks that somebody keeps to one time.
+/// Synchronised clocks.
 pub(super) struct Synchronised {
-    /// By how much two of them differ at most.
+    /// Maximum difference of two of them.
     pub(super) apart_ns: u64,
     pub(super) offset: WallClockOffset,
     /// Reads both clocks of this machine.
@@ -91,7 +90,7 @@ pub(super) struct Synchronised {
 }
 
 impl Synchronised {
-    /// By how much the device's clock is ahead of the run's time during an exchange, if all is as said.
+    /// How far the device's clock is ahead of the run's time during an exchange, if the claim holds.
     fn claim(&self, sent_ns: i64) -> Option<Span> {
         let offset = self.offset.since(sent_ns)?;
         Some(Span {
@@ -118,23 +117,23 @@ pub(super) struct OneWayEstimator {
     facts: OneWayFacts,
 }
 
-/// What the estimator found.
+/// Results of the estimator.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct OneWayFacts {
     /// Exchanges of which both ways were recorded.
     pub(super) settled: u64,
-    /// Exchanges of which nothing is known: a clock stepped, or stamps contradict each other.
+    /// Exchanges that cannot be settled: a clock stepped, or stamps contradict each other.
     pub(super) unsettled: u64,
     /// No recorded way is farther from the truth than this, in ns.
     pub(super) error_ns: u64,
-    /// Of those settled, how many by clocks that are said to be synchronised.
+    /// How many of those settled used clocks that are claimed to be synchronised.
     pub(super) by_claim: u64,
-    /// Devices whose clocks are not as claimed, and how far beyond that one of them is at least.
+    /// Devices whose clocks are not as claimed, and the largest proved excess of one of them.
     pub(super) refuted: u64,
     pub(super) beyond_ns: u64,
 }
 
-/// Both ends, for so many devices whose clocks count in steps of `device_resolution_ns`.
+/// Makes both ends, for this many devices whose clocks count in steps of `device_resolution_ns`.
 pub(super) fn one_way(
     devices: usize,
     device_resolution_ns: u64,
@@ -168,7 +167,7 @@ pub(super) fn one_way(
 }
 
 impl OneWayEstimator {
-    /// Takes the clocks at the word of who synchronises them.
+    /// Trusts the claim that the clocks are synchronised.
     pub(super) fn believe(&mut self, synchronised: Synchronised) {
         self.synchronised = Some(synchronised);
     }
@@ -176,7 +175,7 @@ impl OneWayEstimator {
     /// Works until the receiving thread has ended and everything is settled.
     pub(super) fn run(mut self) -> OneWayFacts {
         loop {
-            // Read before the ring: what was told before the end is there then.
+            // Read before the ring: every exchange before the end is there then.
             let over = self.over.load(Ordering::Acquire);
             self.take();
             if over || self.spans() >= SETTLED_TOGETHER_NS {
@@ -198,7 +197,7 @@ impl OneWayEstimator {
                 _ => self.half = Some(sample),
             }
         }
-        // Read after them, so that a step of the wall clock during one of them is noticed.
+        // Read after the exchanges, so that a step of the wall clock during one of them is noticed.
         if let Some(synchronised) = &mut self.synchronised {
             synchronised.offset.observe((synchronised.read)());
             for it in self.waiting.iter_mut().skip(known) {
@@ -232,7 +231,7 @@ impl OneWayEstimator {
         });
     }
 
-    /// From the first exchange that waits to the last.
+    /// Time from the first waiting exchange to the last.
     fn spans(&self) -> u64 {
         let first = self.waiting.first().map(|it| it.exchange.sent_ns);
         let last = self.waiting.last().map(|it| it.exchange.sent_ns);
@@ -261,13 +260,13 @@ impl OneWayEstimator {
         }
         for (fit, bounds) in self.fits.iter_mut().zip(&bounds) {
             if bounds.is_none() {
-                // The clock stepped: what was seen before says nothing of it now.
+                // The clock stepped: earlier exchanges no longer apply.
                 fit.forget();
             }
         }
     }
 
-    /// Looks for devices whose clocks are not as claimed: from now on they are fitted.
+    /// Checks for devices whose clocks are not as claimed: from now on they are fitted.
     fn doubt(&mut self, bounds: &[Option<Bounds>]) {
         for it in &self.waiting {
             let Some(claim) = it.claim.filter(|_| !self.refuted[it.device]) else {
@@ -283,7 +282,7 @@ impl OneWayEstimator {
         }
     }
 
-    /// How long each way took by clocks that are said to be synchronised.
+    /// How long each way took by clocks that are claimed to be synchronised.
     fn by_claim(&self, it: &PendingExchange, fitted: Option<&Bounds>) -> Option<OneWay> {
         let claim = it.claim.filter(|_| !self.refuted[it.device])?;
         let claim = Agreement::new(claim, self.options);

@@ -1,4 +1,4 @@
-//! What became of every packet. Sans-IO: it takes departures and answers with their times.
+//! Counts what became of every packet. Sans-IO: it takes departures and answers with their times.
 
 use std::net::SocketAddr;
 
@@ -14,13 +14,13 @@ use super::{Destination, Device, ProbePlan};
 
 /// Words of a tracker's window: 65,536 packets.
 const WINDOW_WORDS: usize = 1024;
-/// Sendings that are remembered.
+/// Sent packets that are remembered.
 const REMEMBERED: usize = WINDOW_WORDS * 64;
 
-/// An answer that counts: the first to its packet.
+/// A counted answer: the first to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ProbeReply {
-    /// Who answered, as an index into the plan's devices.
+    /// The device that answered, as an index into the plan's devices.
     pub device: usize,
     /// The number of the packet.
     pub sequence: u32,
@@ -34,7 +34,7 @@ pub struct ProbeReply {
     pub timing: Timing,
     /// Whether it came after the answer to a later packet.
     pub order: Order,
-    /// The device's own times, where they were asked for and given.
+    /// The device's own times, where they were requested and given.
     pub device_stamps: Option<DeviceStamps>,
     /// Its place among the answers to the packet, 0 for the first; `None` if the packet was given up,
     /// 64 beats later.
@@ -45,10 +45,10 @@ pub struct ProbeReply {
 
 /// The controller's counts: every packet to every device, and what became of it.
 ///
-/// Memory is taken when it is made.
+/// Memory is allocated when it is made.
 ///
 /// # Real-time safety
-/// No allocation, lock or system call after.
+/// No allocation, lock or system call afterwards.
 #[derive(Debug)]
 pub struct PacketCounts {
     token: Option<Token>,
@@ -93,7 +93,7 @@ impl PacketCounts {
         }
     }
 
-    /// A packet is about to leave for every device.
+    /// Takes a packet that is about to leave for every device.
     pub fn leaving(&mut self, sequence: u32, intended_ns: i64, sent_ns: i64) {
         let number = Sequence(sequence);
         let sending = Sending {
@@ -105,18 +105,18 @@ impl PacketCounts {
             return;
         }
         for tracker in &mut self.trackers {
-            // Sequences are sent in order; a repeated one would be told by the counts.
+            // Sequences are sent in order; the counts would show a repeated one.
             let _ = tracker.expect(number);
         }
         self.bursts.begin(number, sent_ns);
     }
 
-    /// The system refused so many packets of a beat.
+    /// Counts the packets of a beat that the system refused.
     pub fn refused(&mut self, packets: u32) {
         self.unsent += u64::from(packets);
     }
 
-    /// Takes a datagram that came at `received_ns`; tells what is to be recorded of it.
+    /// Takes a datagram that came at `received_ns`; returns the samples to record.
     pub fn answered(
         &mut self,
         from: SocketAddr,
@@ -158,7 +158,8 @@ impl PacketCounts {
         sequence < self.first_sequence
     }
 
-    /// Who sent it, and what it answers: of a known device, made with the token, with what was sent.
+    /// The device that sent it, and the packet that it answers: it must be of a known device, made with the token, with
+    /// the sent content.
     fn believed<'b>(
         &mut self,
         from: SocketAddr,
@@ -173,7 +174,7 @@ impl PacketCounts {
         Some((device, packet, sending))
     }
 
-    /// Whether every packet was answered or is lost already: nothing is waited for.
+    /// Whether every packet was answered or is lost already: no answer is awaited.
     #[must_use]
     pub fn is_settled(&self) -> bool {
         let mut trackers = self.trackers.iter();
@@ -198,13 +199,13 @@ impl PacketCounts {
         self.foreign
     }
 
-    /// Answers whose payload was not what was sent.
+    /// Answers whose payload differs from what was sent.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         self.damaged
     }
 
-    /// How the devices answered broadcasts together, when nothing more is waited for; `None` where each
+    /// How the devices answered broadcasts together, when no more answers are awaited; `None` where each
     /// got packets of its own.
     #[must_use]
     pub fn broadcasts(&mut self) -> Option<Broadcasts> {
@@ -212,7 +213,7 @@ impl PacketCounts {
         self.bursts.broadcasts()
     }
 
-    /// What became of the packets to each device, when nothing more is waited for.
+    /// Counts of the packets to each device, when no more answers are awaited.
     #[must_use]
     pub fn close(mut self, devices: &[Device]) -> Vec<Flow> {
         self.bursts.give_up();

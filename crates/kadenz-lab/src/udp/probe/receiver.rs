@@ -1,4 +1,4 @@
-//! Receives answers and writes them down.
+//! Receives answers and records them.
 
 use std::time::Duration;
 
@@ -14,16 +14,15 @@ use super::sender::{Announced, Departure};
 use super::stack::Stack;
 use super::{Destination, ProbePlan, SocketReceiving};
 
-/// Datagrams that one call takes, and more where more devices answer a broadcast. Of one device one: a
-/// call that may take more looks for a second before it gives the first.
+/// Datagrams that one call takes, and more where more devices answer a broadcast. One for a single device: a call that
+/// may take more checks for a second datagram before it returns the first.
 const SLOTS: usize = 64;
-/// Calls that take what waits at the end: more than a receive buffer of some MB holds.
+/// Maximum number of calls that take waiting datagrams at the end: more than a receive buffer of some MB holds.
 const MAX_WAITING: usize = 1 << 14;
-/// A blocked receiver looks at the departures this often. Long enough for the port to wait in the
-/// call that receives.
+/// How often a blocked receiver reads the departures. Long enough for the port to wait in the receiving call.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 
-/// Datagrams that one call takes from so many devices. One more than can wait after a beat, so that a
+/// Datagrams that one call takes from this many devices. One more than can wait after a beat, so that a
 /// call that took them all does not look as if it had left some.
 pub(super) fn slots_for(devices: usize) -> usize {
     if devices > 1 {
@@ -42,20 +41,20 @@ pub(super) struct Receiver {
     recorders: ProbeRecorders,
     pub(super) stack: Option<Stack>,
     densities: Option<(CameBy, Densities)>,
-    /// Answers that the calls took since one that found room to spare.
+    /// Answers taken by calls since one that found room to spare.
     at_once: u64,
-    /// The most of them.
+    /// The maximum of that.
     pub(super) most_at_once: u64,
     hand_on: Option<HandOn>,
     exchanges: Option<Exchanges>,
     origin: MonotonicTime,
     receiving: SocketReceiving,
-    /// After each packet.
+    /// Polling time after each packet.
     pub(super) spins_for: Duration,
     timeout: Duration,
     last_departure: MonotonicTime,
     over: bool,
-    /// The last error that the network told, and how many there were.
+    /// The last error of the network, and how many there were.
     pub(super) trouble: Option<(ReceiveError, u64)>,
 }
 
@@ -95,17 +94,17 @@ impl Receiver {
         }
     }
 
-    /// Hands measurements on to a logging server, too.
+    /// Sends measurements to a logging server, too.
     pub(super) fn hand_on(&mut self, hand_on: HandOn) {
         self.hand_on = Some(hand_on);
     }
 
-    /// Tells of exchanges with device stamps, too.
+    /// Passes on exchanges with device stamps, too.
     pub(super) fn tell_of_exchanges(&mut self, exchanges: Exchanges) {
         self.exchanges = Some(exchanges);
     }
 
-    /// Receives until nothing more is sent and nothing more is waited for.
+    /// Receives until the sender has ended and no answer is awaited.
     ///
     /// # Real-time safety
     /// No allocation and no lock; its system calls are the port's.
@@ -117,8 +116,8 @@ impl Receiver {
         self.end(clock);
     }
 
-    /// Takes what comes first, until `until` at the latest; when it was there. It is written down by
-    /// [`Receiver::settle`].
+    /// Takes the first datagram, until `until` at the latest; returns its arrival time. [`Receiver::settle`] records
+    /// it.
     pub(super) fn first_answer(
         &mut self,
         until: MonotonicTime,
@@ -134,8 +133,7 @@ impl Receiver {
         }
     }
 
-    /// Where this side asks again and again: does so for the answers to the packet of this number,
-    /// until all have come or `until` has.
+    /// In the polling modes: polls for the answers to the packet of this number, until all have come or `until` has.
     pub(super) fn spin(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
         if self.receiving == SocketReceiving::Blocking {
             return;
@@ -150,31 +148,31 @@ impl Receiver {
         }
     }
 
-    /// Whoever answers may need this CPU.
+    /// Yields the CPU: the answering process may need it.
     fn let_others_run(&self) {
         if self.receiving == SocketReceiving::Spinning {
             std::thread::yield_now();
         }
     }
 
-    /// Receives until no answer is waited for any more or `until` has come.
+    /// Receives until no answer is awaited any more or `until` has come.
     pub(super) fn await_outstanding(&mut self, until: MonotonicTime, clock: &dyn Clock) {
         while !self.counts.is_settled() && clock.now() < until {
             self.receive(clock, until);
         }
     }
 
-    /// Receives what answers the packet of this number, until all have or `until` has come.
+    /// Receives the answers to the packet of this number, until all have come or `until` has.
     pub(super) fn await_answers(&mut self, sequence: u32, until: MonotonicTime, clock: &dyn Clock) {
         while !self.counts.is_complete(sequence) && clock.now() < until {
             self.receive(clock, until);
         }
     }
 
-    /// Answers may wait still, if this thread did not run when the time was over: they are told as late,
-    /// and not as if they had never come.
+    /// Answers may still wait if this thread did not run when the time was over: they are recorded as late, and not as
+    /// if they had never come.
     fn take_what_waits(&mut self, clock: &dyn Clock) {
-        // Whoever floods the port must not keep the run from ending.
+        // A flood at the port must not keep the run from ending.
         for _ in 0..MAX_WAITING {
             self.take(Wait::Poll);
             if self.inbox.is_empty() {
@@ -184,7 +182,7 @@ impl Receiver {
         }
     }
 
-    /// Hands on what is left to be.
+    /// Sends what is left to the logging server, and ends the estimator.
     pub(super) fn end(&mut self, clock: &dyn Clock) {
         // The estimator ends when its other end is gone.
         self.exchanges = None;
@@ -193,7 +191,7 @@ impl Receiver {
         }
     }
 
-    /// Takes what is there or comes until `until`, and writes it down.
+    /// Takes datagrams that wait or come until `until`, and records them.
     fn receive(&mut self, clock: &dyn Clock, until: MonotonicTime) {
         self.take(match self.receiving {
             SocketReceiving::Blocking | SocketReceiving::Spinning => Wait::Until(until),
@@ -202,7 +200,7 @@ impl Receiver {
         self.settle(clock.now());
     }
 
-    /// How the first answer to a packet is waited for.
+    /// How the receiver waits for the first answer to a packet.
     fn wait(&self, until: MonotonicTime) -> Wait {
         match self.receiving {
             SocketReceiving::Blocking => Wait::Until(until),
@@ -217,7 +215,7 @@ impl Receiver {
         }
     }
 
-    /// Brings together what the sender told, what the kernel stamped and what came.
+    /// Combines the sender's departures, the kernel's stamps and the received answers.
     pub(super) fn settle(&mut self, received: MonotonicTime) {
         self.hear();
         if let Some(stack) = &mut self.stack {
@@ -264,7 +262,8 @@ impl Receiver {
         }
     }
 
-    /// Takes what the sender told. It tells before it sends, so that no answer is a stranger's.
+    /// Takes the sender's departures. The sender announces a packet before it sends it, so that every answer belongs to
+    /// a known packet.
     fn hear(&mut self) {
         while let Some(departure) = self.announced.next() {
             match departure {
@@ -292,12 +291,12 @@ impl Receiver {
         }
     }
 
-    /// Datagrams that the kernel threw away because this side was too slow.
+    /// Datagrams that the kernel dropped because this side was too slow.
     pub(super) fn dropped(&mut self) -> Option<u64> {
         self.port.dropped()
     }
 
-    /// What became of the measurements that were handed on, if any were.
+    /// Counts of the measurements sent to a logging server, if there is one.
     pub(super) fn handed_on(&self) -> Option<HandedOn> {
         self.hand_on.as_ref().map(HandOn::so_far)
     }

@@ -16,11 +16,11 @@ use super::stack::Parts;
 use super::{Destination, ProbePlan};
 use crate::measuring::{ExperimentError, Measuring, SeriesMaker};
 
-/// What the receiving side fills.
+/// Recorders of the receiving side.
 pub(super) struct ProbeRecorders {
     response: SeriesRecorder,
     rtt: SeriesRecorder,
-    /// Of each device, where there are several.
+    /// One of each device, where there are several.
     each: Vec<SeriesRecorder>,
     together: Option<Together>,
     device: Option<SeriesRecorder>,
@@ -39,7 +39,7 @@ struct Together {
 pub(super) struct Series {
     pub(super) lateness: SeriesRecorder,
     pub(super) recorders: ProbeRecorders,
-    /// Of the way there and the way back, where devices are asked for their stamps.
+    /// The way there and the way back, where the devices' stamps are requested.
     pub(super) ways: Option<[SeriesRecorder; 2]>,
     pub(super) received: Vec<String>,
 }
@@ -154,7 +154,7 @@ impl ProbeRecorders {
         }
     }
 
-    /// Records where the time of a round trip went.
+    /// Records the parts of a round trip's time.
     ///
     /// # Real-time safety
     /// Real-time safe: no allocation, lock or system call.
@@ -174,7 +174,7 @@ impl ProbeRecorders {
     }
 }
 
-/// Where the time went, if somebody stamps packets both ways.
+/// The series of the parts of a round trip, if packets are stamped both ways.
 fn parts(
     maker: &mut SeriesMaker<'_>,
     port: &UdpPort,
@@ -200,7 +200,7 @@ fn parts(
     Ok(Some([send, wire, receive]))
 }
 
-/// How devices answer a broadcast together, if that is how they are asked.
+/// How devices answer a broadcast together, if packets are broadcast.
 fn together(
     maker: &mut SeriesMaker<'_>,
     plan: &ProbePlan,
@@ -222,7 +222,7 @@ fn together(
         "the shortest time in which {} of {devices} answers came, stamped by {by}",
         half_of(devices)
     );
-    // The program's own stamps are those of the calls that receive.
+    // The program's own stamps are the times of the receiving calls.
     let dense = devices > 1 && came_by != CameBy::Program;
     let half = maker.latency_if(dense, DENSEST_HALF, &words)?;
     Ok(Some(Together {

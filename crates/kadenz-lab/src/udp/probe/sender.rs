@@ -41,9 +41,9 @@ pub(super) struct Departed {
 /// Which thread receives the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum ReceiveThread {
-    /// Another thread, which may hear an answer at once.
+    /// Another thread, which may receive an answer at once.
     Another,
-    /// The thread that sends.
+    /// The sending thread.
     Oneself,
 }
 
@@ -99,11 +99,11 @@ impl Sender {
         })
     }
 
-    /// Sends until the plan is done or somebody stops it.
+    /// Sends until the plan is done or a stop is requested.
     ///
     /// # Real-time safety
-    /// No allocation and no lock; its system calls are the sleeper's and one a beat that sends, and
-    /// two more where it rehearses.
+    /// No allocation and no lock; its system calls are the sleeper's, one per beat that sends, and two more where it
+    /// rehearses.
     pub(super) fn run(&mut self, plan: &ProbePlan, context: &mut LoopContext<'_>) {
         while let Some(intended) = self.next_beat(plan, context) {
             self.await_beat(intended, context);
@@ -139,7 +139,7 @@ impl Sender {
         if let Some(rehearsal) = self.rehearsal.as_mut().filter(|_| has_time(now, intended)) {
             context.sleeper.sleep_until(intended - BEFORE_THE_BEAT);
             rehearsal.play();
-            // Its number and stamp are written anew when it leaves.
+            // Number and stamp are written again when the packet leaves.
             self.pack(Sequence(0), Stamp(0));
         }
         context.sleeper.sleep_until(intended);
@@ -154,10 +154,10 @@ impl Sender {
         }
     }
 
-    /// Sends a beat's packets now. What is said of it is for [`Sender::note`], once there is time.
+    /// Sends a beat's packets now. [`Sender::note`] records the departure, once there is time.
     ///
-    /// Between the stamp and the sending stands as little as can be: after a pause of some ms nothing
-    /// is in the caches, and each line that is looked at delays the packet.
+    /// As little as possible happens between the stamp and the sending: after a pause of some ms the caches are cold,
+    /// and each cache line that is read delays the packet.
     pub(super) fn depart(
         &mut self,
         intended: MonotonicTime,
@@ -169,7 +169,7 @@ impl Sender {
         let since_origin = |time: MonotonicTime| time.since(context.origin);
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
         if self.receives_on == ReceiveThread::Another {
-            // Before the packet can be answered: an answer must not be a stranger's.
+            // Before the packet can be answered: every answer must belong to a known packet.
             self.tell(Departure::Leaving {
                 sequence,
                 intended_ns,
@@ -188,7 +188,7 @@ impl Sender {
         }
     }
 
-    /// Records a beat's departure and tells the receiver of it; its number.
+    /// Records a beat's departure and reports it to the receiver; returns its number.
     pub(super) fn note(&mut self, departed: &Departed) -> u32 {
         let &Departed {
             sequence,
@@ -223,7 +223,7 @@ impl Sender {
         sequence
     }
 
-    /// Says that nothing more is sent; how many departures found no room to be told.
+    /// Reports the end to the receiver; returns how many departures found no room in the ring.
     pub(super) fn over(&mut self) -> u64 {
         // The receiver empties the ring all the time; if it does not, it has ended already.
         self.tell(Departure::Over);
@@ -256,12 +256,12 @@ impl Drop for Sender {
     }
 }
 
-// What the sending thread tells the receiving one: a bounded ring, no lock.
+// Reports of the sending thread to the receiving one: a bounded ring, no lock.
 
-/// Beats that may wait to be told; more than a minute at 1 kHz.
+/// Capacity of the ring in departures; more than a minute at 1 kHz.
 const CAPACITY: usize = 1 << 17;
 
-/// What happened at the sender. Times are ns since the start of the run.
+/// An event at the sender. Times are ns since the start of the run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Departure {
     /// A beat's packets are about to be handed to the system.
@@ -270,8 +270,8 @@ pub(super) enum Departure {
         intended_ns: i64,
         sent_ns: i64,
     },
-    /// They were: `accepted` of them, the first of which has this key among the port's transmit
-    /// stamps, and `refused` others.
+    /// They were handed over: `accepted` of them, the first of which has this key among the port's transmit stamps, and
+    /// `refused` others.
     Left {
         sequence: u32,
         first_key: u64,
@@ -294,20 +294,20 @@ pub(super) fn departures() -> (Announcer, Announced) {
     (Announcer(producer), Announced(consumer))
 }
 
-/// The upper half of a sequence says what it is.
+/// The upper half of a sequence gives the kind of the event.
 const LEFT: u64 = 1 << 32;
 const OVER: u64 = 2 << 32;
 
 impl Announcer {
-    /// Tells it, before the packet can be answered. False if there is no room: the receiver has not
-    /// run for a minute, and what is sent now would look like a stranger's.
+    /// Reports an event, before the packet can be answered. False if there is no room: the receiver has not run for a
+    /// minute, and cannot match the answers to packets that are sent now.
     pub(super) fn tell(&mut self, departure: Departure) -> bool {
         self.0.push(departure.into())
     }
 }
 
 impl Announced {
-    /// What was told longest ago.
+    /// Takes the oldest event.
     pub(super) fn next(&mut self) -> Option<Departure> {
         self.0.pop().map(Departure::from)
     }
@@ -370,7 +370,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_told_is_what_is_heard() {
+    fn departures_arrive_as_they_were_sent() {
         let (mut announcer, mut announced) = departures();
         let all = [
             Departure::Leaving {

@@ -1,20 +1,19 @@
-//! Where the time of a round trip went: stamps of the kernel and of the network card, brought
-//! together with the packet they belong to. Sans-IO.
+//! The parts of a round trip's time: stamps of the kernel and of the network card, matched with their packets. Sans-IO.
 
 use kadenz_rt::clock::{MonotonicTime, PhcTime, WallBridge, WallTime};
 use kadenz_rt::net::port::{KernelStamp, Stamps, TransmitStamp};
 
 use super::packet_counts::ProbeReply;
 
-/// Packets that are remembered, and transmit stamps.
+/// Packets and transmit stamps that are remembered.
 const REMEMBERED: usize = 1 << 14;
-/// Answers that may wait for the stamp of their packet. It is there mostly before the answer is.
+/// Answers that may wait for the transmit stamp of their packet, which mostly comes before the answer.
 const WAITING: usize = 256;
 
-/// Where the time of a round trip went, in ns.
+/// The parts of a round trip's time, in ns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Parts {
-    /// From handing over to the driver.
+    /// From the hand-over to the driver.
     pub(super) send_ns: i64,
     /// From there to the arrival of the answer.
     pub(super) wire_and_device_ns: i64,
@@ -52,26 +51,26 @@ struct Came {
     hardware: Option<PhcTime>,
 }
 
-/// Brings stamps and packets together.
+/// Matches stamps and packets.
 ///
 /// # Real-time safety
-/// No allocation and no lock after its making; no system call but the clocks'.
+/// No allocation and no lock after it is made; no system call but the clocks'.
 pub(super) struct Stack {
     origin: MonotonicTime,
     bridge: WallBridge,
-    /// Where one packet goes to each device, the device's number is that of its key.
+    /// Where one packet is sent to each device, the device's number follows from the key.
     each: bool,
     keys: Vec<Keys>,
     left: Vec<Left>,
     waiting: Vec<PendingReply>,
-    /// Answers of which no parts can be told.
+    /// Answers whose parts are unknown.
     pub(super) unsplit: u64,
     /// The largest error of a stamp on the sleep clock.
     pub(super) error_ns: u64,
 }
 
 impl Stack {
-    /// Nothing is known yet. Times count from `origin`.
+    /// A state without stamps. Times count from `origin`.
     pub(super) fn new(origin: MonotonicTime, each: bool) -> Self {
         Self {
             origin,
@@ -85,8 +84,8 @@ impl Stack {
         }
     }
 
-    /// A beat's packets have these keys. Where some of them were refused, nobody knows which
-    /// device's key is which.
+    /// Takes the keys of a beat's packets. Where some of them were refused, it is unknown which key belongs to which
+    /// device.
     pub(super) fn keyed(&mut self, sequence: u32, first: u64, count: u32, refused: u32) {
         let count = if refused == 0 { count } else { 0 };
         self.keys[sequence as usize % REMEMBERED] = Keys {
@@ -96,7 +95,7 @@ impl Stack {
         };
     }
 
-    /// A packet left.
+    /// Takes the transmit stamp of a packet.
     pub(super) fn left(&mut self, stamp: TransmitStamp) {
         let key = stamp.key.ordinal();
         let software = match stamp.when {
@@ -116,7 +115,7 @@ impl Stack {
         }
     }
 
-    /// An answer came; its parts are told by [`Stack::settle`]. When the kernel had it.
+    /// Takes an answer, whose parts [`Stack::settle`] gives; returns when the kernel had it.
     pub(super) fn came(&mut self, reply: ProbeReply, stamps: Stamps) -> Option<MonotonicTime> {
         let Some(software) = stamps.software.and_then(|wall| self.bridged(wall)) else {
             self.unsplit += 1;
@@ -134,7 +133,7 @@ impl Stack {
         Some(software)
     }
 
-    /// Tells the parts of every answer whose packet's stamp is there.
+    /// Calls `told` with the parts of every answer whose packet's stamp is there.
     pub(super) fn settle(&mut self, mut told: impl FnMut(&ProbeReply, &Parts)) {
         let mut at = 0;
         while let Some(waiting) = self.waiting.get(at).copied() {

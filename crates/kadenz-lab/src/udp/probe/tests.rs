@@ -76,7 +76,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: SocketReceiving) -> Probe
     }
 }
 
-/// Allocations of a loop of 52 beats on one thread; it must have measured something.
+/// Allocations of a loop of 52 beats on one thread, which must have measured something.
 fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let measuring = measuring(out);
     let port = UdpPort::open(&plan.port).unwrap();

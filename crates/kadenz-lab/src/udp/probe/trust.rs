@@ -1,4 +1,4 @@
-//! What is said of clocks: how true one-way times are, by whose word, and what speaks against it.
+//! Claims about clocks: the error of one-way times, the source of the claim, and what contradicts it.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ pub(super) fn synchronised(apart: Duration, origin: MonotonicTime) -> Synchronis
     }
 }
 
-/// Writes into the run how true the ways there and back are, and by whose clocks.
+/// Notes in the run the error of the ways there and back, and by which clocks they were measured.
 pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts) {
     let by = by_whose_clocks(plan.clocks, facts);
     let error_ns = facts.error_ns;
@@ -54,7 +54,7 @@ fn by_whose_clocks(clocks: Clocks, facts: OneWayFacts) -> String {
     }
 }
 
-/// What speaks against the times that were told.
+/// Warnings against the one-way times.
 fn warnings(plan: &ProbePlan, facts: OneWayFacts, kept: Synchronisation) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Clocks::Synchronised { apart } = plan.clocks {
@@ -87,7 +87,7 @@ fn free(kept: Synchronisation) -> Option<Warning> {
     (kept == Synchronisation::Free).then(|| {
         Warning::new(
             "wall_clock_free",
-            "the clocks are said to agree, but this machine's kernel knows of nobody who keeps its \
+            "the clocks are said to agree, but this machine's kernel reports that nothing keeps its \
                wall clock",
             Some("see `chronyc tracking`, or whether phc2sys runs; or take --clocks fitted"),
         )
@@ -99,23 +99,23 @@ fn unknown(facts: OneWayFacts) -> Option<Warning> {
         settled, unsettled, ..
     } = facts;
     (unsettled > 0).then(|| Warning::new("ways_unknown", format!(
-            "of {unsettled} round trips, beside {settled} others, nobody knows how long each way \
+            "of {unsettled} round trips, beside {settled} others, it is unknown how long each way \
              took: a device's clock stepped, or counts in longer steps than was said"
-        ), Some("see --device-resolution; their round trips were recorded all the same")))
+        ), Some("see --device-resolution; their round trips were recorded nevertheless")))
 }
 
 fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX)
 }
 
-// By how much the wall clock is ahead of the run's time, and since when it was not set.
+// How far the wall clock is ahead of the run's time, and since when it was not set.
 
 /// The wall clock's lead over the run's time. On Linux it changes only where the wall clock is set:
 /// slewing, as PTP and NTP do, moves the sleep clock as well ([`kadenz_rt::clock::WallBridge`]).
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WallClockOffset {
     origin: MonotonicTime,
-    /// Since the wall clock was last seen to be set: when that was, and the closest pair.
+    /// Since the last step of the wall clock: when that was, and the closest pair of readings.
     steady_since: MonotonicTime,
     closest: ClockPair,
     last: ClockPair,
@@ -135,7 +135,7 @@ impl WallClockOffset {
         }
     }
 
-    /// Takes a pair that is later than all exchanges that it will be asked about.
+    /// Takes a pair of readings, later than all exchanges for which the lead is queried.
     pub(super) fn observe(&mut self, pair: ClockPair) {
         let ((low, high), (now_low, now_high)) = (self.last.lead_ns(), pair.lead_ns());
         let steady = now_low <= high && low <= now_high;
@@ -149,8 +149,7 @@ impl WallClockOffset {
         }
     }
 
-    /// By how much the wall clock is ahead of the run's time since `sent_ns` of that; `None` if it was
-    /// set after.
+    /// How far the wall clock is ahead of the run's time since `sent_ns` of that; `None` if it was set afterwards.
     pub(super) fn since(&self, sent_ns: i64) -> Option<Span> {
         if self.origin.offset_by_ns(sent_ns) < self.steady_since {
             return None;

@@ -1,4 +1,4 @@
-//! Runs that no honest program writes, and one that recorded next to nothing.
+//! Runs that no correct program writes, and one that recorded almost nothing.
 
 use kadenz_record::run::model::{Kind, Run, Series, TuningMeasure, Warning};
 use kadenz_report::statistics::early_clusters;
@@ -7,7 +7,7 @@ use serde_json::json;
 
 use crate::tally::{Chance, Tally};
 
-/// Names that try to leave the text they stand in.
+/// Names that try to break out of the surrounding text.
 const NAMES: [&str; 10] = [
     "</script><script>window.pwned = 1</script>",
     "<img src=x onerror=\"window.pwned = 1\">",

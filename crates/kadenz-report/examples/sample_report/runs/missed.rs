@@ -94,7 +94,7 @@ fn of_messages((name, about_ns): (&str, f64)) -> SeriesSummary {
     tally.summary(series, MESSAGES * 1_000_000)
 }
 
-/// Granted, and yet not as it reads.
+/// Granted, but with a reason to read.
 fn throttled() -> Vec<TuningMeasure> {
     let reason = "granted, but the RT throttle is on: real-time threads that leave ordinary ones no time are \
                   stopped for 50 ms in every 1000 ms (kernel.sched_rt_runtime_us = 950000)";

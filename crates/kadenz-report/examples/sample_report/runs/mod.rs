@@ -26,7 +26,7 @@ use kadenz_record::samples::writer::SamplesWriter;
 use kadenz_record::samples::{Sample, SamplesHeader};
 use serde_json::Value;
 
-/// A machine as a robot carries it.
+/// A typical machine of a robot.
 fn host() -> Host {
     Host {
         os: "linux".into(),
@@ -91,7 +91,7 @@ fn series(name: &str, kind: Kind) -> Series {
     }
 }
 
-/// Writes samples into the folder of a run, for a series of this name; gives the name of the file.
+/// Writes samples into the folder of a run, for a series of this name; returns the name of the file.
 fn write_samples(folder: &Path, name: &str, samples: &[Sample]) -> Result<String, Box<dyn Error>> {
     let file = format!("{name}.samples.arrow");
     let header = SamplesHeader {

@@ -1,4 +1,4 @@
-//! Twelve seconds of round trips at 1 kHz to an actuator that is one of a robot's.
+//! Twelve seconds of round trips at 1 kHz to one of a robot's actuators.
 
 use kadenz_record::run::model::{Kind, Series, TuningMeasure};
 use kadenz_record::run::network::{

@@ -36,7 +36,7 @@ pub(crate) fn night(out: &Path) -> Result<Summary, Box<dyn Error>> {
     Ok(summary)
 }
 
-/// Enner's modes, oftener than they were.
+/// Enner's modes, more frequent than his.
 fn recipe() -> Recipe {
     let mut recipe = Recipe {
         samples: SAMPLES,

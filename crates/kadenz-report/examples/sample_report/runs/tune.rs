@@ -20,11 +20,11 @@ use crate::tally::Chance;
 
 const PERIOD_NS: u64 = 1_000_000;
 const DEADLINE_NS: u64 = 400_000;
-/// A turn of a cell lasts so many seconds.
+/// Length of a cell's turn in seconds.
 const TURN_S: u64 = 5;
 const A_SECOND: u64 = 1000;
 
-/// Which part of the matrix is there.
+/// Which part of the matrix exists.
 struct Plan {
     name: &'static str,
     rounds: u64,
@@ -66,7 +66,7 @@ pub(crate) fn tune_interrupted(out: &Path) -> Result<Summary, Box<dyn Error>> {
     )
 }
 
-/// What a check tried after it: a round of each combination with priority, without load, in the folder
+/// The tunings that a check tried afterwards: a round of each combination with priority, without load, in the folder
 /// `tuning` of the check.
 pub(crate) fn tried(out: &Path) -> Result<Summary, Box<dyn Error>> {
     write(
@@ -101,8 +101,8 @@ fn write(out: &Path, plan: &Plan) -> Result<Summary, Box<dyn Error>> {
     Ok(Summary::of_run(&folder)?)
 }
 
-/// Lateness and jitter of a cell. Sleeps are relative, as Yoon's were, so that both are how
-/// much longer than asked for a sleep took.
+/// Lateness and jitter of a cell. Sleeps are relative, as Yoon's were, so that both are how much longer than requested
+/// a sleep took.
 fn cell(
     folder: &Path,
     plan: &Plan,

@@ -10,12 +10,12 @@ use super::{FailIf, Limit, Operator};
 use crate::compare::{Comparison, FigureComparison, NoInterval, show_ratio};
 use crate::summary::{SeriesSummary, Summary};
 
-/// What testing all expressions gave.
+/// Result of testing all expressions.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Outcome {
-    /// What failed: exit code 1.
+    /// Expressions that failed: exit code 1.
     pub violations: Vec<Violation>,
-    /// What could not be decided: exit code 2, unless something failed.
+    /// Expressions that could not be decided: exit code 2, unless another failed.
     pub undecided: Vec<Undecided>,
 }
 
@@ -28,7 +28,7 @@ pub struct Violation {
     pub run: String,
     /// The series.
     pub series: String,
-    /// What was found: "p99.9 is 132.0 us, 1.32x (95 %: 1.21 to 1.45) of the baseline's 100.0 us".
+    /// The finding: "p99.9 is 132.0 us, 1.32x (95 %: 1.21 to 1.45) of the baseline's 100.0 us".
     pub found: String,
 }
 
@@ -182,7 +182,7 @@ impl FailIfCheck<'_> {
                 if !self.is_meant(name) {
                     continue;
                 }
-                // Without a name, series that have no such figure were not meant.
+                // Without a name, series without such a figure are skipped.
                 let asked = self.expression.series.is_some();
                 match metric.of(series) {
                     Ok(figure) => {
@@ -291,8 +291,8 @@ fn is_about_deadlines(metric: crate::compare::Metric) -> bool {
     matches!(metric, Misses | MissRate | MissesPerHour | LongestRun)
 }
 
-/// Candidate by baseline. Nothing against nothing is no change, something against nothing is
-/// beyond every ratio; below zero there is no ratio.
+/// Candidate divided by baseline. Zero against zero is no change, something against zero is beyond every ratio; below
+/// zero there is no ratio.
 fn ratio(before: f64, after: f64) -> Option<f64> {
     if before > 0.0 {
         Some(after / before)

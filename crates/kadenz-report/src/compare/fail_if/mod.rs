@@ -15,9 +15,9 @@
 //! `significantly` demands that the whole 95 % interval of the ratio lies beyond the limit, so that
 //! chance does not fail a build. Without it the measured ratio decides.
 //!
-//! An expression is tested on every series that it names, or on every one. What cannot be decided -
-//! a percentile the sample does not carry, no baseline, no deadline - is told apart from what
-//! failed: it is an error of the question (exit code 2), not of the machine (exit code 1).
+//! An expression is tested on every series that it names, or on every one. An expression that cannot be decided (a
+//! percentile that the sample does not support, no baseline, no deadline) is distinguished from one that failed: it is
+//! an error of the question (exit code 2), not of the machine (exit code 1).
 
 mod check;
 mod parse;
@@ -43,13 +43,13 @@ use crate::statistics::Percent;
 /// ```
 #[derive(Clone, Debug, PartialEq)]
 pub struct FailIf {
-    /// The series it is about; all without one.
+    /// The series that it tests; all where absent.
     pub series: Option<String>,
     /// The figure that is tested.
     pub metric: Metric,
     /// How it is tested.
     pub operator: Operator,
-    /// Against what.
+    /// The limit to test against.
     pub limit: Limit,
     /// Whether the whole interval of the ratio must lie beyond the limit.
     pub significantly: bool,
@@ -73,14 +73,14 @@ pub enum Operator {
 pub enum Limit {
     /// The figure itself: nanoseconds, a number or a share.
     Absolute(f64),
-    /// So many times the baseline's.
+    /// A multiple of the baseline's.
     Times(f64),
-    /// The baseline's and so much more of it: 0.1 for 10 %.
+    /// The baseline's plus this part of it: 0.1 for 10 %.
     Change(f64),
 }
 
 impl FailIf {
-    /// The percentile that it asks about, for [`CompareOptions::percentiles`].
+    /// The percentile that it tests, for [`CompareOptions::percentiles`].
     ///
     /// [`CompareOptions::percentiles`]: super::CompareOptions::percentiles
     #[must_use]

@@ -69,7 +69,7 @@ const OPERATORS: [(&str, Operator); 4] = [
     ("<", Operator::Below),
 ];
 
-/// Units of a duration. The longer endings stand first, for `s` ends them all.
+/// Units of a duration. The longer endings stand first, because all of them end in `s`.
 const UNITS: [(&str, f64); 5] = [
     ("ns", 1.0),
     ("us", 1e3),

@@ -116,7 +116,7 @@ fn a_single_run_is_tested_on_absolute_limits() {
         ("longest-run >= 3", 0, 1),
         ("miss-rate > 0.001%", 0, 1),
         ("floor: max > 1us", 0, 0),
-        // The noise floor's 1,000 samples do not carry it, and 60,000 not the next.
+        // The noise floor's 1,000 samples do not support it, and 60,000 not the next.
         ("p99.99 > 200us", 2, 2),
         ("wakeup: p99.999 > 2ms", 2, 2),
         ("floor: misses > 0", 2, 2),

@@ -1,5 +1,5 @@
-//! The cells as a table that is read at a glance: colour by how near p99.9 comes to the deadline,
-//! a sign and words for everyone.
+//! The cells as a heat table: colour by how near p99.9 comes to the deadline, and a sign and words for readers without
+//! colours.
 
 use crate::document::Document;
 use crate::figures::{count, plural, span};
@@ -10,7 +10,7 @@ use crate::matrix::{Cell, Combination, Load, Matrix};
 use crate::statistics::Percent;
 use crate::verdict::Standing;
 
-/// How near p99.9 comes to the deadline, and what the legend says of it.
+/// How near p99.9 comes to the deadline, and the words of the legend.
 const STEPS: [(f64, &str); 5] = [
     (0.1, "below 10\u{a0}% of the deadline"),
     (0.5, "below half"),
@@ -132,7 +132,7 @@ fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
     out.tag("</td>");
 }
 
-/// Kept, missed, or too few samples to say: as a sign and as a class.
+/// Kept, missed, or too few samples: as a sign and as a class.
 fn sign(cell: &Cell) -> (&'static str, &'static str) {
     match cell.verdict.map(|verdict| verdict.standing) {
         Some(Standing::Kept) => ("✓", "all-kept"),
@@ -161,11 +161,11 @@ fn legend(out: &mut Markup, matrix: &Matrix) {
     out.tag("</p><p class=\"hint\">✓ no miss in enough samples to say so, ✗ at least one miss, – too few samples.</p>");
 }
 
-/// All percentiles, for those who want more than the colour.
+/// All percentiles, for readers who want more than the colour.
 fn more(out: &mut Markup, matrix: &Matrix) {
     let tables = loads(matrix).into_iter().map(|load| cells(matrix, load));
     let tables = tables.fold(Document::new(), Document::table);
-    let hint = "Excess: the 99.9th percentile of the control period less the period asked for, and how it stands \
+    let hint = "Excess: the 99.9th percentile of the control period less the requested period, and how it stands \
                 to that of no tuning.";
     let summary = "All figures of every cell".to_owned();
     write(out, &Document::new().folded(summary, tables.hint(hint)));

@@ -1,5 +1,5 @@
-//! The page of a matrix: the answer with its commands, the cells as a heat table, what each measure
-//! bought, the control periods side by side, and Yoon's tables.
+//! The page of a matrix: the answer with its commands, the cells as a heat table, the effect of each measure, the
+//! control periods side by side, and Yoon's tables.
 
 mod heat;
 
@@ -24,20 +24,20 @@ use crate::matrix::{
 use crate::summary::Summary;
 use heat::{loads, title};
 
-/// Where the navigation leads on the page of a matrix.
+/// The navigation of the page of a matrix.
 pub(super) const LINKS: &str = concat!(
     "<a href=\"#verdict\">Answer</a><a href=\"#cells\">Cells</a>",
     "<a href=\"#bought\">Measures</a><a href=\"#periods\">Periods</a>",
     "<a href=\"#paper\">Yoon</a>",
 );
 
-/// The rest of them.
+/// The rest of the navigation.
 pub(super) const LAST_LINKS: &str = concat!(
     "<a href=\"#warnings\">Warnings</a>",
     "<a href=\"#host\">Machine</a><a href=\"#repeat\">Repeat</a>",
 );
 
-/// The matrix of a page, where its only run is one.
+/// The matrix of a page, where its only run is a matrix.
 pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
     match summaries {
         [only] => Matrix::of(only),
@@ -45,7 +45,7 @@ pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
     }
 }
 
-/// What stands on the page between its header and its end.
+/// Everything on the page between its header and its end.
 pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     let doubts = doubt::all(page);
     answer(out, matrix, &doubts);
@@ -60,7 +60,7 @@ pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
     machine::repeat(out, page);
 }
 
-/// The answer first and in large words, and what to type and to write to have it.
+/// The answer first and in large words, with the commands and files that establish it.
 fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
     let recommendation = &matrix.recommendation;
     let (class, icon) = look(recommendation.standing);
@@ -117,7 +117,7 @@ fn how(out: &mut Markup, permanent: &Permanent) {
     out.tag("</div></div>");
 }
 
-/// What each measure bought, as points with intervals and as sentences; and the ranking.
+/// The effect of each measure, as points with intervals and as sentences; and the ranking.
 fn bought(out: &mut Markup, matrix: &Matrix) {
     out.tag("<section id=\"bought\"><h2>What each measure bought</h2><p class=\"lead\">How many times lower ");
     out.tag("p99.9 of the lateness is with the measure than without it: the geometric mean over all pairs of ");
@@ -125,7 +125,7 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
     out.tag("that reaches across 1 shows no difference.</p>");
     let words = document::bought(matrix);
     if words.is_empty() {
-        out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and got what they asked for.</p>");
+        out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and were granted what they requested.</p>");
     } else {
         let told = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
         if matrix.contributions.iter().any(told) {
@@ -168,7 +168,7 @@ fn ranking(out: &mut Markup, matrix: &Matrix) {
 /// halves of Yoon's figures 7 and 8.
 fn periods(out: &mut Markup, matrix: &Matrix) {
     let interval = matrix.interval_ns.map_or_else(
-        || "the period asked for".to_owned(),
+        || "the requested period".to_owned(),
         |ns| duration(ns as f64),
     );
     out.tag("<section id=\"periods\"><h2>Control periods, cell by cell</h2><p class=\"lead\">How often each ");
@@ -204,7 +204,7 @@ fn periods(out: &mut Markup, matrix: &Matrix) {
     out.tag("</section>");
 }
 
-/// The panels for those who do not see them.
+/// The panels in words, for screen readers.
 fn period_words(matrix: &Matrix, load: Load) -> String {
     let sentences: Vec<String> = matrix
         .of_load(load)
@@ -255,7 +255,7 @@ fn tables(out: &mut Markup, matrix: &Matrix) {
     out.tag("</section>");
 }
 
-/// What the cells asked of the machine and did not get, each measure once; absent where everything was granted.
+/// The measures that the cells requested and did not get, each once; absent where everything was granted.
 fn refused(out: &mut Markup, matrix: &Matrix) {
     let mut refused: Vec<(&TuningMeasure, Vec<String>)> = Vec::new();
     for cell in &matrix.cells {
@@ -294,8 +294,8 @@ const MAX_BUCKETS: usize = 500;
 #[derive(Debug, Serialize)]
 pub(super) struct MatrixPageData {
     runs: Vec<RunData>,
-    /// The control periods of each cell less the interval; named as on other pages, so that the
-    /// charts' common ground serves them too.
+    /// The control periods of each cell less the interval; the fields are named as on other pages, so that the charts'
+    /// common code works for them.
     series: Vec<PanelData>,
     bought: Vec<BoughtData>,
 }

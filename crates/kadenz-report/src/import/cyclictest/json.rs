@@ -1,4 +1,4 @@
-//! `cyclictest --json`, and what a command line of cyclictest says about its output.
+//! `cyclictest --json`, and the facts about its output in a command line of cyclictest.
 
 use std::collections::BTreeMap;
 use std::io::BufRead;
@@ -87,7 +87,7 @@ impl Importer for Json {
     }
 }
 
-/// What the file tells of the run; how long it lasted, in seconds.
+/// Notes the facts about the run; returns how long it lasted, in seconds.
 fn describe(sink: &mut dyn Sink, file: &CyclictestFile, command: &CommandLine) -> f64 {
     let time = |text: &Option<String>| -> Option<Timestamp> {
         Some(rfc2822::parse(text.as_ref()?).ok()?.timestamp())
@@ -112,7 +112,7 @@ fn describe(sink: &mut dyn Sink, file: &CyclictestFile, command: &CommandLine) -
     if let Some(code) = file.return_code {
         sink.parameter("source_exit_code", code);
     }
-    // Whole seconds; for a short measurement the cycles tell it better.
+    // Whole seconds; for a short measurement the cycles are more exact.
     let cycles = file.thread.values().map(|thread| thread.cycles);
     let cycles = cycles.max().unwrap_or(0) as f64;
     let by_cycles = command.interval_us.map(|us| cycles * us as f64 / 1e6);
@@ -192,7 +192,7 @@ fn escape_command(bytes: &[u8]) -> Vec<u8> {
     escaped.collect::<String>().into_bytes()
 }
 
-/// What a command line of cyclictest says about its output. What it does not say is absent.
+/// Facts about the output in a command line of cyclictest. Unstated ones are absent.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct CommandLine {
     /// `-h`, `-H`: the histogram's limit, in microseconds (nanoseconds with `-N`).

@@ -1,6 +1,6 @@
 //! cyclictest of rt-tests.
 //!
-//! Where the facts come from: recordings of cyclictest 2.4 (Debian 12) in `conformance/import`, its
+//! Sources: recordings of cyclictest 2.4 (Debian 12) in `conformance/import`, its
 //! `--help`, and `print_hist` and `timerthread` of rt-tests 0.84 (`src/cyclictest/cyclictest.c`),
 //! which newer versions print alike. A value is wake-up time less intended time; whole microseconds,
 //! the rest cut off, or nanoseconds with `-N`. Values at or above the limit of `-h` are in no bin
@@ -23,7 +23,7 @@ const NO_HISTOGRAM: super::ReadError = super::ReadError::Lacks {
     remedy: "cyclictest keeps one with -h: measure again with -h 1000 (microseconds)",
 };
 
-/// What every cyclictest must be read with.
+/// Warnings for every import of cyclictest.
 fn warn(sink: &mut dyn Sink, width_ns: i64) {
     if width_ns > 1 {
         super::bins::warn_of_bins(

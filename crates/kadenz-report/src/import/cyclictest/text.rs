@@ -1,10 +1,10 @@
-//! What `cyclictest -h` prints and `--histfile` writes.
+//! The output of `cyclictest -h` and of `--histfile`.
 //!
-//! A row is the bin and a count a thread, `000059 000092\t000032`; with `-H` and several threads
-//! the last column is the sum of the others. Summary lines begin with `#` and have a number a
-//! thread; those of the maximum and the overflows have the sum's column too. Without `-q` status
-//! lines (`T: 0 (1234) P:80 I:1000 C: ...`) stand before, with cursor movements. They alone tell the
-//! unit: the value behind `Act:` has eight columns with `-N`, five without (`print_stat`).
+//! A row is the bin and one count per thread, `000059 000092\t000032`; with `-H` and several threads the last column is
+//! the sum of the others. Summary lines begin with `#` and have one number per thread; those of the maximum and the
+//! overflows have the sum's column too. Without `-q` status lines (`T: 0 (1234) P:80 I:1000 C: ...`) stand before, with
+//! cursor movements. Only they show the unit: the value behind `Act:` has eight columns with `-N`, five without
+//! (`print_stat`).
 
 use std::io::BufRead;
 
@@ -15,14 +15,14 @@ use crate::import::bins::{Bins, Overflow, scaled};
 use crate::import::source::{Lines, series};
 use crate::import::{Importer, ReadError, Sink};
 
-/// Columns are threads; no machine has more CPUs for them.
+/// Columns are threads; no machine has more CPUs.
 const MAX_COLUMNS: usize = 1024;
-/// Where even the earliest of all wake-ups was so late, the numbers are hardly microseconds.
+/// If even the earliest wake-up was this late, the numbers are hardly microseconds.
 const HARDLY_US: u64 = 1000;
 
-/// The importer of what `cyclictest -h` prints.
+/// The importer of the output of `cyclictest -h`.
 pub(in crate::import) enum CyclictestText {
-    /// In the unit that its status lines tell.
+    /// In the unit of its status lines.
     Told,
     /// In the unit that the user states.
     Stated(CyclictestUnit),
@@ -43,7 +43,7 @@ impl CyclictestUnit {
         }
     }
 
-    /// What a status line tells: the columns of the value behind `Act:`.
+    /// The unit of a status line, from the columns of the value after `Act:`.
     fn of_status(line: &str) -> Option<Self> {
         let (_, rest) = line.split_once(" Act:")?;
         match rest.find(" Avg:")? {
@@ -54,7 +54,7 @@ impl CyclictestUnit {
     }
 }
 
-/// The columns of a histogram, a thread each, and what the lines around them say.
+/// The columns of a histogram, one per thread, and the facts of the lines around them.
 #[derive(Default)]
 struct HistogramTable {
     unit: Option<CyclictestUnit>,
@@ -158,7 +158,7 @@ impl HistogramTable {
         self.unit.unwrap_or(CyclictestUnit::Microseconds).width_ns()
     }
 
-    /// Refuses to guess a unit, and says where it was taken for granted.
+    /// Refuses to guess a unit, and warns where it was assumed.
     fn check_unit(&self, sink: &mut dyn Sink) -> Result<(), ReadError> {
         if self.unit.is_some() {
             return Ok(());
@@ -238,7 +238,7 @@ fn too_many(column: usize) -> String {
     format!("{column} counts or more in a row, fewer in the first: a row has a count a thread")
 }
 
-/// The number that stands directly behind `mark`.
+/// The number directly after `mark`.
 fn word_after(line: &str, mark: &str) -> Option<u64> {
     line.split_once(mark)?
         .1

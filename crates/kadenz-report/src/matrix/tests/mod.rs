@@ -8,7 +8,7 @@ use crate::summary::SeriesSummary;
 use crate::testing::{named, run_of, searched, series_of};
 use crate::text::{Style, Text};
 
-/// What a measure is called in `run.json`.
+/// The name and value of a measure in `run.json`.
 fn told(measure: Measure) -> (&'static str, &'static str) {
     match measure {
         Measure::Priority => ("policy", "SCHED_FIFO 80"),
@@ -75,7 +75,7 @@ fn refuse(cell: &mut [SeriesSummary; 2], name: &str) {
     }
 }
 
-/// Both loads alike.
+/// Makes both loads with the same cells.
 fn both(cells: &[(&str, &[(i64, u64)])]) -> Vec<[SeriesSummary; 2]> {
     let of = |load| {
         cells
@@ -148,7 +148,7 @@ fn the_cheapest_that_keeps_it_under_every_load_is_recommended() {
     );
 }
 
-/// Idle states held off cost less than a CPU, and the answer says what, and how to have them so.
+/// Holding idle states off costs less than a CPU, and the answer states the cost and the command.
 #[test]
 fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
     let cells = [
@@ -264,7 +264,7 @@ fn too_few_samples_are_named_with_what_is_missing() {
         ),
         "{text}"
     );
-    // A dearer one that is sure comes before a cheaper one that is not, which is named.
+    // A dearer one that is certain comes before a cheaper one that is not, which is named.
     let matrix = of(both(&[("none", LATE), ("P", few), ("PMC", STEADY)]));
     assert_eq!(matrix.recommendation.combination, "PMC".parse().ok());
     assert!(
@@ -367,7 +367,7 @@ fn the_json_names_cells_and_loads_as_agreed() {
     assert_eq!(output["samples_needed"], 29_956);
 }
 
-/// Names come from a file that anyone may have written.
+/// Names come from a file of any origin.
 #[test]
 fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
     let mut run = run(both(&[("none", STEADY)]));

@@ -1,4 +1,4 @@
-//! Contributions of which the truth is known.
+//! Contributions with a known truth.
 
 use super::*;
 use crate::compare::interval::Cells;
@@ -7,7 +7,7 @@ use crate::statistics::random::Random;
 
 /// Steps of the logarithm of a lateness, so that a cell has few buckets.
 const STEP: f64 = 0.05;
-/// What a priority divides every lateness by, a whole number of steps.
+/// The factor by which a priority divides every lateness, a whole number of steps.
 const TRUTH: f64 = 28.0 * STEP;
 
 /// A log of 120 intervals whose tail is exponential in the logarithm, and the same in all.
@@ -71,7 +71,7 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
         let holds = |measure, truth: f64| {
             let ratio = bought(&matrix, measure, Bought::P99_9);
             let (low, high) = ratio.interval.unwrap();
-            // A thousandth, for figures are told to three digits.
+            // A margin of a thousandth, because figures have three digits.
             u32::from(low * 0.999 <= truth && truth <= high * 1.001)
         };
         priority += holds(Measure::Priority, (-TRUTH).exp());

@@ -1,14 +1,14 @@
-//! Makes a record, one sample after the other.
+//! Generates a record, one sample after the other.
 
 use super::{Disturbance, Noise, Planted, Recipe};
 use crate::modes::{ModeKind, Point};
 use crate::statistics::random::Random;
 
-/// Makes one sample after the other.
+/// Generates one sample after the other.
 pub(super) struct SampleGenerator<'a> {
     recipe: &'a Recipe,
     noise: Random,
-    /// Which of [`Noise::Stretches`] is drawn from; none before the first sample.
+    /// The current stretch of [`Noise::Stretches`]; none before the first sample.
     stretch: Option<usize>,
     loss: Random,
     modes: Vec<Recurring>,
@@ -27,11 +27,11 @@ struct Recurring {
 struct Disturbing {
     kind: Disturbance,
     random: Random,
-    /// The burst: samples left and height.
+    /// The burst: remaining samples and height.
     burst: (u64, f64),
     /// The octaves of a wandering level.
     octaves: [f64; 20],
-    /// Where an autoregressive level is, in standard deviations.
+    /// State of an autoregressive level, in standard deviations.
     level: f64,
 }
 
@@ -110,7 +110,7 @@ impl Noise {
     }
 }
 
-/// One of some values; 0 of none.
+/// One of some values; 0 if there are none.
 fn one_of(values: &[i64], random: &mut Random) -> f64 {
     if values.is_empty() {
         return 0.0;
@@ -126,8 +126,8 @@ fn normal(random: &mut Random) -> f64 {
 }
 
 impl Recurring {
-    /// Begins so that no parameter keeps [`Recurring::adds`] busy for long: a period is one interval at
-    /// least, what came before the record is skipped, and what is no number never comes.
+    /// Begins so that no parameter keeps [`Recurring::adds`] busy for long: a period is one interval at least,
+    /// occurrences before the record are skipped, and a time that is no number never comes.
     fn new(mut planted: Planted, interval_s: f64, random: Random) -> Self {
         planted.period_s = planted.period_s.max(interval_s);
         planted.stray = planted.stray.clamp(0.0, 1.0);
@@ -153,7 +153,7 @@ impl Recurring {
         recurring
     }
 
-    /// Whether the next occurrence is absent. Draws nothing where none is.
+    /// Whether the next occurrence is absent. Draws no random number where none is.
     fn draws_absent(&mut self) -> bool {
         self.planted.absent > 0.0 && self.random.unit() < self.planted.absent
     }
@@ -215,7 +215,7 @@ impl Disturbing {
             Disturbance::Drift { height_ns } => height_ns * index as f64 / recipe.samples as f64,
             Disturbance::Wander { height_ns } => {
                 // Source: R. F. Voss, J. Clarke, "1/f noise in music" (1978): octave k holds a random
-                // value for about 2^k samples. At random times, for regular ones would be a period.
+                // value for about 2^k samples. At random times, because regular ones would be a period.
                 for (octave, value) in self.octaves.iter_mut().enumerate() {
                     if self.random.below(1 << (octave + 3)) == 0 {
                         *value = height_ns * (2.0 * self.random.unit() - 1.0);

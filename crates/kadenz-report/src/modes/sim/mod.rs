@@ -1,15 +1,15 @@
-//! Records with known modes in known noise, the same on every machine: for tests, benchmarks and
-//! whoever wants to know what a search would find.
+//! Records with known modes in known noise, the same on every machine: for tests, benchmarks and users who want to know
+//! what a search would find.
 
 mod maker;
 
 use super::{ModeKind, Point};
 use maker::SampleGenerator;
 
-/// What every sample differs from the level by.
+/// The noise by which every sample differs from the level.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Noise {
-    /// Even between 0 and a width.
+    /// Uniform between 0 and a width.
     Even {
         /// The width.
         width_ns: f64,
@@ -30,18 +30,18 @@ pub enum Noise {
     },
     /// Drawn from recorded values, each by itself.
     Recorded(Vec<i64>),
-    /// Drawn from stretches of recorded values: from one at random for a random while, then from
-    /// another, so that what came together stays together and nothing returns with a period. After the
-    /// stationary bootstrap of D. N. Politis and J. P. Romano (1994).
+    /// Drawn from stretches of recorded values: from one at random for a random while, then from another, so that
+    /// neighbouring values stay together and nothing recurs with a period. After the stationary bootstrap of D. N.
+    /// Politis and J. P. Romano (1994).
     Stretches {
         /// The stretches, of some values each.
         recorded: Vec<Vec<i64>>,
-        /// How many samples are drawn from one: mean.
+        /// Mean number of samples that are drawn from one.
         samples: usize,
     },
 }
 
-/// What disturbs a record without any period.
+/// A disturbance of a record without any period.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Disturbance {
     /// Bursts at random (Poisson) times, of random length and height.
@@ -55,7 +55,7 @@ pub enum Disturbance {
     },
     /// The level rises in a line.
     Drift {
-        /// By so much over the record.
+        /// Rise over the record.
         height_ns: f64,
     },
     /// The level wanders as 1/f noise does: as much within minutes as within hours.
@@ -63,8 +63,7 @@ pub enum Disturbance {
         /// Height of each octave.
         height_ns: f64,
     },
-    /// The level keeps to itself by a share from sample to sample: an AR(1) process, normally
-    /// distributed.
+    /// The level is correlated from sample to sample: an AR(1) process, normally distributed.
     Autoregressive {
         /// Its standard deviation.
         deviation_ns: f64,
@@ -76,36 +75,36 @@ pub enum Disturbance {
 /// A mode that is put into a record.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Planted {
-    /// What an occurrence looks like.
+    /// Form of an occurrence.
     pub kind: ModeKind,
-    /// From one occurrence to the next; one interval of the samples at least.
+    /// Time from one occurrence to the next; one interval of the samples at least.
     pub period_s: f64,
-    /// First occurrence. Where it, or `stray`, is no number, there is none.
+    /// Time of the first occurrence. If it, or `stray`, is no number, there is none.
     pub first_s: f64,
-    /// How long one lasts; one sample at least.
+    /// Duration of one; one sample at least.
     pub duration_s: f64,
-    /// What it adds; at the end of a ramp.
+    /// Height that it adds; at the end of a ramp.
     pub height_ns: f64,
     /// Each interval strays from the period by up to this share of it, evenly; 0 to 1.
     pub stray: f64,
-    /// Share of occurrences that are absent, each by chance of its own; 0 to 1.
+    /// Share of occurrences that are absent, each independently; 0 to 1.
     pub absent: f64,
 }
 
-/// How to make a record.
+/// Parameters of a record.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recipe {
     /// Interval of the samples, 1 ns at least.
     pub interval_ns: i64,
-    /// How many.
+    /// Number of samples.
     pub samples: u64,
     /// The level.
     pub level_ns: i64,
     /// Resolution of the clock, 1 ns at least: values are multiples of it.
     pub step_ns: i64,
-    /// What every sample differs by.
+    /// The noise of every sample.
     pub noise: Noise,
-    /// What disturbs it.
+    /// Its disturbances.
     pub disturbances: Vec<Disturbance>,
     /// Its modes.
     pub modes: Vec<Planted>,
@@ -113,7 +112,7 @@ pub struct Recipe {
     pub lost: f64,
     /// Stretches without samples: start and end in seconds.
     pub gaps: Vec<(f64, f64)>,
-    /// Where the random numbers begin.
+    /// Seed of the random numbers.
     pub seed: u64,
 }
 
@@ -159,7 +158,7 @@ impl Recipe {
         }
     }
 
-    /// The samples, in order of time; those that are lost are not there.
+    /// The samples, in order of time, without the lost ones.
     pub fn points(&self) -> impl Iterator<Item = Point> + '_ {
         let mut maker = SampleGenerator::new(self);
         (0..self.samples).filter_map(move |index| maker.point(index))
@@ -274,7 +273,7 @@ mod tests {
             ..Recipe::blog()
         };
         let values: Vec<i64> = recipe.points().map(|it| it.value_ns).collect();
-        // A new stretch is the old one again in one of three cases.
+        // A new stretch is the same as the old one in one of three cases.
         let changes = values.windows(2).filter(|it| it[0] != it[1]).count();
         assert!((90..180).contains(&changes), "{changes}");
         let of = |wanted| values.iter().filter(|it| **it == wanted).count();

@@ -4,10 +4,10 @@ use super::super::sim::{Disturbance, Noise, Planted, Recipe};
 use super::super::{Mode, ModeKind};
 use super::{planted, search};
 
-/// What surrounds a ramp and a phase.
+/// The surroundings of a ramp and a phase.
 const SURROUNDINGS: [&str; 5] = ["quiet", "drift", "gaps", "Pareto 1.5", "all of these"];
 
-/// A ramp of 150 us every ten minutes that begins so long after every tenth of the phases of 4 us, one a
+/// A ramp of 150 us every ten minutes that begins `offset_s` after every tenth of the phases of 4 us, one a
 /// minute: 67 minutes at 50 Hz.
 fn ramp_beside_phase(surroundings: usize, offset_s: f64) -> Recipe {
     let is = |number: usize| surroundings == number || surroundings == SURROUNDINGS.len() - 1;
@@ -39,7 +39,7 @@ fn ramp_beside_phase(surroundings: usize, offset_s: f64) -> Recipe {
     recipe
 }
 
-/// Every half second through the period of the phase, and every fifth of one within 3 s of its start.
+/// Offsets of every half second through the period of the phase, and of every fifth of one within 3 s of its start.
 fn offsets() -> Vec<f64> {
     let all = (0..120).map(|it| 0.5 * f64::from(it));
     let dense = (-15..=15).map(|it| 0.2 * f64::from(it) + 0.07);
@@ -76,7 +76,7 @@ fn phase_on_ar1(deviation_ns: f64, correlation: f64, seed: u64) -> Recipe {
     }
 }
 
-/// What was found, where it is all that was planted and nothing else.
+/// The found modes, where they are exactly the planted ones.
 fn found_alone(recipe: &Recipe) -> Result<Vec<Mode>, Vec<Mode>> {
     let found = search(recipe).modes;
     let alike = |planted: &Planted, mode: &Mode| {
@@ -103,7 +103,7 @@ fn a_ramp_is_found_wherever_it_begins_beside_a_phase() {
             );
         }
     };
-    // The longest test of this crate: it would end alone on one CPU.
+    // The longest test of this crate: on one CPU it would finish last.
     std::thread::scope(|scope| {
         for part in offsets.chunks(offsets.len().div_ceil(4)) {
             scope.spawn(move || part.iter().for_each(find));
@@ -132,7 +132,7 @@ fn a_mode_of_which_half_is_absent_is_found_once_and_relied_on_less() {
             all.is_sorted_by(|a, b| a > b),
             "{kind:?} {period_s}: {all:?}"
         );
-        // Of sixty occurrences a seventh more or less may be there.
+        // Of sixty occurrences a seventh more or less may be present.
         assert!(all[0] > 0.95 && all[1] < 0.85 && all[3] < 0.65, "{all:?}");
     }
 }
@@ -148,7 +148,7 @@ fn a_phase_of_4_us_is_found_on_a_level_that_wanders_by_a_third_of_it() {
     }
 }
 
-/// Prints the table of docs/modes.md: what of each condition is found, alone, of how many that were tried.
+/// Prints the table of docs/modes.md: under each condition the modes found, those found alone, and the number tried.
 #[test]
 #[ignore = "takes minutes: for the table in docs/modes.md"]
 #[allow(clippy::print_stdout, reason = "the table")]

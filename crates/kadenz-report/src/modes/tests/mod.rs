@@ -23,7 +23,7 @@ fn near(found: f64, wanted: f64, share: f64) -> bool {
     (found / wanted - 1.0).abs() <= share
 }
 
-/// Whether exactly the planted modes were found, as they are.
+/// The error in the found modes; none if they are exactly the planted ones.
 fn complaint(found: &[Mode], planted: &[Planted], level_ns: f64) -> Option<String> {
     if found.len() != planted.len() {
         return Some(format!(
@@ -253,8 +253,8 @@ fn the_output_keeps_to_its_schema() {
     assert!(complaints_by(SCHEMA, &value).is_some());
 }
 
-/// What a recorded log holds, brought to Enner's network: a share of it below 0.9 us, and the tail as
-/// heavy as it was.
+/// The values of a recorded log, scaled to Enner's network: a share of it below 0.9 us, and the tail as heavy as
+/// before.
 fn recorded(log: &str, share: f64) -> Noise {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../conformance/hlog")

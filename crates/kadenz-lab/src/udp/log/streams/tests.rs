@@ -23,7 +23,7 @@ fn measured(device: u8, sequence: u32) -> Measurement {
 
 const NOW_NS: i64 = 7_000_000;
 
-/// Feeds the only batch, of these measurements, of a stream that was welcomed; what was taken of it.
+/// Feeds the only batch, of these measurements, of a welcomed stream; returns what was taken of it.
 fn feed(
     streams: &mut Streams,
     batcher: &mut Batcher<Vec<u8>>,
@@ -105,7 +105,7 @@ fn what_was_not_heard_of_is_lost() {
 }
 
 #[test]
-fn nobody_can_take_more_than_there_is() {
+fn no_stream_can_take_more_than_there_is() {
     let mut streams = streams(2, 3);
     let all: Vec<Measurement> = (1..=9).map(|device| measured(device, 1)).collect();
     let mut taken = 0;
@@ -123,7 +123,7 @@ fn nobody_can_take_more_than_there_is() {
 }
 
 #[test]
-fn a_batch_of_who_was_not_welcomed_leaves_nothing() {
+fn a_batch_of_an_unwelcomed_stream_leaves_nothing() {
     let mut streams = streams(2, 2);
     for port in 1..500 {
         let entered = enter(&mut streams, port, Position::Last, 0);
@@ -138,12 +138,12 @@ fn a_batch_of_who_was_not_welcomed_leaves_nothing() {
 #[test]
 fn a_gap_is_counted_at_once_and_only_as_far_as_it_can_be_true() {
     let mut streams = streams(4, 4);
-    // The first is believed; then come 30 numbers that are a million apart, at once.
+    // The first is accepted; then come 30 numbers that are a million apart, at once.
     let far: Vec<Measurement> = (0..30).map(|n| measured(5, (n << 20) + 1)).collect();
     assert_eq!(feed(&mut streams, &mut batcher(1), &far).len(), 30);
     let flow = &streams.flows()[0];
     assert_eq!((flow.sent, flow.answered, flow.lost), (30, 30, 0));
-    // What can have been sent in the time was lost.
+    // As many as can have been sent in the time were lost.
     let near = [measured(6, 1), measured(6, 5001)];
     feed(&mut streams, &mut batcher(2), &near);
     let flow = &streams.flows()[1];
@@ -151,7 +151,7 @@ fn a_gap_is_counted_at_once_and_only_as_far_as_it_can_be_true() {
 }
 
 #[test]
-fn who_said_nothing_for_a_while_makes_room_and_who_speaks_stays() {
+fn a_silent_stream_makes_room_and_an_active_one_stays() {
     let mut streams = streams(2, 2);
     let run = RunId(1);
     let later_ns = i64::try_from(SILENCE.as_nanos()).unwrap();
@@ -202,7 +202,7 @@ fn a_stream_that_comes_back_finds_its_devices() {
     assert_eq!(names, ["10.0.0.5", "10.0.0.6"]);
 }
 
-/// Enters the batch of that number from a port, as the last one or not; false where it was not new.
+/// Enters the batch of that number from a port, as the last one or not; returns false where it was not new.
 fn enter_number(streams: &mut Streams, port: u16, number: u32, last: bool, now_ns: i64) -> bool {
     let mut batcher = batcher(1);
     for _ in 0..number {
@@ -219,7 +219,7 @@ fn enter_number(streams: &mut Streams, port: u16, number: u32, last: bool, now_n
     matches!(entered, Entered::New(_))
 }
 
-/// Welcomes newcomers, each so long after the last one that it takes the place of another one.
+/// Welcomes new streams, each so long after the last one that it takes the place of another one.
 fn crowd_out(streams: &mut Streams, ports: std::ops::Range<u16>, now_ns: &mut i64) {
     for port in ports {
         *now_ns += i64::try_from(SILENCE.as_nanos()).unwrap();
@@ -246,7 +246,7 @@ fn a_stream_that_comes_back_has_lost_what_it_lost_and_nothing_else() {
     );
     assert!(enter_number(&mut streams, 1, 7, true, now_ns));
     assert_eq!(streams.lost_batches(), 2);
-    // Its end is counted once, whoever takes its place.
+    // Its end is counted once, whichever stream takes its place.
     crowd_out(&mut streams, 2..3, &mut now_ns);
     crowd_out(&mut streams, 1..2, &mut now_ns);
     enter_number(&mut streams, 1, 7, true, now_ns);
@@ -263,7 +263,7 @@ fn of_streams_that_made_room_a_bounded_number_is_kept_and_no_loss_is_invented() 
     }
     crowd_out(&mut streams, 2..100, &mut now_ns);
     assert_eq!(streams.set_aside.len(), SET_ASIDE);
-    assert_eq!(streams.lost_batches(), 1, "also of who was forgotten");
+    assert_eq!(streams.lost_batches(), 1, "also of a forgotten stream");
     crowd_out(&mut streams, 1..2, &mut now_ns);
     assert!(enter_number(&mut streams, 1, 300, false, now_ns));
     assert_eq!(streams.lost_batches(), 1);

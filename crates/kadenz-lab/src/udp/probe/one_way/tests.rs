@@ -67,7 +67,7 @@ fn claim(apart_ns: u64) -> Synchronised {
     }
 }
 
-/// Plays these replies; what the estimator found, and the recorded ways there and back.
+/// Plays these replies; returns the estimator's results, and the recorded ways there and back.
 fn played(replies: impl Iterator<Item = ProbeReply>) -> (OneWayFacts, [Vec<i64>; 2]) {
     played_with(None, replies)
 }
@@ -112,7 +112,7 @@ fn played_with(
 fn both_ways_are_true_within_the_stated_error() {
     let (facts, [there, back]) = played((1..3000).map(|n| reply(n, 5_000_000_000)));
     assert_eq!((facts.settled, facts.unsettled), (2999, 0));
-    // Half of the shortest way there and back, and what nobody knows of the drift.
+    // Half of the shortest way there and back, and the unknown part of the drift.
     assert!((40_000..80_000).contains(&facts.error_ns), "{facts:?}");
     for (at, value) in there.iter().enumerate() {
         let sequence = at as u32 + 1;

@@ -43,7 +43,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
     }
 }
 
-/// What an honest device makes of the packet of this number.
+/// The answer of a correct device to the packet of this number.
 fn answer(sequence: u32, sent_ns: i64) -> Vec<u8> {
     let probe = Probe {
         run: RUN,
@@ -106,7 +106,7 @@ fn what_is_not_believed_is_foreign_and_changes_nothing() {
 }
 
 #[test]
-fn packets_that_warm_up_are_nobody_s_loss() {
+fn packets_that_warm_up_are_no_loss() {
     let plan = plan(1, 2);
     let mut counts = PacketCounts::new(&plan, RUN);
     for sequence in 0..3 {
@@ -155,7 +155,7 @@ fn answers_to_a_broadcast_have_places() {
         }
         assert_eq!(counts.answered(from(0), &bytes, 9_000), None, "a duplicate");
     }
-    // The device 1 answers the last one alone, and late.
+    // The device 1 answers only the last one, and late.
     let late = counts
         .answered(from(1), &answer(4, 0), 200_000_000)
         .unwrap();
@@ -213,7 +213,7 @@ fn telling_the_order_and_the_density_of_answers_allocates_nothing() {
 }
 
 proptest! {
-    /// Whatever is lost, doubled and mixed up: every packet is counted once, as what it was.
+    /// Whatever is lost, doubled or reordered: every packet is counted once, in the right category.
     #[test]
     fn every_packet_is_counted_once(
         copies in proptest::collection::vec(0_usize..3, 1..200),
