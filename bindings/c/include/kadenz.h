@@ -182,10 +182,14 @@ kadenz_camera *kadenz_camera_open(const char *name_or_url,
                                   int64_t timeout_ns);
 
 // Gets the newest frame. Returns 0, or -1 where it is older than `max_age_ns`. Real-time safe while frames come.
-int32_t kadenz_camera_latest(kadenz_camera *camera, int64_t max_age_ns, kadenz_frame *frame);
+int32_t kadenz_camera_latest(kadenz_camera *camera,
+                             int64_t max_age_ns,
+                             kadenz_frame *frame);
 
 // Gets the newest frame that was not returned yet. Returns 1, or 0 where none came in time, or -1 where that fails.
-int32_t kadenz_camera_next(kadenz_camera *camera, int64_t timeout_ns, kadenz_frame *frame);
+int32_t kadenz_camera_next(kadenz_camera *camera,
+                           int64_t timeout_ns,
+                           kadenz_frame *frame);
 
 // Returns whether the camera has not begun to overwrite a frame. Real-time safe.
 bool kadenz_frame_is_valid(const kadenz_camera *camera, const kadenz_frame *frame);
@@ -276,7 +280,8 @@ kadenz_periodic *kadenz_periodic_start(const char *rate,
 
 // Sleeps until the next tick. Real-time safe: no system call except the sleep. Returns 0, or -1 where a pointer is
 // NULL.
-int32_t kadenz_periodic_next(kadenz_periodic *periodic, kadenz_tick *tick);
+int32_t kadenz_periodic_next(kadenz_periodic *periodic,
+                             kadenz_tick *tick);
 
 // As `kadenz_periodic_next`, for a caller that must also check something else: sleeps for at most so many nanoseconds.
 // Returns 1 with a tick, 0 where it is not due by then, and the next call waits for it, -1 where a pointer is NULL.

@@ -58,6 +58,15 @@ const COINED: &[(&str, &str)] = &[
     ("the blog", "its key in docs/bibliography.md"),
 ];
 
+/// Words for persons, which pages and comments use for devices and programs, with their replacements.
+const PERSONS: &[(&str, &str)] = &[
+    ("somebody", "a user, a program or a device"),
+    ("whoever", "the user, program or device that"),
+    ("is told of", "learns of, reads or receives"),
+    ("but for", "except for"),
+    ("hung up on", "disconnected"),
+];
+
 /// Whether a file is neither copied from another project nor written by a program.
 fn is_ours(file: &SourceFile) -> bool {
     let fixture = file.path.starts_with("conformance/") && !file.path.ends_with(".md");
@@ -83,7 +92,8 @@ pub fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
 }
 
-/// Rule `field-terms`: pages at the root and in docs/ use the terms of the field.
+/// Rule `field-terms`: pages at the root and in docs/ use the terms of the field, and neither they nor the comments of
+/// Rust speak of devices as of persons.
 pub fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     let is_page = |file: &&SourceFile| {
         let prose = file.path.starts_with("docs/") || !file.path.contains('/');
@@ -96,17 +106,30 @@ pub fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
                 let text = format!("[{key}] leads nowhere; add `[{key}]: bibliography.md#...`");
                 findings.push(Finding::error(format!("{}:{at}", file.path), text));
             }
-            let lower = links::without_targets(&line).to_lowercase();
-            for (word, instead) in COINED
-                .iter()
-                .filter(|(word, _)| scan::has_word(&lower, word))
-            {
-                let text = format!("`{word}` is not a term of the field; write {instead}");
+            for text in complaints(&links::without_targets(&line), COINED.iter().chain(PERSONS)) {
                 findings.push(Finding::error(format!("{}:{at}", file.path), text));
             }
         }
     }
+    let is_code = |file: &&SourceFile| file.is("rs") && !file.path.contains("/generated/");
+    for file in files.iter().filter(is_code) {
+        let lines = file.text.lines().enumerate();
+        for (at, line) in lines.filter(|(_, line)| line.trim_start().starts_with("//")) {
+            for text in complaints(line, PERSONS.iter()) {
+                findings.push(Finding::error(format!("{}:{}", file.path, at + 1), text));
+            }
+        }
+    }
     findings
+}
+
+/// The complaint about each of these words that a line has.
+fn complaints<'w>(line: &str, words: impl Iterator<Item = &'w (&'w str, &'w str)>) -> Vec<String> {
+    let lower = line.to_lowercase();
+    let found = words.filter(|(word, _)| scan::has_word(&lower, word));
+    found
+        .map(|(word, instead)| format!("`{word}` is not a term of the field; write {instead}"))
+        .collect()
 }
 
 /// The keys of works that a line cites: `[Yoon2009]`.
@@ -184,10 +207,14 @@ mod tests {
                 "The Steward asks.\n`desk` is code\n```\nthe paper\n```\n",
             ),
             file("README.md", "[a](desk.md) households\n\nas the post says\n"),
-            file("CHANGELOG.md", "the steward\n"),
             file("crates/a/README.md", "the steward\n"),
+            file(
+                "crates/a/src/lib.rs",
+                "/// Whoever asks.\nlet steward = \"somebody\";\n",
+            ),
         ];
-        assert_eq!(places(&field_terms(&pages)), ["docs/a.md:1", "README.md:3"]);
+        let expected = ["docs/a.md:1", "README.md:3", "crates/a/src/lib.rs:1"];
+        assert_eq!(places(&field_terms(&pages)), expected);
     }
 
     #[test]

@@ -119,8 +119,8 @@ impl<'s> PubSubConnection<'s> {
 
     /// The error of a source that ended before the start.
     fn failed(&mut self) -> MessagesError {
-        let nobody = Publishing::Elsewhere(Box::new(Nobody));
-        let failed = match std::mem::replace(&mut self.publishing, nobody) {
+        let none = Publishing::Elsewhere(Box::new(NoSource));
+        let failed = match std::mem::replace(&mut self.publishing, none) {
             Publishing::Elsewhere(source) => source.finish().err(),
             Publishing::Thread(_) => None,
         };
@@ -169,9 +169,9 @@ struct Measured {
 }
 
 /// Placeholder where a source was.
-struct Nobody;
+struct NoSource;
 
-impl Source for Nobody {
+impl Source for NoSource {
     fn begin(&mut self) -> std::io::Result<()> {
         Ok(())
     }

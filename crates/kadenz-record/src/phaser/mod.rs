@@ -56,7 +56,7 @@
 //! events[section.phase().index()].fetch_add(1, Ordering::Relaxed);
 //! drop(section);
 //!
-//! A reader takes the counts since the previous flip:
+//! // A reader takes the counts since the previous flip:
 //! let mut turn = phaser.read();
 //! turn.flip();
 //! assert_eq!(events[turn.resting().index()].swap(0, Ordering::Relaxed), 1);

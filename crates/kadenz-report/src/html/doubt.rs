@@ -19,7 +19,7 @@ pub(super) struct Doubt {
     /// Whether it stands beside the verdict.
     grave: bool,
     /// The series, or the runs of a comparison, that it concerns; empty for the only run.
-    whom: Vec<String>,
+    concerned: Vec<String>,
 }
 
 /// All doubts of the page, the grave ones first. A [`Doubt`]'s place is its number on the page.
@@ -33,10 +33,10 @@ pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
         }
     }
     for run in &page.runs {
-        let whom = page.compares().then_some(&run.label);
+        let concerned = page.compares().then_some(&run.label);
         for warning in &run.summary.warnings {
             if !is_told_by_measure(warning, page) {
-                add(&mut found, of_warning(warning), whom);
+                add(&mut found, of_warning(warning), concerned);
             }
         }
     }
@@ -44,14 +44,14 @@ pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
     found
 }
 
-fn add(found: &mut Vec<Doubt>, doubt: Doubt, whom: Option<&String>) {
+fn add(found: &mut Vec<Doubt>, doubt: Doubt, concerned: Option<&String>) {
     let same = |it: &Doubt| it.text == doubt.text && it.remedy == doubt.remedy;
     let at = found.iter().position(same).unwrap_or(found.len());
     if at == found.len() {
         found.push(doubt);
     }
-    let known = &mut found[at].whom;
-    known.extend(whom.filter(|it| !known.contains(it)).cloned());
+    let known = &mut found[at].concerned;
+    known.extend(concerned.filter(|it| !known.contains(it)).cloned());
 }
 
 /// The doubt of a measure that was refused, or granted with a reason to read.
@@ -78,7 +78,7 @@ fn of_measure(measure: &TuningMeasure) -> Option<Doubt> {
         text: capitalised(&text),
         remedy: measure.remedy.clone(),
         grave: true,
-        whom: Vec::new(),
+        concerned: Vec::new(),
     })
 }
 
@@ -88,7 +88,7 @@ fn of_warning(warning: &Warning) -> Doubt {
         text: capitalised(&warning.text),
         remedy: warning.remedy.clone(),
         grave: !MINOR.contains(&warning.id.as_str()),
-        whom: Vec::new(),
+        concerned: Vec::new(),
     }
 }
 
@@ -139,10 +139,10 @@ pub(super) fn beside_the_verdict(out: &mut Markup, doubts: &[Doubt]) {
 }
 
 /// The first few names, and how many more there are.
-fn named(whom: &[String]) -> String {
+fn named(concerned: &[String]) -> String {
     const MAX: usize = 4;
-    let first = whom[..whom.len().min(MAX)].join(", ");
-    match whom.len().saturating_sub(MAX) {
+    let first = concerned[..concerned.len().min(MAX)].join(", ");
+    match concerned.len().saturating_sub(MAX) {
         0 => first,
         more => format!("{first} and {more} more"),
     }
@@ -171,9 +171,9 @@ pub(super) fn section(out: &mut Markup, doubts: &[Doubt]) {
         if let Some(remedy) = &doubt.remedy {
             write_remedy(out, remedy);
         }
-        if !doubt.whom.is_empty() {
-            out.tag("<p class=\"whom\">Concerns ")
-                .text(named(&doubt.whom))
+        if !doubt.concerned.is_empty() {
+            out.tag("<p class=\"concerned\">Concerns ")
+                .text(named(&doubt.concerned))
                 .tag("</p>");
         }
         out.tag("</div></li>");
@@ -255,7 +255,7 @@ mod tests {
         let page = Page::of(&runs);
         let doubts = all(&page);
         assert_eq!(doubts.len(), 1);
-        assert_eq!(doubts[0].whom.len(), 15);
+        assert_eq!(doubts[0].concerned.len(), 15);
         assert_eq!(
             number(&doubts, &runs[0].series[7].series.tuning[0]),
             Some(0)

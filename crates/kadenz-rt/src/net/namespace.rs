@@ -50,7 +50,7 @@ impl Namespace {
     ///
     /// match Namespace::create() {
     ///     Ok(network) => {
-    /// Nothing else is there, so any address is free.
+    ///         // Nothing else is there, so any address is free.
     ///         let names = network.run(|| std::fs::read_to_string("/proc/thread-self/net/dev"))??;
     ///         assert!(names.contains("lo:") && !names.contains("eth0:"));
     ///     }
