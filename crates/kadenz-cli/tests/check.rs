@@ -120,10 +120,13 @@ fn the_answer_names_the_cheapest_tuning() {
     if matrix.exists() {
         let cells = run_json(&matrix)["parameters"]["cells_asked"].clone();
         assert_eq!(cells, "PM,PMI");
-        assert!(
-            idle.contains("It costs power") || idle.contains("cannot be had here"),
-            "{idle}"
-        );
+        // Another test may have begun to hold them off after the check looked.
+        let gains = [
+            "It costs power",
+            "cannot be had here",
+            "another program holds",
+        ];
+        assert!(gains.iter().any(|it| idle.contains(it)), "{idle}");
     } else {
         assert!(idle.contains("not available here"), "{idle}");
     }

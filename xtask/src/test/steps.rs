@@ -269,7 +269,7 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     ))
 }
 
-/// The builds of [`fuzz`].
+/// The builds of [`fuzz()`].
 pub fn fuzz_builds(repository: &Repository) -> Vec<Command> {
     fuzz::build_command(repository).into_iter().collect()
 }
