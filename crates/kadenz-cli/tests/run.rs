@@ -210,8 +210,9 @@ fn signals_reach_the_program_and_its_answer_comes_back() {
         } else {
             options
         };
-        let then = format!("trap 'exit 9' {name}; while :; do sleep 0.05; done");
-        let child = start_ready(folder.path(), options, &then);
+        let trap = format!("trap 'exit 9' {name}; ");
+        let forever = "while :; do sleep 0.05; done";
+        let child = start_ready(folder.path(), options, &trap, forever);
         signal(&child, name);
         let said = Said::of(child.wait_with_output().unwrap());
         assert_eq!(said.code, 9, "{name}: {}", said.err);
@@ -221,7 +222,12 @@ fn signals_reach_the_program_and_its_answer_comes_back() {
 #[test]
 fn the_program_outlives_a_killed_run() {
     let folder = folder();
-    let mut child = start_ready(folder.path(), &["--spin", "--cpus", "0"], "exec sleep 600");
+    let mut child = start_ready(
+        folder.path(),
+        &["--spin", "--cpus", "0"],
+        "",
+        "exec sleep 600",
+    );
     signal(&child, "KILL");
     child.wait().unwrap();
     let pid = pid(folder.path());

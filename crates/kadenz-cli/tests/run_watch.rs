@@ -64,7 +64,7 @@ fn a_watched_run_that_is_killed_opens_and_says_that_it_is_incomplete() {
     let folder = folder();
     let out = folder.path().join("run");
     let then = "while :; do sleep 0.02; done";
-    let mut child = start_ready(folder.path(), &["--watch", "--out", text(&out)], then);
+    let mut child = start_ready(folder.path(), &["--watch", "--out", text(&out)], "", then);
     wait_until(|| intervals_on_disk(&out) > 0);
     signal(&child, "KILL");
     child.wait().unwrap();

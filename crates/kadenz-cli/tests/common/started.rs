@@ -5,10 +5,14 @@ use std::process::{Child, Command, Stdio};
 
 use super::{kadenz, text, wait_until};
 
-/// Starts `kadenz run` with a program that writes `ready` into a file, and waits for it.
-pub(crate) fn start_ready(folder: &Path, options: &[&str], then: &str) -> Child {
+/// Starts `kadenz run` with a shell that runs `first`, writes its number into a file `ready`, and runs `then`; waits for
+/// the file.
+pub(crate) fn start_ready(folder: &Path, options: &[&str], first: &str, then: &str) -> Child {
     let ready = folder.join("ready");
-    let script = format!("echo $$ >{}.new; mv {0}.new {0}; {then}", text(&ready));
+    let script = format!(
+        "{first}echo $$ >{}.new; mv {0}.new {0}; {then}",
+        text(&ready)
+    );
     let child = kadenz(&[&["run", "--quiet"], options, &["--", "sh", "-c", &script]].concat())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
