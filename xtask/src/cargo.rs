@@ -11,36 +11,36 @@ use crate::repository::Repository;
 
 /// A crate of the workspace.
 #[derive(Clone, Debug, Default)]
-pub struct Crate {
+pub(crate) struct Crate {
     /// Its name, `kadenz-rt`.
-    pub name: String,
+    pub(crate) name: String,
     /// Its folder from the root, `crates/kadenz-rt`.
-    pub folder: String,
+    pub(crate) folder: String,
     /// What it depends on.
-    pub dependencies: Vec<Dependency>,
+    pub(crate) dependencies: Vec<Dependency>,
     /// Whether it is a library; else it is only a program.
-    pub library: bool,
+    pub(crate) library: bool,
     /// Names of its integration tests.
-    pub tests: Vec<String>,
+    pub(crate) tests: Vec<String>,
     /// Features that one of its tests or examples needs.
-    pub needed_features: Vec<String>,
+    pub(crate) needed_features: Vec<String>,
     /// Its features.
-    pub features: Vec<String>,
+    pub(crate) features: Vec<String>,
     /// Whether it has examples, which its tests may run.
-    pub has_examples: bool,
+    pub(crate) has_examples: bool,
 }
 
 /// A dependency as `Cargo.toml` states it.
 #[derive(Clone, Debug)]
-pub struct Dependency {
+pub(crate) struct Dependency {
     /// Name of the package.
-    pub name: String,
+    pub(crate) name: String,
     /// Whether only tests, examples and benches see it.
-    pub dev: bool,
+    pub(crate) dev: bool,
 }
 
 /// The crates of the workspace with their direct dependencies.
-pub fn crates(repository: &Repository) -> Result<Vec<Crate>> {
+pub(crate) fn crates(repository: &Repository) -> Result<Vec<Crate>> {
     let mut command = repository.command("cargo");
     command.args(["metadata", "--format-version=1", "--no-deps", "--offline"]);
     let metadata: Value = serde_json::from_str(&process::output(&mut command)?)
@@ -62,7 +62,7 @@ pub fn crates(repository: &Repository) -> Result<Vec<Crate>> {
 ///
 /// cargo chooses the features of shared crates by the packages that a command names, and by whether it needs the
 /// dependencies of tests and examples: another command would build many crates a second time.
-pub fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
+pub(crate) fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
     build(
         repository,
         &["test", "--no-run", "--workspace", "--test", "foreign_text"],
@@ -71,7 +71,7 @@ pub fn program_of_tests(repository: &Repository) -> Result<PathBuf> {
 }
 
 /// An example of a crate, built as the tests of the workspace build it; see [`program_of_tests`].
-pub fn example_of_tests(repository: &Repository, name: &str) -> Result<PathBuf> {
+pub(crate) fn example_of_tests(repository: &Repository, name: &str) -> Result<PathBuf> {
     build(repository, &["build", "--workspace", "--example", name])?;
     Ok(repository.target().join("debug/examples").join(name))
 }

@@ -29,15 +29,15 @@ const CODEGEN_UNITS: &str = "--codegen-units=16";
 
 /// A fuzz target: a binary of `fuzz/Cargo.toml`.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Target {
+pub(crate) struct Target {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// Folder with valid examples, from the root, where one is named in `package.metadata.seeds`.
-    pub seeds: Option<PathBuf>,
+    pub(crate) seeds: Option<PathBuf>,
 }
 
 /// Lists the targets, or runs them.
-pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     if arguments.iter().any(|it| it == "--help" || it == "-h") {
         print!("{HELP}");
         return Ok(true);
@@ -106,7 +106,7 @@ fn read(arguments: &[String]) -> Result<FuzzOptions> {
 }
 
 /// The targets in the manifest; empty if there is no fuzz folder.
-pub fn targets(repository: &Repository) -> Result<Vec<Target>> {
+pub(crate) fn targets(repository: &Repository) -> Result<Vec<Target>> {
     let manifest = repository.path("fuzz/Cargo.toml");
     if !manifest.is_file() {
         return Ok(Vec::new());
@@ -145,12 +145,12 @@ fn read_targets(package: &Value) -> Vec<Target> {
 }
 
 /// Builds all targets at once, which is faster than one after the other.
-pub fn build(repository: &Repository) -> Result<bool> {
+pub(crate) fn build(repository: &Repository) -> Result<bool> {
     process::run(&mut build_command(repository)?)
 }
 
 /// The command of [`build`].
-pub fn build_command(repository: &Repository) -> Result<Command> {
+pub(crate) fn build_command(repository: &Repository) -> Result<Command> {
     let mut command = cargo_fuzz(repository)?;
     command.args(["build", CODEGEN_UNITS]);
     Ok(command)
@@ -159,7 +159,7 @@ pub fn build_command(repository: &Repository) -> Result<Command> {
 /// Runs every target for some seconds, as many at once as there are CPUs: a target runs on one. Returns the names of
 /// those with a finding, which then lies in `fuzz/artifacts`; calls `each` with every target and whether it found
 /// nothing.
-pub fn run_all(
+pub(crate) fn run_all(
     repository: &Repository,
     seconds: u32,
     mut each: impl FnMut(bool),

@@ -25,7 +25,7 @@ Examples:
 const VERSION: &str = env!("CARGO_PKG_VERSION");
 
 /// Installs the library below a prefix.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let (mut prefix, mut library) = (PathBuf::from("/usr/local"), None);
     let mut options = options.iter();
     while let Some(option) = options.next() {

@@ -18,7 +18,7 @@ Usage: cargo xtask java [--target TRIPLE]
 ";
 
 /// Builds the native library and the jar; true if both are built.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let target = match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => None,
         ["--target", target] => Some(target.to_owned()),

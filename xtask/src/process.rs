@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 
 /// The stream of a line of a child process.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Stream {
+pub(crate) enum Stream {
     /// Standard output.
     Out,
     /// Standard error.
@@ -17,7 +17,7 @@ pub enum Stream {
 }
 
 /// The command in the shell's syntax: set variables, program, arguments.
-pub fn spelled(command: &Command) -> String {
+pub(crate) fn spelled(command: &Command) -> String {
     let variables = command.get_envs().filter_map(|(name, value)| {
         let value = value?;
         Some(format!("{}={}", name.display(), quoted(value)))
@@ -40,7 +40,7 @@ fn quoted(word: &OsStr) -> String {
 }
 
 /// Runs a command with this program's output streams; true if it ended with 0.
-pub fn run(command: &mut Command) -> Result<bool> {
+pub(crate) fn run(command: &mut Command) -> Result<bool> {
     eprintln!("$ {}", spelled(command));
     let status = command
         .stdin(Stdio::null())
@@ -50,7 +50,7 @@ pub fn run(command: &mut Command) -> Result<bool> {
 }
 
 /// As [`run`], for a command beside which others run: its output is shown in one piece, when it has ended.
-pub fn run_beside(command: &mut Command) -> Result<bool> {
+pub(crate) fn run_beside(command: &mut Command) -> Result<bool> {
     let spelled = spelled(command);
     let result = command
         .stdin(Stdio::null())
@@ -62,7 +62,7 @@ pub fn run_beside(command: &mut Command) -> Result<bool> {
 }
 
 /// Runs a command silently and returns its standard output; an error holds its error text.
-pub fn output(command: &mut Command) -> Result<String> {
+pub(crate) fn output(command: &mut Command) -> Result<String> {
     let result = command
         .stdin(Stdio::null())
         .output()
@@ -81,7 +81,7 @@ pub fn output(command: &mut Command) -> Result<String> {
 
 /// Runs a command that may also end with 1, as `kadenz` does when a limit was missed, and returns
 /// its standard output.
-pub fn answer(command: &mut Command) -> Result<String> {
+pub(crate) fn answer(command: &mut Command) -> Result<String> {
     let result = command
         .stdin(Stdio::null())
         .stderr(Stdio::inherit())
@@ -94,7 +94,7 @@ pub fn answer(command: &mut Command) -> Result<String> {
 }
 
 /// Whether a command starts and ends with 0; discards its output.
-pub fn succeeds(command: &mut Command) -> bool {
+pub(crate) fn succeeds(command: &mut Command) -> bool {
     command
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -104,7 +104,10 @@ pub fn succeeds(command: &mut Command) -> bool {
 }
 
 /// Runs a command and calls `on_line` with every line of both its streams, in the order of arrival.
-pub fn tee(command: &mut Command, mut on_line: impl FnMut(Stream, &str)) -> Result<ExitStatus> {
+pub(crate) fn tee(
+    command: &mut Command,
+    mut on_line: impl FnMut(Stream, &str),
+) -> Result<ExitStatus> {
     eprintln!("$ {}", spelled(command));
     let mut child = command
         .stdin(Stdio::null())

@@ -8,22 +8,22 @@ use anyhow::{Context, Result};
 use crate::process;
 
 /// The work tree this program was built from.
-pub struct Repository {
+pub(crate) struct Repository {
     root: PathBuf,
 }
 
 /// A file of the repository. Tests make their own.
 #[derive(Clone, Debug)]
-pub struct SourceFile {
+pub(crate) struct SourceFile {
     /// Path from the root, with `/`.
-    pub path: String,
+    pub(crate) path: String,
     /// Contents; empty for a binary file.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl SourceFile {
     /// Whether the file's name ends with `.extension`.
-    pub fn is(&self, extension: &str) -> bool {
+    pub(crate) fn is(&self, extension: &str) -> bool {
         self.path
             .rsplit_once('.')
             .is_some_and(|(_, end)| end == extension)
@@ -32,7 +32,7 @@ impl SourceFile {
 
 impl Repository {
     /// The work tree whose `xtask` cargo runs.
-    pub fn of_this_build() -> Self {
+    pub(crate) fn of_this_build() -> Self {
         let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
             .map_or_else(|| PathBuf::from(env!("CARGO_MANIFEST_DIR")), PathBuf::from);
         let root = manifest
@@ -42,12 +42,12 @@ impl Repository {
     }
 
     /// A path below the root.
-    pub fn path(&self, below: impl AsRef<Path>) -> PathBuf {
+    pub(crate) fn path(&self, below: impl AsRef<Path>) -> PathBuf {
         self.root.join(below)
     }
 
     /// The folder of cargo's builds. Tools with flags of their own get a folder each in it.
-    pub fn target(&self) -> PathBuf {
+    pub(crate) fn target(&self) -> PathBuf {
         std::env::var_os("CARGO_TARGET_DIR").map_or_else(|| self.path("target"), PathBuf::from)
     }
 
@@ -55,7 +55,7 @@ impl Repository {
     ///
     /// Hides the variables that `cargo xtask` sets for the package xtask: build scripts that read such variables would
     /// run again, and cargo would rebuild all that depends on them, by turns.
-    pub fn command(&self, program: &str) -> Command {
+    pub(crate) fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         command.current_dir(&self.root);
         for (name, _) in std::env::vars_os() {
@@ -68,7 +68,7 @@ impl Repository {
     }
 
     /// A command with a target folder of its own, because its flags would make cargo rebuild everything.
-    pub fn isolated(&self, program: &str, name: &str) -> Command {
+    pub(crate) fn isolated(&self, program: &str, name: &str) -> Command {
         let mut command = self.command(program);
         command.env_remove("CARGO_BUILD_BUILD_DIR");
         command.env("CARGO_TARGET_DIR", self.target().join(name));
@@ -79,7 +79,7 @@ impl Repository {
     ///
     /// # Errors
     /// Where there is no git, or no clone.
-    pub fn committed(&self) -> Result<Vec<SourceFile>> {
+    pub(crate) fn committed(&self) -> Result<Vec<SourceFile>> {
         let mut command = self.command("git");
         command.args([
             "ls-files",
@@ -95,7 +95,7 @@ impl Repository {
 
     /// As [`Repository::committed`]; without git, every file except those in folders without sources. For tests, which
     /// need not run in a clone.
-    pub fn files(&self) -> Result<Vec<SourceFile>> {
+    pub(crate) fn files(&self) -> Result<Vec<SourceFile>> {
         if let Ok(files) = self.committed() {
             return Ok(files);
         }

@@ -70,7 +70,7 @@ impl Size {
 const COLUMNS: [&str; 5] = ["files", "small", "code", "tests", "public"];
 
 /// Prints a table, or JSON.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let json = match options {
         [] => false,
         [one] if one == "--json" => true,

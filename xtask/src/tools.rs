@@ -6,10 +6,10 @@ use std::process::Command;
 use crate::process;
 
 /// Version of the Java library that Kadenz's interval logs are compared with.
-pub const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
+pub(crate) const HDRHISTOGRAM_JAR: &str = "HdrHistogram-2.2.2.jar";
 
 /// The first of these programs that is on the path.
-pub fn on_path(names: &[&str]) -> Option<PathBuf> {
+pub(crate) fn on_path(names: &[&str]) -> Option<PathBuf> {
     let path = std::env::var_os("PATH")?;
     let folders: Vec<PathBuf> = std::env::split_paths(&path).collect();
     names
@@ -19,7 +19,7 @@ pub fn on_path(names: &[&str]) -> Option<PathBuf> {
 }
 
 /// The folder for tools that no package manager installs: `~/.cache/kadenz`.
-pub fn cache() -> Option<PathBuf> {
+pub(crate) fn cache() -> Option<PathBuf> {
     let base = std::env::var_os("XDG_CACHE_HOME")
         .map(PathBuf::from)
         .filter(|it| it.is_absolute());
@@ -34,7 +34,7 @@ fn home() -> Option<PathBuf> {
 }
 
 /// The Java HdrHistogram, where there is a Java to run it.
-pub fn hdrhistogram_jar() -> Option<PathBuf> {
+pub(crate) fn hdrhistogram_jar() -> Option<PathBuf> {
     on_path(&["java"])?;
     let maven = ".m2/repository/org/hdrhistogram/HdrHistogram/2.2.2";
     let named = std::env::var_os("KADENZ_HDRHISTOGRAM_JAR").map(PathBuf::from);
@@ -44,12 +44,12 @@ pub fn hdrhistogram_jar() -> Option<PathBuf> {
 }
 
 /// A Python that imports pyarrow and lcm; where there is none, one that imports pyarrow.
-pub fn python_with_libraries() -> Option<PathBuf> {
+pub(crate) fn python_with_libraries() -> Option<PathBuf> {
     python_that("import lcm, pyarrow").or_else(|| python_that("import pyarrow"))
 }
 
 /// A Python that can run these imports.
-pub fn python_that(imports: &str) -> Option<PathBuf> {
+pub(crate) fn python_that(imports: &str) -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_PYTHON").map(PathBuf::from);
     let cached = cache().map(|it| it.join("python/bin/python"));
     let mut places = [named, cached, on_path(&["python3"])].into_iter().flatten();
@@ -57,14 +57,14 @@ pub fn python_that(imports: &str) -> Option<PathBuf> {
 }
 
 /// A browser that Playwright can drive.
-pub fn chromium() -> Option<PathBuf> {
+pub(crate) fn chromium() -> Option<PathBuf> {
     let named = std::env::var_os("KADENZ_CHROMIUM").map(PathBuf::from);
     let found = on_path(&["chromium", "chromium-browser", "google-chrome"]);
     first_file([named, found])
 }
 
 /// mdBook: on the path, or where `cargo install --root target/mdbook` puts it.
-pub fn mdbook(target: &Path) -> Option<PathBuf> {
+pub(crate) fn mdbook(target: &Path) -> Option<PathBuf> {
     first_file([on_path(&["mdbook"]), Some(target.join("mdbook/bin/mdbook"))])
 }
 
@@ -73,12 +73,12 @@ fn first_file(places: impl IntoIterator<Item = Option<PathBuf>>) -> Option<PathB
 }
 
 /// Whether `cargo <arguments>` ends with 0, which shows whether a subcommand or toolchain is installed.
-pub fn cargo_has(arguments: &[&str]) -> bool {
+pub(crate) fn cargo_has(arguments: &[&str]) -> bool {
     process::succeeds(Command::new("cargo").args(arguments))
 }
 
 /// The folder of a toolchain; `None` for the active one, `Some("+nightly")` for another.
-pub fn sysroot(toolchain: Option<&str>) -> Option<PathBuf> {
+pub(crate) fn sysroot(toolchain: Option<&str>) -> Option<PathBuf> {
     let mut command = Command::new("rustc");
     command.args(toolchain).args(["--print", "sysroot"]);
     process::output(&mut command)
@@ -87,7 +87,7 @@ pub fn sysroot(toolchain: Option<&str>) -> Option<PathBuf> {
 }
 
 /// Whether a toolchain has the standard library of a target, as `rustup target add` places it.
-pub fn has_target(sysroot: &Path, target: &str) -> bool {
+pub(crate) fn has_target(sysroot: &Path, target: &str) -> bool {
     sysroot
         .join("lib/rustlib")
         .join(target)
@@ -96,7 +96,7 @@ pub fn has_target(sysroot: &Path, target: &str) -> bool {
 }
 
 /// Whether a toolchain has the standard library's source, as `rustup component add rust-src` places it.
-pub fn has_standard_source(sysroot: &Path) -> bool {
+pub(crate) fn has_standard_source(sysroot: &Path) -> bool {
     sysroot
         .join("lib/rustlib/src/rust/library/std/Cargo.toml")
         .is_file()

@@ -22,7 +22,7 @@ Example: cargo xtask wheel && pip install target/wheels/kadenz-*.whl && kadenz c
 
 /// The build that is packed: as for users, or that of the workspace's tests.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub enum Profile {
+pub(crate) enum Profile {
     /// Optimised.
     Release,
     /// For tests.
@@ -30,7 +30,7 @@ pub enum Profile {
 }
 
 /// Builds the wheel of a release.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let out = match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => repository.target().join("wheels"),
         ["--out", folder] => PathBuf::from(folder),
@@ -50,7 +50,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 }
 
 /// Builds the program and the wheel around it; returns the wheel's path.
-pub fn build(
+pub(crate) fn build(
     repository: &Repository,
     python: &Path,
     profile: Profile,

@@ -41,7 +41,7 @@ const LIMITS: Limits = Limits {
 };
 
 /// Runs until the requested time is over.
-pub fn attack(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn attack(request: &Request<'_>) -> Result<Report> {
     let mut soak = Soak::start(request)?;
     while Instant::now() < soak.end || soak.reads() {
         std::thread::sleep(STEP);

@@ -14,35 +14,35 @@ const POLL_INTERVAL: Duration = Duration::from_millis(2);
 
 /// The limits of a command.
 #[derive(Clone, Copy, Debug)]
-pub struct Limits {
+pub(crate) struct Limits {
     /// Private writable memory, RLIMIT_DATA.
-    pub memory_bytes: u64,
+    pub(crate) memory_bytes: u64,
     /// CPU time, RLIMIT_CPU.
-    pub cpu_s: u32,
+    pub(crate) cpu_s: u32,
     /// Each file that it writes, and its standard output, RLIMIT_FSIZE.
-    pub output_bytes: u64,
+    pub(crate) output_bytes: u64,
     /// Wall time, after which it counts as hanging.
-    pub wall: Duration,
+    pub(crate) wall: Duration,
 }
 
 /// The end of a command.
 #[derive(Debug)]
-pub struct Ended {
+pub(crate) struct Ended {
     /// `None` where it was killed because it hung.
-    pub status: Option<ExitStatus>,
+    pub(crate) status: Option<ExitStatus>,
     /// The beginning of its standard error.
-    pub stderr: String,
-    pub wall: Duration,
+    pub(crate) stderr: String,
+    pub(crate) wall: Duration,
 }
 
 impl Ended {
     /// The exit code, where it exited.
-    pub fn code(&self) -> Option<i32> {
+    pub(crate) fn code(&self) -> Option<i32> {
         self.status?.code()
     }
 
     /// The fault in this end, or `None`: a command must exit, with 0, 1 or 2.
-    pub fn fault(&self) -> Option<String> {
+    pub(crate) fn fault(&self) -> Option<String> {
         let Some(status) = self.status else {
             return Some(format!("hung for {:?}", self.wall));
         };
@@ -75,7 +75,7 @@ fn named(signal: i32) -> String {
 ///
 /// # Errors
 /// Where it cannot be started, or its files cannot be made.
-pub fn run(command: &[String], limits: Limits, folder: &Path) -> Result<Ended> {
+pub(crate) fn run(command: &[String], limits: Limits, folder: &Path) -> Result<Ended> {
     let streams = ["stdout", "stderr"].map(|name| folder.join(name));
     let make = |path: &Path| File::create(path).with_context(|| format!("{}", path.display()));
     let start = Instant::now();

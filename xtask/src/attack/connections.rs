@@ -25,7 +25,7 @@ const PUBLISH: u32 = 1;
 const SUBSCRIBE: u32 = 2;
 
 /// `kadenz msg server` beside idle and hostile clients.
-pub fn server(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn server(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("server");
     let folder = request.folder.clone();
     let command = "msg server --listen 127.0.0.1:17700";
@@ -151,7 +151,7 @@ fn frame(kind: u32, name: &[u8], data: Option<&[u8]>) -> Vec<u8> {
 }
 
 /// `kadenz ethercat stop` beside thousands of connections to the same control socket.
-pub fn control(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn control(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("control");
     let folder = request.folder.clone();
     let run = folder.join("run").to_string_lossy().into_owned();

@@ -92,7 +92,7 @@ const LISTENERS: &[Listener] = &[
 ];
 
 /// Sends `count` datagrams to each listener, then a flood while Ctrl-C ends it.
-pub fn attack(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn attack(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("datagrams");
     for listener in LISTENERS {
         one(request, listener, &mut report).with_context(|| listener.name.to_owned())?;

@@ -120,7 +120,7 @@ const READERS: &[Reader] = &[
 ];
 
 /// Runs `count` damaged files through their commands.
-pub fn attack(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn attack(request: &Request<'_>) -> Result<Report> {
     let count = request.count.unwrap_or(10_000);
     let seeds = seeds(&request.repository.path(""))?;
     let report = Mutex::new(Report::new("inputs"));

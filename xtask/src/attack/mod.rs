@@ -54,7 +54,7 @@ const ATTACKS: &[NamedAttack] = &[
 ];
 
 /// The options of an attack.
-pub struct Request<'a> {
+pub(crate) struct Request<'a> {
     repository: &'a Repository,
     /// The program under attack.
     program: PathBuf,
@@ -75,7 +75,7 @@ impl Request<'_> {
 }
 
 /// Runs attacks; true if nothing was found.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     let options = read(options)?;
     if options.help {
         print!("{HELP}");
@@ -96,7 +96,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 
 /// Runs all attacks for the time that CI has, against this program; returns for each whether it found nothing. `inputs`
 /// keeps the CPUs busy and `kill` measures lost data; the others wait most of the time, so they run beside these.
-pub fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
+pub(crate) fn all(repository: &Repository, program: &Path) -> Result<Vec<bool>> {
     let options = read(&[])?;
     let one = |it: &NamedAttack| carry_out(repository, program, &options, it);
     let (first, beside): (Vec<_>, Vec<_>) = options
@@ -207,7 +207,7 @@ fn read(words: &[String]) -> Result<Options> {
 struct Report {
     name: &'static str,
     /// Number of cases.
-    pub tried: u64,
+    pub(crate) tried: u64,
     findings: Vec<AttackFinding>,
     figures: Vec<(String, String)>,
 }
@@ -220,7 +220,7 @@ struct AttackFinding {
 
 impl Report {
     /// A report without a case.
-    pub fn new(name: &'static str) -> Self {
+    pub(crate) fn new(name: &'static str) -> Self {
         let (findings, figures) = (Vec::new(), Vec::new());
         Self {
             name,
@@ -231,23 +231,23 @@ impl Report {
     }
 
     /// Adds a finding, with the command that shows it.
-    pub fn finding(&mut self, fault: String, reproduce: String) {
+    pub(crate) fn finding(&mut self, fault: String, reproduce: String) {
         eprintln!("{}: {fault}\n  {reproduce}", self.name);
         self.findings.push(AttackFinding { fault, reproduce });
     }
 
     /// Adds a measured value.
-    pub fn figure(&mut self, name: &str, value: String) {
+    pub(crate) fn figure(&mut self, name: &str, value: String) {
         self.figures.push((name.to_owned(), value));
     }
 
     /// Whether nothing was found in at least one case.
-    pub fn clean(&self) -> bool {
+    pub(crate) fn clean(&self) -> bool {
         self.findings.is_empty() && self.tried > 0
     }
 
     /// As text: a line of totals, a line for each figure, a line for each finding.
-    pub fn text(&self) -> String {
+    pub(crate) fn text(&self) -> String {
         let mut lines = vec![format!(
             "{}: {} tried, {} findings",
             self.name,

@@ -19,7 +19,7 @@ const NUMBERS: [&str; 14] = [
 ];
 
 /// A damaged copy: one to eight changes.
-pub fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
+pub(crate) fn mutated(original: &[u8], random: &mut Random) -> Vec<u8> {
     let mut bytes = original.to_vec();
     for _ in 0..=random.below(8) {
         change(&mut bytes, random);
@@ -129,18 +129,18 @@ fn piece(length: usize, longest: usize, random: &mut Random) -> std::ops::Range<
 
 /// SplitMix64 (Steele, Lea, Flood: "Fast Splittable Pseudorandom Number Generators", 2014).
 #[derive(Clone, Debug)]
-pub struct Random(u64);
+pub(crate) struct Random(u64);
 
 impl Random {
     /// The stream of this seed and number: each case has a stream of its own.
-    pub fn of(seed: u64, case: u64) -> Self {
+    pub(crate) fn of(seed: u64, case: u64) -> Self {
         let mut it = Self(seed ^ case.wrapping_mul(0xA076_1D64_78BD_642F));
         it.next();
         it
     }
 
     /// The next 64 bits.
-    pub fn next(&mut self) -> u64 {
+    pub(crate) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -149,7 +149,7 @@ impl Random {
     }
 
     /// A number below `end`; 0 where `end` is 0.
-    pub fn below(&mut self, end: usize) -> usize {
+    pub(crate) fn below(&mut self, end: usize) -> usize {
         match end {
             0 => 0,
             end => usize::try_from(self.next() % end as u64).unwrap_or_default(),
@@ -157,7 +157,7 @@ impl Random {
     }
 
     /// One of these; there must be one.
-    pub fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
+    pub(crate) fn one_of<'a, T>(&mut self, all: &'a [T]) -> &'a T {
         &all[self.below(all.len())]
     }
 }

@@ -54,7 +54,7 @@ const RECORDERS: [Recorder; 2] = [
 const PUBLISHER: &str = "msg pub BEAT --hex 0123456789abcdef --rate 1kHz --url udpm://239.255.76.67:16180?ttl=0&iface=lo";
 
 /// Kills each recorder at `count` points of its life.
-pub fn kill(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn kill(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("kill");
     let folder = request.folder.clone();
     let _publisher = Running::start(request, PUBLISHER, &folder.join("publisher"))?;
@@ -188,7 +188,7 @@ fn end_of_log(_: &Path, said: &str) -> Option<f64> {
 }
 
 /// Fails each write of a short run, one after the other, as a full and as a broken disk.
-pub fn disk(request: &Request<'_>) -> Result<Report> {
+pub(crate) fn disk(request: &Request<'_>) -> Result<Report> {
     let mut report = Report::new("disk");
     let mut traced = Command::new("strace");
     if !crate::process::succeeds(traced.arg("--version")) {

@@ -15,7 +15,7 @@ const MAX_WAIT: Duration = Duration::from_secs(20);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// A running command. It is killed when this is dropped.
-pub struct Running {
+pub(crate) struct Running {
     child: Child,
     stderr: PathBuf,
     started: Instant,
@@ -26,7 +26,7 @@ impl Running {
     ///
     /// # Errors
     /// Where it cannot be started.
-    pub fn start(request: &Request<'_>, words: &str, folder: &Path) -> Result<Self> {
+    pub(crate) fn start(request: &Request<'_>, words: &str, folder: &Path) -> Result<Self> {
         fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
         let stderr = folder.join("running.stderr");
         let child = program(request, words, folder)
@@ -46,7 +46,7 @@ impl Running {
     ///
     /// # Errors
     /// Where the command ends before that, or is not ready in time.
-    pub fn when_ready<T>(&mut self, mut ready: impl FnMut(&Self) -> Option<T>) -> Result<T> {
+    pub(crate) fn when_ready<T>(&mut self, mut ready: impl FnMut(&Self) -> Option<T>) -> Result<T> {
         let until = Instant::now() + MAX_WAIT;
         loop {
             if let Some(it) = ready(self) {
@@ -62,7 +62,7 @@ impl Running {
     }
 
     /// CPU time of its threads so far.
-    pub fn cpu(&self) -> Duration {
+    pub(crate) fn cpu(&self) -> Duration {
         let tasks = fs::read_dir(format!("/proc/{}/task", self.child.id()));
         let of = |task: fs::DirEntry| {
             let text = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
@@ -75,7 +75,7 @@ impl Running {
     }
 
     /// The UDP ports of this machine that it listens at.
-    pub fn udp_ports(&self) -> Vec<u16> {
+    pub(crate) fn udp_ports(&self) -> Vec<u16> {
         let files = fs::read_dir(format!("/proc/{}/fd", self.child.id()));
         let links = files.into_iter().flatten().flatten();
         let links = links.filter_map(|file| fs::read_link(file.path()).ok());
@@ -102,12 +102,12 @@ impl Running {
     }
 
     /// Its peak memory, in MiB.
-    pub fn most_memory_mib(&self) -> u64 {
+    pub(crate) fn most_memory_mib(&self) -> u64 {
         self.status_kib("VmHWM:").unwrap_or(0) / 1024
     }
 
     /// Its present memory, in KiB, without the pages of its program, which come and go; `None` where it has ended.
-    pub fn memory_kib(&self) -> Option<u64> {
+    pub(crate) fn memory_kib(&self) -> Option<u64> {
         Some(self.status_kib("RssAnon:")? + self.status_kib("RssShmem:")?)
     }
 
@@ -118,12 +118,12 @@ impl Running {
     }
 
     /// The time since its start.
-    pub fn age(&self) -> Duration {
+    pub(crate) fn age(&self) -> Duration {
         self.started.elapsed()
     }
 
     /// Its standard error so far.
-    pub fn said(&self) -> String {
+    pub(crate) fn said(&self) -> String {
         fs::read_to_string(&self.stderr).unwrap_or_default()
     }
 
@@ -131,7 +131,7 @@ impl Running {
     ///
     /// # Errors
     /// Where it cannot be waited for.
-    pub fn ended(&mut self) -> Result<Option<Ended>> {
+    pub(crate) fn ended(&mut self) -> Result<Option<Ended>> {
         let status = self.child.try_wait().context("cannot wait for a command")?;
         Ok(status.map(|status| Ended {
             status: Some(status),
@@ -144,7 +144,7 @@ impl Running {
     ///
     /// # Errors
     /// Where it cannot be signalled or waited for.
-    pub fn interrupt(&mut self) -> Result<Option<Duration>> {
+    pub(crate) fn interrupt(&mut self) -> Result<Option<Duration>> {
         let start = Instant::now();
         signal("INT", self.child.id())?;
         while start.elapsed() < MAX_WAIT {
@@ -165,7 +165,7 @@ impl Running {
     ///
     /// # Errors
     /// Where it cannot be waited for.
-    pub fn kill(&mut self) -> Result<()> {
+    pub(crate) fn kill(&mut self) -> Result<()> {
         let _ = self.child.kill();
         self.child
             .wait()
@@ -174,7 +174,7 @@ impl Running {
     }
 
     /// Whether it still runs.
-    pub fn runs(&mut self) -> bool {
+    pub(crate) fn runs(&mut self) -> bool {
         matches!(self.child.try_wait(), Ok(None))
     }
 }
@@ -186,7 +186,7 @@ impl Drop for Running {
 }
 
 /// `kadenz WORDS`, with empty standard input, and the sockets of its user below `folder`.
-pub fn program(request: &Request<'_>, words: &str, folder: &Path) -> Command {
+pub(crate) fn program(request: &Request<'_>, words: &str, folder: &Path) -> Command {
     let mut command = Command::new(&request.program);
     command.args(words.split(' ')).stdin(Stdio::null());
     command.env("XDG_RUNTIME_DIR", folder);
@@ -204,7 +204,7 @@ fn signal(name: &str, process: u32) -> Result<()> {
 
 /// The memory of a process over its life.
 #[derive(Default)]
-pub struct Memory {
+pub(crate) struct Memory {
     /// Its age, and its memory in KiB.
     samples: Vec<(Duration, u64)>,
 }
@@ -217,7 +217,7 @@ impl Memory {
     const MAX_GROWTH_KIB: u64 = 4 << 10;
 
     /// Takes a sample, where a second has passed.
-    pub fn look(&mut self, running: &Running) {
+    pub(crate) fn look(&mut self, running: &Running) {
         let age = running.age();
         let is_due = self
             .samples
@@ -233,7 +233,7 @@ impl Memory {
     }
 
     /// The most in the second and in the last quarter, in KiB.
-    pub fn quarters(&self) -> Option<(u64, u64)> {
+    pub(crate) fn quarters(&self) -> Option<(u64, u64)> {
         let quarter = self.life() / 4;
         let most = |from: u32| {
             let within = self.samples.iter().filter(|(at, _)| *at >= quarter * from);
@@ -244,7 +244,7 @@ impl Memory {
     }
 
     /// Whether it held more in its last quarter than in its second, beyond the tolerance.
-    pub fn has_grown(&self) -> bool {
+    pub(crate) fn has_grown(&self) -> bool {
         let grown = |(early, late): (u64, u64)| late > early + early / 10 + Self::MAX_GROWTH_KIB;
         self.life() >= Self::MIN_LIFE && self.quarters().is_some_and(grown)
     }

@@ -75,12 +75,12 @@ impl Drop for Camera {
 }
 
 /// 1080p at 30 Hz.
-pub fn full_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn full_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, "1080p")
 }
 
 /// 4K at 30 Hz.
-pub fn ultra_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn ultra_hd(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, "4K")
 }
 

@@ -50,7 +50,7 @@ struct LayoutProgram {
 }
 
 /// Builds the programs that can be built here, and measures all.
-pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let contestants = contestants(repository)?;
     let rounds = options.rounds.unwrap_or(ROUNDS) as usize;
     let mut all = Vec::new();

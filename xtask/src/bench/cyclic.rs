@@ -74,12 +74,12 @@ const VIEWS: [View; 4] = [
 type Round = [LatenessQuantiles; 3];
 
 /// Runs the rounds with idle states held off.
-pub fn held_off(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn held_off(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Idle::HeldOff)
 }
 
 /// Runs the rounds with idle states as the machine has them.
-pub fn left_alone(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn left_alone(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Idle::LeftAlone)
 }
 

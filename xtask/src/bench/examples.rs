@@ -9,27 +9,27 @@ use crate::process::{self, spelled};
 use crate::repository::Repository;
 
 /// `record_cost` of kadenz-record.
-pub fn record(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
+pub(crate) fn record(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     run(repository, "kadenz-record", "record_cost", &[])
 }
 
 /// `modes_cost` of kadenz-report.
-pub fn modes(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
+pub(crate) fn modes(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     run(repository, "kadenz-report", "modes_cost", &[])
 }
 
 /// `modes_days found` of kadenz-report: one day of each noise, or `--rounds` of them.
-pub fn modes_found(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn modes_found(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     modes_days(repository, "found", options.rounds.unwrap_or(1))
 }
 
 /// `modes_days nothing` of kadenz-report: ten days of each noise, or `--rounds` of them.
-pub fn modes_nothing(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn modes_nothing(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     modes_days(repository, "nothing", options.rounds.unwrap_or(10))
 }
 
 /// `modes_days limits` of kadenz-report.
-pub fn modes_limits(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
+pub(crate) fn modes_limits(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     modes_days(repository, "limits", 1)
 }
 
@@ -39,7 +39,7 @@ fn modes_days(repository: &Repository, what: &str, days: u32) -> Result<Figure> 
 }
 
 /// `summary_cost` of kadenz-report.
-pub fn samples(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn samples(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let above = repository.target().join("bench");
     std::fs::create_dir_all(&above).with_context(|| format!("cannot make {}", above.display()))?;
     let folder = absent(&above.join("samples"))?;

@@ -7,35 +7,35 @@ use crate::process;
 use crate::repository::Repository;
 
 /// The cells of a row: headings and values.
-pub type Cells = Vec<(String, String)>;
+pub(crate) type Cells = Vec<(String, String)>;
 
 /// The result of a benchmark.
 #[derive(Default)]
-pub struct Figure {
+pub(crate) struct Figure {
     /// The method, in a sentence.
-    pub method: String,
+    pub(crate) method: String,
     /// The complete result.
-    pub result: Value,
+    pub(crate) result: Value,
     /// The cells of the main table.
-    pub cells: Cells,
+    pub(crate) cells: Cells,
     /// The cells of further tables, by their names.
-    pub groups: Vec<(&'static str, Cells)>,
+    pub(crate) groups: Vec<(&'static str, Cells)>,
 }
 
 /// The machine and the day.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Machine {
+pub(crate) struct Machine {
     /// `2026-03-01`, UTC.
-    pub day: String,
+    pub(crate) day: String,
     /// CPU, number of CPUs, kernel, and whether it is a virtual machine.
-    pub name: String,
+    pub(crate) name: String,
     /// Load over the last minute when the benchmark began: a busy machine spoils the figure.
-    pub load: String,
+    pub(crate) load: String,
 }
 
 impl Machine {
     /// Reads the data of this machine.
-    pub fn look(repository: &Repository) -> Self {
+    pub(crate) fn look(repository: &Repository) -> Self {
         let said = |program: &str, arguments: &[&str]| {
             let mut command = repository.command(program);
             let output = process::output(command.args(arguments)).unwrap_or_default();
@@ -69,7 +69,7 @@ fn describe(cpuinfo: &str, cpus: usize, kernel: &str) -> String {
 
 impl Figure {
     /// The result as JSON.
-    pub fn json(&self, name: &str, machine: &Machine) -> Value {
+    pub(crate) fn json(&self, name: &str, machine: &Machine) -> Value {
         json!({
             "benchmark": name,
             "day": machine.day,
@@ -81,7 +81,7 @@ impl Figure {
     }
 
     /// Its tables: each table's mark on the page, and its cells. A table without a value has no row.
-    pub fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
+    pub(crate) fn tables(&self, name: &str) -> Vec<(String, &Cells)> {
         let groups = self.groups.iter();
         let mut tables: Vec<(String, &Cells)> = groups
             .map(|(group, cells)| (format!("{name} {group}"), cells))
@@ -95,7 +95,7 @@ impl Figure {
 }
 
 /// The head of the table for a [`row`].
-pub fn head(cells: &Cells) -> String {
+pub(crate) fn head(cells: &Cells) -> String {
     let names: Vec<&str> = cells.iter().map(|(name, _)| name.as_str()).collect();
     let line = "---|".repeat(names.len() + 2);
     format!(
@@ -105,7 +105,7 @@ pub fn head(cells: &Cells) -> String {
 }
 
 /// The row of a table.
-pub fn row(cells: &Cells, machine: &Machine) -> String {
+pub(crate) fn row(cells: &Cells, machine: &Machine) -> String {
     let values: Vec<&str> = cells.iter().map(|(_, value)| value.as_str()).collect();
     let Machine { day, name, load } = machine;
     format!("| {day} | {} | {name}, load {load} |", values.join(" | "))
@@ -113,7 +113,7 @@ pub fn row(cells: &Cells, machine: &Machine) -> String {
 
 /// Adds a row to a page: below the last row under `<!-- name -->`, or in a new table where there is none or its columns
 /// differ.
-pub fn with_row(page: &str, name: &str, head: &str, row: &str) -> Result<String> {
+pub(crate) fn with_row(page: &str, name: &str, head: &str, row: &str) -> Result<String> {
     let marker = format!("<!-- {name} -->\n");
     let Some((before, after)) = page.split_once(&marker) else {
         bail!("docs/benchmarks.md has no line `{}`", marker.trim());

@@ -19,7 +19,7 @@ struct ReportRound {
 }
 
 /// Writes the log once, then imports and reports in rounds.
-pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let program = release_program(repository)?;
     let folder = repository.target().join("bench/hlog-report");
     std::fs::create_dir_all(&folder)

@@ -51,7 +51,7 @@ impl fmt::Display for Controller {
     }
 }
 
-pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let parts = super::chosen(&options.only, &PARTS)?;
     let built = Built::new(repository)?;
     let seconds = options.seconds.unwrap_or(SECONDS);

@@ -19,17 +19,17 @@ const ROUNDS: u32 = 5;
 const FEATURES: &str = "shm,zenoh,dds";
 
 /// 200 B at 1 kHz, as ordinary processes.
-pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, &["--policies", "other"])
 }
 
 /// 200 B at 1 kHz, all of them at `SCHED_FIFO` 80.
-pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, &["--policies", "fifo:80"])
 }
 
 /// 1 MB at 100 Hz and 10 MB at 10 Hz, by multicast unless options name others: the lost messages.
-pub fn large(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn large(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let usual = ["kadenz-udpm".to_owned(), "lcm".to_owned()];
     let only = match options.only.is_empty() {
         true => &usual[..],

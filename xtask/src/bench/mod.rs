@@ -73,18 +73,18 @@ Usage: cargo xtask bench <NAME> [--append] [--only NAMES] [--rounds N] [--second
 
 /// The options of the command line.
 #[derive(Debug, PartialEq, Eq)]
-pub struct BenchOptions {
+pub(crate) struct BenchOptions {
     name: String,
     append: bool,
     help: bool,
     /// The contestants to measure, where a benchmark has several; all, if it is empty.
-    pub only: Vec<String>,
+    pub(crate) only: Vec<String>,
     /// Rounds, where the benchmark has some.
-    pub rounds: Option<u32>,
+    pub(crate) rounds: Option<u32>,
     /// Length of each run, where the benchmark has some.
-    pub seconds: Option<u32>,
+    pub(crate) seconds: Option<u32>,
     /// How many samples to read.
-    pub samples: u64,
+    pub(crate) samples: u64,
 }
 
 /// Benchmarks that measure several contestants or parts, of which `--only` names some.
@@ -114,7 +114,7 @@ fn chosen<'n>(only: &[String], names: &[&'n str]) -> Result<Vec<&'n str>> {
 }
 
 /// Runs the benchmark and prints its figure.
-pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     let options = read(arguments)?;
     if options.help {
         print!("{HELP}");
@@ -271,7 +271,7 @@ fn timed(command: &mut Command) -> Result<f64> {
 // How long a new user waits: the release build in a fresh clone with an empty target folder.
 
 /// Clones the committed state, fetches, builds, and checks the program.
-pub fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, _: &BenchOptions) -> Result<Figure> {
     let folder = absent(&repository.target().join("bench/build"))?;
     let clone = folder.to_string_lossy().into_owned();
     must(

@@ -52,7 +52,7 @@ struct Latency {
     lost: u64,
 }
 
-pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let names = super::chosen(&options.only, &CONTESTANTS)?;
     let python = environment(repository)?;
     let seconds = options.seconds.unwrap_or(SECONDS);

@@ -9,16 +9,16 @@ use serde_json::{Value, json};
 
 /// A quantile in nanoseconds, read in both ways.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Quantile {
+pub(crate) struct Quantile {
     /// Rounded down to whole microseconds.
-    pub floored_ns: f64,
+    pub(crate) floored_ns: f64,
     /// As exact as possible.
-    pub fine_ns: f64,
+    pub(crate) fine_ns: f64,
 }
 
 impl Quantile {
     /// From a value that is exact to the nanosecond.
-    pub fn exact(ns: f64) -> Self {
+    pub(crate) fn exact(ns: f64) -> Self {
         Self {
             floored_ns: (ns / 1000.0).floor() * 1000.0,
             fine_ns: ns,
@@ -26,13 +26,13 @@ impl Quantile {
     }
 
     /// As JSON.
-    pub fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         json!({ "floored_ns": self.floored_ns, "fine_ns": self.fine_ns })
     }
 }
 
 /// Reads `thread."0"` of `cyclictest --json`: bins in microseconds, ascending, and all cycles.
-pub fn cyclictest_bins(report: &Value) -> Result<(Vec<(u64, u64)>, u64)> {
+pub(crate) fn cyclictest_bins(report: &Value) -> Result<(Vec<(u64, u64)>, u64)> {
     let thread = &report["thread"]["0"];
     let bins = thread["histogram"]
         .as_object()
@@ -50,7 +50,7 @@ pub fn cyclictest_bins(report: &Value) -> Result<(Vec<(u64, u64)>, u64)> {
 
 /// The quantile `q` of counted microseconds; `None` beyond the last bin, where cyclictest does not give the values.
 /// `cycles` counts those beyond, too.
-pub fn of_bins(bins: &[(u64, u64)], cycles: u64, q: f64) -> Option<Quantile> {
+pub(crate) fn of_bins(bins: &[(u64, u64)], cycles: u64, q: f64) -> Option<Quantile> {
     let rank = (q * cycles as f64).ceil().max(1.0);
     let mut before = 0.0;
     for &(bin, count) in bins {
@@ -68,7 +68,7 @@ pub fn of_bins(bins: &[(u64, u64)], cycles: u64, q: f64) -> Option<Quantile> {
 }
 
 /// The percentile `name` of the first series in the JSON that `kadenz --json` prints.
-pub fn of_ours(report: &Value, name: &str) -> Result<Quantile> {
+pub(crate) fn of_ours(report: &Value, name: &str) -> Result<Quantile> {
     let value = report["series"][0]["percentiles"][name].as_f64();
     let value = value.with_context(|| format!("the first series carries no percentile {name}"))?;
     Ok(Quantile::exact(value))
@@ -76,18 +76,18 @@ pub fn of_ours(report: &Value, name: &str) -> Result<Quantile> {
 
 /// Median, smallest and largest of some ratios.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Spread {
+pub(crate) struct Spread {
     /// The middle one; of an even number of ratios the mean of the two in the middle.
-    pub median: f64,
+    pub(crate) median: f64,
     /// The smallest.
-    pub min: f64,
+    pub(crate) min: f64,
     /// The largest.
-    pub max: f64,
+    pub(crate) max: f64,
 }
 
 impl Spread {
     /// The spread of these values without those that are not numbers (ratios to zero); `None` without a value.
-    pub fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
+    pub(crate) fn of(values: impl IntoIterator<Item = f64>) -> Option<Self> {
         let mut values: Vec<f64> = values.into_iter().filter(|it| it.is_finite()).collect();
         values.sort_by(f64::total_cmp);
         let middle = values.len() / 2;
@@ -104,12 +104,12 @@ impl Spread {
     }
 
     /// As JSON.
-    pub fn json(self) -> Value {
+    pub(crate) fn json(self) -> Value {
         json!({ "median": self.median, "min": self.min, "max": self.max })
     }
 
     /// As a cell of a table.
-    pub fn cell(self) -> String {
+    pub(crate) fn cell(self) -> String {
         format!("{:.3} ({:.3} to {:.3})", self.median, self.min, self.max)
     }
 }

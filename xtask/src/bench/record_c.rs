@@ -13,7 +13,7 @@ use crate::repository::Repository;
 
 const ROUNDS: u32 = 9;
 
-pub fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     let home = absent(&repository.target().join("bench/record-c"))?;
     std::fs::create_dir_all(&home)?;
     let mut build = repository.command("cargo");

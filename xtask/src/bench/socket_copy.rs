@@ -25,7 +25,7 @@ const HEADER: usize = 25;
 /// The pause between two messages, in which the receiver reads.
 const PAUSE: Duration = Duration::from_millis(5);
 
-pub fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn take(_: &Repository, options: &BenchOptions) -> Result<Figure> {
     let mut sender = sender()?;
     let mut memory = vec![0_u8; PAYLOAD + 2 * PAGE];
     let rounds = (0..options.rounds.unwrap_or(ROUNDS)).map(|_| round(&mut sender, &mut memory));

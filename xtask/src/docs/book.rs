@@ -22,7 +22,7 @@ Usage: cargo xtask book
 const INSTALL: &str = "cargo install mdbook --locked --root target/mdbook";
 
 /// Builds the book.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {}
         ["--help" | "-h"] => {
@@ -76,7 +76,7 @@ fn beneath(folder: &Path, path: &str) -> Result<std::path::PathBuf> {
 }
 
 /// The committed pages of the book.
-pub fn pages(files: &[SourceFile]) -> Vec<&SourceFile> {
+pub(crate) fn pages(files: &[SourceFile]) -> Vec<&SourceFile> {
     let listed = entries(files).into_iter().map(|it| it.path);
     let decisions = decisions(files).into_iter().map(|(path, _)| path);
     let paths: Vec<String> = listed.chain(decisions).collect();
@@ -120,23 +120,23 @@ fn generated(files: &[SourceFile], commands: &[Page]) -> Vec<SourceFile> {
 // The table of contents, docs/SUMMARY.md: the book's pages, and mdBook's input made from it.
 
 /// The table of contents as it is committed: parts as headings, pages as links from `docs/`.
-pub const SUMMARY: &str = "docs/SUMMARY.md";
+pub(crate) const SUMMARY: &str = "docs/SUMMARY.md";
 /// The index of the decisions; below it the book has a page for each decision.
-pub const DECISIONS: &str = "docs/decisions/README.md";
+pub(crate) const DECISIONS: &str = "docs/decisions/README.md";
 /// The page of the commands; below it the built book has a page for each command.
-pub const COMMANDS: &str = "docs/commands.md";
+pub(crate) const COMMANDS: &str = "docs/commands.md";
 
 /// A page of the table of contents.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Entry {
+pub(crate) struct Entry {
     /// Line in [`SUMMARY`].
-    pub line: usize,
+    pub(crate) line: usize,
     /// Path from the root.
-    pub path: String,
+    pub(crate) path: String,
 }
 
 /// The pages that [`SUMMARY`] lists, in its order.
-pub fn entries(files: &[SourceFile]) -> Vec<Entry> {
+pub(crate) fn entries(files: &[SourceFile]) -> Vec<Entry> {
     let Some(summary) = files.iter().find(|file| file.path == SUMMARY) else {
         return Vec::new();
     };
@@ -145,7 +145,7 @@ pub fn entries(files: &[SourceFile]) -> Vec<Entry> {
 }
 
 /// The headings of the parts of [`SUMMARY`], without its title.
-pub fn parts(files: &[SourceFile]) -> Vec<&str> {
+pub(crate) fn parts(files: &[SourceFile]) -> Vec<&str> {
     let summary = files.iter().find(|file| file.path == SUMMARY);
     let lines = summary.map_or("", |file| &file.text).lines();
     lines
@@ -155,7 +155,7 @@ pub fn parts(files: &[SourceFile]) -> Vec<&str> {
 }
 
 /// The decisions in their index: path from the root, and title.
-pub fn decisions(files: &[SourceFile]) -> Vec<(String, String)> {
+pub(crate) fn decisions(files: &[SourceFile]) -> Vec<(String, String)> {
     let index = files.iter().find(|file| file.path == DECISIONS);
     let rows = index.map_or("", |file| &file.text).lines();
     let decision = |row: &str| {
@@ -171,7 +171,7 @@ pub fn decisions(files: &[SourceFile]) -> Vec<(String, String)> {
 }
 
 /// The table of contents that mdBook reads: links from the root; decisions and commands below their indexes.
-pub fn for_mdbook(files: &[SourceFile], commands: &[Page]) -> String {
+pub(crate) fn for_mdbook(files: &[SourceFile], commands: &[Page]) -> String {
     let summary = files.iter().find(|file| file.path == SUMMARY);
     let entries = entries(files);
     let mut text = String::new();

@@ -4,21 +4,21 @@ use crate::repository::SourceFile;
 
 /// A link that leads nowhere.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Dead {
+pub(crate) struct Dead {
     /// `docs/a.md:12`.
-    pub place: String,
+    pub(crate) place: String,
     /// The target of the link.
-    pub link: String,
+    pub(crate) link: String,
 }
 
 /// Every dead link in the Markdown files. Links to other sites are not checked.
-pub fn dead(files: &[SourceFile]) -> Vec<Dead> {
+pub(crate) fn dead(files: &[SourceFile]) -> Vec<Dead> {
     let pages = files.iter().filter(|file| file.is("md"));
     pages.flat_map(|page| dead_in(files, page)).collect()
 }
 
 /// The files of the repository that a page links to: its line, and the file's path from the root.
-pub fn targets(page: &SourceFile) -> Vec<(usize, String)> {
+pub(crate) fn targets(page: &SourceFile) -> Vec<(usize, String)> {
     let mut found = Vec::new();
     for (at, line) in prose(&page.text) {
         let own = links_in(&line).into_iter().filter(|link| !is_outside(link));
@@ -45,7 +45,7 @@ fn dead_in(files: &[SourceFile], page: &SourceFile) -> Vec<Dead> {
 }
 
 /// Lines outside of code, numbered from 1, with inline code taken out.
-pub fn prose(text: &str) -> Vec<(usize, String)> {
+pub(crate) fn prose(text: &str) -> Vec<(usize, String)> {
     let mut in_code = false;
     let mut lines = Vec::new();
     for (at, line) in text.lines().enumerate() {
@@ -78,7 +78,7 @@ fn links_in(line: &str) -> Vec<&str> {
 }
 
 /// A line as a reader sees it: `[text](target)` without the target.
-pub fn without_targets(line: &str) -> String {
+pub(crate) fn without_targets(line: &str) -> String {
     let mut parts = line.split("](");
     let first = parts.next().unwrap_or_default().to_owned();
     let behind = parts.map(|part| part.split_once(')').map_or("", |(_, rest)| rest));

@@ -1,7 +1,7 @@
 //! `cargo xtask docs`: all documents for users, in `target/docs`.
 
-pub mod book;
-pub mod links;
+pub(crate) mod book;
+pub(crate) mod links;
 mod reference;
 
 use std::path::Path;
@@ -22,7 +22,7 @@ Usage: cargo xtask docs
 const SHELLS: [&str; 5] = ["bash", "zsh", "fish", "elvish", "powershell"];
 
 /// Builds all of it; true if there is no dead link and no warning of rustdoc.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => {}
         ["--help" | "-h"] => {
@@ -48,7 +48,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 }
 
 /// rustdoc without warnings: no dead link, no unnamed code block.
-pub fn rustdoc(repository: &Repository) -> Result<bool> {
+pub(crate) fn rustdoc(repository: &Repository) -> Result<bool> {
     let mut command = repository.command("cargo");
     command.env("RUSTDOCFLAGS", "-D warnings");
     process::run(command.args(["doc", "--workspace", "--no-deps"]))

@@ -6,22 +6,22 @@ use anyhow::Result;
 
 /// A page of the reference: a command, with the commands below it.
 #[derive(Debug)]
-pub struct Page {
+pub(crate) struct Page {
     /// The command, `kadenz timer`.
-    pub name: String,
+    pub(crate) name: String,
     /// The page in Markdown.
-    pub text: String,
+    pub(crate) text: String,
 }
 
 impl Page {
     /// The page's path in the book.
-    pub fn path(&self) -> String {
+    pub(crate) fn path(&self) -> String {
         format!("docs/commands/{}.md", self.name.replace(' ', "-"))
     }
 }
 
 /// A page for the program, then one for each command. `help` returns the text for the words after `kadenz`.
-pub fn pages(help: &mut dyn FnMut(&[String]) -> Result<String>) -> Result<Vec<Page>> {
+pub(crate) fn pages(help: &mut dyn FnMut(&[String]) -> Result<String>) -> Result<Vec<Page>> {
     let top = help(&[])?;
     let mut pages = vec![Page {
         name: "kadenz".to_owned(),

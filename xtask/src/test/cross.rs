@@ -48,12 +48,12 @@ const FIRMWARE: Part = Part {
 };
 
 /// Type-checks the program, and so every crate, for `target`.
-pub fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn check(repository: &Repository, target: &str, tally: &mut Tally) -> Result<Outcome> {
     compile(repository, PROGRAM, target, tally)
 }
 
 /// The command of [`check`], where there is a standard library for it.
-pub fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
+pub(crate) fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
     let library = library(target).into_iter();
     library
         .map(|it| command(repository, PROGRAM, target, it))
@@ -61,7 +61,7 @@ pub fn check_commands(repository: &Repository, target: &str) -> Vec<Command> {
 }
 
 /// Builds the parts for firmware for a Cortex-M3, without an operating system.
-pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     compile(repository, FIRMWARE, "thumbv7m-none-eabi", tally)
 }
 

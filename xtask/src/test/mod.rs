@@ -53,7 +53,7 @@ impl TestOptions {
 }
 
 /// Runs the steps; true if nothing failed.
-pub fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, arguments: &[String]) -> Result<bool> {
     let mut options = read(arguments)?;
     options.skip_nothing |= std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
     if options.help {
@@ -152,13 +152,13 @@ fn not_to_be_had() -> Vec<String> {
 /// One step: a test runner with what it needs.
 struct TestStep {
     /// Name for `--only` and for the summary.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it tests, in a line.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     /// Its builds that may run before it begins.
-    pub prebuilds: Builds,
+    pub(crate) prebuilds: Builds,
     /// Runs it.
-    pub run: fn(&Repository, &mut Tally) -> Result<Outcome>,
+    pub(crate) run: fn(&Repository, &mut Tally) -> Result<Outcome>,
 }
 
 /// The result of a step.
@@ -179,7 +179,7 @@ enum Outcome {
 
 impl Outcome {
     /// The outcome by the success of a step's command.
-    pub fn of(success: bool, what: &str) -> Self {
+    pub(crate) fn of(success: bool, what: &str) -> Self {
         if success {
             Self::Passed
         } else {
@@ -188,7 +188,7 @@ impl Outcome {
     }
 
     /// A step that cannot run here.
-    pub fn skipped(missing: impl Into<String>, remedy: impl Into<String>) -> Self {
+    pub(crate) fn skipped(missing: impl Into<String>, remedy: impl Into<String>) -> Self {
         Self::Skipped {
             missing: missing.into(),
             remedy: remedy.into(),

@@ -39,7 +39,7 @@ const TESTS: [(&str, &[&str]); 8] = [
 ];
 
 /// Runs all of them.
-pub fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn ethercrab(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if !cfg!(target_os = "linux") {
         return Ok(Outcome::skipped("no raw frames here", "run it on Linux"));
     }

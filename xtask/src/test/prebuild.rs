@@ -11,19 +11,19 @@ use super::TestStep;
 use crate::repository::Repository;
 
 /// Commands that build what a step runs, into a target folder that no other step uses.
-pub type Builds = fn(&Repository) -> Vec<Command>;
+pub(crate) type Builds = fn(&Repository) -> Vec<Command>;
 
 /// For a step that has no such builds.
-pub fn none(_: &Repository) -> Vec<Command> {
+pub(crate) fn none(_: &Repository) -> Vec<Command> {
     Vec::new()
 }
 
 /// The builds of some steps, in their order.
-pub struct Prebuilds(Vec<(&'static str, Receiver<()>)>);
+pub(crate) struct Prebuilds(Vec<(&'static str, Receiver<()>)>);
 
 impl Prebuilds {
     /// Begins the builds of all steps after the first; where a step runs alone, there are none.
-    pub fn begin(repository: &Repository, steps: &[&'static TestStep]) -> Self {
+    pub(crate) fn begin(repository: &Repository, steps: &[&'static TestStep]) -> Self {
         let mut ends = Vec::new();
         let mut waiting = Vec::new();
         for step in steps.iter().skip(1) {
@@ -42,7 +42,7 @@ impl Prebuilds {
     }
 
     /// Waits until the builds of this step have ended.
-    pub fn wait(&self, name: &str) {
+    pub(crate) fn wait(&self, name: &str) {
         if let Some((_, ended)) = self.0.iter().find(|(step, _)| *step == name) {
             // The sender is dropped at the end and never sends.
             let _ = ended.recv();

@@ -25,7 +25,7 @@ const SHARING_MODULES: [(&str, &[&str]); 2] = [
 
 /// `cargo test --workspace`, with the tools for the tests that need them. The libraries for other languages, which no
 /// test links, are built before, by the same command, so that nothing is built twice.
-pub fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn workspace(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let mut build = repository.command("cargo");
     if !process::run(build.args(["build", "--workspace", "--lib", "--tests"]))? {
         return Ok(Outcome::Failed("the workspace does not build".to_owned()));
@@ -51,7 +51,7 @@ const OF_THE_SYSTEM: &str = "ffmpeg";
 /// The messages' providers and logs with every feature, which a plain build leaves out. Only kadenz-msg has tests of
 /// these names; the command names the workspace, so that crates shared with a plain build are not built again. Then the
 /// cameras' decoders with libavcodec, where the system has it.
-pub fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn features(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let crates = cargo::crates(repository)?;
     let features: Vec<String> = crates.iter().flat_map(portable_features).collect();
     let mut command = repository.command("cargo");
@@ -100,7 +100,7 @@ fn has_libavcodec() -> bool {
 }
 
 /// Every attack for a minute or two, against the program that the tests of the workspace ran.
-pub fn attack(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn attack(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if tools::on_path(&["strace"]).is_none() {
         return Ok(Outcome::skipped("no strace", "apt-get install strace"));
     }
@@ -114,7 +114,7 @@ pub fn attack(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 }
 
 /// Tests marked `cfg(loom)`: the file `tests/loom.rs` of a crate, and its modules named `loom`.
-pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let crates = crates_that_say(repository, "cfg(loom)")?;
     if crates.is_empty() {
         return Ok(Outcome::skipped("no crate has loom tests", "write one"));
@@ -132,7 +132,7 @@ pub fn loom(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 }
 
 /// The builds of [`loom`].
-pub fn loom_builds(repository: &Repository) -> Vec<Command> {
+pub(crate) fn loom_builds(repository: &Repository) -> Vec<Command> {
     let crates = crates_that_say(repository, "cfg(loom)").unwrap_or_default();
     let build = |what: &&str| {
         let mut command = loom_command(repository, &crates);
@@ -175,7 +175,7 @@ fn loom_command(repository: &Repository, crates: &[Crate]) -> Command {
 }
 
 /// The tests of the sharing modules in Miri, on a nightly toolchain.
-pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if !tools::cargo_has(&["+nightly", "miri", "--version"]) {
         let remedy = "rustup toolchain install nightly --profile minimal -c miri,rust-src";
         return Ok(Outcome::skipped("no Miri", remedy));
@@ -190,7 +190,7 @@ pub fn miri(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 }
 
 /// The builds of [`miri`].
-pub fn miri_builds(repository: &Repository) -> Vec<Command> {
+pub(crate) fn miri_builds(repository: &Repository) -> Vec<Command> {
     let build = |(package, _): &(&str, &[&str])| {
         let mut command = miri_command(repository, package);
         command.arg("--no-run");
@@ -212,7 +212,7 @@ fn miri_command(repository: &Repository, package: &str) -> Command {
 }
 
 /// The report in a browser, by node's own test runner.
-pub fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn browser(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     let Some(node) = tools::on_path(&["node"]) else {
         return Ok(Outcome::skipped("no node", "apt-get install nodejs npm"));
     };
@@ -247,7 +247,7 @@ fn browser_tests(repository: &Repository) -> Result<Vec<String>> {
 }
 
 /// Every fuzz target for a few seconds from its seeds.
-pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     if !tools::cargo_has(&["fuzz", "--version"]) {
         return Ok(Outcome::skipped(
             "no cargo-fuzz",
@@ -270,7 +270,7 @@ pub fn fuzz(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
 }
 
 /// The builds of [`fuzz()`].
-pub fn fuzz_builds(repository: &Repository) -> Vec<Command> {
+pub(crate) fn fuzz_builds(repository: &Repository) -> Vec<Command> {
     fuzz::build_command(repository).into_iter().collect()
 }
 
@@ -278,27 +278,27 @@ const WINDOWS: &str = "x86_64-pc-windows-gnu";
 const MACOS: &str = "aarch64-apple-darwin";
 
 /// Types for Windows.
-pub fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn windows(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::check(repository, WINDOWS, tally)
 }
 
 /// The commands of [`windows`], which then finds them done.
-pub fn windows_builds(repository: &Repository) -> Vec<Command> {
+pub(crate) fn windows_builds(repository: &Repository) -> Vec<Command> {
     cross::check_commands(repository, WINDOWS)
 }
 
 /// Types for macOS.
-pub fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn macos(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::check(repository, MACOS, tally)
 }
 
 /// The commands of [`macos`], which then finds them done.
-pub fn macos_builds(repository: &Repository) -> Vec<Command> {
+pub(crate) fn macos_builds(repository: &Repository) -> Vec<Command> {
     cross::check_commands(repository, MACOS)
 }
 
 /// Builds the parts for firmware, for a processor without an operating system.
-pub fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
+pub(crate) fn firmware(repository: &Repository, tally: &mut Tally) -> Result<Outcome> {
     cross::firmware(repository, tally)
 }
 

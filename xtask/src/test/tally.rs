@@ -7,7 +7,7 @@ use super::Outcome;
 
 /// Totals of one `cargo xtask test`.
 #[derive(Debug, Default)]
-pub struct Tally {
+pub(crate) struct Tally {
     skip_nothing: bool,
     not_to_be_had: Vec<String>,
     passed: u64,
@@ -21,7 +21,7 @@ pub struct Tally {
 
 impl Tally {
     /// A tally without a result. `not_to_be_had` names steps that may be skipped even when nothing may.
-    pub fn new(skip_nothing: bool, not_to_be_had: Vec<String>) -> Self {
+    pub(crate) fn new(skip_nothing: bool, not_to_be_had: Vec<String>) -> Self {
         Self {
             skip_nothing,
             not_to_be_had,
@@ -30,12 +30,12 @@ impl Tally {
     }
 
     /// Whether a skip is a failure.
-    pub fn skip_nothing(&self) -> bool {
+    pub(crate) fn skip_nothing(&self) -> bool {
         self.skip_nothing
     }
 
     /// Takes in one line of a test runner: `test result: ...`, `# pass 3`, `skipped: ...`.
-    pub fn read(&mut self, line: &str) {
+    pub(crate) fn read(&mut self, line: &str) {
         let line = line.trim();
         self.failing.read(line);
         if let Some(counts) = line.strip_prefix("test result:") {
@@ -60,7 +60,7 @@ impl Tally {
     }
 
     /// Counts checks that are not a test runner's: a fuzz target that ran, a target that type-checks.
-    pub fn count(&mut self, success: bool) {
+    pub(crate) fn count(&mut self, success: bool) {
         if success {
             self.passed += 1;
         } else {
@@ -69,7 +69,7 @@ impl Tally {
     }
 
     /// Records a step's outcome.
-    pub fn close(&mut self, step: &str, outcome: Outcome, took: Duration) {
+    pub(crate) fn close(&mut self, step: &str, outcome: Outcome, took: Duration) {
         let word = match outcome {
             Outcome::Passed => "passed",
             Outcome::Failed(why) => {
@@ -96,12 +96,12 @@ impl Tally {
     }
 
     /// Whether nothing failed, and nothing was skipped that must not be.
-    pub fn passed(&self) -> bool {
+    pub(crate) fn passed(&self) -> bool {
         self.failures.is_empty() && self.failed == 0 && self.forbidden_skips().next().is_none()
     }
 
     /// The summary: steps with their times, skips, failures, and the totals as the last line.
-    pub fn report(&self) -> String {
+    pub(crate) fn report(&self) -> String {
         let mut text = String::from("\n== summary\n");
         for (step, word, took) in &self.steps {
             let _ = writeln!(text, "{step:<10} {word:<8} {:>6.1} s", took.as_secs_f64());
@@ -174,7 +174,7 @@ const KEPT_LINES: usize = 6;
 
 /// The failed tests, in the order of the output.
 #[derive(Debug, Default)]
-pub struct Failing {
+pub(crate) struct Failing {
     tests: Vec<Failed>,
     /// The failed test whose output is being read.
     speaks: Option<usize>,
@@ -188,7 +188,7 @@ struct Failed {
 
 impl Failing {
     /// Takes in one line of a test runner.
-    pub fn read(&mut self, line: &str) {
+    pub(crate) fn read(&mut self, line: &str) {
         let line = line.trim();
         if let Some(name) = failed_name(line) {
             self.tests.push(Failed {
@@ -206,7 +206,7 @@ impl Failing {
     }
 
     /// A paragraph for every failed test.
-    pub fn report(&self, text: &mut String) {
+    pub(crate) fn report(&self, text: &mut String) {
         for test in &self.tests {
             let _ = writeln!(text, "failed test {}", test.name);
             for line in &test.said {

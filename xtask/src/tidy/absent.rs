@@ -64,7 +64,7 @@ const MAY: &[(&str, &str)] = &[
 ];
 
 /// Rule `absent`.
-pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files.iter().filter(|file| file.is("rs")) {
         let code = scan::code_only(&file.text);
@@ -103,7 +103,7 @@ fn find<'a>(
 const GIVING_UP_S: u64 = 30;
 
 /// Rule `timed-asserts`: a busy machine is no defect of the code under test.
-pub fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn timed_asserts(files: &[SourceFile]) -> Vec<Finding> {
     let own = |file: &&SourceFile| file.is("rs") && file.path.starts_with("crates/");
     let mut findings = Vec::new();
     for file in files.iter().filter(own) {

@@ -110,7 +110,7 @@ const CARRIERS: &[(&str, &[&str], &str)] = &[
 ];
 
 /// Rule `arrows`: holds for tests and examples too, or a crate could not be taken out alone.
-pub fn between_crates(crates: &[Crate]) -> Vec<Finding> {
+pub(crate) fn between_crates(crates: &[Crate]) -> Vec<Finding> {
     let is_ours = |name: &str| crates.iter().any(|it| it.name == name);
     let mut findings = Vec::new();
     for member in crates {
@@ -133,7 +133,7 @@ pub fn between_crates(crates: &[Crate]) -> Vec<Finding> {
 }
 
 /// Rule `carriers`: for released code; tests may use any dependency.
-pub fn carriers(crates: &[Crate]) -> Vec<Finding> {
+pub(crate) fn carriers(crates: &[Crate]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for member in crates {
         for (dependency, allowed, reason) in CARRIERS {

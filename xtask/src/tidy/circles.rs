@@ -14,7 +14,7 @@ use super::{Finding, Workspace};
 use crate::repository::SourceFile;
 
 /// Rule `circles`.
-pub fn check(workspace: &Workspace) -> Vec<Finding> {
+pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let folders = workspace
         .crates
         .iter()

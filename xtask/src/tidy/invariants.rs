@@ -10,7 +10,7 @@ const STYLE: &str = "docs/STYLE.md";
 const STEPS: &str = "xtask/src/test/mod.rs";
 
 /// Rule `invariants`: both ways, between the tables of the architecture and the rules of tidy.
-pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let Some(architecture) = text_of(files, ARCHITECTURE) else {
         return vec![Finding::error(ARCHITECTURE, "is missing")];
     };

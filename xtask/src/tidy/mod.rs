@@ -11,8 +11,8 @@ mod names;
 mod papers;
 mod programs;
 mod safety;
-pub mod scan;
-pub mod size;
+pub(crate) mod scan;
+pub(crate) mod size;
 mod surface;
 mod words;
 
@@ -34,18 +34,18 @@ Usage: cargo xtask tidy [--rules] [--list]
 
 /// Something that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Finding {
+pub(crate) struct Finding {
     /// File and, where it makes sense, line: `crates/x/src/lib.rs:12`.
-    pub place: String,
+    pub(crate) place: String,
     /// The fault, and its remedy.
-    pub text: String,
+    pub(crate) text: String,
     /// Whether tidy fails over it.
-    pub grave: bool,
+    pub(crate) grave: bool,
 }
 
 impl Finding {
     /// A finding that fails the check.
-    pub fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn error(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             place: place.into(),
             text: text.into(),
@@ -54,7 +54,7 @@ impl Finding {
     }
 
     /// A finding that is shown, and does not fail the check.
-    pub fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
+    pub(crate) fn warning(place: impl Into<String>, text: impl Into<String>) -> Self {
         Self {
             grave: false,
             ..Self::error(place, text)
@@ -70,24 +70,24 @@ impl fmt::Display for Finding {
 }
 
 /// The files and crates that the rules check.
-pub struct Workspace {
+pub(crate) struct Workspace {
     /// The text files in git.
-    pub files: Vec<SourceFile>,
+    pub(crate) files: Vec<SourceFile>,
     /// Crates of the workspace.
-    pub crates: Vec<Crate>,
+    pub(crate) crates: Vec<Crate>,
 }
 
 /// A rule of the workspace.
-pub struct Rule {
+pub(crate) struct Rule {
     /// Its name in ARCHITECTURE.md and STYLE.md.
-    pub name: &'static str,
+    pub(crate) name: &'static str,
     /// What it requires, in a line.
-    pub about: &'static str,
+    pub(crate) about: &'static str,
     check: fn(&Workspace) -> Vec<Finding>,
 }
 
 /// Every rule.
-pub const RULES: &[Rule] = &[
+pub(crate) const RULES: &[Rule] = &[
     Rule {
         name: "arrows",
         about: "crates depend only in the directions of the architecture",
@@ -201,7 +201,7 @@ pub const RULES: &[Rule] = &[
 ];
 
 /// Checks everything; true if only warnings were found.
-pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
+pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> {
     match options.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Ok(rules(repository)? & programs::check(repository)?),
         ["--rules"] => rules(repository),
@@ -220,7 +220,7 @@ pub fn main(repository: &Repository, options: &[String]) -> Result<bool> {
 }
 
 /// The rules and the format, which take seconds.
-pub fn quick(repository: &Repository) -> Result<bool> {
+pub(crate) fn quick(repository: &Repository) -> Result<bool> {
     Ok(rules(repository)? & programs::format(repository)?)
 }
 
@@ -241,13 +241,13 @@ fn rules(repository: &Repository) -> Result<bool> {
 }
 
 #[cfg(test)]
-pub mod samples {
+pub(crate) mod samples {
     //! Files for the tests of the rules.
 
     use crate::repository::SourceFile;
 
     /// A file that does not exist.
-    pub fn file(path: &str, text: &str) -> SourceFile {
+    pub(crate) fn file(path: &str, text: &str) -> SourceFile {
         SourceFile {
             path: path.to_owned(),
             text: text.to_owned(),
@@ -255,7 +255,7 @@ pub mod samples {
     }
 
     /// Places of findings, for short comparisons.
-    pub fn places(findings: &[super::Finding]) -> Vec<&str> {
+    pub(crate) fn places(findings: &[super::Finding]) -> Vec<&str> {
         findings.iter().map(|it| it.place.as_str()).collect()
     }
 }

@@ -20,7 +20,7 @@ const STAND_INS: [&str; 6] = [
 const OF_EACH_COMMAND: &str = "Options";
 
 /// Rule `type-names`.
-pub fn check(workspace: &Workspace) -> Vec<Finding> {
+pub(crate) fn check(workspace: &Workspace) -> Vec<Finding> {
     let crates = workspace.crates.iter();
     crates
         .flat_map(|it| shared_names(&format!("{}/src/", it.folder), &workspace.files))

@@ -9,7 +9,7 @@ const DECISIONS: &str = "docs/decisions/";
 const BOOK: &str = "docs/README.md";
 
 /// The text of a file, if there is such a file.
-pub fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
+pub(crate) fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
     files
         .iter()
         .find(|file| file.path == path)
@@ -17,7 +17,7 @@ pub fn text_of<'a>(files: &'a [SourceFile], path: &str) -> Option<&'a str> {
 }
 
 /// Rule `front-doors`: the first lines of a crate tell a new reader its purpose.
-pub fn front_doors(workspace: &Workspace) -> Vec<Finding> {
+pub(crate) fn front_doors(workspace: &Workspace) -> Vec<Finding> {
     let crates = workspace
         .crates
         .iter()
@@ -43,7 +43,7 @@ fn says_enough(root: &str) -> bool {
 }
 
 /// Rule `decisions`.
-pub fn decisions(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn decisions(files: &[SourceFile]) -> Vec<Finding> {
     let index_path = format!("{DECISIONS}README.md");
     let index = text_of(files, &index_path).unwrap_or_default();
     let mut findings = Vec::new();
@@ -82,7 +82,7 @@ fn decision_number(name: &str) -> Option<&str> {
 
 /// Rule `book-index`: every page stands in the table of contents once, no page of the book links to one
 /// outside, and the front page names the parts.
-pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn book_index(files: &[SourceFile]) -> Vec<Finding> {
     let entries = book::entries(files);
     let count = |path: &str| entries.iter().filter(|entry| entry.path == path).count();
     let is_page = |file: &&SourceFile| {
@@ -122,7 +122,7 @@ pub fn book_index(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Rule `toolchain`.
-pub fn toolchain(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn toolchain(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     for file in files {
         let name = file.path.rsplit('/').next().unwrap_or_default();
@@ -141,7 +141,7 @@ pub fn toolchain(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Rule `fuzz-targets`.
-pub fn fuzz_targets(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn fuzz_targets(files: &[SourceFile]) -> Vec<Finding> {
     let manifest = text_of(files, "fuzz/Cargo.toml").unwrap_or_default();
     let targets = files
         .iter()
@@ -161,7 +161,7 @@ pub fn fuzz_targets(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Rule `links`.
-pub fn links(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn links(files: &[SourceFile]) -> Vec<Finding> {
     links::dead(files)
         .into_iter()
         .map(|dead| Finding::error(dead.place, format!("the link {} leads nowhere", dead.link)))

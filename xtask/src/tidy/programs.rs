@@ -11,7 +11,7 @@ use crate::tools;
 const DENY_REMEDY: &str = "cargo install --locked cargo-deny";
 
 /// Runs all of them, also after one has failed; true if all pass.
-pub fn check(repository: &Repository) -> Result<bool> {
+pub(crate) fn check(repository: &Repository) -> Result<bool> {
     let mut well = true;
     for check in [format, lints, docs::rustdoc, origins, advisories] {
         well &= check(repository)?;
@@ -20,7 +20,7 @@ pub fn check(repository: &Repository) -> Result<bool> {
 }
 
 /// `cargo fmt`.
-pub fn format(repository: &Repository) -> Result<bool> {
+pub(crate) fn format(repository: &Repository) -> Result<bool> {
     process::run(
         repository
             .command("cargo")

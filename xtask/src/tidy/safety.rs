@@ -11,7 +11,7 @@ const UNSAFE_CRATES: [&str; 3] = ["crates/kadenz-rt/", "bindings/c/", "bindings/
 const REASON_WITHIN: usize = 12;
 
 /// Rule `unsafe`.
-pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     files
         .iter()
         .filter(|file| file.is("rs"))
@@ -55,7 +55,7 @@ fn has_reason(source: &[&str], at: usize) -> bool {
 
 /// Rule `real-time-headings`: an item's documentation of real-time safety stands under a heading of that name, where a
 /// reader looks for it.
-pub fn headings(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn headings(files: &[SourceFile]) -> Vec<Finding> {
     let library = |file: &&SourceFile| {
         file.is("rs") && file.path.starts_with("crates/") && file.path.contains("/src/")
     };

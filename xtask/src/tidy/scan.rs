@@ -2,7 +2,7 @@
 //! their places.
 
 /// Blanks comments with spaces and the insides of strings and characters with `"`.
-pub fn code_only(source: &str) -> String {
+pub(crate) fn code_only(source: &str) -> String {
     let mut scan = Scan {
         rest: source,
         out: String::with_capacity(source.len()),
@@ -14,7 +14,7 @@ pub fn code_only(source: &str) -> String {
 }
 
 /// The released part of a file: nothing of a test file, and of others the text before their test module.
-pub fn shipped<'a>(path: &str, code: &'a str) -> &'a str {
+pub(crate) fn shipped<'a>(path: &str, code: &'a str) -> &'a str {
     if path.contains("/tests/") || path.ends_with("/tests.rs") {
         return "";
     }
@@ -129,7 +129,7 @@ fn is_character(text: &str) -> bool {
 }
 
 /// Whether `word` stands in `line` as a word of its own.
-pub fn has_word(line: &str, word: &str) -> bool {
+pub(crate) fn has_word(line: &str, word: &str) -> bool {
     let part_of_name = |c: char| c.is_alphanumeric() || c == '_';
     line.match_indices(word).any(|(at, _)| {
         let before = line[..at].chars().next_back();
@@ -140,17 +140,17 @@ pub fn has_word(line: &str, word: &str) -> bool {
 
 /// A function with its place and size.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Function {
+pub(crate) struct Function {
     /// Its name.
-    pub name: String,
+    pub(crate) name: String,
     /// The line its `fn` stands on, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// Lines from `fn` to the closing brace that hold code.
-    pub code_lines: usize,
+    pub(crate) code_lines: usize,
 }
 
 /// The functions in code that [`code_only`] made; a function inside another counts in both.
-pub fn functions(code: &str) -> Vec<Function> {
+pub(crate) fn functions(code: &str) -> Vec<Function> {
     let starts = code.match_indices("fn ").filter(|(at, _)| {
         let before = code[..*at].chars().next_back();
         !before.is_some_and(|c| c.is_alphanumeric() || c == '_')

@@ -22,7 +22,7 @@ const CODE: &[&str] = &[
 ];
 
 /// Rule `file-length`.
-pub fn files(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn files(files: &[SourceFile]) -> Vec<Finding> {
     files
         .iter()
         .filter(|file| is_code(file))
@@ -31,7 +31,7 @@ pub fn files(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Whether a file is one that developers write and read as code.
-pub fn is_code(file: &SourceFile) -> bool {
+pub(crate) fn is_code(file: &SourceFile) -> bool {
     CODE.iter().any(|extension| file.is(extension))
         && !file.path.starts_with("conformance/")
         && !file.text.starts_with(GENERATED)
@@ -58,7 +58,7 @@ fn is_excused(file: &SourceFile) -> bool {
 }
 
 /// Rule `function-length`. clippy counts too, but sees only the code that is compiled on this system.
-pub fn functions(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn functions(files: &[SourceFile]) -> Vec<Finding> {
     let mut findings = Vec::new();
     let written = |file: &&SourceFile| file.is("rs") && !file.text.starts_with(GENERATED);
     for file in files.iter().filter(written) {

@@ -50,7 +50,7 @@ const LANGUAGES: [Language; 5] = [
 ];
 
 /// Rule `surface`: the table and the packages name the same items.
-pub fn check(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
     let Some(page) = files.iter().find(|it| it.path == PAGE) else {
         return Vec::new();
     };

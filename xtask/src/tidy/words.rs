@@ -74,12 +74,12 @@ fn is_ours(file: &SourceFile) -> bool {
 }
 
 /// Rule `machine-paths`.
-pub fn machine_paths(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn machine_paths(files: &[SourceFile]) -> Vec<Finding> {
     find(files, MACHINE_PATHS, "is a path of one machine")
 }
 
 /// Rule `registry-hosts`: clients know where their registry is, and others use a mirror.
-pub fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
     find(
         files,
         REGISTRY_HOSTS,
@@ -88,13 +88,13 @@ pub fn registry_hosts(files: &[SourceFile]) -> Vec<Finding> {
 }
 
 /// Rule `authors-tools`: a repository describes its subject, not its making.
-pub fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
 }
 
 /// Rule `field-terms`: pages at the root and in docs/ use the terms of the field, and neither they nor the comments of
 /// Rust speak of devices as of persons.
-pub fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
+pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     let is_page = |file: &&SourceFile| {
         let prose = file.path.starts_with("docs/") || !file.path.contains('/');
         file.is("md") && prose

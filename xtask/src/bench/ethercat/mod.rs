@@ -92,12 +92,12 @@ struct SegmentBench<'a> {
 }
 
 /// Measures all as ordinary processes.
-pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, false)
 }
 
 /// Measures all at `SCHED_FIFO`, with their segments.
-pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, true)
 }
 

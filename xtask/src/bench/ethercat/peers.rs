@@ -9,24 +9,24 @@ use crate::process;
 use crate::repository::Repository;
 
 /// Kadenz's MainDevice, and the program that runs a command beside a segment.
-pub const OURS: &str = "kadenz-ethercat";
-pub const BESIDE: &str = "beside_segment";
-pub const ETHERCRAB: &str = "ethercrab";
+pub(crate) const OURS: &str = "kadenz-ethercat";
+pub(crate) const BESIDE: &str = "beside_segment";
+pub(crate) const ETHERCRAB: &str = "ethercrab";
 /// A program in C, from the sources that pysoem ships.
-pub const SOEM: &str = "soem";
+pub(crate) const SOEM: &str = "soem";
 
 const PYSOEM: &str = "pysoem==1.1.13";
 const UNPACKED: &str = "pysoem-1.1.13";
 
 /// The paths of the programs.
 #[derive(Debug)]
-pub struct Peers {
+pub(crate) struct Peers {
     built: Vec<(&'static str, PathBuf)>,
 }
 
 impl Peers {
     /// Builds the segment and the contestants' programs; prints how to get what is missing.
-    pub fn build(repository: &Repository, contestants: &[BusContestant]) -> Result<Self> {
+    pub(crate) fn build(repository: &Repository, contestants: &[BusContestant]) -> Result<Self> {
         let target = repository.target().join("peers");
         std::fs::create_dir_all(&target)
             .with_context(|| format!("cannot make {}", target.display()))?;
@@ -50,7 +50,7 @@ impl Peers {
     }
 
     /// The path of a program.
-    pub fn program(&self, peer: &str) -> Result<PathBuf> {
+    pub(crate) fn program(&self, peer: &str) -> Result<PathBuf> {
         let found = self.built.iter().find(|(name, _)| *name == peer);
         let (_, program) = found.context("it was not built")?;
         Ok(program.clone())

@@ -24,7 +24,11 @@ const PAIRS: [(&str, &str); 5] = [
     ("blocking", "ethercrab-io-uring"),
 ];
 
-pub fn figure(bench: &SegmentBench<'_>, chosen: &[BusContestant], rounds: &[Round]) -> Figure {
+pub(crate) fn figure(
+    bench: &SegmentBench<'_>,
+    chosen: &[BusContestant],
+    rounds: &[Round],
+) -> Figure {
     let fifo = if bench.is_fifo { ", FIFO 80" } else { "" };
     let mut cells: Cells = vec![(
         "rounds".to_owned(),

@@ -11,7 +11,7 @@ use crate::process;
 use crate::repository::Repository;
 
 /// Packets a second: Enner's rate.
-pub const RATE: u32 = 100;
+pub(crate) const RATE: u32 = 100;
 /// UDP payload: an actuator's feedback in Enner.
 const BYTES: &str = "200";
 /// Packets that are left out of the result; sockperf leaves its first 400 ms out.
@@ -19,7 +19,7 @@ const WARM_UP: u32 = 40;
 
 /// A contestant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RoundTripContestant {
+pub(crate) enum RoundTripContestant {
     /// One thread that waits for the answer in the kernel and spins until the next beat.
     Sockperf,
     /// As `Sockperf`, but polls the socket, on both sides.
@@ -42,7 +42,7 @@ pub enum RoundTripContestant {
 
 /// The scheduling of all contestants.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Scheduling {
+pub(crate) enum Scheduling {
     /// As ordinary processes.
     Ordinary,
     /// `SCHED_FIFO`: controller 50, device 80.
@@ -50,24 +50,24 @@ pub enum Scheduling {
 }
 
 /// The common setting of the measurements.
-pub struct RoundTripBench<'a> {
+pub(crate) struct RoundTripBench<'a> {
     /// The repository, in which commands run.
-    pub repository: &'a Repository,
+    pub(crate) repository: &'a Repository,
     /// The program of the release build.
-    pub program: &'a str,
+    pub(crate) program: &'a str,
     /// The folder for logs.
-    pub folder: &'a Path,
+    pub(crate) folder: &'a Path,
     /// The network between client and server.
-    pub cable: &'a Cable,
+    pub(crate) cable: &'a Cable,
     /// The scheduling of all contestants.
-    pub scheduling: Scheduling,
+    pub(crate) scheduling: Scheduling,
     /// Length of each measurement.
-    pub seconds: u32,
+    pub(crate) seconds: u32,
 }
 
 impl RoundTripContestant {
     /// All contestants, in the order of the first round.
-    pub const ALL: [Self; 9] = [
+    pub(crate) const ALL: [Self; 9] = [
         Self::Sockperf,
         Self::ClosedSpin,
         Self::Closed,
@@ -80,7 +80,7 @@ impl RoundTripContestant {
     ];
 
     /// Its name in the table.
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::Sockperf => "sockperf",
             Self::SockperfNonblocked => "sockperf nonblocked",
@@ -128,7 +128,7 @@ impl RoundTripContestant {
     }
 
     /// Runs one measurement.
-    pub fn measure(self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
+    pub(crate) fn measure(self, bench: &RoundTripBench<'_>) -> Result<Percentiles> {
         let round_trips = match self {
             Self::Sockperf => sockperf(bench, &[]),
             Self::SockperfNonblocked => sockperf(bench, &["--nonblocked"]),

@@ -34,12 +34,12 @@ struct RoundTripRound {
 }
 
 /// Measures all as ordinary processes.
-pub fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn ordinary(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Scheduling::Ordinary)
 }
 
 /// Measures all at `SCHED_FIFO`.
-pub fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
+pub(crate) fn fifo(repository: &Repository, options: &BenchOptions) -> Result<Figure> {
     take(repository, options, Scheduling::Fifo)
 }
 
@@ -119,14 +119,14 @@ impl RoundTripRound {
 
 /// Ticks since boot, over all CPUs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Times {
+pub(crate) struct Times {
     all: u64,
     stolen: u64,
 }
 
 impl Times {
     /// The present counts; zeroes where the system has none.
-    pub fn now() -> Self {
+    pub(crate) fn now() -> Self {
         Self::read(&std::fs::read_to_string("/proc/stat").unwrap_or_default())
     }
 
@@ -141,7 +141,7 @@ impl Times {
     }
 
     /// The share of the time between that was stolen.
-    pub fn stolen_since(self, before: Self) -> f64 {
+    pub(crate) fn stolen_since(self, before: Self) -> f64 {
         let all = self.all.saturating_sub(before.all).max(1);
         self.stolen.saturating_sub(before.stolen) as f64 / all as f64
     }

@@ -13,25 +13,25 @@ use crate::process;
 use crate::repository::Repository;
 
 /// Addresses for documentation (RFC 5737), in networks that are not routed.
-pub const CONTROLLER: &str = "192.0.2.1";
+pub(crate) const CONTROLLER: &str = "192.0.2.1";
 /// The other end.
-pub const DEVICE: &str = "192.0.2.2";
+pub(crate) const DEVICE: &str = "192.0.2.2";
 const CARD: &str = "kadenz0";
 
 /// A network namespace, held by a process.
-pub struct Namespace(Child);
+pub(crate) struct Namespace(Child);
 
 /// Two namespaces and the pair between them.
-pub struct Cable {
+pub(crate) struct Cable {
     /// Where the clients run.
-    pub controller: Namespace,
+    pub(crate) controller: Namespace,
     /// Where the servers run.
-    pub device: Namespace,
+    pub(crate) device: Namespace,
 }
 
 impl Cable {
     /// Makes both namespaces and the pair between them.
-    pub fn lay(repository: &Repository) -> Result<Self> {
+    pub(crate) fn lay(repository: &Repository) -> Result<Self> {
         let cable = Self {
             controller: Namespace::make(repository)?,
             device: Namespace::make(repository)?,
@@ -86,7 +86,7 @@ impl Namespace {
     }
 
     /// A command that runs in the namespace, and dies with this program.
-    pub fn command(&self, repository: &Repository, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, repository: &Repository, words: &[&str]) -> Command {
         let mut command = repository.command("setpriv");
         command
             .args(["--pdeathsig", "KILL", "nsenter"])
@@ -96,7 +96,7 @@ impl Namespace {
     }
 
     /// Starts a server in the namespace, and gives it time to listen.
-    pub fn serve(&self, repository: &Repository, words: &[&str]) -> Result<Server> {
+    pub(crate) fn serve(&self, repository: &Repository, words: &[&str]) -> Result<Server> {
         let mut command = self.command(repository, words);
         let child = command
             .stdin(Stdio::null())
@@ -120,7 +120,7 @@ impl Drop for Namespace {
 }
 
 /// A server that ends when it is dropped.
-pub struct Server(Child);
+pub(crate) struct Server(Child);
 
 impl Drop for Server {
     fn drop(&mut self) {

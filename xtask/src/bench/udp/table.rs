@@ -40,7 +40,7 @@ const VIEWS: [View; 3] = [
 ];
 
 /// Makes a figure of the rounds.
-pub fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds: u32) -> Figure {
+pub(crate) fn figure(rounds: &[RoundTripRound], scheduling: Scheduling, seconds: u32) -> Figure {
     let mut cells = vec![(
         "rounds".to_owned(),
         format!("{} x {seconds} s", rounds.len()),
@@ -122,7 +122,7 @@ fn method(scheduling: Scheduling, seconds: u32) -> String {
 // All round trips in the tools' logs, in ns: percentiles are then computed in one way for all.
 
 /// `sockperf --full-log --full-rtt`: some words, then lines of packet, times and microseconds.
-pub fn of_sockperf(text: &str) -> Result<Vec<u64>> {
+pub(crate) fn of_sockperf(text: &str) -> Result<Vec<u64>> {
     let (_, rows) = text
         .split_once("rtt(usec)\n")
         .context("sockperf's log has no column rtt(usec)")?;
@@ -137,7 +137,7 @@ pub fn of_sockperf(text: &str) -> Result<Vec<u64>> {
 }
 
 /// `irtt client -o`: the round trips that came back, without the first `warm_up`.
-pub fn of_irtt(text: &str, warm_up: usize) -> Result<Vec<u64>> {
+pub(crate) fn of_irtt(text: &str, warm_up: usize) -> Result<Vec<u64>> {
     let report: Value = serde_json::from_str(text).context("irtt wrote no JSON")?;
     let trips = report["round_trips"].as_array();
     let trips = trips.context("irtt's JSON holds no round_trips")?;
@@ -152,7 +152,7 @@ pub fn of_irtt(text: &str, warm_up: usize) -> Result<Vec<u64>> {
 }
 
 /// `kadenz export --format csv --series rtt`: sequence, two times and the value.
-pub fn of_ours(text: &str) -> Result<Vec<u64>> {
+pub(crate) fn of_ours(text: &str) -> Result<Vec<u64>> {
     let mut rows = text.lines();
     let head = rows.next().unwrap_or_default();
     ensure!(
@@ -166,20 +166,20 @@ pub fn of_ours(text: &str) -> Result<Vec<u64>> {
 
 /// The percentiles that are compared, by nearest rank; one is left out where less than one round trip lies beyond it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Percentiles {
+pub(crate) struct Percentiles {
     /// Median, ns.
-    pub p50_ns: u64,
+    pub(crate) p50_ns: u64,
     /// ns.
-    pub p99_ns: u64,
+    pub(crate) p99_ns: u64,
     /// ns; `None` with fewer than a thousand round trips.
-    pub p999_ns: Option<u64>,
+    pub(crate) p999_ns: Option<u64>,
     /// The number of round trips.
-    pub count: usize,
+    pub(crate) count: usize,
 }
 
 impl Percentiles {
     /// The percentiles of these round trips.
-    pub fn of(mut values: Vec<u64>) -> Result<Self> {
+    pub(crate) fn of(mut values: Vec<u64>) -> Result<Self> {
         let count = values.len();
         ensure!(
             count >= 100,

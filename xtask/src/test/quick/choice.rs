@@ -13,32 +13,32 @@ const COMMANDS: &str = "src/commands/";
 
 /// The tests of a change, by names of crates and of integration tests.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub struct Choice {
+pub(crate) struct Choice {
     /// Crates with a changed file, or that read one: their unit and integration tests run.
-    pub touched: BTreeSet<String>,
+    pub(crate) touched: BTreeSet<String>,
     /// Crates that depend on a changed one: their unit tests run.
-    pub dependants: BTreeSet<String>,
+    pub(crate) dependants: BTreeSet<String>,
     /// Whether one of these crates is a library.
-    pub library: bool,
+    pub(crate) library: bool,
     /// Integration tests that run.
-    pub tests: BTreeSet<String>,
+    pub(crate) tests: BTreeSet<String>,
     /// Integration tests of touched crates that do not run: those of other commands.
-    pub other_tests: BTreeSet<String>,
+    pub(crate) other_tests: BTreeSet<String>,
     /// Features that these tests need, as `crate/feature`.
-    pub features: BTreeSet<String>,
+    pub(crate) features: BTreeSet<String>,
     /// Touched crates with examples, which their tests may run.
-    pub with_examples: BTreeSet<String>,
+    pub(crate) with_examples: BTreeSet<String>,
 }
 
 impl Choice {
     /// Every crate that has tests in the choice.
-    pub fn crates(&self) -> impl Iterator<Item = &str> {
+    pub(crate) fn crates(&self) -> impl Iterator<Item = &str> {
         self.touched.union(&self.dependants).map(String::as_str)
     }
 }
 
 /// Chooses the tests for these changed paths, given the crates and the files of the repository.
-pub fn choose(changed: &[String], crates: &[Crate], files: &[SourceFile]) -> Choice {
+pub(crate) fn choose(changed: &[String], crates: &[Crate], files: &[SourceFile]) -> Choice {
     let holds = |it: &&Crate| changed.iter().any(|path| below(path, it).is_some());
     let changed_crates = names(crates.iter().filter(holds));
     let mut choice = Choice {

@@ -19,7 +19,7 @@ use choice::{Choice, choose};
 const TRUNKS: [&str; 4] = ["@{upstream}", "origin/HEAD", "main", "master"];
 
 /// Tests the change, and prints what is left out.
-pub fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> Result<()> {
+pub(crate) fn run(repository: &Repository, since: Option<&str>, tally: &mut Tally) -> Result<()> {
     let change = Change::find(repository, since)?;
     let choice = choose(
         &change.paths,

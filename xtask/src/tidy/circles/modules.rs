@@ -6,13 +6,13 @@ use super::paths::{self, Import, Mention, Paths};
 use crate::repository::SourceFile;
 
 /// A module by its names from the root of the crate; the root has none.
-pub type Name = Vec<String>;
+pub(crate) type Name = Vec<String>;
 
 /// The most re-exports of a name that a path may pass.
 const HANDS: usize = 16;
 
 /// The modules of a crate's released code.
-pub struct Modules {
+pub(crate) struct Modules {
     all: BTreeMap<Name, Module>,
 }
 
@@ -23,13 +23,13 @@ struct Module {
 
 /// A place at which one module uses another.
 #[derive(Clone, Debug)]
-pub struct Use {
+pub(crate) struct Use {
     /// The module that uses the other.
-    pub from: Name,
+    pub(crate) from: Name,
     /// The module that is used.
-    pub to: Name,
+    pub(crate) to: Name,
     /// File and line.
-    pub place: String,
+    pub(crate) place: String,
 }
 
 /// The end of a path.
@@ -42,7 +42,7 @@ struct Goal {
 
 impl Modules {
     /// The modules of the files below a folder of sources, `crates/x/src`.
-    pub fn of(folder: &str, files: &[SourceFile]) -> Self {
+    pub(crate) fn of(folder: &str, files: &[SourceFile]) -> Self {
         let mut all = BTreeMap::new();
         for file in files.iter().filter(|it| it.is("rs")) {
             let Some(inside) = file.path.strip_prefix(&format!("{folder}/")) else {
@@ -68,14 +68,14 @@ impl Modules {
     }
 
     /// Whether a module has others within it, in files of their own.
-    pub fn is_folder(&self, name: &[String]) -> bool {
+    pub(crate) fn is_folder(&self, name: &[String]) -> bool {
         self.all
             .keys()
             .any(|it| it.len() > name.len() && it.starts_with(name))
     }
 
     /// Every use of one module by another.
-    pub fn uses(&self) -> Vec<Use> {
+    pub(crate) fn uses(&self) -> Vec<Use> {
         let mut found = Vec::new();
         for (from, module) in &self.all {
             for mention in &module.paths.mentions {

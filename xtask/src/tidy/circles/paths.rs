@@ -6,41 +6,41 @@ use crate::tidy::scan;
 
 /// The uses, imports and definitions of a file.
 #[derive(Debug, Default)]
-pub struct Paths {
+pub(crate) struct Paths {
     /// Paths of two names or more, in code or in a `use`.
-    pub mentions: Vec<Mention>,
+    pub(crate) mentions: Vec<Mention>,
     /// The names that each `use` imports, whatever its visibility.
-    pub imports: Vec<Import>,
+    pub(crate) imports: Vec<Import>,
     /// Names of the items that the file defines, methods too.
-    pub defined: BTreeSet<String>,
+    pub(crate) defined: BTreeSet<String>,
     /// Modules for tests only.
-    pub test_modules: Vec<String>,
+    pub(crate) test_modules: Vec<String>,
     /// Whether all of the file is for tests.
-    pub test_only: bool,
+    pub(crate) test_only: bool,
 }
 
 /// A path as it stands in the code.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Mention {
+pub(crate) struct Mention {
     /// The line, from 1.
-    pub line: usize,
+    pub(crate) line: usize,
     /// `crate`, `super`, `self`, or a name of this file, then the names behind it.
-    pub path: Vec<String>,
+    pub(crate) path: Vec<String>,
     /// Number of inline modules around it.
-    pub inline: usize,
+    pub(crate) inline: usize,
 }
 
 /// A name that a `use` imports.
 #[derive(Clone, Debug)]
-pub struct Import {
+pub(crate) struct Import {
     /// The name; `None` for all names of a module.
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// The path that it is imported from.
-    pub mention: Mention,
+    pub(crate) mention: Mention,
 }
 
 /// Reads a file.
-pub fn read(text: &str) -> Paths {
+pub(crate) fn read(text: &str) -> Paths {
     let code = scan::code_only(text);
     let mut reading = Reading {
         tokens: tokens(&code),
