@@ -16,11 +16,11 @@
 //! ```
 //!
 //! A query and its answer give four stamps: sent and returned by this clock, received and answered by the
-//! other one. Nothing arrives before it is sent, so the offset is between `answered - returned` and `received
-//! - sent`, whatever the way took in either direction. Each exchange gives such an interval, [`OffsetFit`]
-//! intersects them, and widens the intersection by the allowed drift. The shortest round trips narrow it
-//! most. Nothing is averaged, so the bound holds always: it is wrong only if a clock drifts more than was
-//! allowed for, or steps, which the next exchange may show.
+//! other one. Nothing arrives before it is sent, so the offset is between `answered - returned` and
+//! `received - sent`, whatever the way took in either direction. Each exchange gives such an interval,
+//! [`OffsetFit`] intersects them, and widens the intersection by the allowed drift. The shortest round trips
+//! narrow it most. Nothing is averaged, so the bound holds always: it is wrong only if a clock drifts more than
+//! was allowed for, or steps, which the next exchange may show.
 
 mod fit;
 
