@@ -34,7 +34,7 @@ impl Prebuilds {
         // A detached thread: the builds that it started end by themselves, also when a step fails.
         std::thread::spawn(move || {
             for (builds, end) in ends {
-                builds.iter().for_each(run_politely);
+                builds.iter().for_each(run_at_lowest_priority);
                 drop(end);
             }
         });
@@ -51,9 +51,8 @@ impl Prebuilds {
 }
 
 /// Runs a command at the lowest priority and discards its output.
-fn run_politely(command: &Command) {
-    let mut polite = lowest_priority(command);
-    let _ = polite
+fn run_at_lowest_priority(command: &Command) {
+    let _ = lowest_priority(command)
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::null())
@@ -62,7 +61,7 @@ fn run_politely(command: &Command) {
 
 /// The same command behind `nice`, where there is one.
 fn lowest_priority(command: &Command) -> Command {
-    let mut polite = match cfg!(unix) {
+    let mut lowered = match cfg!(unix) {
         true => {
             let mut nice = Command::new("nice");
             nice.args(["-n", "19"]).arg(command.get_program());
@@ -70,17 +69,17 @@ fn lowest_priority(command: &Command) -> Command {
         }
         false => Command::new(command.get_program()),
     };
-    polite.args(command.get_args());
+    lowered.args(command.get_args());
     for (name, value) in command.get_envs() {
         match value {
-            Some(value) => polite.env(name, value),
-            None => polite.env_remove(name),
+            Some(value) => lowered.env(name, value),
+            None => lowered.env_remove(name),
         };
     }
     if let Some(folder) = command.get_current_dir() {
-        polite.current_dir(folder);
+        lowered.current_dir(folder);
     }
-    polite
+    lowered
 }
 
 #[cfg(test)]
@@ -137,12 +136,12 @@ mod tests {
     }
 
     #[test]
-    fn a_polite_command_keeps_its_folder_and_its_variables() {
+    fn a_command_at_the_lowest_priority_keeps_its_folder_and_its_variables() {
         let mut command = Command::new("cargo");
         command.arg("build").env("A", "b").current_dir("/");
-        let polite = lowest_priority(&command);
-        assert!(process::spelled(&polite).ends_with("cargo build"));
-        assert!(process::spelled(&polite).starts_with("A=b "));
-        assert_eq!(polite.get_current_dir(), command.get_current_dir());
+        let lowered = lowest_priority(&command);
+        assert!(process::spelled(&lowered).ends_with("cargo build"));
+        assert!(process::spelled(&lowered).starts_with("A=b "));
+        assert_eq!(lowered.get_current_dir(), command.get_current_dir());
     }
 }
