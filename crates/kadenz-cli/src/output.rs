@@ -36,7 +36,8 @@ pub(crate) struct OutputOptions {
     #[arg(long, value_name = "WHEN", global = true, default_value = "auto")]
     color: ColorOption,
 
-    /// Print the answer as JSON on standard output, one line for each of a continuing series (schemas: docs/json.md)
+    /// Print the answer as JSON on standard output; a command with repeated answers prints one per line (schemas:
+    /// docs/json.md)
     #[arg(long, global = true, help_heading = "Output")]
     json: bool,
 }

@@ -15,7 +15,7 @@ use serde_json::Value;
 const OWN_POLICY: &str = "cut -d' ' -f40,41 /proc/self/stat";
 const NEEDS_RIGHTS: &str = "needs real-time rights: run as root or `prlimit --rtprio=99`";
 
-/// Reads the file of `--report`.
+/// Reads the file of `--granted`.
 fn report(file: &Path) -> Value {
     serde_json::from_slice(&std::fs::read(file).unwrap()).unwrap()
 }

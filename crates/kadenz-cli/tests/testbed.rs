@@ -274,8 +274,8 @@ fn a_program_that_is_run_gives_its_exit_code_and_leaves_no_testbed() {
 }
 
 #[test]
-fn a_second_testbed_is_refused_with_the_first_and_down_ends_it() {
-    let Some(bench) = bench("a_second_testbed_is_refused_with_the_first_and_down_ends_it") else {
+fn a_second_testbed_is_refused_with_the_remedy_and_down_ends_it() {
+    let Some(bench) = bench("a_second_testbed_is_refused_with_the_remedy_and_down_ends_it") else {
         return;
     };
     let topology = bench.topology(PAIR);

@@ -124,7 +124,7 @@ impl Rig {
         assert_eq!(self.object(device, 0x8000, 1), 2003_u16.to_le_bytes());
         assert_eq!(self.object(device, 0x8000, 2), 100_000_u32.to_le_bytes());
         assert_eq!(self.object(device, 0x8010, 2), 0x22_u16.to_le_bytes());
-        // The file writes no object of the transition to OP.
+        // Kadenz does not write the file's value for the transition to OP.
         assert_eq!(self.object(device, 0x8000, 3), [0]);
     }
 }

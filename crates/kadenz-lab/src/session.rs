@@ -248,10 +248,12 @@ fn cpu_time() -> Option<CpuTime> {
 /// The time that the hypervisor took while this run was measured; the doctor only knows the sum since boot.
 fn stolen(meanwhile: CpuTime) -> Option<Warning> {
     let percent = meanwhile.stolen_percent();
-    (percent >= STOLEN_PERCENT).then(|| Warning::new("stolen_meanwhile", format!(
-            "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this \
-             machine: what it delayed stands in the values as if the machine had done it"
-        ), Some("measure again when the host is quiet, or on bare metal")))
+    let text = format!(
+        "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this machine: what it delayed \
+         stands in the values as if the machine had done it"
+    );
+    let remedy = Some("measure again when the host is quiet, or on bare metal");
+    (percent >= STOLEN_PERCENT).then(|| Warning::new("stolen_meanwhile", text, remedy))
 }
 
 fn clock_facts(clock: &dyn Clock) -> model::Clock {

@@ -1,6 +1,9 @@
-//! Measures the cost of recording one value, beside a bare `hdrhistogram` record, in rounds that alternate: `cargo
-//! run --release -p kadenz-record --example record_cost`. Prints medians over the rounds as JSON, in nanoseconds a
-//! value.
+//! Measures the cost of recording one value, beside a bare `hdrhistogram` record, in rounds that alternate. Prints
+//! medians over the rounds as JSON, in nanoseconds a value.
+//!
+//! ```text
+//! cargo run --release -p kadenz-record --example record_cost
+//! ```
 #![expect(clippy::print_stdout, reason = "the answer goes there")]
 
 use std::{hint::black_box, time::Instant};

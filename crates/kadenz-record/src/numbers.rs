@@ -127,7 +127,7 @@ pub fn in_a_million(rate: f64) -> String {
     if number / group >= 1.0 {
         return "all".to_owned();
     }
-    // Rounding up may reach the next larger group: 999 in a million are 1 in a thousand.
+    // Rounding up may reach the group before: 999 in a million are 1 in a thousand.
     let before = at.checked_sub(1).map(|before| GROUPS[before]);
     let (number, name) = match before.filter(|(before, _)| number * before >= group) {
         Some((before, name)) => (number * before / group, name),

@@ -21,12 +21,12 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz doctor                      what costs or spoils real time on this machine
-  kadenz doctor --all                also passed and unknown checks
+  kadenz doctor --all                also the checks that are fine, and notes
   kadenz doctor --json | jq '.findings[] | select(.severity == \"spoils\") | .remedy'
   kadenz doctor --fail-on spoils     exit code 1 for CI
   sudo kadenz doctor --restore       restore what a killed measurement left changed")]
 pub(crate) struct Options {
-    /// Show the checks without a finding, too
+    /// Show findings that cost nothing (fine, note), too
     #[arg(long)]
     all: bool,
 

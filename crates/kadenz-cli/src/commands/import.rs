@@ -76,7 +76,7 @@ pub(super) struct Imported<'a> {
     /// The run.
     #[serde(flatten)]
     taken: Taken<'a>,
-    /// The detected format.
+    /// Format of the imported file.
     format: String,
     /// The written run folder.
     run: &'a Path,

@@ -101,7 +101,7 @@ struct LinkTimes {
     /// How long the frames occupy the link.
     #[schemars(range(min = 0.0))]
     occupancy_ns: f64,
-    /// Total time of the hops for each frame.
+    /// Store-and-forward time of one hop on this link, summed over all frames.
     #[schemars(range(min = 0.0))]
     store_and_forward_ns: f64,
     #[serde(skip)]

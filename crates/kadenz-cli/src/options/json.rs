@@ -6,7 +6,7 @@ use clap::{Arg, ArgAction, ArgMatches, Command};
 
 /// The commands without JSON output, and the alternative for each. All others take `--json`.
 const WITHOUT_JSON: [(&str, &str); 7] = [
-    ("run", "`--report FILE` writes what was granted as JSON"),
+    ("run", "`--granted FILE` writes what was granted as JSON"),
     (
         "testbed run",
         "`kadenz testbed status --json` tells of a testbed that stands",

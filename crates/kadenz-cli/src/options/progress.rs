@@ -20,7 +20,7 @@ pub(crate) struct Progress {
     terminal: bool,
 }
 
-/// A bar of this length, or a spinner, from a template; it is drawn only on a terminal.
+/// A bar of this length, or a spinner without one, from a template; hidden unless `is_drawn`.
 pub(crate) fn bar(is_drawn: bool, length: Option<u64>, template: &str) -> ProgressBar {
     let bar = match length {
         _ if !is_drawn => ProgressBar::hidden(),

@@ -56,7 +56,7 @@ pub(crate) fn run(arguments: &[&str]) -> Said {
     Said::of(kadenz(arguments).output().unwrap())
 }
 
-/// The words of a line, none of which holds a blank.
+/// The words of a line, none of which holds a blank; so the paths of TMPDIR and of the checkout must hold none.
 pub(crate) fn parted(line: &str) -> Vec<&str> {
     line.split_whitespace().collect()
 }

@@ -7,7 +7,7 @@
 //! cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not state when in a cycle its
 //! devices sample and act; these figures are those of the middle.
 //!
-//! With the devices' context a part `d` of a cycle behind the beat, for a loop that does not wake late:
+//! With devices that act and sample a part `d` of a cycle behind the beat, for a loop that does not wake late:
 //!
 //! | loop | sensor | command | reaction |
 //! |---|---|---|---|

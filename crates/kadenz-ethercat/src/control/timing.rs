@@ -29,7 +29,7 @@ use crate::main_device::link::LinkCounts;
 
 pub use histogram::Histogram;
 
-/// Statistics of a loop, since it began.
+/// Statistics of a loop, since it began. [`new`](Self::new) makes them; `default()` has an interval of 0.
 #[derive(Debug, Default)]
 pub struct Timing {
     interval_ns: u64,

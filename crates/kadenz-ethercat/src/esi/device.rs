@@ -19,8 +19,9 @@ const MAX_PDOS: usize = 1024;
 /// Most entries of a PDO (its count is a byte), and of all PDOs of a device.
 const MAX_ENTRIES: usize = 255;
 const MAX_ENTRIES_TOTAL: usize = 16_384;
-/// A controller's process memory: its first address, and the most KiB.
+/// First address of a controller's process memory.
 const MEMORY: u32 = 0x1000;
+/// Most KiB of that memory.
 const MAX_RAM_KIB: u8 = 60;
 /// Most operation modes.
 const MAX_MODES: usize = 255;

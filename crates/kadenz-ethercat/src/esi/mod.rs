@@ -147,8 +147,8 @@ impl Esi {
         &self.faulty
     }
 
-    /// The device of a product code and a revision, or of the revision that the file describes last. `None` also
-    /// where that device is [faulty](Self::faulty).
+    /// The device of a product code and a revision; without a revision, the one that the file describes last. `None`
+    /// also where that device is [faulty](Self::faulty).
     #[must_use]
     pub fn find(&self, product: u32, revision: Option<u32>) -> Option<&Description> {
         self.devices.get(self.place(product, revision).ok()?)

@@ -109,7 +109,8 @@ pub struct Datagram<'a> {
     pub events: u16,
     /// The bytes that were read or are to be written.
     pub data: &'a [u8],
-    /// The working counter: how many SubDevices executed the command.
+    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and a
+    /// write 2.
     pub working_counter: u16,
 }
 
@@ -237,7 +238,8 @@ impl DatagramMut<'_> {
         self.header[8..10].copy_from_slice(&field.to_le_bytes());
     }
 
-    /// The working counter: how many SubDevices executed the command.
+    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and a
+    /// write 2.
     #[must_use]
     pub fn working_counter(&self) -> u16 {
         u16::from_le_bytes([self.counter[0], self.counter[1]])
@@ -333,7 +335,7 @@ impl Slot {
     }
 }
 
-/// Writes a frame into the caller's buffer, one datagram after the other.
+/// Writes a frame into the caller's buffer, one datagram after the other. Allocates nothing.
 ///
 /// ```
 /// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};

@@ -5,7 +5,7 @@ use super::server::ServerKind;
 /// A probe that comes with Kadenz.
 #[derive(Debug)]
 pub struct Probe {
-    /// Its name in options and in the program.
+    /// Its name in options, and in the names of its files and folders.
     pub name: &'static str,
     /// The measured middleware.
     pub middleware: &'static str,

@@ -106,7 +106,8 @@ pub enum Line {
     Foreign,
     /// `published COUNT REFUSED`: the publisher's counts, when it has ended.
     Published {
-        /// Messages of the plan, without those for warming up.
+        /// Messages that were due, refused ones included, without those for warming up; after the order to end only those
+        /// until then.
         published: u64,
         /// Of these, messages that the middleware did not take.
         refused: u64,

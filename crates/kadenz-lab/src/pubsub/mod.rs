@@ -64,7 +64,7 @@ pub struct LatencyPlan {
     pub receiving: Receiving,
     /// How many messages may wait for each of them.
     pub queue: usize,
-    /// How long the first message to each subscriber may take.
+    /// How long it may take until a message has come to every subscriber.
     pub patience: Duration,
 }
 

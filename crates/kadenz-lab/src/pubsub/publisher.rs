@@ -30,7 +30,8 @@ pub struct PublishPlan {
 /// Counts of the messages before they left.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Published {
-    /// Messages of the plan, without those for warming up.
+    /// Messages that were due, refused and not run ones included, without those for warming up; after a stop only those
+    /// until then.
     pub published: u64,
     /// Of these, messages that the provider refused.
     pub refused: u64,

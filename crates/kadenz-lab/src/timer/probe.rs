@@ -265,10 +265,12 @@ fn receive(
 
 fn note(ongoing: &Ongoing, ended: ProbeOutcome) {
     if ended.ignored > 0 {
-        ongoing.running.add_warning(Warning::new("timers_ignored", format!(
-                "{} timers were set and never fired: each counts in `measured` as late as it was when it was given up",
-                ended.ignored
-            ), None));
+        let text = format!(
+            "{} timers were set and never fired: each counts in `measured` as late as it was when it was given up",
+            ended.ignored
+        );
+        let warning = Warning::new("timers_ignored", text, None);
+        ongoing.running.add_warning(warning);
     }
     ongoing.running.add_warnings(noted("timer", &ended.notes));
     if let Some(failed) = ended.failed {

@@ -26,7 +26,7 @@ pub struct SubscriptionOptions {
 }
 
 impl SubscriptionOptions {
-    /// The defaults, but that so many messages may wait.
+    /// Returns the default options with a queue of `queue` messages.
     #[must_use]
     pub fn with_queue(queue: usize) -> Self {
         Self {

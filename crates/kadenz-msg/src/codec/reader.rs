@@ -172,9 +172,10 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads an array of arrays, strings or messages into an existing one. For a variable length the caller
-    /// states all lengths, the outermost first, and the minimum number of bytes of an element. Allocates only
-    /// if a vector or a string has too little room, and never for elements for which the message has no room.
+    /// Reads an array of any elements and dimensions into an existing one. If any length is variable, the caller
+    /// states all lengths, the outermost first, and the minimum number of bytes of an element; else `lengths` is
+    /// empty and `least` is 0. A vector without a stated length is emptied. Allocates only if a vector or a string
+    /// has too little room, and never for elements for which the message has no room.
     ///
     /// # Errors
     /// If a length is negative, the remaining bytes cannot hold so many elements, or an element cannot be
@@ -189,7 +190,7 @@ impl<'a> Reader<'a> {
         for stated in lengths {
             Self::length(member, *stated)?;
         }
-        // A vector of numbers is looked for as a whole.
+        // A vector of numbers needs no check: its read takes all bytes at once, or fails before it takes memory.
         let is_vector_of_numbers = lengths.len() == 1 && E::IS_NUMBER;
         if !lengths.is_empty() && !is_vector_of_numbers {
             let lengths = lengths.iter().map(|it| usize::try_from(*it).unwrap_or(0));

@@ -123,7 +123,7 @@ impl<'a> Writer<'a> {
         self.value(0_u8)
     }
 
-    /// Writes an array of arrays, strings or messages. Each variable array in it has a member that states its
+    /// Writes an array of any elements and dimensions. Each variable array in it has a member that states its
     /// length: the name and the value of that member.
     ///
     /// # Errors

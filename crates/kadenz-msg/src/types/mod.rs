@@ -27,8 +27,8 @@
 //! ```
 //!
 //! # Real-time safety
-//! None of this is for a real-time path: it allocates. The code that `kadenz msg gen` writes is real-time
-//! safe.
+//! None of this is for a real-time path: it allocates. The code that `kadenz msg gen` writes is for one, as
+//! [`Message`](crate::message::Message) documents.
 
 pub mod change;
 mod check;

@@ -267,7 +267,7 @@ impl Decoder {
         self.buffer.len() - self.end < READ_SIZE / 2
     }
 
-    /// Reads into `room` from now on, if a buffer of its own would hold less.
+    /// Reads into `room` from now on, unless the decoder already has a buffer of at least 64 KiB.
     pub fn lend(&mut self, room: &mut Vec<u8>) {
         if self.buffer.len() >= READ_SIZE {
             return;

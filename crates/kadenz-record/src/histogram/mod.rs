@@ -95,8 +95,8 @@ impl Histogram {
     /// It is the highest value of its range, except at `quantile` 0, where it is the lowest; 0 when empty. A
     /// `quantile` outside 0 to 1 counts as the nearer end.
     ///
-    /// As in the Java original, the share is lowered by one unit in the last place, so that rounding in `quantile *
-    /// count` never includes one value too many.
+    /// As in the Java original, the share is lowered by one unit in the last place, so that rounding in
+    /// `quantile * count` never includes one value too many.
     #[must_use]
     pub fn value_at_quantile(&self, quantile: f64) -> u64 {
         let share = quantile.next_down().clamp(0.0, 1.0);

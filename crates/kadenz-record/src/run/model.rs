@@ -326,7 +326,7 @@ pub struct SeriesFiles {
     pub samples: Option<String>,
 }
 
-/// The id of the warning that a loop gave up: the deadlines of the remaining beats were missed.
+/// The id of the warning that a loop gave up: the deadlines of the beats that it did not run were not kept.
 pub const BEATS_NOT_RUN: &str = "beats_not_run";
 
 /// What a reader must know before believing the numbers.

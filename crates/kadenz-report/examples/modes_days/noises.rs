@@ -71,7 +71,7 @@ pub(crate) fn without_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
             pareto(2_000.0, 1.5),
             &[bursts(600.0, 10.0), wander(400.0)],
         ),
-        of("jHiccup V2, as recorded", stretches(V2, 0.0)?, &[]),
+        quiet("jHiccup V2, as recorded", V2, 0.0)?,
         quiet("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
         quiet("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
     ])
@@ -137,7 +137,7 @@ fn of(name: &str, noise: Noise, disturbances: &[Disturbance]) -> Surroundings {
     }
 }
 
-/// The intervals of a log, and nothing besides.
+/// The intervals of a log, with this share of the values below 0.9 us, without disturbances.
 fn quiet(name: &str, log: &str, share: f64) -> Result<Surroundings, Box<dyn Error>> {
     Ok(of(name, stretches(log, share)?, &[]))
 }

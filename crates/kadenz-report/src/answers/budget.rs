@@ -54,7 +54,7 @@ const OF_FRAMES: [(&str, &str); 7] = [
 ];
 const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 
-/// The division of a deadline.
+/// How much of a deadline each layer takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Budget {
     /// The journey.

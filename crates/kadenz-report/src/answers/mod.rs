@@ -105,7 +105,7 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
     text
 }
 
-/// The limit of a deadline that is longer than the period. A one-shot timer has no period.
+/// What a kept deadline does not show where it is longer than the period. A one-shot timer has no period.
 fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<String> {
     let (series, verdict) = judged.first()?;
     let period_ns = series.series.expected_interval_ns?;

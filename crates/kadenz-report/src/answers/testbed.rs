@@ -15,7 +15,7 @@ pub struct Beside {
     /// Its name in words.
     #[serde(skip)]
     pub name: &'static str,
-    /// Number of round trips or frames that arrived, from which the figures are.
+    /// Number of round trips or frames that arrived; the figures are of these.
     pub count: u64,
     /// Number of those that did not, where known.
     #[serde(skip)]

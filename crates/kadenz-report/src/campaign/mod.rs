@@ -1,4 +1,4 @@
-//! Many runs of one command with varying options: the times of each combination, and the effect of each option.
+//! Many runs of one command with varying options: the figures of each combination, and the effect of each option.
 
 mod moved;
 mod run;
@@ -56,7 +56,7 @@ pub struct CampaignReport {
     facts: CampaignFacts,
     /// How many runs are done.
     done: usize,
-    /// The times of each combination, by series.
+    /// The figures of each combination, by series.
     combinations: Vec<CombinationFigures>,
     /// The effect of each option's values on the percentiles.
     moved: Vec<Moved>,

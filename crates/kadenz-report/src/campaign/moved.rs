@@ -17,7 +17,7 @@ pub struct Moved {
     pub value: String,
     /// The first value.
     pub against: String,
-    /// The measured value of the series.
+    /// The measured quantity of the series, such as `rtt`.
     pub series: String,
     /// Number of pairs of runs: of one round, and of one combination except for this option.
     pub pairs: usize,
@@ -92,12 +92,12 @@ fn ratio(
     RatioInterval::of(&ratios)
 }
 
-/// The times of a series under one combination of values.
+/// The percentiles, maximum and misses of a series under one combination of values.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct CombinationFigures {
     /// The values of the options that vary, by their names.
     pub values: BTreeMap<String, String>,
-    /// The measured value of the series.
+    /// The measured quantity of the series, such as `rtt`.
     pub series: String,
     /// How many rounds were measured.
     pub rounds: usize,

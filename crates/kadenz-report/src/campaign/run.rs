@@ -19,7 +19,7 @@ pub struct CampaignRun {
 /// The figures of a series of a run.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CampaignSeries {
-    /// The measured value, by which series of different runs are compared.
+    /// The measured quantity, by which series of different runs are compared.
     pub value: String,
     /// How many values there are.
     pub count: u64,

@@ -238,7 +238,7 @@ fn labels(summaries: &[Summary]) -> Vec<String> {
     labels
 }
 
-/// The measured value of a kind of series, for a reader who meets the word for the first time.
+/// The measured quantity of a kind of series, for a reader who meets the word for the first time.
 pub(super) fn kind_in_words(kind: Kind) -> &'static str {
     match kind {
         Kind::Lateness => "lateness against the beat",

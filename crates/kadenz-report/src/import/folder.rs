@@ -1,5 +1,5 @@
-//! A run folder in the making, filled by an importer. The intervals of an interval log are copied without decoding and
-//! encoding them.
+//! A run folder in the making, filled by an importer. The intervals of an interval log are copied in their encoded
+//! form, and decoded only for their count, minimum and maximum.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};

@@ -71,7 +71,7 @@ pub struct FigureOutput {
     pub low: Option<f64>,
     /// Upper end of the ratio's interval.
     pub high: Option<f64>,
-    /// Whether the difference is beyond chance, corrected for the number of figures compared; `null` without an
+    /// Whether chance hardly explains the difference, corrected for the number of figures compared; `null` without an
     /// interval.
     pub significant: Option<bool>,
 }

@@ -44,7 +44,7 @@ pub struct Output<'a> {
     pub runs: Vec<RunOutput<'a>>,
     /// The series of all runs, in their order.
     pub series: Vec<SeriesOutput<'a>>,
-    /// Limits of the numbers that a reader must know.
+    /// What a reader must know before believing the numbers.
     pub warnings: Vec<WarningOutput<'a>>,
 }
 
@@ -92,14 +92,14 @@ pub struct RunOutput<'a> {
     pub network: Option<NetworkOutput<'a>>,
     /// Counts of messages; `null` in a run that published none.
     pub messages: Option<MessagesOutput<'a>>,
-    /// The division of the deadline; `null` without round trips or without a deadline.
+    /// How much of the deadline each layer of a round trip takes; `null` without round trips or without a deadline.
     pub budget: Option<BudgetOutput>,
     /// The same for messages; `null` without any, to several subscribers, or without a deadline.
     pub message_budget: Option<BudgetOutput>,
     /// Counts of a camera's frames; absent in a run that took none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub camera: Option<&'a Camera>,
-    /// The division of a deadline for a frame's age; absent without frames or without a deadline.
+    /// How much of a deadline each layer of a frame's age takes; absent without frames or without a deadline.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub frame_budget: Option<BudgetOutput>,
 }
@@ -194,7 +194,7 @@ impl<'a> MessagesOutput<'a> {
     }
 }
 
-/// A limit of the numbers that a reader must know.
+/// What a reader must know before believing the numbers.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct WarningOutput<'a> {
     /// The run folder that it concerns.

@@ -48,8 +48,8 @@ pub struct Contribution {
     /// Absent where no pair of cells supports the figure.
     #[serde(rename = "effect")]
     pub ratio: Option<Ratio>,
-    /// The cells that differ in this measure alone: without it, and with it. Cells without a measure that they
-    /// requested are in no pair.
+    /// The cells that differ in this measure alone: without it, and with it. A cell that was not granted all
+    /// its measures is in no pair.
     #[schemars(length(min = 1))]
     pub pairs: Vec<(Combination, Combination)>,
 }

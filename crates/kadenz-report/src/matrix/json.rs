@@ -28,7 +28,7 @@ pub struct MatrixOutput<'a> {
     /// The share of wake-ups that is to keep the deadline, as a percentage.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 100))]
     claim_percent: f64,
-    /// Samples without a miss, under each load, that claim that share at 95 % confidence.
+    /// Samples without a miss that are needed under each load to claim that share at 95 % confidence.
     samples_needed: u64,
     /// Confidence of the interval of every ratio.
     #[schemars(extend("exclusiveMinimum" = 0, "exclusiveMaximum" = 1))]

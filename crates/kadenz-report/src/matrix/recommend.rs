@@ -22,7 +22,7 @@ pub struct Recommendation {
     pub permanent: Option<Permanent>,
 }
 
-/// The standing of a recommendation.
+/// Whether a combination keeps the deadline, as far as the samples show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecommendationStanding {
     /// The combination keeps it, by as many samples as the claim needs.

@@ -142,7 +142,7 @@ pub struct SeriesModes {
     /// thousand, spread over the record.
     #[serde(skip)]
     pub starts_s: Vec<Vec<f64>>,
-    /// Limits of the modes that a reader must know.
+    /// What a reader must know before believing the modes.
     pub notes: Vec<String>,
 }
 
@@ -204,7 +204,7 @@ pub struct RecurringOutput {
     /// From the first to the last of them, in seconds.
     #[schemars(range(min = 0))]
     pub span_s: f64,
-    /// Limits of the modes that a reader must know.
+    /// What a reader must know before believing the modes.
     pub notes: Vec<String>,
     /// The modes, the most certain first.
     pub found: Vec<ModeOutput>,

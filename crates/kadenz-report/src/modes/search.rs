@@ -111,8 +111,9 @@ impl Search {
         Some((mode, starts(&members, &mode, best.resolution_s)))
     }
 
-    /// Searches phases again without the blocks of a found phase, which at coarser scales would appear again as a mode
-    /// with a multiple of its period. Returns the places of the new classes, which suggest nothing yet.
+    /// Searches phases again without the blocks of a found phase, which at coarser scales would appear again with an
+    /// aliased period, from its period and the length of the blocks. Returns the places of the new classes, which
+    /// suggest nothing yet.
     fn look_for_phases_again(&mut self, phases: &[Event], resolution_s: f64) -> Range<usize> {
         leave_out(&mut self.blocks, phases, resolution_s);
         // Classes of phases are at the end.

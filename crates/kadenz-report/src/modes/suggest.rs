@@ -27,7 +27,7 @@ const ALIKE: f64 = 0.03;
 pub(super) struct Suggested {
     pub(super) class: usize,
     pub(super) presence: Presence,
-    /// Adds the number of sets and periods that were tried.
+    /// Of its presence, corrected for the number of sets, tolerances and periods that were tried.
     pub(super) ln_chance: f64,
     pub(super) kind: ModeKind,
     /// Whether the class is one of block medians, not of runs.

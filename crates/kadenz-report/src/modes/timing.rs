@@ -4,7 +4,8 @@ use kadenz_record::samples::Sample;
 
 use super::Point;
 
-/// Number of samples of one time after which they are taken to have none: more than devices that answer one beat.
+/// Number of samples of one time after which they are taken to have none: more than the number of devices that answer
+/// one beat.
 const UNDECIDED: usize = 8192;
 
 /// Assumed duration of a sample without time and interval.

@@ -147,7 +147,7 @@ impl Trend {
         }
     }
 
-    /// The slope: the mean growth of lateness from one interval to the next.
+    /// The least-squares slope of the lateness: its growth from one interval to the next.
     fn slope_ns(&self) -> f64 {
         let last = self.intervals as f64;
         let wake_ups = last + 1.0;

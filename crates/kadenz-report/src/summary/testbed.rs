@@ -8,8 +8,8 @@ use kadenz_record::run::testbed::WIRE_ERROR;
 use super::{SeriesSummary, Summary, SummaryOptions};
 use crate::statistics::Percent;
 
-/// How much later than in its topology a testbed handed frames to their receivers, as far as its run shows. A round
-/// trip has two such frames.
+/// How much later than its topology requires a testbed handed frames to their receivers, as far as its run shows. A
+/// round trip has two such frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct TestbedError {
     /// Whether the testbed's run is complete. Otherwise it still runs, or was killed, and more frames may have been

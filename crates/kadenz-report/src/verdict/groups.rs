@@ -8,7 +8,7 @@ use crate::statistics::student::two_sided;
 
 /// Fewer parts of a run than this do not show how the misses vary between them.
 const MIN_BLOCKS: usize = 3;
-/// Parts are not joined to fewer than this, because each join widens the bound.
+/// Parts are not joined to fewer than this: with fewer, the correction by Student's t would widen the bound.
 const MIN_JOINED: usize = 8;
 
 /// A part of a run: one interval of its log, or several in a row.

@@ -39,11 +39,11 @@ pub struct Verdict {
     pub longest_run: u64,
     /// Misses per hour of measuring; absent when the duration is unknown.
     pub misses_per_hour: Option<f64>,
-    /// The standing.
+    /// Whether the deadline was kept.
     pub standing: Standing,
 }
 
-/// The standing of a deadline.
+/// Whether a deadline was kept, as far as the sample shows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Standing {
     /// No sample above the limit, and enough samples to say so.

@@ -289,12 +289,14 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
     let frames = &report.timing.frames;
     let wrong = frames.lost + frames.working_counter_mismatches;
     if wrong > 0 {
-        running.add_warning(Warning::new("frames_lost", format!(
-                "{} frames did not come back in time and {} came back with a wrong working counter: in \
-                 those cycles the controller saw older inputs",
-                numbers::thousands(frames.lost),
-                numbers::thousands(frames.working_counter_mismatches)
-            ), Some("kadenz ethercat scan lists the devices and their links")));
+        let text = format!(
+            "{} frames did not come back in time and {} came back with a wrong working counter: in \
+             those cycles the controller saw older inputs",
+            numbers::thousands(frames.lost),
+            numbers::thousands(frames.working_counter_mismatches)
+        );
+        let remedy = Some("kadenz ethercat scan lists the devices and their links");
+        running.add_warning(Warning::new("frames_lost", text, remedy));
     }
 }
 

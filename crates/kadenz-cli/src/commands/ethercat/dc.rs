@@ -168,8 +168,8 @@ fn measure(
     })
 }
 
-/// Reads the clocks as they are configured. A measurement would latch times, which the running loop's own measurement
-/// needs.
+/// Reads the clocks as they are configured, without a measurement: that would latch new receive times under the running
+/// loop's own measurement.
 #[cfg(target_os = "linux")]
 fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
     let devices = access.among(&DeviceSelector::All)?;
@@ -358,7 +358,7 @@ mod tests {
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;
 
-    /// The clocks of three devices, of which one does not answer.
+    /// The clocks of three devices with clocks, of which one does not answer.
     fn with_a_silent_one(silent: usize) -> ClockReport {
         let answer = |question| match question {
             Question::RegisterRead {

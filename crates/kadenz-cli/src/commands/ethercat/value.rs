@@ -392,7 +392,7 @@ mod tests {
         assert_eq!(
             of("i32").shown(&[0xFF, 0xFF]),
             "-1",
-            "a shorter one is one, too"
+            "fewer bytes than the type has are an integer, too"
         );
     }
 

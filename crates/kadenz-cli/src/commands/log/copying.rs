@@ -51,7 +51,7 @@ pub(crate) enum Fate {
     Keep,
     /// The message is outside the request.
     Pass,
-    /// The message was requested and is not available.
+    /// The message was requested but cannot be converted, with the reason.
     LeaveOut(String),
     /// The end of the request.
     End,

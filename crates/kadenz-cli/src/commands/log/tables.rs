@@ -98,7 +98,7 @@ impl Pending {
 }
 
 impl Target<'_> {
-    /// Whether all messages go into one file: its name has an ending, and it is no folder.
+    /// Whether all messages go into one file: its name has the format's ending, and it is no folder.
     fn is_one_file(&self) -> bool {
         let named = self
             .out
@@ -177,7 +177,7 @@ impl Target<'_> {
         malformed: (u64, Option<String>),
     ) -> anyhow::Result<Outcome> {
         if !copied.complete {
-            output::note("broken off; nothing was written");
+            output::note("interrupted; nothing was written");
             return Ok(Outcome::Incomplete);
         }
         if copied.messages == 0 {

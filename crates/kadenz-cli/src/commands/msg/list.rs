@@ -19,7 +19,8 @@ use crate::output::{self, Outcome};
 
 /// List the channels of a bus with their types and rates
 ///
-/// No program keeps a list of a bus's channels: the command lists those that carry messages during this time.
+/// No program keeps a list of a bus's channels: the command lists those that carry a message within
+/// `--duration`.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:

@@ -33,7 +33,7 @@ Examples:
   kadenz msg server --listen 0.0.0.0:7701 --clients 20 --queue 16MB --memory 512MiB
   kadenz msg bridge udpm://239.255.76.67:7667 tcpq://10.0.0.5 --both      connects a multicast bus to it
 
-Exit codes: 0 nothing was dropped, 1 messages were, 2 the command failed, for example since the address is in use.")]
+Exit codes: 0 nothing was dropped, 1 messages were, 2 the command failed, for example because the address is in use.")]
 pub(crate) struct Options {
     /// Address to listen on, with a port or without
     #[arg(

@@ -1,4 +1,4 @@
-//! Requested against granted tuning: on standard error, and in the file of `kadenz run --report` for scripts.
+//! Requested against granted tuning: on standard error, and in the file of `kadenz run --granted` for scripts.
 
 use std::path::Path;
 use std::process::ExitStatus;

@@ -32,7 +32,7 @@ use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
 
-/// Measure which real-time measure gains what on this machine
+/// Measure what each real-time measure gains on this machine
 ///
 /// Keeps a beat under combinations of P (real-time priority), M (memory locked), C (CPU shielded), S (spinning sleep)
 /// and I (idle states held off by PM QoS, /dev/cpu_dma_latency; costs power), on the machine as it is and under heavy
@@ -312,7 +312,8 @@ mod tests {
         }
     }
 
-    /// The global option precedes the command: `kadenz --json tune` is no option of `tune` itself.
+    /// The recorded options take precedence over the command: `kadenz --json tune` has an option that `tune` itself does
+    /// not have.
     #[test]
     fn a_matrix_goes_on_with_the_options_it_was_begun_under() {
         let mut run = Run {

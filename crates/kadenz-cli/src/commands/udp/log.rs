@@ -43,7 +43,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     limit: Rate,
 
-    /// The most controllers, each with a run of its own
+    /// The most controllers; each run of a controller counts as one
     #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
     most_controllers: u16,
 

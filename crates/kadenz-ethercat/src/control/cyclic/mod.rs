@@ -112,7 +112,7 @@ struct Begun {
 }
 
 impl<'l, P> Loop<'l, P> {
-    /// A loop of these parts.
+    /// Makes a loop over this link, with this process data and these questions, which `stop` ends.
     pub fn new(
         link: &'l mut Link<P>,
         cycle: &'l mut Cycle,

@@ -101,7 +101,7 @@ fn the_papers_robot_has_the_papers_latencies() {
     near(reaction, paper::REACTION, 0.05);
 }
 
-/// An experiment with SYNC0, where the devices' context is known: `d` behind the beat.
+/// An experiment with SYNC0, where the moment at which devices act and sample is known: `d` behind the beat.
 fn with_moment(d: f64) -> Experiment {
     Experiment {
         devices: 12,

@@ -249,7 +249,8 @@ impl DeviceTable {
     }
 
     /// As [`with`](Self::with), for its objects: refused at once while the supervisor sets the device up, also where
-    /// that begins while another thread has the device. The set-up's own thread may be the one that asks.
+    /// that begins while another thread has the device. The asking thread may be the one
+    /// that carries the set-up's questions, and would then wait for ever.
     fn with_objects<R>(
         &self,
         device: usize,

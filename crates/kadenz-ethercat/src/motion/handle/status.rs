@@ -79,7 +79,7 @@ pub struct Stopped {
     pub why: String,
     /// The name of the user or program that requested the stop; `None` for other causes.
     pub by: Option<String>,
-    /// The cycle in which the axes stopped.
+    /// The cycle in which the group stopped the axes; they come to rest later.
     pub cycle: u64,
     /// Seconds of the loop's time from the stop to the status's cycle.
     #[cfg_attr(feature = "schema", schemars(range(min = 0.0)))]

@@ -133,7 +133,7 @@ fn write(
     check(value.len())?;
     if let (Writing::Perilous(why), false) = (writing(address, value.len()), force) {
         return Err(format!(
-            "0x{address:04X} is not written in passing: {why}; `force` writes it all the same"
+            "0x{address:04X} is not written in passing: {why}; `force` writes it nevertheless"
         ));
     }
     let whose = whose(context, device)?;

@@ -190,7 +190,7 @@ pub enum Answer {
     },
     /// An output is set.
     Set {
-        /// The first cycle of the loop that sends it.
+        /// The loop's cycle in which the value went into the outputs.
         cycle: u64,
     },
     /// Statistics.

@@ -26,27 +26,27 @@ const LONG: Duration = Duration::from_secs(10);
 
 /// Runs `work` at a control socket without devices.
 fn at_a_control_socket(work: impl FnOnce(&Path, &Notices)) {
-    at_a_desk_with(None, None, None, work);
+    at_a_control_socket_with(None, None, None, work);
 }
 
 /// Runs `work` at a control socket that shows what a loop posts, passes outputs on to it, and stops
 /// its axes.
-fn at_a_desk_with(
+fn at_a_control_socket_with(
     shown: Option<Shown<'_>>,
     actuators: Option<&Actuators>,
     handle: Option<&MotionHandle>,
     work: impl FnOnce(&Path, &Notices),
 ) {
-    open_a_desk(|_| (), shown, actuators, handle, work);
+    open_a_control_socket(|_| (), shown, actuators, handle, work);
 }
 
 /// Runs `work` at a control socket with other limits.
 fn at_a_control_socket_of(limits: client_slots::ClientLimits, work: impl FnOnce(&Path)) {
     let set = |server: &mut ControlServer| server.limits = limits;
-    open_a_desk(set, None, None, None, |path, _| work(path));
+    open_a_control_socket(set, None, None, None, |path, _| work(path));
 }
 
-fn open_a_desk(
+fn open_a_control_socket(
     set: impl FnOnce(&mut ControlServer),
     shown: Option<Shown<'_>>,
     actuators: Option<&Actuators>,
@@ -228,7 +228,7 @@ fn one_client_too_many_is_refused_and_one_that_goes_makes_room() {
 #[test]
 fn idle_and_watching_clients_prevent_no_stop() {
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let _all = full_house(path);
         // As many again as there are other slots: some say nothing, some ask without end.
         let silent: Vec<_> = (0..8).map(|_| UnixStream::connect(path).unwrap()).collect();
@@ -302,7 +302,7 @@ fn a_client_without_a_thread_is_refused_and_the_server_lives() {
 }
 
 #[test]
-fn a_desk_that_cannot_listen_says_what_helps() {
+fn a_control_socket_that_cannot_listen_says_what_helps() {
     let folder = tempfile::tempdir().unwrap();
     let deep = folder.path().join("x".repeat(120));
     std::fs::create_dir(&deep).unwrap();
@@ -316,7 +316,7 @@ fn a_desk_that_cannot_listen_says_what_helps() {
 #[test]
 fn a_stop_stands_also_before_the_loop_has_told_of_any_axis() {
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let mut client = Client::at(path).unwrap();
         hello(&mut client);
         let error = client.ask(&Question::Stop { by: None }).unwrap_err();
@@ -327,7 +327,7 @@ fn a_stop_stands_also_before_the_loop_has_told_of_any_axis() {
 }
 
 #[test]
-fn a_name_has_one_desk_and_what_a_killed_one_left_is_replaced() {
+fn a_name_has_one_control_socket_and_what_a_killed_one_left_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let first = ControlServer::open_in(folder.path(), "robot").unwrap();
     let second = ControlServer::open_in(folder.path(), "robot").unwrap_err();

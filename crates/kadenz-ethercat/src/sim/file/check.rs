@@ -86,7 +86,7 @@ impl Checker<'_> {
         let cause = if name.is_empty() || self.devices.iter().any(is_taken) {
             format!("the name \"{name}\" is empty or another device's")
         } else if name.chars().any(char::is_control) {
-            "the name has characters that a keyboard cannot type".to_owned()
+            "the name has control characters".to_owned()
         } else if has_other_meaning(&name.to_lowercase()) || name.parse::<u64>().is_ok() {
             format!("\"{name}\" means something else where a device is named")
         } else {

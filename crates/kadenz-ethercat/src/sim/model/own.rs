@@ -3,7 +3,7 @@
 use crate::description::{Coe, Description, Hardware, Object};
 use crate::wire::sii::Identity;
 
-/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has given it to nobody.
+/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has not assigned this number.
 pub const VENDOR: u32 = 0x4B41_445A;
 /// Bytes of its SII memory: 32 KiBit.
 const SII_KIBIT: u16 = 32;

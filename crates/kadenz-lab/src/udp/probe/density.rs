@@ -1,4 +1,4 @@
-//! How close together the answers to a broadcast come, which a switch and a receive buffer must hold. Sans-IO.
+//! How close together the answers to a broadcast come: a switch and a receive buffer must hold them. Sans-IO.
 
 use kadenz_record::run::network::half_of;
 use kadenz_rt::clock::MonotonicTime;

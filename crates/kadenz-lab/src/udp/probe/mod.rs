@@ -127,7 +127,7 @@ pub struct ProbePlan {
     pub rehearses: bool,
     /// Whether the devices' own stamps are requested.
     pub device_stamps: bool,
-    /// The largest resolution of the devices' clocks.
+    /// The largest step in which the devices' clocks count.
     pub device_resolution: Duration,
     /// The clocks by which the two ways are measured, where device stamps are requested.
     pub clocks: Clocks,

@@ -73,14 +73,14 @@ fn refuted(apart_ns: u64, facts: OneWayFacts) -> Option<Warning> {
         by_claim,
         ..
     } = facts;
-    (refuted > 0).then(|| Warning::new("clocks_contradict", format!(
-            "the clocks are said to agree within {apart_ns} ns, and {refuted} of the devices cannot: \
-             with them packets would have come before they were sent, by at least {beyond_ns} ns \
-             more than that. Their clocks were fitted from then on; the ways of {by_claim} round trips \
-             rest on what is said"
-        ), Some("see that ptp4l and phc2sys, or chronyd, keep the wall clocks of both, that the device \
-             stamps with it (`kadenz udp echo --stamps wall`), and that --clock-error is not too \
-             small; or take --clocks fitted")))
+    let text = format!(
+        "the clocks are said to agree within {apart_ns} ns, and {refuted} of the devices cannot: with them packets would \
+         have come before they were sent, by at least {beyond_ns} ns more than that. Their clocks were fitted from then on; \
+         the ways of {by_claim} round trips rest on what is said"
+    );
+    let remedy = "see that ptp4l and phc2sys, or chronyd, keep the wall clocks of both, that the device stamps with it \
+                  (`kadenz udp echo --stamps wall`), and that --clock-error is not too small; or take --clocks fitted";
+    (refuted > 0).then(|| Warning::new("clocks_contradict", text, Some(remedy)))
 }
 
 fn free(kept: Synchronisation) -> Option<Warning> {
@@ -98,10 +98,12 @@ fn unknown(facts: OneWayFacts) -> Option<Warning> {
     let OneWayFacts {
         settled, unsettled, ..
     } = facts;
-    (unsettled > 0).then(|| Warning::new("ways_unknown", format!(
-            "of {unsettled} round trips, beside {settled} others, it is unknown how long each way \
-             took: a device's clock stepped, or counts in longer steps than was said"
-        ), Some("see --device-resolution; their round trips were recorded nevertheless")))
+    let text = format!(
+        "of {unsettled} round trips, beside {settled} others, it is unknown how long each way took: a device's clock \
+         stepped, or counts in longer steps than was said"
+    );
+    let remedy = Some("see --device-resolution; their round trips were recorded nevertheless");
+    (unsettled > 0).then(|| Warning::new("ways_unknown", text, remedy))
 }
 
 fn nanoseconds(span: Duration) -> u64 {

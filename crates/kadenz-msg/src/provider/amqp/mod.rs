@@ -142,7 +142,7 @@ impl Amqp {
                 }
             }
         }
-        let remedy = "look into its log: a broker closes the connection on a wrong password";
+        let remedy = "look into its log: a broker closes the connection without a reason on a wrong password";
         Err(self.address.wrong("the broker does not let us in", remedy))
     }
 }

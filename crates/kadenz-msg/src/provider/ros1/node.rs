@@ -73,7 +73,7 @@ struct RosNodeState {
     is_forgotten: bool,
     /// Publishers that the master has forgotten; the one with the oldest query first.
     unlisted: VecDeque<Unlisted>,
-    /// The threads that wait for changes of the addresses.
+    /// Wakes the inlet that waits for changes of the addresses.
     listener: Option<Waker>,
 }
 

@@ -120,12 +120,13 @@ impl ConnectionSlots {
         }
     }
 
-    /// Returns the first peer to disconnect if there is no room.
+    /// Returns the first peer to disconnect if there is no room: one without activity.
     pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.least_needed(now, None)
     }
 
-    /// As [`longest_idle`](Self::longest_idle), if that active peer is idle.
+    /// As [`least_known`](Self::least_known), but `idle`, an active peer that is idle, goes before a peer that has only
+    /// just connected.
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,

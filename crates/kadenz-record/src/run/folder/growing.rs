@@ -281,7 +281,7 @@ fn grown_like(name: &str, labels: &Labels, like: &Series) -> Series {
     }
 }
 
-/// A streak of misses does not continue from one part to the next: time lies between them.
+/// A row of misses does not continue from one part to the next, because time lies between them.
 fn add_counts(sum: &mut Counts, part: &Counts) {
     sum.recorded += part.recorded;
     sum.dropped += part.dropped;

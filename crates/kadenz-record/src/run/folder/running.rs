@@ -52,8 +52,8 @@ impl RunningRun {
         }
     }
 
-    /// Adds a series while the run is being measured, for values whose kind turns out only now. It is written from
-    /// the next interval on; a kill before that loses the values recorded until then.
+    /// Adds a series while the run is being measured, if it turns out only now that it is needed, as for a new
+    /// device. It is written from the next interval on; a kill before that loses the values recorded until then.
     ///
     /// # Errors
     /// [`AddSeriesError`] if the name is invalid or taken, or a file cannot be created; the run continues without

@@ -158,7 +158,8 @@ fn with_control_socket<'a>(
     Ok((net, None))
 }
 
-/// Prints an event, in a line that leaves room for further ones; and the command that lets stopped axes continue.
+/// Prints an event, cut off to one line except for notes and stops of the axes; and the command that lets stopped axes
+/// continue.
 fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
     let text = match event {
         NetworkEvent::Retrying { error, within } => {

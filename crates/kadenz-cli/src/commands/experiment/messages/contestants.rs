@@ -24,7 +24,7 @@ pub(super) struct Contestant {
     pub(super) published: Option<[&'static str; 2]>,
 }
 
-/// Note on a ROS topic; Kadenz encodes the bytes.
+/// URL of a ROS topic, with the type and the MD5 sum that a node must state; Kadenz encodes the bytes.
 const ROS: &str =
     "ros1://127.0.0.1:{port}?type=std_msgs/UInt8MultiArray&md5=82373f1612381bb6ee473b5cd6f5d89c";
 

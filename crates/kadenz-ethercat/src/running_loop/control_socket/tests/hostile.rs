@@ -19,7 +19,7 @@ fn said(stream: UnixStream) -> Vec<Reply> {
 #[test]
 fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let idle: Vec<_> = (0..500)
             .map(|_| UnixStream::connect(path).unwrap())
             .collect();
@@ -39,7 +39,7 @@ fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
 #[test]
 fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         // More clients than there are threads, and none reads its answers.
         let all: Vec<_> = (0..40)
             .map(|_| {
@@ -114,7 +114,7 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
     drop(server);
     let nobody = 65_534;
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         // Permissions that let every user in.
         let open = std::fs::Permissions::from_mode(0o777);
         std::fs::set_permissions(path.parent().unwrap(), open.clone()).unwrap();

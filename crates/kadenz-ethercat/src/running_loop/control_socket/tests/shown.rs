@@ -57,7 +57,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
     let mut poster = ProcessImageWriter::begin(&words, 14).unwrap();
     let shown = in_memory(&words, &catalogue);
-    at_a_desk_with(Some(shown), None, None, |path, _| {
+    at_a_control_socket_with(Some(shown), None, None, |path, _| {
         let mut client = Client::at(path).unwrap();
         let early = client.ask(&Question::Post {}).unwrap_err().to_string();
         assert!(early.contains("nothing was posted yet"), "{early}");
@@ -99,7 +99,7 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         sub: 1,
         value: value.to_vec(),
     };
-    at_a_desk_with(Some(shown), Some(&actuators), None, |path, _| {
+    at_a_control_socket_with(Some(shown), Some(&actuators), None, |path, _| {
         let mut client = Client::at(path).unwrap();
         let ended = AtomicBool::new(false);
         let mut outputs = [0_u8; 4];
@@ -155,7 +155,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
     // The stop stands nevertheless.
     asked.pop();
     let handle = MotionHandle::default();
-    at_a_desk_with(None, None, Some(&handle), |path, _| {
+    at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let mut client = Client::at(path).unwrap();
         for question in &asked {
             let refused = client.ask(question).unwrap_err().to_string();

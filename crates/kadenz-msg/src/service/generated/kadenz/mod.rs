@@ -123,7 +123,7 @@ struct camera_frame {
 /// Asks for the time of a host, by the service KADENZ/CLOCK/ followed by the host's name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct ClockQuery {
-    /// When it was sent, in nanoseconds of the asker's monotonic clock; for whoever looks at a log.
+    /// When it was sent, in nanoseconds of the client's monotonic clock; for readers of a log.
     pub sent_ns: i64,
 }
 
@@ -135,7 +135,7 @@ impl crate::message::Message for ClockQuery {
 
 // Asks for the time of a host, by the service KADENZ/CLOCK/ followed by the host's name.
 struct clock_query {
-    // When it was sent, in nanoseconds of the asker's monotonic clock; for whoever looks at a log.
+    // When it was sent, in nanoseconds of the client's monotonic clock; for readers of a log.
     int64_t sent_ns;
 }
 ";
@@ -614,19 +614,19 @@ struct parameter_value {
 /// The one answer to a request.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reply {
-    /// Who asked.
+    /// The client of the call.
     pub client: i64,
-    /// Which call it answers.
+    /// Number of the call.
     pub number: i64,
-    /// Who answers: a number drawn at random when the server was made, so that a restart shows.
+    /// The server: a number drawn at random when it was created, so a restart is visible.
     pub server: i64,
-    /// Whether there is no answer but a reason.
+    /// Whether the server refused the call.
     pub refused: bool,
-    /// Why it was refused; empty where it was not.
+    /// The reason of a refusal; else empty.
     pub reason: String,
     /// `int32_t size`
     pub size: i32,
-    /// The whole encoded message that answers, with its fingerprint; nothing where it was refused.
+    /// The encoded answer, with its fingerprint; empty after a refusal.
     pub payload: Vec<u8>,
 }
 
@@ -638,18 +638,18 @@ impl crate::message::Message for Reply {
 
 // The one answer to a request.
 struct reply {
-    // Who asked.
+    // The client of the call.
     int64_t client;
-    // Which call it answers.
+    // Number of the call.
     int64_t number;
-    // Who answers: a number drawn at random when the server was made, so that a restart shows.
+    // The server: a number drawn at random when it was created, so a restart is visible.
     int64_t server;
-    // Whether there is no answer but a reason.
+    // Whether the server refused the call.
     boolean refused;
-    // Why it was refused; empty where it was not.
+    // The reason of a refusal; else empty.
     string reason;
     int32_t size;
-    // The whole encoded message that answers, with its fingerprint; nothing where it was refused.
+    // The encoded answer, with its fingerprint; empty after a refusal.
     byte payload[size];
 }
 ";
@@ -688,19 +688,19 @@ struct reply {
 /// and its strings are not copied.
 #[derive(Debug, Clone)]
 pub struct ReplyView<'a> {
-    /// Who asked.
+    /// The client of the call.
     pub client: i64,
-    /// Which call it answers.
+    /// Number of the call.
     pub number: i64,
-    /// Who answers: a number drawn at random when the server was made, so that a restart shows.
+    /// The server: a number drawn at random when it was created, so a restart is visible.
     pub server: i64,
-    /// Whether there is no answer but a reason.
+    /// Whether the server refused the call.
     pub refused: bool,
-    /// Why it was refused; empty where it was not.
+    /// The reason of a refusal; else empty.
     pub reason: &'a [u8],
     /// `int32_t size`
     pub size: i32,
-    /// The whole encoded message that answers, with its fingerprint; nothing where it was refused.
+    /// The encoded answer, with its fingerprint; empty after a refusal.
     pub payload: crate::codec::View<'a, u8>,
 }
 
@@ -738,14 +738,14 @@ impl<'a> ReplyView<'a> {
 /// A call of a service, published to the channel that bears the service's name.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Request {
-    /// Who asks: a number drawn at random when the client was made. The answer goes to the channel
+    /// The client: a number drawn at random when it was created. The answer goes to the channel
     /// KADENZ/REPLY/ followed by it as 16 lower-case hexadecimal digits, and to no other.
     pub client: i64,
-    /// Which call of this client it is: goes up by one with each.
+    /// Number of the call; each call of a client has the next number.
     pub number: i64,
     /// `int32_t size`
     pub size: i32,
-    /// The whole encoded message that is asked, with its fingerprint.
+    /// The encoded message of the call, with its fingerprint.
     pub payload: Vec<u8>,
 }
 
@@ -757,13 +757,13 @@ impl crate::message::Message for Request {
 
 // A call of a service, published to the channel that bears the service's name.
 struct request {
-    // Who asks: a number drawn at random when the client was made. The answer goes to the channel
+    // The client: a number drawn at random when it was created. The answer goes to the channel
     // KADENZ/REPLY/ followed by it as 16 lower-case hexadecimal digits, and to no other.
     int64_t client;
-    // Which call of this client it is: goes up by one with each.
+    // Number of the call; each call of a client has the next number.
     int64_t number;
     int32_t size;
-    // The whole encoded message that is asked, with its fingerprint.
+    // The encoded message of the call, with its fingerprint.
     byte payload[size];
 }
 ";
@@ -795,14 +795,14 @@ struct request {
 /// and its strings are not copied.
 #[derive(Debug, Clone)]
 pub struct RequestView<'a> {
-    /// Who asks: a number drawn at random when the client was made. The answer goes to the channel
+    /// The client: a number drawn at random when it was created. The answer goes to the channel
     /// KADENZ/REPLY/ followed by it as 16 lower-case hexadecimal digits, and to no other.
     pub client: i64,
-    /// Which call of this client it is: goes up by one with each.
+    /// Number of the call; each call of a client has the next number.
     pub number: i64,
     /// `int32_t size`
     pub size: i32,
-    /// The whole encoded message that is asked, with its fingerprint.
+    /// The encoded message of the call, with its fingerprint.
     pub payload: crate::codec::View<'a, u8>,
 }
 
