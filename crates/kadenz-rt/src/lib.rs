@@ -20,6 +20,7 @@ pub mod net;
 mod os;
 pub mod own_file;
 pub mod pi_mutex;
+pub mod random;
 #[cfg(target_os = "linux")]
 pub mod shared;
 pub mod shield;

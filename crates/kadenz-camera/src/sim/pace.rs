@@ -4,10 +4,10 @@ use std::io;
 use std::time::Duration;
 
 use kadenz_rt::clock::{MonotonicTime, now};
+use kadenz_rt::random::Random;
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 
 use super::SimContext;
-use super::script::Random;
 use super::stream::EncodedFrame;
 
 /// A picture that was sent to a client.

@@ -1,8 +1,7 @@
 //! H.264 as RTP packets (RFC 6184, packetization mode 1) and the camera's sender reports (RFC 3550).
 
 use kadenz_rt::clock::WallTime;
-
-use super::script::Random;
+use kadenz_rt::random::Random;
 
 /// Bytes of an RTP payload: what an Ethernet frame carries with room for a VPN's headers.
 const MAX_PAYLOAD: usize = 1400;
@@ -167,15 +166,15 @@ pub(super) fn disturbed<'a>(
     let mut sent: Vec<&[u8]> = Vec::new();
     let mut held = None;
     for packet in packets {
-        if random.is_one_of(lost) {
+        if random.happens(lost) {
             continue;
         }
-        if held.is_none() && random.is_one_of(late) {
+        if held.is_none() && random.happens(late) {
             held = Some(packet);
             continue;
         }
         sent.push(packet);
-        if random.is_one_of(twice) {
+        if random.happens(twice) {
             sent.push(packet);
         }
         sent.extend(held.take());

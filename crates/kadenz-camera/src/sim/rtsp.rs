@@ -9,12 +9,12 @@ use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use kadenz_rt::clock::{MonotonicTime, WallTime, now};
 use kadenz_rt::net::listener::Connected;
+use kadenz_rt::random::Random;
 
 use super::SimContext;
 use super::pace::{FrameSink, pace};
 use super::packets::{INTERLEAVED, PAYLOAD_TYPE, RtpSender, disturbed, rtp_time};
 use super::request::{Request, Requests, challenge};
-use super::script::Random;
 use super::stream::EncodedFrame;
 
 /// How packets reach a client, and the channel or sockets for it.
@@ -183,7 +183,7 @@ fn set_up(
     request: &Request,
 ) -> io::Result<(Session, String)> {
     let mut random = Random::new(shared.options.seed ^ client << 32);
-    let ssrc = random.next() as u32;
+    let ssrc = random.next_u64() as u32;
     let asked = request.field("transport").unwrap_or_default();
     // Of several transports, the first that this server supports.
     let made = asked.split(',').find_map(|asked| {
@@ -218,8 +218,8 @@ fn set_up(
     };
     let session = Session {
         transport,
-        sender: RtpSender::new(ssrc, random.next() as u16, channel),
-        offset: random.next() as u32,
+        sender: RtpSender::new(ssrc, random.next_u64() as u16, channel),
+        offset: random.next_u64() as u32,
     };
     Ok((session, answer))
 }

@@ -19,6 +19,7 @@
 
 use std::time::Duration;
 
+use kadenz_rt::random::Random;
 use kadenz_rt::units::Span;
 use serde::Deserialize;
 
@@ -297,34 +298,6 @@ impl Script {
             let closes = matches!(event.fault, Fault::Drop | Fault::Reboot);
             closes && from <= event.at && event.at < until
         })
-    }
-}
-
-/// A random number generator with a seed: splitmix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number
-/// generators").
-#[derive(Debug, Clone)]
-pub(super) struct Random(u64);
-
-impl Random {
-    pub(super) fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xBF58_476D_1CE4_E5B9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94D0_49BB_1331_11EB);
-        mixed ^ mixed >> 31
-    }
-
-    /// Below `end`, which is above zero.
-    pub(super) fn below(&mut self, end: u64) -> u64 {
-        self.next() % end
-    }
-
-    pub(super) fn is_one_of(&mut self, share: f64) -> bool {
-        share > 0.0 && (self.next() >> 11) as f64 / ((1_u64 << 53) as f64) < share
     }
 }
 

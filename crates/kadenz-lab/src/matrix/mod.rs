@@ -12,6 +12,7 @@
 mod experiment;
 
 use kadenz_record::run::matrix::{Combination, Load};
+use kadenz_rt::random::Random;
 
 pub use crate::lock::LockError;
 pub use experiment::{MatrixError, MatrixPlan, Rounds, measure, series_names};
@@ -67,21 +68,13 @@ impl Schedule {
     }
 }
 
-/// The cells in an order that depends on `seed` alone (Fisher and Yates; numbers by SplitMix64,
-/// G. Steele, D. Lea and C. Flood, "Fast splittable pseudorandom number generators", 2014).
+/// The cells in an order that depends on `seed` alone (Fisher and Yates).
 fn shuffled(cells: &[Combination], seed: u64) -> Vec<Combination> {
-    let mut state = seed;
-    let mut next = || {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = state;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    };
+    let mut random = Random::new(seed);
     let mut cells = cells.to_vec();
     for last in (1..cells.len()).rev() {
-        let place = next() % (last as u64 + 1);
-        cells.swap(last, usize::try_from(place).unwrap_or(0));
+        let place = random.below(last as u64 + 1);
+        cells.swap(last, place as usize);
     }
     cells
 }

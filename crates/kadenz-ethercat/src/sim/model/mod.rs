@@ -10,7 +10,6 @@
 
 mod device;
 pub mod drive;
-pub mod noise;
 mod objects;
 mod own;
 pub mod sensor;

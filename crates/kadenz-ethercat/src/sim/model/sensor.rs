@@ -2,9 +2,9 @@
 
 use std::f64::consts::TAU;
 
-use super::noise::Noise;
 use super::{Behaviour, Device, Moment, own};
 use crate::description::{Description, Pdo, PdoEntry};
+use crate::sim::Random;
 use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::wire::coe::{Address, DataType, Emergency};
 use crate::wire::sii::Direction;
@@ -33,7 +33,7 @@ pub struct SixAxes {
     pub channels: [Channel; 6],
     /// Frequency of the robot's swing, in Hz.
     pub frequency: f64,
-    noise: Noise,
+    noise: Random,
     samples: u32,
     slots: Option<[DictionarySlot; 8]>,
 }
@@ -43,7 +43,7 @@ impl SixAxes {
         Self {
             channels,
             frequency: 0.8,
-            noise: Noise::new(seed),
+            noise: Random::new(seed),
             samples: 0,
             slots: None,
         }

@@ -2,6 +2,7 @@
 
 use std::collections::VecDeque;
 
+use kadenz_rt::random::Random;
 use serde::{Deserialize, Serialize};
 
 use super::{Events, Frame, HOLD, HOST_BUFFER, Happening, LinkState, held_bytes};
@@ -28,7 +29,7 @@ pub(super) struct Lane<T> {
     propagation: Picos,
     buffer: ByteSize,
     faults: Faults,
-    generator: SplitMix64,
+    generator: Random,
     /// When the sender may begin the next frame.
     free: Picos,
     /// Frames that the port still holds: until when, and their bytes.
@@ -77,7 +78,7 @@ impl<T: Clone> Lane<T> {
             propagation: link.propagation,
             buffer,
             faults: link.faults,
-            generator: SplitMix64::new(link.faults.seed, id.0 as u64),
+            generator: generator(link.faults.seed, id.0 as u64),
             free: Picos::ZERO,
             held: VecDeque::new(),
             held_bytes: 0,
@@ -118,7 +119,7 @@ impl<T: Clone> Lane<T> {
     fn generator_jitter(&mut self) -> Picos {
         match self.faults.jitter {
             Picos::ZERO => Picos::ZERO,
-            most => self.generator.up_to(most),
+            most => up_to(most, &mut self.generator),
         }
     }
 
@@ -135,7 +136,7 @@ impl<T: Clone> Lane<T> {
             self.counts.cut += 1;
             return None;
         }
-        let drawn = self.generator.draw(&self.faults);
+        let drawn = Drawn::next(&self.faults, &mut self.generator);
         if drawn.lost {
             self.counts.lost += 1;
             return None;
@@ -295,11 +296,6 @@ impl LaneCounts {
     }
 }
 
-/// SplitMix64 (Steele, Lea and Flood 2014, "Fast splittable pseudorandom number generators"): small,
-/// and good enough to draw faults.
-#[derive(Clone, Debug)]
-pub(super) struct SplitMix64(u64);
-
 /// Faults drawn for one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Drawn {
@@ -308,42 +304,28 @@ pub(super) struct Drawn {
     pub(super) held: bool,
 }
 
-impl SplitMix64 {
-    /// The generator of one lane or port; lanes of one seed draw different numbers.
-    pub(super) fn new(seed: u64, stream: u64) -> Self {
-        let mut generator = Self(seed ^ stream.wrapping_mul(0xa076_1d64_78bd_642f));
-        generator.next();
-        generator
-    }
+/// The generator of one lane or port; lanes of one seed draw different numbers.
+pub(super) fn generator(seed: u64, stream: u64) -> Random {
+    let mut generator = Random::new(seed ^ stream.wrapping_mul(0xa076_1d64_78bd_642f));
+    generator.next_u64();
+    generator
+}
 
-    pub(super) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut z = self.0;
-        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        z ^ (z >> 31)
-    }
+/// From zero up to `most`.
+pub(super) fn up_to(most: Picos, generator: &mut Random) -> Picos {
+    // Where the end overflows, the last of 2^64 values is left out.
+    Picos::from_ps(generator.below(most.as_ps().saturating_add(1)))
+}
 
-    /// True for this share of all calls.
-    fn happens(&mut self, share: Share) -> bool {
-        // A double distinguishes 53 bits.
-        let drawn = (self.next() >> 11) as f64 / (1_u64 << 53) as f64;
-        drawn < share.as_f64()
-    }
-
-    /// From zero up to `most`.
-    pub(super) fn up_to(&mut self, most: Picos) -> Picos {
-        let drawn = u128::from(self.next()) * (u128::from(most.as_ps()) + 1);
-        Picos::from_ps((drawn >> 64) as u64)
-    }
-
+impl Drawn {
     /// Draws for the next frame: always three numbers, so that one fault's share does not change
     /// which frames another meets.
-    pub(super) fn draw(&mut self, faults: &Faults) -> Drawn {
-        Drawn {
-            lost: self.happens(faults.loss),
-            doubled: self.happens(faults.duplicate),
-            held: self.happens(faults.reorder),
+    fn next(faults: &Faults, generator: &mut Random) -> Self {
+        let mut happens = |share: Share| generator.happens(share.as_f64());
+        Self {
+            lost: happens(faults.loss),
+            doubled: happens(faults.duplicate),
+            held: happens(faults.reorder),
         }
     }
 }
@@ -353,19 +335,16 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_generator_is_the_published_one() {
-        // The first numbers of the reference implementation from seed 1234567.
-        let mut generator = SplitMix64(1_234_567);
-        assert_eq!(generator.next(), 6_457_827_717_110_365_317);
-        assert_eq!(generator.next(), 3_203_168_211_198_807_973);
-    }
-
-    #[test]
     fn shares_are_kept_and_their_ends_are_certain() {
-        let mut generator = SplitMix64::new(7, 0);
+        let mut random = generator(7, 0);
         let mut share = |share| {
-            let share = Share::new(share).unwrap();
-            (0..10_000).filter(|_| generator.happens(share)).count()
+            let loss = Share::new(share).unwrap();
+            let faults = Faults {
+                loss,
+                ..Faults::default()
+            };
+            let drawn = (0..10_000).map(|_| Drawn::next(&faults, &mut random));
+            drawn.filter(|it| it.lost).count()
         };
         assert_eq!(share(0.0), 0);
         assert_eq!(share(1.0), 10_000);
@@ -375,12 +354,12 @@ mod tests {
 
     #[test]
     fn lanes_draw_differently_and_each_the_same_again() {
-        let first = |stream| SplitMix64::new(7, stream).next();
+        let first = |stream| generator(7, stream).next_u64();
         assert_ne!(first(0), first(1));
         assert_eq!(first(1), first(1));
-        let mut generator = SplitMix64::new(0, 0);
+        let mut random = generator(0, 0);
         let most = Picos::from_ns(1);
-        assert!((0..1000).all(|_| generator.up_to(most) <= most));
-        assert_eq!(generator.up_to(Picos::ZERO), Picos::ZERO);
+        assert!((0..1000).all(|_| up_to(most, &mut random) <= most));
+        assert_eq!(up_to(Picos::ZERO, &mut random), Picos::ZERO);
     }
 }

@@ -2,8 +2,9 @@
 
 use std::collections::HashMap;
 
-use super::lane::LaneId;
-use super::lane::SplitMix64;
+use kadenz_rt::random::Random;
+
+use super::lane::{LaneId, generator, up_to};
 use super::{Events, Happening};
 use super::{Frame, Mac};
 use crate::testbed::quantity::Picos;
@@ -16,7 +17,7 @@ pub const MAX_ADDRESSES: usize = 1024;
 pub(super) struct Bridge {
     forwarding: Picos,
     jitter: Picos,
-    generator: SplitMix64,
+    generator: Random,
     /// The lanes that leave it.
     ports: Vec<LaneId>,
     /// When the last frame of each port was ready: jitter lets none pass another.
@@ -29,7 +30,7 @@ impl Bridge {
         Self {
             forwarding: switch.forwarding,
             jitter: switch.jitter,
-            generator: SplitMix64::new(0x0073_7769_7463_6800, at as u64),
+            generator: generator(0x0073_7769_7463_6800, at as u64),
             ready: vec![Picos::ZERO; ports.len()],
             ports,
             known: HashMap::with_capacity(MAX_ADDRESSES),
@@ -90,7 +91,7 @@ impl Bridge {
     fn ready(&mut self, port: LaneId, at: Picos) -> Picos {
         let jitter = match self.jitter {
             Picos::ZERO => Picos::ZERO,
-            most => self.generator.up_to(most),
+            most => up_to(most, &mut self.generator),
         };
         let ready = at + self.forwarding + jitter;
         let Some(place) = self.ports.iter().position(|it| *it == port) else {

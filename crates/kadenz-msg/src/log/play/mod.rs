@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+use kadenz_rt::random::Random;
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Entry, LogError, LogReader};
@@ -135,7 +136,7 @@ impl Player {
         if !self.options.wants(&self.head.channel.name) {
             return false;
         }
-        let lost = self.options.loss > 0.0 && self.random.fraction() < self.options.loss;
+        let lost = self.options.loss > 0.0 && self.random.unit() < self.options.loss;
         self.lost += u64::from(lost);
         // A loop of which everything is lost still has had its messages.
         self.given += u64::from(lost);
@@ -160,7 +161,7 @@ impl Player {
         } else {
             (passed_ns as f64 / speed) as i64
         };
-        let jitter_ns = self.options.jitter.as_nanos() as f64 * self.random.fraction();
+        let jitter_ns = self.options.jitter.as_nanos() as f64 * self.random.unit();
         let due = start.offset_by_ns(scaled_ns.saturating_add(jitter_ns as i64));
         // Neither jitter nor a log out of order makes a message overtake the one before.
         due.max(if self.given == 0 { start } else { self.due })
@@ -257,26 +258,6 @@ impl PlayOptions {
     pub fn wants(&self, channel: &str) -> bool {
         let named = self.channels.iter().any(|it| it.matches(channel));
         self.channels.is_empty() || named != self.inverted
-    }
-}
-
-/// Numbers that look random and are the same for the same seed (SplitMix64; Steele, Lea and Flood,
-/// "Fast splittable pseudorandom number generators", 2014).
-struct Random(u64);
-
-impl Random {
-    fn new(seed: u64) -> Self {
-        Self(seed)
-    }
-
-    /// Returns a number from 0 to below 1, evenly distributed.
-    fn fraction(&mut self) -> f64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut bits = self.0;
-        bits = (bits ^ (bits >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        bits = (bits ^ (bits >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        bits ^= bits >> 31;
-        (bits >> 11) as f64 / (1_u64 << 53) as f64
     }
 }
 
