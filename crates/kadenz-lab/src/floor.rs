@@ -39,7 +39,7 @@ impl Default for FloorPlan {
 
 /// Finds the longest gap between two readings of a window. Sans-IO.
 #[derive(Clone, Copy, Debug)]
-pub struct GapMeter {
+pub(crate) struct GapMeter {
     previous: MonotonicTime,
     longest_ns: i64,
     longest_end: MonotonicTime,
@@ -47,7 +47,7 @@ pub struct GapMeter {
 
 impl GapMeter {
     /// A meter that begins with the reading `now`.
-    pub fn new(now: MonotonicTime) -> Self {
+    pub(crate) fn new(now: MonotonicTime) -> Self {
         Self {
             previous: now,
             longest_ns: 0,
@@ -59,18 +59,13 @@ impl GapMeter {
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
-    pub fn read(&mut self, now: MonotonicTime) {
+    pub(crate) fn read(&mut self, now: MonotonicTime) {
         let gap_ns = now.since(self.previous);
         if gap_ns > self.longest_ns {
             self.longest_ns = gap_ns;
             self.longest_end = now;
         }
         self.previous = now;
-    }
-
-    /// The longest gap so far.
-    pub fn longest_ns(&self) -> i64 {
-        self.longest_ns
     }
 }
 
@@ -121,7 +116,7 @@ mod tests {
         for ns in [130, 160, 5160, 5190] {
             gap.read(at(ns));
         }
-        assert_eq!(gap.longest_ns(), 5000);
+        assert_eq!(gap.longest_ns, 5000);
         assert_eq!(gap.longest_end, at(5160));
     }
 }

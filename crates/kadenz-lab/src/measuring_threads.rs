@@ -36,7 +36,7 @@ pub struct LoopContext<'a> {
 pub const GRACE: Duration = Duration::from_secs(1);
 
 /// The work of one thread once it is tuned and the start has come.
-pub type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
+pub(crate) type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
 
 /// One of the measuring threads.
 pub struct Member {

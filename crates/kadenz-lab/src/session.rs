@@ -105,19 +105,19 @@ pub struct Ongoing {
 
 /// CPU time since a measurement began.
 #[derive(Clone, Copy, Debug)]
-pub struct Meanwhile {
+pub(crate) struct Meanwhile {
     /// At the start, where the system reports it.
     start: Option<CpuTime>,
 }
 
 impl Meanwhile {
     /// Begins the period now.
-    pub fn begin() -> Self {
+    pub(crate) fn begin() -> Self {
         Self { start: cpu_time() }
     }
 
     /// The warning that the hypervisor took time since, if it was enough to matter.
-    pub fn stolen(self) -> Option<Warning> {
+    pub(crate) fn stolen(self) -> Option<Warning> {
         let (start, end) = self.start.zip(cpu_time())?;
         stolen(end.since(start))
     }

@@ -102,7 +102,7 @@ impl SharedMailbox {
 }
 
 /// A source that reads by the program `ffmpeg`.
-pub struct FfmpegProgram {
+pub(crate) struct FfmpegProgram {
     url: String,
     child: Child,
     threads: Vec<JoinHandle<()>>,
@@ -118,7 +118,7 @@ impl FfmpegProgram {
     ///
     /// # Errors
     /// [`SourceError`], where there is no such program, or the URL looks like an option.
-    pub fn open(url: &str) -> Result<Self, SourceError> {
+    pub(crate) fn open(url: &str) -> Result<Self, SourceError> {
         let shown = without_credentials(url);
         if url.starts_with('-') {
             return Err(SourceError {

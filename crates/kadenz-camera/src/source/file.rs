@@ -41,7 +41,7 @@ enum Input {
 }
 
 /// A source that reads files.
-pub struct FileSource {
+pub(crate) struct FileSource {
     path: PathBuf,
     coding: Coding,
     rate: Rate,
@@ -59,7 +59,7 @@ pub struct FileSource {
 impl FileSource {
     /// Whether this source reads a file or folder of this name, by its ending.
     #[must_use]
-    pub fn is_for(text: &str) -> bool {
+    pub(crate) fn is_for(text: &str) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
         path.is_dir() || coding_of(path).is_some()
@@ -69,7 +69,7 @@ impl FileSource {
     ///
     /// # Errors
     /// [`SourceError`], where the file cannot be read, or is of another kind.
-    pub fn open(text: &str) -> Result<Self, SourceError> {
+    pub(crate) fn open(text: &str) -> Result<Self, SourceError> {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let (path, query) = text.split_once('?').unwrap_or((text, ""));
         let path = PathBuf::from(path);

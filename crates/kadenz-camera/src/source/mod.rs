@@ -3,8 +3,8 @@
 //! A [`Source`] is the trait; [`open`] chooses by URL.
 
 mod connection;
-pub mod ffmpeg_program;
-pub mod file;
+pub(crate) mod ffmpeg_program;
+pub(crate) mod file;
 mod mjpeg;
 mod network;
 mod rtsp;

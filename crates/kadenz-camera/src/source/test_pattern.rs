@@ -101,7 +101,7 @@ impl Pattern {
 
     /// Its size.
     #[must_use]
-    pub fn size(&self) -> Size {
+    pub(crate) fn size(&self) -> Size {
         self.size
     }
 
@@ -173,7 +173,7 @@ impl PatternUrl {
 }
 
 /// The source of `test://`.
-pub struct TestPattern {
+pub(crate) struct TestPattern {
     pattern: Pattern,
     beat: Beat,
     sleeper: Box<dyn Sleeper>,
@@ -188,7 +188,7 @@ impl TestPattern {
     ///
     /// # Errors
     /// [`SourceError`], where the URL states no size or rate that can be painted.
-    pub fn open(url: &str) -> Result<Self, SourceError> {
+    pub(crate) fn open(url: &str) -> Result<Self, SourceError> {
         let wrong = |cause: String| SourceError {
             cause: format!("`{url}` names no test pattern: {cause}"),
             remedy: "write it as test://1920x1080@30".to_owned(),
@@ -218,7 +218,7 @@ impl TestPattern {
 
     /// The exact time between two pictures.
     #[must_use]
-    pub fn interval(&self) -> Interval {
+    pub(crate) fn interval(&self) -> Interval {
         self.rate.interval()
     }
 

@@ -187,7 +187,7 @@ pub struct V4lSource {
 impl V4lSource {
     /// Whether this source opens the device of this name.
     #[must_use]
-    pub fn is_for(text: &str) -> bool {
+    pub(crate) fn is_for(text: &str) -> bool {
         let text = text.strip_prefix("file://").unwrap_or(text);
         let path = Path::new(text.split_once('?').map_or(text, |(path, _)| path));
         path.starts_with("/dev/v4l") || path.to_str().is_some_and(|it| it.starts_with("/dev/video"))

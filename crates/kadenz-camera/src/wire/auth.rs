@@ -116,7 +116,7 @@ impl Challenge {
     }
 
     /// The value of `Authorization` for a request. `client_nonce` is anything that differs from session to session.
-    pub fn answer(
+    pub(crate) fn answer(
         &mut self,
         credentials: &Credentials,
         method: &str,

@@ -1,7 +1,7 @@
 //! First line and header fields of RTSP (RFC 2326), HTTP/1.1 (RFC 9112) and the parts of a multipart body.
 
 /// The longest head, in bytes.
-pub const MAX_HEAD: usize = 16 << 10;
+pub(crate) const MAX_HEAD: usize = 16 << 10;
 
 /// A head is longer than [`MAX_HEAD`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -55,14 +55,14 @@ impl Head {
 
     /// The first line, without spaces around it.
     #[must_use]
-    pub fn first_line(&self) -> &str {
+    pub(crate) fn first_line(&self) -> &str {
         &self.first_line
     }
 
     /// The status code of an answer of a protocol: 200 of `RTSP/1.0 200 OK` for `RTSP/`. `None` where the first line
     /// is none.
     #[must_use]
-    pub fn status(&self, protocol: &str) -> Option<u16> {
+    pub(crate) fn status(&self, protocol: &str) -> Option<u16> {
         let mut words = self.first_line.split_ascii_whitespace();
         words.next()?.strip_prefix(protocol)?;
         words.next()?.parse().ok()
@@ -70,7 +70,7 @@ impl Head {
 
     /// The first field of that name, whatever its case.
     #[must_use]
-    pub fn field(&self, name: &str) -> Option<&str> {
+    pub(crate) fn field(&self, name: &str) -> Option<&str> {
         self.fields(name).next()
     }
 
@@ -85,7 +85,7 @@ impl Head {
 
     /// The value of `Content-Length`; `None` without one, or where it is no number.
     #[must_use]
-    pub fn content_length(&self) -> Option<usize> {
+    pub(crate) fn content_length(&self) -> Option<usize> {
         self.field("Content-Length")?.parse().ok()
     }
 }

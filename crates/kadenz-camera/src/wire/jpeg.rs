@@ -20,7 +20,7 @@ enum JpegScannerState {
 
 /// A boundary that a scanner found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ImageBoundary {
+pub(crate) enum ImageBoundary {
     /// A picture begins with the two bytes before this offset.
     Begin(usize),
     /// It ends before this offset.
@@ -31,7 +31,7 @@ pub enum ImageBoundary {
 
 /// Looks through a stream of bytes for pictures, in pieces of any length.
 #[derive(Debug, Clone, Default)]
-pub struct Scanner {
+pub(crate) struct Scanner {
     state: JpegScannerState,
     last_was_ff: bool,
 }
@@ -39,12 +39,12 @@ pub struct Scanner {
 impl Scanner {
     /// Whether the scanner is within a picture.
     #[must_use]
-    pub fn is_inside(&self) -> bool {
+    pub(crate) fn is_inside(&self) -> bool {
         self.state != JpegScannerState::Outside
     }
 
     /// Scans until it finds a boundary; the caller gives the bytes behind it again.
-    pub fn scan(&mut self, bytes: &[u8]) -> Option<ImageBoundary> {
+    pub(crate) fn scan(&mut self, bytes: &[u8]) -> Option<ImageBoundary> {
         let mut at = 0;
         while at < bytes.len() {
             // Long stretches are skipped at once.

@@ -7,7 +7,7 @@
 pub mod auth;
 pub mod chunked;
 pub mod head;
-pub mod jpeg;
+pub(crate) mod jpeg;
 pub mod multipart;
 pub mod rtp;
 pub mod rtsp;
@@ -31,7 +31,7 @@ pub enum Coding {
 impl Coding {
     /// Its name, for people.
     #[must_use]
-    pub fn name(self) -> &'static str {
+    pub(crate) fn name(self) -> &'static str {
         match self {
             Self::H264 => "H.264",
             Self::H265 => "H.265",

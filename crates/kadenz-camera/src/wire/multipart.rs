@@ -82,7 +82,7 @@ impl Multipart {
     }
 
     /// Takes back the memory of a picture, for another one.
-    pub fn recycle(&mut self, part: Part) {
+    pub(crate) fn recycle(&mut self, part: Part) {
         self.spare = part.bytes;
     }
 

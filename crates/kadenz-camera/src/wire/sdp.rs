@@ -10,7 +10,7 @@ use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use super::Coding;
 
 /// The longest parameter set, in bytes.
-pub const MAX_PARAMETER_SET: usize = 4096;
+pub(crate) const MAX_PARAMETER_SET: usize = 4096;
 
 /// The first video stream that can be received.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -48,7 +48,7 @@ impl Video {
     ///
     /// # Errors
     /// [`SdpError`].
-    pub fn of_sdp(sdp: &[u8]) -> Result<Self, SdpError> {
+    pub(crate) fn of_sdp(sdp: &[u8]) -> Result<Self, SdpError> {
         let text = String::from_utf8_lossy(sdp);
         let mut sections = text.split("\nm=");
         let session_control = attribute(sections.next().unwrap_or_default(), "control");
@@ -133,7 +133,7 @@ impl Video {
     /// A base that is not a URL is an error of the camera, and the request's URL serves instead; a base without a
     /// scheme gets `rtsp`.
     #[must_use]
-    pub fn urls(&self, stated_base: Option<&str>, request: &str) -> (String, String) {
+    pub(crate) fn urls(&self, stated_base: Option<&str>, request: &str) -> (String, String) {
         let base = stated_base.map(str::trim).filter(|it| is_clean(it));
         let base = match base {
             Some(base) if base.starts_with("rtsp://") => base.to_owned(),

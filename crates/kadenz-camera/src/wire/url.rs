@@ -4,7 +4,7 @@ use std::fmt;
 
 /// A user and a password. Neither is shown by `Debug`.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Credentials {
+pub(crate) struct Credentials {
     /// The name, decoded.
     pub user: String,
     /// The password, decoded.
@@ -82,25 +82,25 @@ impl CameraUrl {
 
     /// `rtsp`, `http`, in small letters.
     #[must_use]
-    pub fn scheme(&self) -> &str {
+    pub(crate) fn scheme(&self) -> &str {
         &self.scheme
     }
 
     /// User and password, where the URL has them.
     #[must_use]
-    pub fn credentials(&self) -> Option<&Credentials> {
+    pub(crate) fn credentials(&self) -> Option<&Credentials> {
         self.credentials.as_ref()
     }
 
     /// Name or address; an IPv6 address without its brackets.
     #[must_use]
-    pub fn host(&self) -> &str {
+    pub(crate) fn host(&self) -> &str {
         self.host.trim_start_matches('[').trim_end_matches(']')
     }
 
     /// What stands in a `Host` field: the host, with its port where the URL states one.
     #[must_use]
-    pub fn authority(&self) -> String {
+    pub(crate) fn authority(&self) -> String {
         match self.port {
             Some(port) => format!("{}:{port}", self.host),
             None => self.host.clone(),
@@ -109,7 +109,7 @@ impl CameraUrl {
 
     /// The stated port, else the scheme's: 554 for `rtsp`, 322 for `rtsps`, 443 for `https`, 80 for others.
     #[must_use]
-    pub fn port(&self) -> u16 {
+    pub(crate) fn port(&self) -> u16 {
         let by_scheme = || match self.scheme.as_str() {
             "rtsp" => 554,
             "rtsps" => 322,
@@ -121,7 +121,7 @@ impl CameraUrl {
 
     /// Path and query as a request line of HTTP has them: at least a slash.
     #[must_use]
-    pub fn target(&self) -> String {
+    pub(crate) fn target(&self) -> String {
         match self.target.as_bytes().first() {
             Some(b'/') => self.target.clone(),
             _ => format!("/{}", self.target),
@@ -129,7 +129,7 @@ impl CameraUrl {
     }
 
     /// Takes `key=value` out of the query, and gives the value.
-    pub fn take_query(&mut self, key: &str) -> Option<String> {
+    pub(crate) fn take_query(&mut self, key: &str) -> Option<String> {
         let (path, query) = self.target.split_once('?')?;
         let is_it = |part: &str| part.split_once('=').is_some_and(|(name, _)| name == key);
         let value = query.split('&').find(|part| is_it(part))?;
@@ -147,7 +147,7 @@ impl CameraUrl {
     ///
     /// # Errors
     /// [`UrlError`].
-    pub fn redirected(&self, location: &str) -> Result<Self, UrlError> {
+    pub(crate) fn redirected(&self, location: &str) -> Result<Self, UrlError> {
         if location.starts_with('/') {
             has_no_control(location)?;
             let target = location.to_owned();

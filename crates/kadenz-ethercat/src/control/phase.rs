@@ -123,7 +123,7 @@ pub struct Step {
 /// Keeps beats at their place in the cycle of another clock. Pure: it reads no clock. Neither allocates, locks
 /// nor waits.
 #[derive(Debug, Clone)]
-pub struct Regulator {
+pub(crate) struct Regulator {
     settings: PhaseSettings,
     /// Drift in ns a cycle.
     drift: f64,
@@ -142,7 +142,7 @@ pub struct Regulator {
 impl Regulator {
     /// A regulator that has seen no beat yet.
     #[must_use]
-    pub const fn new(settings: PhaseSettings) -> Self {
+    pub(crate) const fn new(settings: PhaseSettings) -> Self {
         Self {
             settings,
             drift: 0.0,
@@ -161,20 +161,14 @@ impl Regulator {
         }
     }
 
-    /// The settings.
-    #[must_use]
-    pub const fn settings(&self) -> &PhaseSettings {
-        &self.settings
-    }
-
     /// The last step.
     #[must_use]
-    pub const fn last(&self) -> Step {
+    pub(crate) const fn last(&self) -> Step {
         self.last
     }
 
     /// Takes an observation of a beat. Once a cycle, or [`missed`](Self::missed).
-    pub fn observe(&mut self, observation: Observation) -> Step {
+    pub(crate) fn observe(&mut self, observation: Observation) -> Step {
         let system = self.extend(&observation);
         let late = observation.sent.since(observation.intended);
         let offset = self.offset(system.wrapping_sub(late as u64));
@@ -209,17 +203,9 @@ impl Regulator {
     }
 
     /// Notes a beat without an observation: its frame got lost, or brought no time. The drift goes on.
-    pub fn missed(&mut self) -> Step {
+    pub(crate) fn missed(&mut self) -> Step {
         self.last.seen = false;
         self.step(-self.drift)
-    }
-
-    /// Forgets the offset, and keeps the drift: for clocks that were set anew.
-    pub const fn restart(&mut self) {
-        self.within = 0;
-        self.outliers = 0;
-        self.known = None;
-        self.last.locked = false;
     }
 
     fn step(&mut self, correction: f64) -> Step {

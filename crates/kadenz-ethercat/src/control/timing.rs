@@ -73,7 +73,7 @@ impl Timing {
     ///
     /// # Real-time safety
     /// Real-time safe.
-    pub fn note(&self, report: &CycleReport<'_>) {
+    pub(crate) fn note(&self, report: &CycleReport<'_>) {
         add(&self.cycles, 1);
         add(&self.overruns, u64::from(report.overrun));
         add(&self.skipped, report.skipped);

@@ -98,7 +98,7 @@ impl AcyclicQueue {
 
     /// Delivers an answer to a question that is not the loop's own; for the loop. Neither allocates, locks nor
     /// waits.
-    pub fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
+    pub(crate) fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
             let Some(mut question) = slot.turn(SlotState::Out) else {
                 continue;

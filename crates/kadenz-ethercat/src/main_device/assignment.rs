@@ -10,7 +10,7 @@ use crate::wire::sii::{Direction, Image};
 
 /// An entry of a PDO's mapping.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct AssignedEntry {
+pub(crate) struct AssignedEntry {
     /// The object; index 0 for padding bits.
     pub address: Address,
     /// Bits that it takes.
@@ -19,7 +19,7 @@ pub struct AssignedEntry {
 
 /// An assigned PDO.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AssignedPdo {
+pub(crate) struct AssignedPdo {
     /// The index of its object in the dictionary.
     pub index: u16,
     /// Its entries, one behind the other, bit by bit.
@@ -29,7 +29,7 @@ pub struct AssignedPdo {
 impl AssignedPdo {
     /// Bits of all entries.
     #[must_use]
-    pub fn bits(&self) -> u32 {
+    pub(crate) fn bits(&self) -> u32 {
         self.entries.iter().map(|it| u32::from(it.bits)).sum()
     }
 }
@@ -41,7 +41,7 @@ impl AssignedPdo {
 ///
 /// # Errors
 /// [`SdoError`], for example for a PDO that neither the SubDevice nor its SII describes.
-pub fn read(
+pub(crate) fn read(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
     manager: u8,
@@ -66,7 +66,7 @@ pub fn read(
 ///
 /// # Errors
 /// [`SdoError`] when it does not answer.
-pub fn list(
+pub(crate) fn list(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     manager: u8,
@@ -95,7 +95,7 @@ fn told(
 ///
 /// # Errors
 /// [`SdoError`]: it does not answer, or has no such PDO.
-pub fn entries(
+pub(crate) fn entries(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     pdo: u16,

@@ -58,7 +58,7 @@ pub struct Piece {
 impl Piece {
     /// The address of its SyncManager's registers.
     #[must_use]
-    pub const fn register(&self) -> u16 {
+    pub(crate) const fn register(&self) -> u16 {
         SYNC_MANAGER + self.number as u16 * SYNC_MANAGER_SIZE
     }
 }

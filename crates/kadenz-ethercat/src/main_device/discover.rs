@@ -48,7 +48,7 @@ pub enum DiscoverError {
 ///
 /// # Errors
 /// [`DiscoverError`].
-pub fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, DiscoverError> {
+pub(crate) fn discover(registers: &mut Registers<'_>) -> Result<Vec<SubDevice>, DiscoverError> {
     let count = open_and_count(registers)?;
     reset(registers, count)?;
     for position in 0..count {

@@ -35,7 +35,7 @@ pub struct Share {
 impl Share {
     /// Its share of the working counter of its frame.
     #[must_use]
-    pub fn expected(&self) -> u16 {
+    pub(crate) fn expected(&self) -> u16 {
         counted(!self.outputs.is_empty(), !self.inputs.is_empty())
     }
 }

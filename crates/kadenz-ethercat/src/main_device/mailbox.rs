@@ -217,7 +217,7 @@ impl<'m> Mail<'m> {
 
     /// Bytes of a message with its header.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         usize::from(self.mailboxes.receive.size)
     }
 
@@ -226,7 +226,7 @@ impl<'m> Mail<'m> {
     ///
     /// # Errors
     /// [`MailError`].
-    pub fn ask<R>(
+    pub(crate) fn ask<R>(
         &mut self,
         registers: &mut Registers<'_>,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, MailboxError>,
@@ -262,7 +262,7 @@ impl<'m> Mail<'m> {
     ///
     /// # Errors
     /// [`MailError`] when the segment does not answer.
-    pub fn drain(&mut self, registers: &mut Registers<'_>) -> Result<(), MailError> {
+    pub(crate) fn drain(&mut self, registers: &mut Registers<'_>) -> Result<(), MailError> {
         // Bounded, as a SubDevice may send without end.
         let mut message = [0; LARGEST];
         for _ in 0..16 {

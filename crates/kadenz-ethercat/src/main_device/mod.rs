@@ -2,7 +2,7 @@
 //! with them once a cycle.
 
 pub mod acyclic;
-pub mod assignment;
+pub(crate) mod assignment;
 pub mod bring_up;
 pub mod clocks;
 pub mod configure;

@@ -22,7 +22,7 @@ pub enum SdoError {
 impl SdoError {
     /// The abort code of the SubDevice, if it aborted the transfer.
     #[must_use]
-    pub fn abort(&self) -> Option<crate::wire::coe::Abort> {
+    pub(crate) fn abort(&self) -> Option<crate::wire::coe::Abort> {
         match self {
             Self::Transfer(TransferError::Aborted { code, .. }) => Some(*code),
             _ => None,
@@ -34,7 +34,7 @@ impl SdoError {
 ///
 /// # Errors
 /// Every other error of `asked`.
-pub fn optional<T>(asked: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
+pub(crate) fn optional<T>(asked: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
     match asked {
         Ok(value) => Ok(Some(value)),
         Err(error) if error.abort().is_some() => Ok(None),
@@ -47,7 +47,7 @@ pub fn optional<T>(asked: Result<T, SdoError>) -> Result<Option<T>, SdoError> {
 ///
 /// # Errors
 /// [`SdoError`], for example when the buffer is too small.
-pub fn read_into(
+pub(crate) fn read_into(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     address: Address,

@@ -52,7 +52,7 @@ mod handle;
 pub mod pid;
 mod plan;
 pub mod program;
-pub mod safety;
+pub(crate) mod safety;
 mod stage;
 pub mod trajectory;
 

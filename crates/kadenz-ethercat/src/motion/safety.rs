@@ -53,7 +53,7 @@ impl Default for Policy {
 /// # Real-time safety
 /// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Safety {
+pub(crate) struct Safety {
     policy: Policy,
     lost: u32,
     late: u32,
@@ -65,7 +65,7 @@ pub struct Safety {
 impl Safety {
     /// Creates one with a policy.
     #[must_use]
-    pub const fn new(policy: Policy) -> Self {
+    pub(crate) const fn new(policy: Policy) -> Self {
         Self {
             policy,
             lost: 0,
@@ -77,13 +77,13 @@ impl Safety {
 
     /// The tolerated errors.
     #[must_use]
-    pub const fn policy(&self) -> &Policy {
+    pub(crate) const fn policy(&self) -> &Policy {
         &self.policy
     }
 
     /// The cause of the stop; `None` while there is none. The first cause stays.
     #[must_use]
-    pub const fn cause(&self) -> Option<Cause> {
+    pub(crate) const fn cause(&self) -> Option<Cause> {
         self.cause
     }
 
@@ -94,7 +94,7 @@ impl Safety {
 
     /// Checks a cycle: whether its inputs are complete, how many deadlines were missed since the one before
     /// ([`CycleContext::missed`](crate::control::cyclic::CycleContext::missed)), and the fault of an axis.
-    pub fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
+    pub(crate) fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
         let count = |count: u32, bad: u64| match bad {
             0 => 0,
             bad => count.saturating_add(u32::try_from(bad).unwrap_or(u32::MAX)),
@@ -114,17 +114,17 @@ impl Safety {
     }
 
     /// Stops for a cause that the caller has found, whatever the policy; the first cause stays.
-    pub fn stop(&mut self, cause: Cause) {
+    pub(crate) fn stop(&mut self, cause: Cause) {
         self.cause = self.cause.or(Some(cause));
     }
 
     /// Clears the stop and all counters.
-    pub const fn begin(&mut self) {
+    pub(crate) const fn begin(&mut self) {
         *self = Self::new(self.policy);
     }
 
     /// Polls the handle; returns whether a reset of the current stop is requested ([`begin`](Self::begin)).
-    pub fn hear(&mut self, handle: &MotionHandle) -> bool {
+    pub(crate) fn hear(&mut self, handle: &MotionHandle) -> bool {
         let reset = handle.take_reset();
         if let Some(by) = handle.take_stop() {
             if self.cause.is_none() {

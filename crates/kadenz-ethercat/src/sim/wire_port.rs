@@ -113,7 +113,7 @@ impl WirePort {
     }
 
     /// Advances the time, and handles the segment's events that are due until then.
-    pub fn elapse(&mut self, ns: u64) {
+    pub(crate) fn elapse(&mut self, ns: u64) {
         self.now = self.now.after(ns);
         self.segment.advance(self.now);
     }

@@ -184,7 +184,7 @@ pub struct DatagramMut<'a> {
 impl DatagramMut<'_> {
     /// The command; `None` for an unknown number.
     #[must_use]
-    pub fn command(&self) -> Option<Command> {
+    pub(crate) fn command(&self) -> Option<Command> {
         Command::from_number(self.header[0])
     }
 
@@ -216,13 +216,13 @@ impl DatagramMut<'_> {
     }
 
     /// Replaces the address.
-    pub fn set_address(&mut self, address: DatagramAddress) {
+    pub(crate) fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
 
     /// Whether the frame circulated in a ring.
     #[must_use]
-    pub fn circulated(&self) -> bool {
+    pub(crate) fn circulated(&self) -> bool {
         u16::from_le_bytes([self.header[6], self.header[7]]) & CIRCULATED != 0
     }
 
@@ -241,7 +241,7 @@ impl DatagramMut<'_> {
     /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and a
     /// write 2.
     #[must_use]
-    pub fn working_counter(&self) -> u16 {
+    pub(crate) fn working_counter(&self) -> u16 {
         u16::from_le_bytes([self.counter[0], self.counter[1]])
     }
 
@@ -321,13 +321,13 @@ impl Slot {
 
     /// Where its data is in the frame's bytes.
     #[must_use]
-    pub const fn range(self) -> std::ops::Range<usize> {
+    pub(crate) const fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.length as usize
     }
 
     /// The working counter behind its data; `None` where the frame is too short.
     #[must_use]
-    pub fn working_counter(self, frame: &[u8]) -> Option<u16> {
+    pub(crate) fn working_counter(self, frame: &[u8]) -> Option<u16> {
         let end = self.range().end;
         frame
             .get(end..end + COUNTER)
@@ -384,7 +384,7 @@ impl<'b> FrameWriter<'b> {
 
     /// Bytes of data that one more datagram may have.
     #[must_use]
-    pub fn room(&self) -> usize {
+    pub(crate) fn room(&self) -> usize {
         (self.buffer.len() - self.end).saturating_sub(DATAGRAM_OVERHEAD)
     }
 

@@ -29,7 +29,7 @@ pub use messages::MessagesPlan;
 pub use network::{Answering, NetworkPlan, TIMEOUT};
 
 /// Name of the series of the machine's floor.
-pub const FLOOR: &str = "floor";
+pub(crate) const FLOOR: &str = "floor";
 
 /// What is checked.
 #[derive(Clone, Debug)]

@@ -196,7 +196,7 @@ impl ForeignProgram {
 
     /// Its name, as it is called.
     #[must_use]
-    pub const fn name(self) -> &'static str {
+    pub(crate) const fn name(self) -> &'static str {
         match self {
             Self::StressNg => "stress-ng",
             Self::Hackbench => "hackbench",

@@ -7,7 +7,7 @@
 use std::fmt;
 
 /// The version of the protocol.
-pub const VERSION: u32 = 1;
+pub(crate) const VERSION: u32 = 1;
 
 /// Maximum length of a line of a probe, without its end.
 pub const MAX_LINE: usize = 1024;
@@ -17,7 +17,7 @@ const MAX_TIME_NS: i64 = 1 << 60;
 
 /// The task of a probe.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProbeRole {
+pub(crate) enum ProbeRole {
     /// To publish on the beat.
     Publisher,
     /// To stamp the messages that come.
@@ -41,7 +41,7 @@ impl fmt::Display for ProbeRole {
 
 /// The first line to a probe: its role, and further words of `name=value`.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub(crate) struct Settings {
     role: ProbeRole,
     words: Vec<(&'static str, String)>,
 }
@@ -49,7 +49,7 @@ pub struct Settings {
 impl Settings {
     /// Settings with nothing but the role.
     #[must_use]
-    pub fn new(role: ProbeRole) -> Self {
+    pub(crate) fn new(role: ProbeRole) -> Self {
         Self {
             role,
             words: Vec::new(),
@@ -58,7 +58,7 @@ impl Settings {
 
     /// Adds one word. A value holds no blank.
     #[must_use]
-    pub fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
+    pub(crate) fn with(mut self, name: &'static str, value: impl fmt::Display) -> Self {
         self.words.push((name, value.to_string()));
         self
     }
@@ -74,7 +74,7 @@ impl fmt::Display for Settings {
 
 /// A line to a probe after its settings. The end of its standard input means [`Order::End`], too.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Order {
+pub(crate) enum Order {
     /// To a publisher: every subscriber has received a greeting, keep the beat. To a timer: begin.
     Begin,
     /// No further lines are needed.
@@ -84,7 +84,7 @@ pub enum Order {
 impl Order {
     /// The line, with its end.
     #[must_use]
-    pub const fn line(self) -> &'static str {
+    pub(crate) const fn line(self) -> &'static str {
         match self {
             Self::Begin => "begin\n",
             Self::End => "end\n",

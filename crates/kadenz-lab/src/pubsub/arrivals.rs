@@ -39,7 +39,7 @@ pub enum ArrivalKind {
 impl ArrivalCounts {
     /// Empty counts for the messages 0 to `count` - 1 of a run.
     #[must_use]
-    pub fn new(run: i64, count: u64) -> Self {
+    pub(crate) fn new(run: i64, count: u64) -> Self {
         Self {
             run,
             count,
@@ -53,7 +53,7 @@ impl ArrivalCounts {
     }
 
     /// Counts a message; returns whether its times are to be recorded.
-    pub fn heard(&mut self, probe: &LatencyProbe) -> ArrivalKind {
+    pub(crate) fn heard(&mut self, probe: &LatencyProbe) -> ArrivalKind {
         let number = u64::try_from(probe.sequence);
         if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
             self.foreign += 1;
@@ -79,13 +79,13 @@ impl ArrivalCounts {
 
     /// Whether every message has come.
     #[must_use]
-    pub fn is_complete(&self) -> bool {
+    pub(crate) fn is_complete(&self) -> bool {
         self.heard == self.count
     }
 
     /// Counts what became of the first `published` messages, when no more are awaited.
     #[must_use]
-    pub fn close(mut self, name: &str, published: u64) -> Subscriber {
+    pub(crate) fn close(mut self, name: &str, published: u64) -> Subscriber {
         if let Some(last) = published.min(self.count).checked_sub(1) {
             self.expect_through(last);
         }

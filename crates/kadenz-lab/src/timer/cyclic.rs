@@ -54,7 +54,7 @@ pub struct CyclicMeter {
 
 impl CyclicMeter {
     /// A meter for beats `interval` apart; sample times count from `origin`.
-    pub fn new(origin: MonotonicTime, interval: Duration) -> Self {
+    pub(crate) fn new(origin: MonotonicTime, interval: Duration) -> Self {
         Self {
             origin,
             interval_ns: i64::try_from(interval.as_nanos()).unwrap_or(i64::MAX),
@@ -67,7 +67,7 @@ impl CyclicMeter {
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
-    pub fn woke(&mut self, intended: MonotonicTime, actual: MonotonicTime) -> CyclicSamples {
+    pub(crate) fn woke(&mut self, intended: MonotonicTime, actual: MonotonicTime) -> CyclicSamples {
         let sequence = self.sequence;
         let intended_ns = intended.since(self.origin);
         let actual_ns = actual.since(self.origin);
@@ -93,7 +93,7 @@ impl CyclicMeter {
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
-    pub fn missed(
+    pub(crate) fn missed(
         &mut self,
         [first, last]: [MonotonicTime; 2],
         count: u64,

@@ -38,7 +38,7 @@ pub struct OneShotMeter {
 
 impl OneShotMeter {
     /// A meter for timeouts of `timeout`; sample times count from `origin`.
-    pub fn new(origin: MonotonicTime, timeout: Duration) -> Self {
+    pub(crate) fn new(origin: MonotonicTime, timeout: Duration) -> Self {
         Self {
             origin,
             timeout_ns: i64::try_from(timeout.as_nanos()).unwrap_or(i64::MAX),
@@ -50,7 +50,7 @@ impl OneShotMeter {
     ///
     /// # Real-time safety
     /// No allocation, lock or system call.
-    pub fn fired(
+    pub(crate) fn fired(
         &mut self,
         start: MonotonicTime,
         end: MonotonicTime,

@@ -195,7 +195,7 @@ pub struct ThreadReader {
 impl ThreadReader {
     /// A reader for the threads of one process.
     #[must_use]
-    pub fn new(root: Root, pid: u32) -> Self {
+    pub(crate) fn new(root: Root, pid: u32) -> Self {
         Self {
             root,
             tasks: format!("/proc/{pid}/task"),
@@ -224,7 +224,7 @@ impl ThreadReader {
     /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
-    pub fn read(&self) -> Vec<(u32, Schedstat)> {
+    pub(crate) fn read(&self) -> Vec<(u32, Schedstat)> {
         let threads = self.root.list(&self.tasks).unwrap_or_default();
         let numbers = threads.iter().filter_map(|name| name.parse::<u32>().ok());
         numbers

@@ -24,7 +24,7 @@ impl Compression {
 
     /// Returns its name in MCAP; empty for none.
     #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(crate) fn as_str(self) -> &'static str {
         match self {
             Self::None => "",
             Self::Lz4 => "lz4",
@@ -35,7 +35,7 @@ impl Compression {
 
     /// Returns the compression by its name in a file.
     #[must_use]
-    pub fn named(name: &[u8]) -> Option<Self> {
+    pub(crate) fn named(name: &[u8]) -> Option<Self> {
         Some(match name {
             b"" | b"none" => Self::None,
             b"lz4" => Self::Lz4,

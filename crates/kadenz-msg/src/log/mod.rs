@@ -36,7 +36,7 @@ pub mod merge;
 pub mod play;
 pub mod record;
 pub mod rosbag1;
-pub mod rosbag2;
+pub(crate) mod rosbag2;
 pub mod table;
 
 use std::collections::HashMap;

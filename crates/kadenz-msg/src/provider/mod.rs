@@ -6,8 +6,8 @@
 pub mod amqp;
 mod choose;
 #[cfg(feature = "dds")]
-pub mod dds;
-pub mod file;
+pub(crate) mod dds;
+pub(crate) mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod memq;
@@ -20,7 +20,7 @@ mod stream;
 pub mod tcpq;
 pub mod udpm;
 #[cfg(feature = "zenoh")]
-pub mod zenoh;
+pub(crate) mod zenoh;
 pub mod zmq;
 
 use std::fmt;

@@ -17,7 +17,7 @@ pub struct TypeName {
 impl TypeName {
     /// Returns a name from its text: the part before the last point is the package.
     #[must_use]
-    pub fn new(full: &str) -> Self {
+    pub(crate) fn new(full: &str) -> Self {
         let (package, short) = full.rsplit_once('.').unwrap_or(("", full));
         Self {
             package: package.to_owned(),
@@ -176,7 +176,7 @@ pub enum Dimension {
 impl Dimension {
     /// Returns the text between the brackets.
     #[must_use]
-    pub fn text(&self) -> &str {
+    pub(crate) fn text(&self) -> &str {
         match self {
             Self::Fixed { text, .. } => text,
             Self::Variable { member } => member,
@@ -185,7 +185,7 @@ impl Dimension {
 
     /// Returns the length, if it is fixed.
     #[must_use]
-    pub fn fixed(&self) -> Option<usize> {
+    pub(crate) fn fixed(&self) -> Option<usize> {
         match self {
             Self::Fixed { size, .. } => Some(*size),
             Self::Variable { .. } => None,
@@ -225,7 +225,7 @@ pub struct Member {
 impl Member {
     /// Its type with its dimensions, as `double[3][n]`.
     #[must_use]
-    pub fn type_text(&self) -> String {
+    pub(crate) fn type_text(&self) -> String {
         let mut text = self.of.to_string();
         for dimension in &self.dimensions {
             text.push('[');
@@ -282,7 +282,7 @@ pub struct Struct {
 impl Struct {
     /// Returns the index of a member.
     #[must_use]
-    pub fn index(&self, member: &str) -> Option<usize> {
+    pub(crate) fn index(&self, member: &str) -> Option<usize> {
         self.members.iter().position(|it| it.name == member)
     }
 
@@ -338,7 +338,7 @@ impl Definition {
     }
 
     /// The structs and enums its members are made of, in their order, some perhaps several times.
-    pub fn parts(&self) -> impl Iterator<Item = &TypeName> {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = &TypeName> {
         let members = match self {
             Self::Struct(it) => it.members.as_slice(),
             Self::Enum(_) => &[],

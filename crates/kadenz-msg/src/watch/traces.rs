@@ -106,7 +106,7 @@ impl Spark {
 
     /// Returns the smallest and the largest number among them.
     #[must_use]
-    pub fn range(&self) -> Option<(f64, f64)> {
+    pub(crate) fn range(&self) -> Option<(f64, f64)> {
         let numbers = self.values().filter(|it| it.is_finite());
         numbers.fold(None, |range, it| match range {
             None => Some((it, it)),

@@ -15,7 +15,7 @@ pub struct Header {
 
 impl Header {
     /// The longest header, in bytes.
-    pub const MAX: usize = FRAGMENT_HEADER + MAX_CHANNEL + 1;
+    pub(crate) const MAX: usize = FRAGMENT_HEADER + MAX_CHANNEL + 1;
 
     pub(super) const fn empty() -> Self {
         Self {

@@ -77,13 +77,13 @@ pub(crate) fn own_error(error: &TestbedError) -> Beside {
 
 /// The testbed of a run.
 #[must_use]
-pub fn of(summary: &Summary) -> Option<&Testbed> {
+pub(crate) fn of(summary: &Summary) -> Option<&Testbed> {
     summary.run.network.as_ref()?.testbed.as_ref()
 }
 
 /// Testbed, model and error in a few sentences; absent outside of a testbed.
 #[must_use]
-pub fn words(summary: &Summary) -> Option<String> {
+pub(crate) fn words(summary: &Summary) -> Option<String> {
     let testbed = of(summary)?;
     let mut text = format!(
         "Measured on {} of the testbed {} ({}, {}, {}).",

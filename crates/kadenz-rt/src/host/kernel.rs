@@ -9,7 +9,7 @@ use super::Root;
 ///
 /// What follows `--` belongs to init, not to the kernel.
 #[must_use]
-pub fn parameter(root: &Root, name: &str) -> Option<String> {
+pub(crate) fn parameter(root: &Root, name: &str) -> Option<String> {
     let line = root.read("/proc/cmdline").ok()?;
     let words = line.split_whitespace().take_while(|word| *word != "--");
     let values = words.filter_map(|word| match word.split_once('=') {
@@ -67,7 +67,7 @@ impl BuildConfig {
 /// Sources: `init/Makefile` of the kernel for the words in `uname -v`; the kernel parameter
 /// `preempt=`; `/sys/kernel/debug/sched/preempt`; `/sys/kernel/realtime` of the real-time patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Preemption {
+pub(crate) enum Preemption {
     /// Almost everything can be preempted, spin locks and interrupt threads too.
     RealTime,
     /// Kernel code can be preempted outside of critical sections.
@@ -80,7 +80,7 @@ pub enum Preemption {
 
 /// The mode of a `PREEMPT_DYNAMIC` kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DynamicMode {
+pub(crate) enum DynamicMode {
     /// Kernel code runs until it returns or sleeps.
     None,
     /// Kernel code yields at marked points.
@@ -116,7 +116,7 @@ impl fmt::Display for Preemption {
 
 /// The preemption model and where it was read.
 #[derive(Clone, Debug)]
-pub struct SeenPreemption {
+pub(crate) struct SeenPreemption {
     /// The model.
     pub model: Preemption,
     /// The files and their words that say so.
@@ -126,7 +126,7 @@ pub struct SeenPreemption {
 /// Reads the preemption model; `None` when neither `/sys/kernel/realtime` nor
 /// `/proc/sys/kernel/version` can be read.
 #[must_use]
-pub fn preemption(root: &Root) -> Option<SeenPreemption> {
+pub(crate) fn preemption(root: &Root) -> Option<SeenPreemption> {
     if root
         .read("/sys/kernel/realtime")
         .is_ok_and(|text| text == "1")

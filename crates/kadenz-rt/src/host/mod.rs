@@ -5,10 +5,10 @@ pub mod cpu_time;
 #[cfg(not(target_os = "linux"))]
 mod foreign;
 pub mod idle;
-pub mod kernel;
+pub(crate) mod kernel;
 mod root;
 pub mod storage;
-pub mod virtualisation;
+pub(crate) mod virtualisation;
 
 pub use root::{ReadFactError, Root};
 

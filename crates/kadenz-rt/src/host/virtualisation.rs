@@ -4,7 +4,7 @@ use super::Root;
 
 /// A hypervisor or container and where it was seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Layer {
+pub(crate) struct Layer {
     /// Its name, for example `kvm` or `docker`.
     pub name: String,
     /// The file and its words that say so.
@@ -13,7 +13,7 @@ pub struct Layer {
 
 /// The detected layers; both absent on bare metal.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Virtualisation {
+pub(crate) struct Virtualisation {
     /// The hypervisor beneath the kernel.
     pub hypervisor: Option<Layer>,
     /// The container around the process.
@@ -25,7 +25,7 @@ pub struct Virtualisation {
 impl Virtualisation {
     /// `kvm`, `kvm, docker`, `none`; absent when nothing was readable.
     #[must_use]
-    pub fn describe(&self) -> Option<String> {
+    pub(crate) fn describe(&self) -> Option<String> {
         let layers = [&self.hypervisor, &self.container];
         let names: Vec<&str> = layers
             .into_iter()
@@ -42,7 +42,7 @@ impl Virtualisation {
 
 /// Looks for a hypervisor and a container.
 #[must_use]
-pub fn read(root: &Root) -> Virtualisation {
+pub(crate) fn read(root: &Root) -> Virtualisation {
     let readable = root.read("/proc/cpuinfo").is_ok() || root.read(DMI_VENDOR).is_ok();
     Virtualisation {
         hypervisor: hypervisor(root),

@@ -25,7 +25,7 @@ pub struct Packet<'a> {
 impl<'a> Packet<'a> {
     /// Takes a packet apart; `None` where the bytes are none.
     #[must_use]
-    pub fn parse(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn parse(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_first_chunk::<12>()?;
         if header[0] >> 6 != 2 {
             return None;
@@ -67,7 +67,7 @@ impl<'a> Packet<'a> {
 
 /// Whether bytes are RTCP where RTP is expected, too (RFC 5761, section 4): cameras swap the channels.
 #[must_use]
-pub fn is_rtcp(bytes: &[u8]) -> bool {
+pub(crate) fn is_rtcp(bytes: &[u8]) -> bool {
     bytes.get(1).is_some_and(|kind| (192..=223).contains(kind))
 }
 

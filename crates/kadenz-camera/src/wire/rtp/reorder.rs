@@ -126,7 +126,7 @@ impl Reorder {
 
     /// The highest extended number that came, and its SSRC.
     #[must_use]
-    pub fn highest(&self) -> (u32, u32) {
+    pub(crate) fn highest(&self) -> (u32, u32) {
         // A receiver report has 32 bits for it.
         (self.highest as u32, self.ssrc)
     }
@@ -200,7 +200,7 @@ impl Reorder {
 
     /// When the missing packet is given up; `None` where none is missing.
     #[must_use]
-    pub fn deadline(&self) -> Option<MonotonicTime> {
+    pub(crate) fn deadline(&self) -> Option<MonotonicTime> {
         let filled = self.places.iter().filter(|place| place.is_filled);
         filled
             .map(|place| place.arrival)

@@ -7,7 +7,7 @@ use kadenz_rt::clock::{MonotonicTime, WallTime};
 use super::reorder::Reorder;
 
 /// How often a report is sent (RFC 3550, section 6.2: at least this far apart).
-pub const REPORT_INTERVAL: Duration = Duration::from_secs(5);
+pub(crate) const REPORT_INTERVAL: Duration = Duration::from_secs(5);
 /// A sender report is no longer used after this: clocks drift apart.
 const REPORT_LASTS: Duration = Duration::from_secs(600);
 /// Seconds from 1900 to 1970.
@@ -65,7 +65,7 @@ pub fn said(mut bytes: &[u8]) -> impl Iterator<Item = RtcpPacket> {
 
 /// Translates the stream's clock to the camera's time of day, and makes the client's reports.
 #[derive(Debug)]
-pub struct Reports {
+pub(crate) struct Reports {
     clock_rate: u32,
     last: Option<SenderReport>,
     next: MonotonicTime,
@@ -90,7 +90,7 @@ struct Jitter {
 impl Reports {
     /// Reports without a received packet.
     #[must_use]
-    pub fn new(clock_rate: u32, now: MonotonicTime) -> Self {
+    pub(crate) fn new(clock_rate: u32, now: MonotonicTime) -> Self {
         Self {
             clock_rate: clock_rate.max(1),
             last: None,
@@ -102,7 +102,7 @@ impl Reports {
 
     /// Takes a sender report. One whose seconds have no high bit gives the time since the camera's start, not the time
     /// of day (RFC 3550, section 4), and one of zero gives none.
-    pub fn heard(&mut self, ntp: u64, timestamp: u32, arrival: MonotonicTime) {
+    pub(crate) fn heard(&mut self, ntp: u64, timestamp: u32, arrival: MonotonicTime) {
         self.last = Some(SenderReport {
             ntp,
             timestamp,
@@ -111,7 +111,7 @@ impl Reports {
     }
 
     /// Takes note of when a packet came.
-    pub fn packet(&mut self, timestamp: u32, arrival: MonotonicTime) {
+    pub(crate) fn packet(&mut self, timestamp: u32, arrival: MonotonicTime) {
         let ticks = u128::from(arrival.as_ns()) * u128::from(self.clock_rate) / 1_000_000_000;
         let transit = (ticks as u32).wrapping_sub(timestamp);
         if let Some(before) = self.jitter.transit.replace(transit) {
@@ -123,7 +123,7 @@ impl Reports {
 
     /// When the camera took a picture, by its time of day; `None` where the camera gave none.
     #[must_use]
-    pub fn capture(&self, timestamp: u32, now: MonotonicTime) -> Option<WallTime> {
+    pub(crate) fn capture(&self, timestamp: u32, now: MonotonicTime) -> Option<WallTime> {
         let is_wall = |it: &&SenderReport| it.ntp >> 63 == 1 && now <= it.arrival + REPORT_LASTS;
         let last = self.last.as_ref().filter(is_wall)?;
         let seconds = (last.ntp >> 32) as i64 - NTP_TO_UNIX;
@@ -137,12 +137,17 @@ impl Reports {
 
     /// When the client's next report is due.
     #[must_use]
-    pub fn deadline(&self) -> MonotonicTime {
+    pub(crate) fn deadline(&self) -> MonotonicTime {
         self.next
     }
 
     /// The client's report, where it is due: a receiver report and the description of its sender.
-    pub fn due(&mut self, reorder: &Reorder, our_ssrc: u32, now: MonotonicTime) -> Option<Vec<u8>> {
+    pub(crate) fn due(
+        &mut self,
+        reorder: &Reorder,
+        our_ssrc: u32,
+        now: MonotonicTime,
+    ) -> Option<Vec<u8>> {
         if now < self.next {
             return None;
         }
@@ -182,7 +187,7 @@ impl Reports {
 
 /// A report without a block, for before any packet came: it opens the way through a router for the camera's packets.
 #[must_use]
-pub fn empty_report(our_ssrc: u32) -> Vec<u8> {
+pub(crate) fn empty_report(our_ssrc: u32) -> Vec<u8> {
     let mut out = vec![0x80, RECEIVER_REPORT, 0, 1];
     out.extend_from_slice(&our_ssrc.to_be_bytes());
     out.extend_from_slice(&description(our_ssrc));

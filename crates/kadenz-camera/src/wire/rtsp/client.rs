@@ -169,24 +169,24 @@ impl Client {
 
     /// The stream, once the camera has described it.
     #[must_use]
-    pub fn video(&self) -> Option<&Video> {
+    pub(crate) fn video(&self) -> Option<&Video> {
         self.video.as_ref()
     }
 
     /// Whether the camera said that it plays.
     #[must_use]
-    pub fn is_playing(&self) -> bool {
+    pub(crate) fn is_playing(&self) -> bool {
         self.is_playing
     }
 
     /// Notes that packets came, also where the camera has not said yet that it plays.
-    pub fn media_came(&mut self) {
+    pub(crate) fn media_came(&mut self) {
         self.is_playing = true;
     }
 
     /// When [`Client::time`] must be called.
     #[must_use]
-    pub fn deadline(&self) -> MonotonicTime {
+    pub(crate) fn deadline(&self) -> MonotonicTime {
         match &self.pending {
             Some(pending) => pending.since + self.patience,
             None => self.last_request + self.keep_alive,
@@ -249,7 +249,7 @@ impl Client {
     ///
     /// # Errors
     /// [`RtspError::NoAnswer`]. A keep-alive may stay without an answer, since some cameras give none.
-    pub fn time(&mut self, now: MonotonicTime) -> Result<(), RtspError> {
+    pub(crate) fn time(&mut self, now: MonotonicTime) -> Result<(), RtspError> {
         if now < self.deadline() {
             return Ok(());
         }
@@ -266,14 +266,14 @@ impl Client {
     }
 
     /// Sends `TEARDOWN`, where there is a session.
-    pub fn tear_down(&mut self, now: MonotonicTime) {
+    pub(crate) fn tear_down(&mut self, now: MonotonicTime) {
         if self.session.is_some() {
             self.ask(Method::TearDown, false, now);
         }
     }
 
     /// Adds a frame to the output: RTCP.
-    pub fn send_frame(&mut self, channel: u8, bytes: &[u8]) {
+    pub(crate) fn send_frame(&mut self, channel: u8, bytes: &[u8]) {
         let Ok(length) = u16::try_from(bytes.len()) else {
             return;
         };

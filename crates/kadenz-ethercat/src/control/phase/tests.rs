@@ -162,7 +162,7 @@ fn a_time_of_32_bits_comes_round_unseen() {
     });
     let mut narrow = Regulator::new(PhaseSettings {
         width: Width::Bits32,
-        ..*wide.settings()
+        ..wide.settings
     });
     for beat in 0..20_000_u64 {
         let at = MonotonicTime::from_ns(beat * 700_001);

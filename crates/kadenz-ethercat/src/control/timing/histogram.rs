@@ -52,7 +52,7 @@ impl Histogram {
     ///
     /// # Real-time safety
     /// Real-time safe.
-    pub fn record(&self, ns: u64) {
+    pub(crate) fn record(&self, ns: u64) {
         self.buckets[bucket(ns)].fetch_add(1, Ordering::Relaxed);
         self.sum.fetch_add(ns, Ordering::Relaxed);
         // One thread writes, so nothing comes between reading and writing.
@@ -79,13 +79,13 @@ impl Histogram {
 
     /// The smallest value in ns, exactly; `None` without any.
     #[must_use]
-    pub fn least(&self) -> Option<u64> {
+    pub(crate) fn least(&self) -> Option<u64> {
         Some(self.least.load(Ordering::Relaxed)).filter(|it| *it != u64::MAX)
     }
 
     /// The largest value in ns, exactly; `None` without any.
     #[must_use]
-    pub fn greatest(&self) -> Option<u64> {
+    pub(crate) fn greatest(&self) -> Option<u64> {
         self.least().map(|_| self.greatest.load(Ordering::Relaxed))
     }
 

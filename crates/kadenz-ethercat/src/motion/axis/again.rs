@@ -33,7 +33,7 @@ impl DriveSetup {
     ///
     /// # Errors
     /// [`CommissionError`]: the drive does not answer.
-    pub fn of(
+    pub(crate) fn of(
         registers: &mut Registers<'_>,
         device: &mut SubDevice,
         axis: &Axis,
@@ -52,7 +52,7 @@ impl DriveSetup {
 
     /// The address of the drive.
     #[must_use]
-    pub const fn station(&self) -> Configured {
+    pub(crate) const fn station(&self) -> Configured {
         self.station
     }
 

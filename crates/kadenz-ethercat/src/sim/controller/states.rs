@@ -120,7 +120,7 @@ impl SubDeviceController {
     }
 
     /// Leaves a state as the device itself would: by a script or a user's command.
-    pub fn leave(&mut self, to: State, code: AlStatusCode) {
+    pub(crate) fn leave(&mut self, to: State, code: AlStatusCode) {
         self.chip.leave(to, code);
         self.after_call();
     }

@@ -148,7 +148,7 @@ struct FaultPlanLine {
 pub struct PlanId(u32);
 
 /// Most lines of a plan.
-pub const MAX: usize = 4_096;
+pub(crate) const MAX: usize = 4_096;
 
 /// The plan is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -168,7 +168,7 @@ pub struct FaultPlan {
 impl FaultPlan {
     /// An empty plan.
     #[must_use]
-    pub fn new(seed: u64) -> Self {
+    pub(crate) fn new(seed: u64) -> Self {
         Self {
             lines: Vec::new(),
             next: 0,
@@ -224,7 +224,7 @@ impl FaultPlan {
 
     /// Whether the plan is empty.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.lines.is_empty()
     }
 
@@ -235,7 +235,7 @@ impl FaultPlan {
 
     /// When the next fault of the segment strikes by time.
     #[must_use]
-    pub fn due(&self) -> Time {
+    pub(crate) fn due(&self) -> Time {
         let of_wire = self
             .lines
             .iter()

@@ -4,7 +4,7 @@
 //! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
 //! [`client`] makes whole transfers of them.
 
-pub mod client;
+pub(crate) mod client;
 mod info;
 mod sdo;
 

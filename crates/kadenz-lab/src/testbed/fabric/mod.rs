@@ -149,7 +149,7 @@ impl<T: Clone> Fabric<T> {
 
     /// When something happens next; `None` when the network is at rest.
     #[must_use]
-    pub fn next_event(&self) -> Option<Picos> {
+    pub(crate) fn next_event(&self) -> Option<Picos> {
         self.events.next_time()
     }
 
@@ -171,12 +171,6 @@ impl<T: Clone> Fabric<T> {
     /// and back.
     pub fn counts(&self) -> impl Iterator<Item = LaneCounts> + '_ {
         self.lanes.iter().map(|lane| lane.counts)
-    }
-
-    /// Sum of the counts of all lanes.
-    #[must_use]
-    pub fn total(&self) -> LaneCounts {
-        self.counts().fold(LaneCounts::default(), LaneCounts::and)
     }
 
     fn happen(&mut self, at: Picos, happening: Happening<T>) -> Option<Delivery<T>> {
@@ -279,7 +273,7 @@ impl Mac {
 
     /// Whether it addresses several hosts: the first bit on the wire.
     #[must_use]
-    pub const fn is_group(self) -> bool {
+    pub(crate) const fn is_group(self) -> bool {
         self.0[0] & 1 == 1
     }
 }

@@ -23,7 +23,7 @@ pub(crate) const fn path_cost(speed: LinkSpeed) -> u64 {
 impl SpanningTree {
     /// The tree over the links that are up.
     #[must_use]
-    pub fn over(topology: &Topology, up: &[bool]) -> Self {
+    pub(crate) fn over(topology: &Topology, up: &[bool]) -> Self {
         let between: Vec<(usize, [usize; 2])> = topology
             .links
             .iter()

@@ -23,7 +23,7 @@ pub use chain::{Burst, Chain, NoLinkError, Reply};
 /// Preamble (7) and start of frame (1), in bytes: IEEE 802.3-2018, clause 3.1.1.
 pub(crate) const PREAMBLE: u32 = 8;
 /// The shortest gap between two frames, 96 bits, in bytes: IEEE 802.3-2018, clause 4.4.2.
-pub const GAP: u32 = 12;
+pub(crate) const GAP: u32 = 12;
 /// UDP's header in bytes: RFC 768.
 pub(crate) const UDP_HEADER: u32 = 8;
 /// IPv4's header without options, in bytes: RFC 791, section 3.1.
@@ -88,7 +88,7 @@ pub struct StoreAndForward(Picos);
 
 impl Payload {
     /// The largest payload.
-    pub const LARGEST: Self = Self(65_507);
+    pub(crate) const LARGEST: Self = Self(65_507);
 
     /// A payload of this many bytes; zero is allowed.
     ///

@@ -67,7 +67,7 @@ impl PacketCounts {
     ///
     /// Two devices at one address are one; [`PacketCounts::answered`] counts for the first.
     #[must_use]
-    pub fn new(plan: &ProbePlan, run: RunId) -> Self {
+    pub(crate) fn new(plan: &ProbePlan, run: RunId) -> Self {
         let devices = plan.devices.len();
         let mut table = DeviceTable::over(vec![DeviceTableSlot::default(); 2 * devices.max(1)]);
         for device in &plan.devices {
@@ -94,7 +94,7 @@ impl PacketCounts {
     }
 
     /// Takes a packet that is about to leave for every device.
-    pub fn leaving(&mut self, sequence: u32, intended_ns: i64, sent_ns: i64) {
+    pub(crate) fn leaving(&mut self, sequence: u32, intended_ns: i64, sent_ns: i64) {
         let number = Sequence(sequence);
         let sending = Sending {
             intended_ns: intended_ns.cast_unsigned(),
@@ -112,12 +112,12 @@ impl PacketCounts {
     }
 
     /// Counts the packets of a beat that the system refused.
-    pub fn refused(&mut self, packets: u32) {
+    pub(crate) fn refused(&mut self, packets: u32) {
         self.unsent += u64::from(packets);
     }
 
     /// Takes a datagram that came at `received_ns`; returns the samples to record.
-    pub fn answered(
+    pub(crate) fn answered(
         &mut self,
         from: SocketAddr,
         bytes: &[u8],
@@ -176,46 +176,46 @@ impl PacketCounts {
 
     /// Whether every packet was answered or is lost already: no answer is awaited.
     #[must_use]
-    pub fn is_settled(&self) -> bool {
+    pub(crate) fn is_settled(&self) -> bool {
         let mut trackers = self.trackers.iter();
         trackers.all(|tracker| tracker.counts().waiting() == 0)
     }
 
     /// Whether every device has answered this packet.
     #[must_use]
-    pub fn is_complete(&self, sequence: u32) -> bool {
+    pub(crate) fn is_complete(&self, sequence: u32) -> bool {
         self.bursts.is_complete(Sequence(sequence))
     }
 
     /// Packets that the system refused to send.
     #[must_use]
-    pub fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.unsent
     }
 
     /// Datagrams that belonged to no flow.
     #[must_use]
-    pub fn foreign(&self) -> u64 {
+    pub(crate) fn foreign(&self) -> u64 {
         self.foreign
     }
 
     /// Answers whose payload differs from what was sent.
     #[must_use]
-    pub fn damaged(&self) -> u64 {
+    pub(crate) fn damaged(&self) -> u64 {
         self.damaged
     }
 
     /// How the devices answered broadcasts together, when no more answers are awaited; `None` where each
     /// got packets of its own.
     #[must_use]
-    pub fn broadcasts(&mut self) -> Option<Broadcasts> {
+    pub(crate) fn broadcasts(&mut self) -> Option<Broadcasts> {
         self.bursts.give_up();
         self.bursts.broadcasts()
     }
 
     /// Counts of the packets to each device, when no more answers are awaited.
     #[must_use]
-    pub fn close(mut self, devices: &[Device]) -> Vec<Flow> {
+    pub(crate) fn close(mut self, devices: &[Device]) -> Vec<Flow> {
         self.bursts.give_up();
         let bursts = self.bursts;
         let several = devices.len() > 1;

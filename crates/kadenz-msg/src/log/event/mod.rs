@@ -83,7 +83,7 @@ impl EventWriter {
 
     /// Writes behind events that are there: so many, of so many bytes. The file stands at its end.
     #[must_use]
-    pub fn behind(file: Box<dyn LogFile>, events: i64, bytes: u64) -> Self {
+    pub(crate) fn behind(file: Box<dyn LogFile>, events: i64, bytes: u64) -> Self {
         Self {
             file: Appender::new(file, bytes),
             number: events,

@@ -16,7 +16,7 @@ const MAX_METADATA: u64 = 1 << 24;
 ///
 /// # Errors
 /// If there is none of them, or one cannot be read.
-pub fn open(folder: &Path) -> Result<Box<dyn LogReader>, LogError> {
+pub(crate) fn open(folder: &Path) -> Result<Box<dyn LogReader>, LogError> {
     let mut files = listed(folder)?;
     if files.is_empty() {
         files = found(folder)?;
