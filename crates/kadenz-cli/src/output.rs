@@ -90,7 +90,7 @@ pub(crate) fn width_of_notes() -> usize {
 }
 
 /// Style of standard output.
-pub(crate) fn style() -> Style {
+fn style() -> Style {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     Style::of_stdout(match options().color {
         ColorOption::Auto => unwanted.then_some(false),
