@@ -90,7 +90,7 @@ pub(crate) fn width_of_notes() -> usize {
 }
 
 /// Style of standard output.
-pub(crate) fn style() -> Style {
+fn style() -> Style {
     let unwanted = std::env::var_os("NO_COLOR").is_some_and(|it| !it.is_empty());
     Style::of_stdout(match options().color {
         ColorOption::Auto => unwanted.then_some(false),
@@ -170,7 +170,7 @@ fn told(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
     if is_json() {
         return json(answer);
     }
-    let text = answer.document().terminal();
+    let text = answer.document().terminal(style());
     if !text.is_empty() {
         to_people(&text);
     }
@@ -226,7 +226,7 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
     let is_read = if is_json() {
         json_line(answer)?
     } else {
-        let text = answer.document().terminal();
+        let text = answer.document().terminal(style());
         if text.is_empty() {
             return Ok(Printed::Nothing);
         }
@@ -248,7 +248,7 @@ pub(crate) fn live(text: &str) -> bool {
 /// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.
 pub(crate) fn part(document: impl FnOnce() -> Document) {
     if !is_json() {
-        show(&document().terminal());
+        show(&document().terminal(style()));
     }
 }
 

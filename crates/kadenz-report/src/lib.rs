@@ -5,6 +5,7 @@ pub mod answers;
 pub mod campaign;
 pub mod compare;
 pub mod document;
+pub mod documents;
 pub mod export;
 mod figures;
 pub mod html;
@@ -16,7 +17,6 @@ pub mod schema;
 mod sections;
 pub mod statistics;
 pub mod summary;
-pub mod terminal;
 pub mod text;
 pub mod verdict;
 

@@ -286,7 +286,7 @@ fn csv_samples_keep_their_order_and_tell_the_start() {
 /// An import is an ordinary run, which every report reads.
 #[test]
 fn reports_read_every_import() {
-    use kadenz_report::{html, json, summary::Summary, terminal, text::Style};
+    use kadenz_report::{documents, html, json, summary::Summary};
     let folder = tempfile::tempdir().unwrap();
     let mut summaries = Vec::new();
     for entry in std::fs::read_dir(fixture("")).unwrap() {
@@ -303,7 +303,7 @@ fn reports_read_every_import() {
             assert_eq!(told.max_ns, series.counts.max_ns, "{name}");
             assert_eq!(told.min_ns, series.counts.min_ns, "{name}");
         }
-        assert!(terminal::summary(&summary, Style::plain()).len() > 100);
+        assert!(documents::summary(&summary).markdown().len() > 100);
         summaries.push(summary);
     }
     assert!(summaries.len() >= 16);

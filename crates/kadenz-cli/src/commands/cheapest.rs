@@ -8,6 +8,7 @@ use kadenz::lab::check::CheckPlan;
 use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz::lab::stop::Stop;
 use kadenz::record::run::check::TUNING;
+use kadenz::report::document::Document;
 use kadenz::report::matrix::{self, Combination, DeadlinesKept, Matrix, NOTHING_NEEDED};
 use kadenz::report::numbers;
 use kadenz::report::summary::Summary;
@@ -44,13 +45,16 @@ impl Cheapest {
     }
 
     /// The sentence, with the command that uses the tuning.
-    pub(crate) fn told(&self) -> String {
+    pub(crate) fn document(&self) -> Document {
         let command = self.command.as_deref();
         let run = self.run.as_deref().map(Path::display);
-        let command = command.map(|it| format!("\nTo try it: {it}"));
-        let run = run.map(|it| format!("\nIts matrix: {it}"));
-        let [command, run] = [command, run].map(Option::unwrap_or_default);
-        format!("{}{command}{run}", self.sentence)
+        let command = command.map(|it| format!("To try it: {it}"));
+        let run = run.map(|it| format!("Its matrix: {it}"));
+        let lines = [Some(self.sentence.clone()), command, run];
+        lines
+            .into_iter()
+            .flatten()
+            .fold(Document::new(), Document::sentence)
     }
 }
 

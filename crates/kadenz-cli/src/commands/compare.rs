@@ -6,11 +6,11 @@ use clap::Args;
 use kadenz::report::compare::fail_if::{self, FailIf};
 use kadenz::report::compare::{CompareOptions, Comparison};
 use kadenz::report::document::{Answer, Document};
+use kadenz::report::documents;
 use kadenz::report::html;
 use kadenz::report::json::ComparisonOutput;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
-use kadenz::report::terminal;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -106,12 +106,12 @@ struct Compared<'a> {
 
 impl Answer for Compared<'_> {
     fn document(&self) -> Document {
-        let (comparison, runs, style) = (self.comparison, self.runs, output::style());
-        Document::new().listing(match runs.len() {
-            1 => terminal::summaries(runs, style),
-            _ if self.details => terminal::comparison(comparison, runs, style),
-            _ => terminal::comparison_answer(comparison, runs, style),
-        })
+        let (comparison, runs) = (self.comparison, self.runs);
+        match runs.len() {
+            1 => documents::summaries(runs),
+            _ if self.details => documents::comparison(comparison, runs),
+            _ => documents::comparison_answer(comparison, runs),
+        }
     }
 }
 

@@ -1,8 +1,8 @@
 //! `kadenz doctor`.
 
 use clap::{Args, ValueEnum};
-use kadenz::report::document::{Answer, Document, Version};
-use kadenz::report::text::{Emphasis, Style, Text, wrap};
+use kadenz::report::document::{Answer, Document, DocumentLine, Version};
+use kadenz::report::text::Emphasis;
 use kadenz::rt::doctor::{self, Finding, Severity};
 use kadenz::rt::shield::{self, Restored};
 use schemars::JsonSchema;
@@ -90,10 +90,10 @@ pub(super) struct DoctorReport<'a> {
 
 impl Answer for DoctorReport<'_> {
     fn document(&self) -> Document {
-        Document::new().listing(match output::is_quiet() {
+        match output::is_quiet() {
             true => totals(self.found, true).into(),
-            false => page(self.found, self.all, output::style()),
-        })
+            false => page(self.found, self.all),
+        }
     }
 }
 
@@ -208,52 +208,34 @@ fn word(severity: Severity) -> &'static str {
     }
 }
 
-/// The findings as a page of text, wrapped at words to the width.
-fn page(findings: &[Finding], all: bool, style: Style) -> Text {
-    const INDENT: &str = "               ";
-    let width = style
-        .width
-        .saturating_sub(u16::try_from(INDENT.len()).unwrap_or(0));
+/// The findings, a paragraph each, and their numbers.
+fn page(findings: &[Finding], all: bool) -> Document {
     let shown = |finding: &&Finding| all || finding.severity > Severity::Note;
-    let mut text = String::new();
-    for finding in findings.iter().filter(shown) {
-        let mut add = |label: &str, words: &str| {
-            let words = wrap(words, width).replace('\n', &format!("\n{INDENT}"));
-            text.push_str(&format!("{label:<15}{words}\n"));
-        };
-        add(word(finding.severity), &finding.title);
-        add("       costs", &finding.cost);
-        add("       seen", &finding.evidence);
-        if let Some(remedy) = &finding.remedy {
-            add("       remedy", remedy);
-        }
-        text.push('\n');
-    }
-    text.push_str(&wrap(&totals(findings, all), style.width));
-    coloured(&text, style)
+    let shown = findings.iter().filter(shown).map(lines);
+    let document = shown.fold(Document::new(), Document::lines);
+    document.sentence(totals(findings, all)).fitted()
 }
 
-/// The severity at the beginning of a finding in its colour.
-fn coloured(text: &str, style: Style) -> Text {
-    let line = |line: &str| {
-        let emphasis = [
-            ("spoils", Emphasis::Bad),
-            ("costs", Emphasis::Warning),
-            ("note", Emphasis::Bold),
-            ("fine", Emphasis::Good),
-        ];
-        let found = emphasis
-            .into_iter()
-            .find(|(word, _)| line.starts_with(word));
-        match found.filter(|_| style.rich) {
-            Some((word, emphasis)) => Text::join(
-                [Text::emphasised(word, emphasis), line[word.len()..].into()],
-                "",
-            ),
-            None => line.into(),
-        }
+/// A finding, with its severity in its colour.
+fn lines(finding: &Finding) -> Vec<DocumentLine> {
+    const INDENT: u16 = 15;
+    let (word, emphasis) = match finding.severity {
+        Severity::Spoils => ("spoils", Emphasis::Bad),
+        Severity::Costs => ("costs", Emphasis::Warning),
+        Severity::Note => ("note", Emphasis::Bold),
+        Severity::Fine => ("fine", Emphasis::Good),
     };
-    Text::join(text.lines().map(line), "\n")
+    let title = DocumentLine::labelled(word, INDENT, &finding.title);
+    let facts = [
+        ("       costs", Some(&finding.cost)),
+        ("       seen", Some(&finding.evidence)),
+        ("       remedy", finding.remedy.as_ref()),
+    ];
+    let facts = facts.into_iter();
+    let facts =
+        facts.filter_map(|(label, words)| Some(DocumentLine::labelled(label, INDENT, words?)));
+    let title = title.emphasised(word.len(), emphasis);
+    [title].into_iter().chain(facts).collect()
 }
 
 fn totals(findings: &[Finding], all: bool) -> String {
@@ -270,6 +252,8 @@ fn totals(findings: &[Finding], all: bool) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kadenz::report::text::Style;
+
     use super::*;
 
     fn finding(severity: Severity) -> Finding {
@@ -287,7 +271,7 @@ mod tests {
     #[test]
     fn findings_are_wrapped_at_words() {
         let style = Style::plain().of_width(60);
-        let text = page(&[finding(Severity::Spoils)], false, style);
+        let text = page(&[finding(Severity::Spoils)], false).terminal(style);
         let said = finding(Severity::Spoils);
         let remedy = said.remedy.unwrap();
         let words = [&said.title, &said.cost, &said.evidence, &remedy];
@@ -310,7 +294,7 @@ mod tests {
             ..Style::plain()
         };
         let colour = |severity| {
-            let text = page(&[finding(severity)], true, rich);
+            let text = page(&[finding(severity)], true).terminal(rich);
             let line = text.lines().next().unwrap().to_owned();
             let at = line.find(word(severity)).unwrap();
             assert!(at > 0, "{line}");

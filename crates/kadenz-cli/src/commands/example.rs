@@ -6,6 +6,7 @@ use std::path::Path;
 
 use clap::{FromArgMatches as _, Subcommand as _};
 use kadenz::report::document::Answer as _;
+use kadenz::report::text::Style;
 use kadenz::rt::net::interface::Broadcast;
 
 use self::networks::Networks;
@@ -78,7 +79,7 @@ fn the_example_has_json_that_its_schema_describes() {
 fn the_example_is_shown_on_a_terminal_and_on_a_page() {
     let document = two().document();
     assert_eq!(
-        document.terminal(),
+        document.terminal(Style::plain()),
         " interface  broadcast\n eth0       10.0.0.255\n <b>        10.0.0.63"
     );
     assert!(document.markdown().contains("| eth0 | 10.0.0.255 |"));

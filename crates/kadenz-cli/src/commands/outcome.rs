@@ -12,12 +12,12 @@ use kadenz::record::run::messages::ONE_WAY;
 use kadenz::record::run::network::RESPONSE;
 use kadenz::report::answers::budget::Budget;
 use kadenz::report::document::{Answer, Document};
+use kadenz::report::documents::{self, Aside};
 use kadenz::report::json::Output;
 use kadenz::report::matrix::{self, Matrix};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz::report::terminal::{self, Aside};
 use kadenz::report::text::Style;
 use kadenz::report::verdict::{messages, packets};
 use kadenz::report::{answers, html};
@@ -94,13 +94,13 @@ struct RunsShown<'a> {
 
 impl RunsShown<'_> {
     fn document(&self, aside: &Aside<'_>) -> Document {
-        Document::new().listing(if output::is_quiet() {
-            terminal::headline(self.runs).into()
+        if output::is_quiet() {
+            documents::headline(self.runs).into()
         } else if self.details {
-            terminal::summaries(self.runs, output::style())
+            documents::summaries(self.runs)
         } else {
-            terminal::brief(self.runs, aside, output::style())
-        })
+            documents::brief(self.runs, aside)
+        }
     }
 }
 
@@ -120,7 +120,7 @@ impl Answer for MeasurementReport<'_> {
         });
         match self.cheapest {
             Some(cheapest) if self.shown.details && !output::is_quiet() => {
-                document.listing(cheapest.told())
+                document.and(cheapest.document())
             }
             _ => document,
         }
@@ -206,7 +206,7 @@ fn silence(run: &Summary) -> Option<String> {
 /// Reports a run on standard error, where standard output belongs to a started program.
 pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
     let runs = read(std::iter::once(folder))?;
-    output::note(&terminal::summaries(&runs, Style::plain()));
+    output::note(&documents::summaries(&runs).terminal(Style::plain()));
     output::note(&whereabouts(folder, None));
     Ok(())
 }
@@ -304,7 +304,7 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
     if matches!(result, Err(ExperimentError::Finish(_)))
         && let Ok(summary) = Summary::of_run(folder)
     {
-        output::note(&terminal::summaries(&[summary], Style::plain()));
+        output::note(&documents::summaries(&[summary]).terminal(Style::plain()));
     }
     Ok(result?)
 }

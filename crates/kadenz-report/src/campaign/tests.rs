@@ -1,4 +1,5 @@
 use super::*;
+use crate::text::Style;
 
 fn varied() -> Vec<Varied> {
     let varied = |option: &str, values: [&str; 2]| Varied {
@@ -105,10 +106,14 @@ fn early_wake_ups_have_no_ratio_and_are_no_error() {
 
 #[test]
 fn people_get_both_tables() {
-    let shown = CampaignReport::of(facts(), &runs()).document().terminal();
+    let shown = CampaignReport::of(facts(), &runs())
+        .document()
+        .terminal(Style::plain());
     let shown = shown.plain();
     assert!(shown.contains("12 of 12 runs"), "{shown}");
     assert!(shown.contains("0.50 (0.50 to 0.50)"), "{shown}");
-    let none = CampaignReport::of(facts(), &[]).document().terminal();
+    let none = CampaignReport::of(facts(), &[])
+        .document()
+        .terminal(Style::plain());
     assert!(none.plain().contains("0 of 12 runs"));
 }

@@ -5,6 +5,7 @@
 //!
 //! ```
 //! use kadenz_report::document::{Answer, Document, Table, Version};
+//! use kadenz_report::text::Style;
 //! use schemars::JsonSchema;
 //! use serde::Serialize;
 //!
@@ -25,22 +26,26 @@
 //!
 //! let ports = Ports { version: Version, ports: vec![7, 80] };
 //! assert_eq!(serde_json::to_string(&ports)?, r#"{"version":1,"ports":[7,80]}"#);
-//! assert_eq!(ports.document().terminal(), " port\n    7\n   80\n\n2 ports are open");
+//! let shown = ports.document().terminal(Style::plain());
+//! assert_eq!(shown, " port\n    7\n   80\n\n2 ports are open");
 //! assert!(ports.document().markdown().starts_with("| port |\n|-----:|\n"));
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod line;
 mod table;
+mod terminal;
 
 use std::borrow::Cow;
 
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Serialize, Serializer};
 
-use crate::text::{Style, Text, visible, wrap};
+use crate::text::{Text, visible};
 
+pub use line::DocumentLine;
 pub use table::Table;
-pub(crate) use table::{Bar, Column, Row, TableCell};
+pub(crate) use table::{Bar, Column, Row, Split, TableCell};
 
 /// The result of a command. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {
@@ -74,7 +79,17 @@ impl<const N: u32> JsonSchema for Version<N> {
 
 /// Sentences, tables and listings, in the order in which they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Document(Vec<(Option<Medium>, DocumentBlock)>);
+pub struct Document(Vec<Part>);
+
+/// A block, and where it is shown.
+#[derive(Clone, Debug, PartialEq)]
+struct Part {
+    /// The only medium that shows it.
+    only: Option<Medium>,
+    /// The most columns on a terminal, where it is fitted to the terminal's width.
+    columns: Option<u16>,
+    block: DocumentBlock,
+}
 
 /// The medium in which a document is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,6 +106,8 @@ pub(crate) enum DocumentBlock {
     /// The main statement of a section.
     Lead(String),
     Sentence(String),
+    /// A paragraph of several lines.
+    Lines(Vec<DocumentLine>),
     /// How to read a page's section.
     Hint(String),
     Table(Table),
@@ -111,8 +128,17 @@ impl Document {
         Self::default()
     }
 
-    fn push(mut self, block: DocumentBlock) -> Self {
-        self.0.push((None, block));
+    fn push(self, block: DocumentBlock) -> Self {
+        self.push_on(None, block)
+    }
+
+    fn push_on(mut self, only: Option<Medium>, block: DocumentBlock) -> Self {
+        let columns = None;
+        self.0.push(Part {
+            only,
+            columns,
+            block,
+        });
         self
     }
 
@@ -120,6 +146,16 @@ impl Document {
     #[must_use]
     pub fn sentence(self, text: impl Into<String>) -> Self {
         self.push(DocumentBlock::Sentence(text.into()))
+    }
+
+    /// Adds a paragraph of several lines, unless there are none.
+    #[must_use]
+    pub fn lines(self, lines: impl IntoIterator<Item = DocumentLine>) -> Self {
+        let lines: Vec<DocumentLine> = lines.into_iter().collect();
+        match lines.is_empty() {
+            true => self,
+            false => self.push(DocumentBlock::Lines(lines)),
+        }
     }
 
     /// Adds sentences, or none.
@@ -133,24 +169,20 @@ impl Document {
     }
 
     /// Adds a hint how to read the section, for a page.
-    pub(crate) fn hint(mut self, text: impl Into<String>) -> Self {
-        let block = DocumentBlock::Hint(text.into());
-        self.0.push((Some(Medium::Page), block));
-        self
+    pub(crate) fn hint(self, text: impl Into<String>) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Hint(text.into()))
     }
 
     /// Adds content that a page folds away under a summary.
-    pub(crate) fn folded(mut self, summary: String, content: Self) -> Self {
-        let block = DocumentBlock::Folded(summary, content);
-        self.0.push((Some(Medium::Page), block));
-        self
+    pub(crate) fn folded(self, summary: String, content: Self) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Folded(summary, content))
     }
 
     /// Adds content that only one medium shows.
     pub(crate) fn only(mut self, medium: Medium, other: Self) -> Self {
-        let blocks = other.0.into_iter();
+        let only = Some(medium);
         self.0
-            .extend(blocks.map(|(_, block)| (Some(medium), block)));
+            .extend(other.0.into_iter().map(|it| Part { only, ..it }));
         self
     }
 
@@ -195,43 +227,40 @@ impl Document {
         self
     }
 
+    /// Fits the blocks so far to the width of a terminal: each sentence is a paragraph, which is wrapped, and tables have
+    /// lines and colours.
+    #[must_use]
+    pub fn fitted(self) -> Self {
+        self.within(u16::MAX)
+    }
+
+    /// As [`fitted`](Self::fitted), to this many columns at most.
+    pub(crate) fn within(mut self, columns: u16) -> Self {
+        for part in &mut self.0 {
+            part.columns = Some(columns);
+        }
+        self
+    }
+
+    fn parts(&self, on: Medium) -> impl Iterator<Item = &Part> {
+        let parts = self.0.iter();
+        parts.filter(move |part| part.only.is_none_or(|it| it == on))
+    }
+
     /// The blocks that a medium shows.
     pub(crate) fn blocks(&self, on: Medium) -> impl Iterator<Item = &DocumentBlock> {
-        let blocks = self.0.iter();
-        blocks.filter_map(move |(only, block)| only.is_none_or(|it| it == on).then_some(block))
-    }
-
-    /// For a terminal or a pipe: columns without lines, which programs such as awk read too. Control characters in
-    /// foreign names and texts have no effect on the terminal.
-    #[must_use]
-    pub fn terminal(&self) -> Text {
-        let mut text = Text::default();
-        let mut before: Option<&DocumentBlock> = None;
-        let blocks = self.blocks(Medium::Terminal);
-        for block in blocks.filter(|it| !matches!(it, DocumentBlock::Heading(_))) {
-            let between = match (before, block) {
-                (None, _) => "",
-                (Some(DocumentBlock::Sentence(_)), DocumentBlock::Sentence(_)) => "\n",
-                _ => "\n\n",
-            };
-            text = Text::join([text, block.drawn(None)], between);
-            before = Some(block);
-        }
-        text
-    }
-
-    /// For a terminal, with lines and colours as the style says; each sentence is a paragraph.
-    pub(crate) fn parts(&self, style: Style) -> Vec<Text> {
-        let blocks = self.blocks(Medium::Terminal);
-        let shown = blocks.filter(|it| !matches!(it, DocumentBlock::Heading(_)));
-        shown.map(|block| block.drawn(Some(style))).collect()
+        self.parts(on).map(|part| &part.block)
     }
 
     /// As Markdown, where each sentence is a paragraph. Nothing in it is taken for HTML.
     #[must_use]
     pub fn markdown(&self) -> String {
         let blocks = self.blocks(Medium::Terminal).map(|block| match block {
-            DocumentBlock::Table(table) => table.markdown(),
+            DocumentBlock::Table(table) => {
+                let notes = table.notes.iter().map(|it| escaped(it));
+                let all: Vec<String> = [table.markdown()].into_iter().chain(notes).collect();
+                all.join("\n\n")
+            }
             DocumentBlock::Listing(text) => text
                 .plain()
                 .lines()
@@ -243,49 +272,19 @@ impl Document {
                 let items = items.iter().map(|it| format!("- {}", escaped(it)));
                 items.collect::<Vec<_>>().join("\n")
             }
+            DocumentBlock::Lines(lines) => {
+                let lines = lines.iter().map(|it| escaped(&it.plain()));
+                lines.collect::<Vec<_>>().join("  \n")
+            }
             DocumentBlock::Code(sentence, code) => {
                 format!("{}\n\n```text\n{}\n```", escaped(sentence), visible(code))
             }
-            other => escaped(other.words()),
+            DocumentBlock::Lead(text)
+            | DocumentBlock::Sentence(text)
+            | DocumentBlock::Hint(text) => escaped(text),
+            DocumentBlock::Folded(_, content) => content.markdown(),
         });
         blocks.collect::<Vec<_>>().join("\n\n") + "\n"
-    }
-}
-
-impl DocumentBlock {
-    /// The text of a block that is no table.
-    fn words(&self) -> &str {
-        match self {
-            Self::Lead(text) | Self::Sentence(text) | Self::Hint(text) => text,
-            Self::Heading(text) => text,
-            Self::Table(_)
-            | Self::Listing(_)
-            | Self::List(_)
-            | Self::Code(..)
-            | Self::Folded(..) => "",
-        }
-    }
-
-    fn drawn(&self, style: Option<Style>) -> Text {
-        match (self, style) {
-            (Self::Table(table), style) => table.drawn(style),
-            (Self::Listing(text), _) => text.clone(),
-            (Self::Lead(text) | Self::Sentence(text), Some(style)) => {
-                wrap(text, style.width).into()
-            }
-            (Self::List(items), Some(style)) => {
-                let items = items.iter().map(|it| wrap(it, style.width));
-                items.collect::<Vec<_>>().join("\n").into()
-            }
-            (Self::List(items), None) => items.join("\n").into(),
-            (Self::Code(sentence, code), _) => {
-                let lines = code.lines().map(|line| format!("  {line}"));
-                let lines = lines.map(|line| line.trim_end().to_owned());
-                let all: Vec<String> = [sentence.clone()].into_iter().chain(lines).collect();
-                all.join("\n").into()
-            }
-            (other, _) => other.words().into(),
-        }
     }
 }
 
@@ -303,6 +302,7 @@ impl From<String> for Document {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::text::{Emphasis, Style};
 
     fn document() -> Document {
         Document::new()
@@ -321,7 +321,7 @@ mod tests {
 
     #[test]
     fn a_terminal_gets_columns_and_nothing_that_steers_it() {
-        let shown = document().terminal();
+        let shown = document().terminal(Style::plain());
         assert_eq!(
             shown,
             [
@@ -366,10 +366,10 @@ mod tests {
 
     #[test]
     fn colours_of_a_listing_show_on_a_terminal_alone() {
-        let kept = Text::emphasised("kept", crate::text::Emphasis::Good);
+        let kept = Text::emphasised("kept", Emphasis::Good);
         let document = Document::new().listing(Text::join([kept, "<i>\u{1b}[2J".into()], " "));
         assert_eq!(
-            document.terminal(),
+            document.terminal(Style::plain()),
             "\u{1b}[1;32mkept\u{1b}[0m <i>\\u{1b}[2J"
         );
         assert_eq!(document.markdown(), "    kept <i>\\u{1b}[2J\n");
@@ -378,6 +378,6 @@ mod tests {
 
     #[test]
     fn an_empty_document_shows_nothing() {
-        assert_eq!(Document::new().terminal(), "");
+        assert_eq!(Document::new().terminal(Style::plain()), "");
     }
 }

@@ -5,8 +5,7 @@ use std::borrow::Cow;
 use super::Medium;
 use crate::figures;
 use crate::numbers;
-use crate::text::table as drawn;
-use crate::text::{Style, Text, one_line};
+use crate::text::one_line;
 
 /// Rows under a header. Each cell is one line.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -16,7 +15,22 @@ pub struct Table {
     pub(crate) class: Option<&'static str>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
+    /// Lines directly below it.
+    pub(crate) notes: Vec<String>,
+    /// Without lines and with a bold head, where a terminal draws it with colours.
+    pub(super) open: bool,
+    pub(super) split: Option<Split>,
     max_drawn: Option<usize>,
+}
+
+/// How a table that is wider than a terminal becomes several, each with the first columns. Rows without content in the
+/// others are left out.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Split {
+    /// The first column, and as many others as fit.
+    Filled,
+    /// The first two columns, and one pair of the others; all in one table if they fit.
+    Pairs,
 }
 
 /// A column: its header in each medium, or absent where the medium does not show it.
@@ -25,7 +39,7 @@ pub(crate) struct Column {
     drawn: Option<Cow<'static, str>>,
     page: Option<Cow<'static, str>>,
     /// Words stand at the left, numbers at the right.
-    is_words: bool,
+    pub(super) is_words: bool,
 }
 
 impl Column {
@@ -95,7 +109,7 @@ pub(crate) struct TableCell {
     /// In small letters below it, on a page.
     pub(crate) note: Option<String>,
     /// Whether it is good, where it is judged.
-    good: Option<bool>,
+    pub(super) good: Option<bool>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -154,12 +168,10 @@ impl TableCell {
         Self { note, ..self }
     }
 
-    /// Marks the cell as good or bad, which a terminal colours.
-    pub(crate) fn judged(self, good: bool) -> Self {
-        Self {
-            good: Some(good),
-            ..self
-        }
+    /// Marks the cell as good or bad, which a terminal colours, or as neither.
+    pub(crate) fn judged(self, good: impl Into<Option<bool>>) -> Self {
+        let good = good.into();
+        Self { good, ..self }
     }
 
     /// Its words.
@@ -190,20 +202,29 @@ impl Table {
     /// A table with this many columns of words at the left; the others are numbers, aligned to the right.
     #[must_use]
     pub fn new(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> Self {
-        let columns = head.iter().enumerate().map(|(place, &head)| Column {
-            drawn: Some(head.to_owned().into()),
-            page: Some(head.to_owned().into()),
-            is_words: place < words,
+        let rows = rows.into_iter();
+        let rows = rows.map(|row| row.into_iter().map(TableCell::text).collect());
+        let mut table = Self::of(head.iter().map(|&it| it.to_owned()), rows);
+        for (place, column) in table.columns.iter_mut().enumerate() {
+            column.is_words = place < words;
+        }
+        table
+    }
+
+    /// A table with a column of words, and columns of numbers.
+    pub(crate) fn of(
+        head: impl IntoIterator<Item: Into<Cow<'static, str>>>,
+        rows: impl IntoIterator<Item = Vec<TableCell>>,
+    ) -> Self {
+        let heads = head.into_iter().map(Into::into).enumerate();
+        let columns = heads.map(|(place, head): (_, Cow<'static, str>)| Column {
+            drawn: Some(head.clone()),
+            page: Some(head),
+            is_words: place == 0,
         });
-        let row = |row: Vec<String>| {
-            row.into_iter()
-                .map(TableCell::text)
-                .collect::<Vec<_>>()
-                .into()
-        };
         Self {
             columns: columns.collect(),
-            rows: rows.into_iter().map(row).collect(),
+            rows: rows.into_iter().map(Row::from).collect(),
             ..Self::default()
         }
     }
@@ -227,6 +248,19 @@ impl Table {
         }
     }
 
+    /// Takes the lines away, and makes the head bold.
+    pub(crate) fn open(self) -> Self {
+        Self { open: true, ..self }
+    }
+
+    /// Becomes several tables where a terminal is too narrow.
+    pub(crate) fn split(self, split: Split) -> Self {
+        Self {
+            split: Some(split),
+            ..self
+        }
+    }
+
     pub(crate) fn push(&mut self, row: impl Into<Row>) {
         self.rows.push(row.into());
     }
@@ -237,59 +271,33 @@ impl Table {
         all.filter(move |(_, column)| column.head(medium).is_some())
     }
 
-    fn rows_drawn(&self) -> impl Iterator<Item = Vec<&TableCell>> {
-        let places: Vec<usize> = self.columns_of(Medium::Terminal).map(|it| it.0).collect();
-        let rows = self.rows.iter().take(self.max_drawn.unwrap_or(usize::MAX));
-        rows.map(move |row| places.iter().filter_map(|&it| row.cells.get(it)).collect())
-    }
-
-    fn heads_drawn(&self) -> impl Iterator<Item = &str> {
-        let columns = self.columns.iter();
-        columns.filter_map(|column| column.head(Medium::Terminal))
-    }
-
-    /// The table for a terminal: with lines and colours, or without any.
-    pub(super) fn drawn(&self, style: Option<Style>) -> Text {
-        let mut table = match style {
-            Some(style) => drawn::TextTable::new(style),
-            None => drawn::TextTable::bare(),
-        };
-        table.set_header(self.heads_drawn());
-        for row in self.rows_drawn() {
-            table.add_row(row.into_iter().map(|cell| {
-                let words = drawn::TextCell::new(cell.shown(Medium::Terminal));
-                match cell.good {
-                    Some(good) => words.judged(good),
-                    None => words,
-                }
-            }));
-        }
-        for (place, (_, column)) in self.columns_of(Medium::Terminal).enumerate() {
-            if !column.is_words {
-                table.align_right(place..place + 1);
-            }
-        }
-        table.text()
+    pub(super) fn rows_drawn(&self) -> impl Iterator<Item = &Row> {
+        self.rows.iter().take(self.max_drawn.unwrap_or(usize::MAX))
     }
 
     pub(super) fn markdown(&self) -> String {
         let escaped = |it: &str| one_line(it).replace('|', "\\|").replace('<', "&lt;");
         let line = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
-        let rule = self.columns_of(Medium::Terminal).map(|(_, column)| {
-            let head = column.head(Medium::Terminal).unwrap_or_default();
+        let columns: Vec<(usize, &Column)> = self.columns_of(Medium::Terminal).collect();
+        let heads = || columns.iter().filter_map(|(_, it)| it.drawn.as_deref());
+        let rule = columns.iter().zip(heads()).map(|((_, column), head)| {
             let dashes = "-".repeat(head.chars().count() + 1);
             let end = if column.is_words { '-' } else { ':' };
             format!("{dashes}{end}|")
         });
         let mut lines = vec![
-            line(self.heads_drawn().map(escaped).collect()),
+            line(heads().map(escaped).collect()),
             format!("|{}", rule.collect::<String>()),
         ];
         lines.extend(self.rows_drawn().map(|row| {
-            let cells = row
-                .into_iter()
-                .map(|it| escaped(&it.shown(Medium::Terminal)));
-            line(cells.collect())
+            let cells = columns
+                .iter()
+                .filter_map(|&(place, _)| row.cells.get(place));
+            line(
+                cells
+                    .map(|it| escaped(&it.shown(Medium::Terminal)))
+                    .collect(),
+            )
         }));
         lines.join("\n")
     }

@@ -22,7 +22,17 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
             DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
             DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
-            DocumentBlock::Table(it) => table(out, it),
+            DocumentBlock::Lines(lines) => {
+                lines
+                    .iter()
+                    .for_each(|it| paragraph(out, "<p>", &it.plain()));
+            }
+            DocumentBlock::Table(it) => {
+                table(out, it);
+                it.notes
+                    .iter()
+                    .for_each(|it| paragraph(out, "<p class=\"hint\">", it));
+            }
             DocumentBlock::Listing(text) => {
                 out.element("pre", text.plain());
             }

@@ -96,10 +96,7 @@ fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
         at(Percent::P99_9),
         at(Percent::P99_99),
         TableCell::span(cell.max_ns),
-        match verdict {
-            Some(verdict) => misses.judged(verdict.misses == 0),
-            None => misses,
-        },
+        misses.judged(verdict.map(|it| it.misses == 0)),
         bound.unwrap_or(TableCell::count(None)),
         TableCell::span(cell.excess_ns).noted(against_none(cell)),
         TableCell::text(remark(matrix, cell)),

@@ -135,7 +135,9 @@ mod tests {
     }
 
     fn told(runs: &[Summary]) -> Vec<Text> {
-        document(runs).parts(Style::plain().of_width(u16::MAX))
+        let style = Style::plain().of_width(u16::MAX);
+        let text = document(runs).fitted().terminal(style);
+        text.split("\n\n").map(Text::from).collect()
     }
     fn row(table: &str, of: &str) -> Vec<String> {
         let line = table.lines().find(|line| line.contains(of));

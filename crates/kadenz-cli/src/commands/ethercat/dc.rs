@@ -354,6 +354,7 @@ mod tests {
     use kadenz::ethercat::running_loop::control_socket::{
         Answer as Reply, Question, Reply as Line,
     };
+    use kadenz::report::text::Style;
 
     use super::*;
     use crate::commands::ethercat::running_loop::scripted::with_a_server;
@@ -381,7 +382,7 @@ mod tests {
     fn the_reference_is_not_known_where_a_device_before_it_is_silent() {
         let report = with_a_silent_one(0);
         assert_eq!(report.reference, None);
-        let said = report.document().terminal().to_string();
+        let said = report.document().terminal(Style::plain()).to_string();
         assert!(
             said.contains("not known: device 0 does not answer"),
             "{said}"
@@ -395,7 +396,7 @@ mod tests {
     fn a_silent_device_behind_the_reference_hides_it_not() {
         let report = with_a_silent_one(1);
         assert_eq!(report.reference, Some(0));
-        let said = report.document().terminal().to_string();
+        let said = report.document().terminal(Style::plain()).to_string();
         assert!(said.contains("clock is that of device 0"), "{said}");
         assert_eq!(report.devices[1].bits, None);
     }

@@ -6,6 +6,7 @@ use kadenz::msg::message::Fingerprint;
 use kadenz::msg::watch::{ChannelFigures, SenderFigures};
 use kadenz::report::document::{Document, Table};
 use kadenz::report::numbers;
+use kadenz::report::text::Style;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -18,7 +19,10 @@ const NOTHING: &str = "-";
 /// A table under a header; the first `words` columns are text.
 pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
     let table = Table::new(head, words, rows);
-    Document::new().table(table).terminal().to_string()
+    Document::new()
+        .table(table)
+        .terminal(Style::plain())
+        .to_string()
 }
 
 /// A rate with four significant digits.

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use kadenz::lab::session;
 use kadenz::record::run::model::TuningMeasure;
 use kadenz::report::document::{Document, Table};
-use kadenz::report::text::Text;
+use kadenz::report::text::{Style, Text};
 use kadenz::rt::tuning::Measure;
 use serde::Serialize;
 
@@ -48,7 +48,7 @@ fn table(measures: &[TuningMeasure]) -> Text {
     });
     let rows = rows.map(Vec::from).collect();
     let table = Table::new(&["measure", "requested", "granted", ""], 4, rows);
-    Document::new().table(table).terminal()
+    Document::new().table(table).terminal(Style::plain())
 }
 
 /// The report of `kadenz run --report`, written at the start and again at the end.

@@ -16,11 +16,11 @@ use kadenz::record::run::folder::RunReader;
 use kadenz::record::run::matrix::Combination;
 use kadenz::record::run::model::{EndedBy, Run};
 use kadenz::report::document::{Answer, Document, Version};
+use kadenz::report::documents;
 use kadenz::report::html;
 use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
-use kadenz::report::terminal;
 use kadenz::rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -195,8 +195,7 @@ pub(super) struct TuneReport<'a> {
 
 impl Answer for TuneReport<'_> {
     fn document(&self) -> Document {
-        let (summary, style) = (self.summary, output::style());
-        Document::new().listing(terminal::summary_of_matrix(summary, self.found, style))
+        documents::summary_of_matrix(self.summary, self.found)
     }
 }
 

@@ -323,7 +323,7 @@ fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
 }
 
 fn shown(matrix: &Matrix) -> Text {
-    Text::join(document(matrix).parts(Style::plain()), "\n\n")
+    document(matrix).fitted().terminal(Style::plain())
 }
 
 fn output(matrix: &Matrix) -> serde_json::Value {
@@ -386,7 +386,7 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
     assert_eq!(matrix.cells.len(), 2);
     assert_eq!(matrix.others(&run).count(), 5);
     assert_eq!(matrix.claim, Percent::P99_99);
-    let text = crate::terminal::summary(&run, Style::plain());
+    let text = crate::documents::summary(&run).terminal(Style::plain());
     assert!(
         text.contains("heavy-<b>") && text.contains("Nothing is needed"),
         "{text}"

@@ -10,6 +10,7 @@ use kadenz::ethercat::sim::serve::Pace;
 use kadenz::lab::stop::Stop;
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
+use kadenz::report::text::Style;
 use kadenz::rt::net::cable::Cable;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -200,7 +201,9 @@ fn obey(
         Ok(None) => {}
         Ok(Some(SimCommand::Help)) => output::note(command::HELP),
         Ok(Some(SimCommand::Devices)) => output::note(&names.list()),
-        Ok(Some(SimCommand::Counts)) => output::note(&report(server).document().terminal()),
+        Ok(Some(SimCommand::Counts)) => {
+            output::note(&report(server).document().terminal(Style::plain()));
+        }
         Ok(Some(SimCommand::Clear)) => {
             let faults = server.segment_mut().faults();
             let planned: Vec<_> = faults.lines().map(|(id, _)| id).collect();

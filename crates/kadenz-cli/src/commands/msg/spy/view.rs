@@ -4,6 +4,7 @@ use kadenz::msg::channel::Channel;
 use kadenz::msg::watch::Spark;
 use kadenz::report::document::Document;
 use kadenz::report::numbers;
+use kadenz::report::text::Style;
 
 use super::fields::Fields;
 use crate::commands::msg::table::{self, Column, HeardChannel};
@@ -337,7 +338,7 @@ pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
     let mut dropped = DROPPED.iter();
     loop {
         let document = Document::new().table(table::of_channels(&columns, channels));
-        let text = document.terminal().to_string();
+        let text = document.terminal(Style::plain()).to_string();
         let fits = text.lines().all(|line| line.chars().count() <= width);
         let Some(name) = dropped.next().filter(|_| !fits) else {
             return text;

@@ -1,40 +1,34 @@
-//! A comparison on one screen: a sentence, further differences, and a table of the main figures.
+//! The answer of a comparison: sentences, further differences, and tables of the figures.
 
 use std::collections::BTreeSet;
 
-use super::sheet;
+use super::sheet::coarse_note;
 use crate::compare::{
     Candidate, Comparison, Difference, FigureComparison, Metric, SeriesComparison,
 };
+use crate::document::{Document, DocumentLine, Split, Table, TableCell};
 use crate::sections::round_trips;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
-use crate::text::table::{TextCell, TextTable};
-use crate::text::{Style, Text, wrap};
 
 /// A comparison of `runs`: their differences, one table per series, series without a partner.
 ///
 /// ```
+/// use kadenz_report::documents::comparison;
 /// use kadenz_report::compare::{CompareOptions, Comparison};
-/// use kadenz_report::terminal::comparison;
-/// use kadenz_report::text::Style;
 ///
 /// let runs = [];
 /// let compared = Comparison::new(&runs, &CompareOptions::default());
-/// assert_eq!(comparison(&compared, &runs, Style::plain()), "No two runs share a series.");
+/// assert_eq!(comparison(&compared, &runs).markdown(), "No two runs share a series.\n");
 /// ```
 #[must_use]
-pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
-    let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
-    parts.retain(|part| !part.is_empty());
-    parts.extend(differences(comparison, usize::MAX, usize::MAX, style));
-    let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
-    parts.extend(round_trips.parts(style));
+pub fn comparison(comparison: &Comparison, runs: &[Summary]) -> Document {
+    let mut document = opening(comparison, runs, usize::MAX, usize::MAX);
     for series in &comparison.series {
-        parts.extend(tables(comparison, series, runs, style));
+        document = document.table(table(comparison, series, runs));
     }
     if comparison.series.is_empty() {
-        parts.push("No two runs share a series.".into());
+        document = document.sentence("No two runs share a series.");
     } else {
         let confidence = crate::numbers::percentage(comparison.confidence);
         let candidates = comparison.series.iter().flat_map(|s| &s.candidates);
@@ -52,107 +46,53 @@ pub fn comparison(comparison: &Comparison, runs: &[Summary], style: Style) -> Te
                  figures together taken into account.",
             );
         }
-        parts.extend((!note.is_empty()).then(|| wrap(&note, style.width).into()));
-        parts.extend(sheet::coarse_note(
-            runs.iter().flat_map(|run| &run.series),
-            style,
-        ));
+        document = document
+            .sentences((!note.is_empty()).then_some(note))
+            .sentences(coarse_note(runs.iter().flat_map(|run| &run.series)));
     }
-    parts.extend(
-        (comparison.alone.iter())
-            .chain(&comparison.unread)
-            .map(|sentence| wrap(sentence, style.width).into()),
-    );
-    Text::join(parts, "\n\n")
+    let notes = comparison.alone.iter().chain(&comparison.unread);
+    document.sentences(notes.cloned()).fitted()
 }
 
-/// Further differences between the runs, limited in number and in characters of each.
-fn differences(
-    comparison: &Comparison,
-    most: usize,
-    characters: usize,
-    style: Style,
-) -> Option<Text> {
+/// The comparison in words, further differences, which are limited in number and in characters of each, and the round
+/// trips by switch and host of runs that sent packets.
+fn opening(comparison: &Comparison, runs: &[Summary], most: usize, characters: usize) -> Document {
+    let answer = Some(comparison.answer(runs)).filter(|it| !it.is_empty());
     let named = |difference: &Difference| {
         let sentence = difference.sentence(&comparison.runs);
         let end = sentence.char_indices().nth(characters);
         let cut = end.map(|(end, _)| format!("{}...", &sentence[..end]));
-        wrap(&cut.unwrap_or(sentence), style.width)
+        cut.unwrap_or(sentence)
     };
     let all = &comparison.differences;
-    let heading = "The runs were taken differently:".to_owned();
-    let lines = [heading]
-        .into_iter()
-        .chain(all.iter().take(most).map(named));
-    let lines: Vec<String> = lines.chain(more(all.len(), most)).collect();
-    (!all.is_empty()).then(|| lines.join("\n").into())
+    let heading = (!all.is_empty()).then(|| "The runs were taken differently:".to_owned());
+    let lines = heading.into_iter().chain(all.iter().take(most).map(named));
+    let lines = lines.chain(more(all.len(), most)).map(DocumentLine::from);
+    Document::new()
+        .sentences(answer)
+        .lines(lines)
+        .and(round_trips::of(&comparison.network, |run| {
+            &comparison.runs[run]
+        }))
 }
 
-/// One table for all candidates where the width allows it, otherwise a table each; cells are wrapped only where that is
-/// too wide as well.
-fn tables(
-    comparison: &Comparison,
-    series: &SeriesComparison,
-    runs: &[Summary],
-    style: Style,
-) -> Vec<Text> {
-    let wide = style.of_width(u16::MAX);
-    let fits = |table: &Text| {
-        let width = table.lines().map(visible_width).max().unwrap_or(0);
-        width <= usize::from(style.width)
-    };
-    let together = table(comparison, series, &series.candidates, runs, wide);
-    if fits(&together) {
-        return vec![together];
-    }
-    let one = |candidate: &Candidate| {
-        let alone = std::slice::from_ref(candidate);
-        let whole = table(comparison, series, alone, runs, wide);
-        if fits(&whole) {
-            whole
-        } else {
-            table(comparison, series, alone, runs, style)
-        }
-    };
-    series.candidates.iter().map(one).collect()
-}
-
-/// Characters of a line without its colours.
-pub(super) fn visible_width(line: &str) -> usize {
-    let mut within_escape = false;
-    let seen = line.chars().filter(|&character| {
-        let shown = !within_escape && character != '\u{1b}';
-        within_escape = (within_escape || character == '\u{1b}') && character != 'm';
-        shown
-    });
-    seen.count()
-}
-
-fn table(
-    comparison: &Comparison,
-    series: &SeriesComparison,
-    candidates: &[Candidate],
-    runs: &[Summary],
-    style: Style,
-) -> Text {
-    let mut table = TextTable::new(style);
+/// A table of a series with a pair of columns for each candidate.
+fn table(comparison: &Comparison, series: &SeriesComparison, runs: &[Summary]) -> Table {
+    let candidates = &series.candidates;
     let mut header = vec![series.name.clone(), comparison.runs[0].clone()];
     for candidate in candidates {
         header.push(comparison.runs[candidate.run].clone());
         header.push("ratio".to_owned());
     }
-    table.set_header(header);
     let count = |run: usize, place: usize| {
-        let series = series_at(runs, (run, place));
-        series.map_or_else(String::new, |it| crate::numbers::thousands(it.count))
+        TableCell::count(series_at(runs, (run, place)).map(|it| it.count))
     };
-    let first = count(0, series.baseline);
-    let mut samples = vec![TextCell::new("samples"), TextCell::new(first)];
+    let mut samples = vec![TableCell::text("samples"), count(0, series.baseline)];
     for candidate in candidates {
-        samples.push(TextCell::new(count(candidate.run, candidate.series)));
-        samples.push(TextCell::new(""));
+        samples.push(count(candidate.run, candidate.series));
+        samples.push(TableCell::text(""));
     }
-    table.add_row(samples);
+    let mut table = Table::of(header, [samples]).split(Split::Pairs);
     // Every metric that some candidate shares with the baseline.
     let figures = candidates.iter().flat_map(|candidate| &candidate.figures);
     let metrics: BTreeSet<Metric> = figures.map(|figure| figure.metric).collect();
@@ -160,18 +100,18 @@ fn table(
         let found = || candidates.iter().map(|candidate| candidate.figure(metric));
         let baseline = found().flatten().next().map(|figure| figure.baseline);
         let told = |at: (usize, usize), figure: Option<f64>| {
-            TextCell::new(figure.map_or_else(String::new, |it| shown(runs, at, metric, it)))
+            TableCell::text(figure.map_or_else(String::new, |it| shown(runs, at, metric, it)))
         };
-        let mut row = vec![TextCell::new(metric), told((0, series.baseline), baseline)];
+        let name = TableCell::text(metric.to_string());
+        let mut row = vec![name, told((0, series.baseline), baseline)];
         for (figure, candidate) in found().zip(candidates) {
             let value = figure.map(|figure| figure.candidate);
             row.push(told((candidate.run, candidate.series), value));
-            row.push(figure.map_or_else(|| TextCell::new(""), ratio));
+            row.push(figure.map_or_else(|| TableCell::text(""), ratio));
         }
-        table.add_row(row);
+        table.push(row);
     }
-    table.align_right_from(1);
-    table.text()
+    table
 }
 
 /// The series in this place of this run.
@@ -188,20 +128,20 @@ fn shown(runs: &[Summary], at: (usize, usize), metric: Metric, figure: f64) -> S
     format!("{edge}{}", metric.show(figure))
 }
 
-fn ratio(figure: &FigureComparison) -> TextCell {
+fn ratio(figure: &FigureComparison) -> TableCell {
     let Some(ratio) = figure.ratio else {
-        return TextCell::new("");
+        return TableCell::text("");
     };
     let times = crate::compare::times(ratio);
     let Ok((low, high)) = figure.interval else {
-        return TextCell::new(format!("{times}x"));
+        return TableCell::text(format!("{times}x"));
     };
     let (low, high) = (crate::compare::times(low), crate::compare::times(high));
     let text = format!("{times}x ({low} to {high})");
     match figure.significant {
-        Some(true) if ratio > 1.0 => TextCell::new(format!("^ {text}")).judged(false),
-        Some(true) => TextCell::new(format!("v {text}")).judged(true),
-        _ => TextCell::new(text),
+        Some(true) if ratio > 1.0 => TableCell::text(format!("^ {text}")).judged(false),
+        Some(true) => TableCell::text(format!("v {text}")).judged(true),
+        _ => TableCell::text(text),
     }
 }
 
@@ -216,48 +156,24 @@ const MAX_CHARACTERS: usize = 110;
 /// row for each figure, with more a row for each run and series; for runs that sent packets the tables of round trips
 /// instead.
 #[must_use]
-pub fn comparison_answer(comparison: &Comparison, runs: &[Summary], style: Style) -> Text {
-    let mut parts = vec![Text::from(wrap(&comparison.answer(runs), style.width))];
-    parts.extend(differences(
-        comparison,
-        MAX_DIFFERENCES,
-        MAX_CHARACTERS,
-        style,
-    ));
-    let (header, rows) = match comparison.runs.len() {
+pub fn comparison_answer(comparison: &Comparison, runs: &[Summary]) -> Document {
+    let mut document = opening(comparison, runs, MAX_DIFFERENCES, MAX_CHARACTERS);
+    let mut table = match comparison.runs.len() {
         0..=2 => figures(comparison, runs),
         _ => trend(comparison, runs),
     };
-    // Such runs are compared for their round trips by switch and host.
-    let round_trips = round_trips::of(&comparison.network, |run| &comparison.runs[run]);
-    parts.extend(round_trips.parts(style));
-    if !rows.is_empty() && comparison.network.is_empty() {
-        let number = rows.len();
-        let mut table = TextTable::new(style);
-        table.set_header(header);
-        for row in rows.into_iter().take(MAX_ROWS) {
-            table.add_row(row);
-        }
-        table.align_right_from(1);
-        let mut lines = vec![table.text()];
-        lines.extend(more(number, MAX_ROWS).map(Text::from));
+    if !table.rows.is_empty() && comparison.network.is_empty() {
+        table.notes.extend(more(table.rows.len(), MAX_ROWS));
         if comparison.significant().next().is_some() {
-            lines.push("^ slower, v faster: chance hardly explains it.".into());
+            let legend = "^ slower, v faster: chance hardly explains it.";
+            table.notes.push(legend.to_owned());
         }
-        lines.extend(sheet::coarse_note(
-            runs.iter().flat_map(|run| &run.series),
-            style,
-        ));
-        parts.push(Text::join(lines, "\n"));
+        let coarse = coarse_note(runs.iter().flat_map(|run| &run.series));
+        table.notes.extend(coarse);
+        document = document.table(table.at_most(MAX_ROWS));
     }
     let notes = comparison.unread.iter().chain(&comparison.alone);
-    parts.extend(
-        notes
-            .take(2)
-            .map(|sentence| wrap(sentence, style.width).into()),
-    );
-    parts.retain(|part| !part.is_empty());
-    Text::join(parts, "\n\n")
+    document.sentences(notes.take(2).cloned()).fitted()
 }
 
 fn more(number: usize, shown: usize) -> Option<String> {
@@ -276,12 +192,9 @@ fn main(metric: Metric) -> bool {
     }
 }
 
-/// The header of a table, and its rows.
-type ComparisonTable = (Vec<String>, Vec<Vec<TextCell>>);
-
 /// A row for each main figure of the candidate; with several series only the highest percentile and the maximum, so
 /// that each series has rows.
-fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
+fn figures(comparison: &Comparison, runs: &[Summary]) -> Table {
     let mut rows = Vec::new();
     let one = comparison.series.len() == 1;
     for series in &comparison.series {
@@ -298,10 +211,10 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
                 false => format!("{} {}", series.name, figure.metric),
             };
             let value = |at: (usize, usize), value: f64| {
-                TextCell::new(shown(runs, at, figure.metric, value))
+                TableCell::text(shown(runs, at, figure.metric, value))
             };
             rows.push(vec![
-                TextCell::new(name),
+                TableCell::text(name),
                 value((0, series.baseline), figure.baseline),
                 value((candidate.run, candidate.series), figure.candidate),
                 ratio(figure),
@@ -314,7 +227,7 @@ fn figures(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
     }];
     header.extend(comparison.runs.iter().cloned());
     header.push("ratio".to_owned());
-    (header, rows)
+    Table::of(header, rows)
 }
 
 /// The highest main percentile that both runs support.
@@ -326,7 +239,7 @@ fn highest(candidate: &Candidate) -> Option<&FigureComparison> {
 }
 
 /// One row per run, series by series: the highest percentile, the maximum, and the ratio to the first.
-fn trend(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
+fn trend(comparison: &Comparison, runs: &[Summary]) -> Table {
     let mut rows = Vec::new();
     for series in &comparison.series {
         for (index, candidate) in series.candidates.iter().enumerate() {
@@ -338,21 +251,21 @@ fn trend(comparison: &Comparison, runs: &[Summary]) -> ComparisonTable {
                 let max = max.map(|it| Metric::Max.show(value(it)));
                 let percentile = shown(runs, at, figure.metric, value(figure));
                 rows.push(vec![
-                    TextCell::new(format!("{} {}", comparison.runs[at.0], series.name)),
-                    TextCell::new(format!("{} {percentile}", figure.metric)),
-                    TextCell::new(max.unwrap_or_default()),
+                    TableCell::text(format!("{} {}", comparison.runs[at.0], series.name)),
+                    TableCell::text(format!("{} {percentile}", figure.metric)),
+                    TableCell::text(max.unwrap_or_default()),
                     ratio,
                 ]);
             };
             if index == 0 {
-                row((0, series.baseline), |it| it.baseline, TextCell::new(""));
+                row((0, series.baseline), |it| it.baseline, TableCell::text(""));
             }
             let at = (candidate.run, candidate.series);
             row(at, |it| it.candidate, ratio(figure));
         }
     }
     let header = ["run", "percentile", "max", "ratio to the first"];
-    (header.map(str::to_owned).to_vec(), rows)
+    Table::of(header, rows)
 }
 
 #[cfg(test)]
@@ -362,6 +275,7 @@ mod tests {
     use super::*;
     use crate::compare::CompareOptions;
     use crate::testing::{named, of_a_coarse_log, run_of, series_of};
+    use crate::text::Style;
 
     #[test]
     fn a_comparison_marks_percentiles_of_coarse_logs() {
@@ -374,9 +288,10 @@ mod tests {
         for runs in [vec![coarse(), fine()], vec![fine(), coarse(), fine()]] {
             let compared = Comparison::new(&runs, &options);
             for text in [
-                comparison_answer(&compared, &runs, Style::plain()),
-                comparison(&compared, &runs, Style::plain()),
+                comparison_answer(&compared, &runs),
+                comparison(&compared, &runs),
             ] {
+                let text = text.terminal(Style::plain());
                 assert!(text.contains("<= 1"), "{text}");
                 assert!(text.contains("may lie up to"), "{text}");
             }
@@ -386,7 +301,8 @@ mod tests {
         assert!(page.contains("<td>≤"), "the trend");
         let runs = [fine(), fine(), fine()];
         let compared = Comparison::new(&runs, &options);
-        assert!(!comparison_answer(&compared, &runs, Style::plain()).contains("<="));
+        let text = comparison_answer(&compared, &runs).terminal(Style::plain());
+        assert!(!text.contains("<="));
         assert!(!crate::html::render(&runs).contains("<td>≤"));
     }
 }

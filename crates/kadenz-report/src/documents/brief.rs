@@ -4,13 +4,12 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::answers::answer;
 use crate::answers::budget::{Budget, Journey};
+use crate::document::{Document, DocumentLine, Table, TableCell};
 use crate::matrix::Matrix;
 use crate::numbers;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::{SeriesSummary, Summary};
-use crate::text::Style;
-use crate::text::table::{TextCell, TextTable};
-use crate::text::{Emphasis, Text, wrap};
+use crate::text::Emphasis;
 use crate::verdict::{messages, packets};
 
 /// Lines and columns of the smallest screen.
@@ -44,29 +43,30 @@ pub struct Aside<'a> {
 /// has everything.
 ///
 /// ```
+/// use kadenz_report::documents::{Aside, brief};
 /// use kadenz_report::summary::Summary;
-/// use kadenz_report::terminal::{Aside, brief};
-/// use kadenz_report::text::Style;
 ///
-/// let text = brief(&[Summary::default()], &Aside::default(), Style::plain());
-/// assert!(text.starts_with("No deadline was stated"));
+/// let document = brief(&[Summary::default()], &Aside::default());
+/// assert!(document.markdown().starts_with("No deadline was stated"));
 /// ```
 #[must_use]
-pub fn brief(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
-    let style = style.of_width(style.width.min(COLUMNS));
-    let verdict = verdict(runs, aside, style);
+pub fn brief(runs: &[Summary], aside: &Aside<'_>) -> Document {
+    let verdict = verdict(runs, aside);
     // Blank lines between the parts, and the header of the table.
-    let taken = verdict.lines().count() + aside.places.len() + 4;
+    let taken = height(&verdict) + aside.places.len() + 4;
     let left = LINES.saturating_sub(taken);
-    let remedies = remedies(runs, aside.remedy, left.saturating_sub(MIN_ROWS), style);
-    let of_remedies = remedies.as_ref().map_or(0, |it| it.lines().count());
-    let mut parts = vec![verdict];
-    parts.extend(table(runs, left.saturating_sub(of_remedies), style));
-    parts.extend(remedies.map(Text::from));
-    if !aside.places.is_empty() {
-        parts.push(aside.places.join("\n").into());
+    let remedies = remedies(runs, aside.remedy, left.saturating_sub(MIN_ROWS));
+    let mut document = Document::new().lines(verdict);
+    if let Some(table) = table(runs, left.saturating_sub(height(&remedies))) {
+        document = document.table(table);
     }
-    Text::join(parts, "\n\n")
+    let document = document.lines(remedies).within(COLUMNS);
+    document.sentences(aside.places.iter().cloned())
+}
+
+/// Lines of the smallest screen that these take.
+fn height(lines: &[DocumentLine]) -> usize {
+    lines.iter().map(|it| it.height(COLUMNS)).sum()
 }
 
 /// The first sentence of the verdict on the first run, short enough for one line of a script's output.
@@ -77,11 +77,11 @@ pub fn headline(runs: &[Summary]) -> String {
         .map(sentences)
         .and_then(|all| all.into_iter().next());
     let first = first.unwrap_or_default();
-    first_sentence(&first).0.to_owned()
+    first_sentence(&first).to_owned()
 }
 
 /// The verdicts of all runs, the first sentence in bold and in its colour.
-fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
+fn verdict(runs: &[Summary], aside: &Aside<'_>) -> Vec<DocumentLine> {
     let each = (VERDICT / runs.len().max(1)).max(1);
     let mut lines = Vec::new();
     for (index, run) in runs.iter().take(VERDICT).enumerate() {
@@ -94,9 +94,16 @@ fn verdict(runs: &[Summary], aside: &Aside<'_>, style: Style) -> Text {
             let name = run.folder.file_name().unwrap_or(run.folder.as_os_str());
             sentences[0] = format!("{}: {}", name.display(), sentences[0]);
         }
-        lines.extend(emphasised(&sentences, each, aside.kept, style));
+        let emphasis = match sentences[0].contains(NO_DEADLINE) {
+            true => Emphasis::Bold,
+            false if aside.kept => Emphasis::Good,
+            false => Emphasis::Bad,
+        };
+        let strong = first_sentence(&sentences[0]).chars().count();
+        let line = DocumentLine::from(sentences.join(" ")).at_most(each);
+        lines.push(line.emphasised(strong, emphasis));
     }
-    Text::join(lines, "\n")
+    lines
 }
 
 fn sentences(run: &Summary) -> Vec<String> {
@@ -135,62 +142,9 @@ fn left(budget: &Budget) -> Option<String> {
     ))
 }
 
-/// Wraps sentences into at most this many lines, the first sentence in bold and colour.
-fn emphasised(sentences: &[String], lines: usize, kept: bool, style: Style) -> Vec<Text> {
-    let mut strong = first_sentence(&sentences[0]).0.chars().count();
-    let text = clipped(&sentences.join(" "), lines, style);
-    if !style.rich {
-        return text.into_iter().map(Text::from).collect();
-    }
-    let emphasis = match sentences[0].contains(NO_DEADLINE) {
-        true => Emphasis::Bold,
-        false if kept => Emphasis::Good,
-        false => Emphasis::Bad,
-    };
-    let mut emphasised = Vec::new();
-    for line in text {
-        let letters = line.chars().count();
-        let end = line
-            .char_indices()
-            .nth(strong)
-            .map_or(line.len(), |it| it.0);
-        let (bold, rest) = line.split_at(end);
-        emphasised.push(match bold {
-            "" => line.into(),
-            _ => Text::join([Text::emphasised(bold, emphasis), rest.into()], ""),
-        });
-        // The space at the end of the line counts as a part of it.
-        strong = strong.saturating_sub(letters + 1);
-    }
-    emphasised
-}
-
-/// A text's first sentence, and the rest.
-fn first_sentence(text: &str) -> (&str, &str) {
-    match text.find(". ") {
-        Some(at) => text.split_at(at + 1),
-        None => (text, ""),
-    }
-}
-
-/// A text in at most this many lines, with three points where it is cut: after a clause if one ends in the last line,
-/// because a part of a number would be misleading.
-fn clipped(text: &str, lines: usize, style: Style) -> Vec<String> {
-    let wrapped = wrap(text, style.width);
-    let mut shown: Vec<String> = wrapped.lines().take(lines).map(str::to_owned).collect();
-    if let Some(last) = shown.last_mut().filter(|_| wrapped.lines().count() > lines) {
-        let room = usize::from(style.width).saturating_sub(4);
-        while last.chars().count() > room {
-            let cut = last.rfind(' ').unwrap_or(0);
-            last.truncate(cut);
-        }
-        let ends = [", ", "; ", ". "].iter().filter_map(|it| last.rfind(it));
-        if let Some(end) = ends.max() {
-            last.truncate(end);
-        }
-        last.push_str(" ...");
-    }
-    shown
+/// A text's first sentence.
+fn first_sentence(text: &str) -> &str {
+    text.find(". ").map_or(text, |at| &text[..=at])
 }
 
 /// The most important series: those with a deadline, then those of whole round trips and messages, then the others.
@@ -213,58 +167,38 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
 }
 
 /// The table, with at most this many rows.
-fn table(runs: &[Summary], rows: usize, style: Style) -> Option<Text> {
+fn table(runs: &[Summary], rows: usize) -> Option<Table> {
     let chosen = chosen(runs);
-    if chosen.is_empty() {
-        return None;
-    }
-    let mut table = TextTable::new(style);
-    table.without_lines();
-    let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
-    table.set_header(header.map(|it| TextCell::new(it).bold()));
-    for (run, series) in chosen.iter().take(rows.min(ROWS)) {
+    let rows = chosen.iter().take(rows.min(ROWS)).map(|(run, series)| {
         let folder = run.folder.file_name().filter(|_| runs.len() > 1);
         let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
-        table.add_row(row(&format!("{folder}{}", series.series.name), series));
-    }
-    table.align_right_from(1);
-    Some(table.text())
+        row(&format!("{folder}{}", series.series.name), series)
+    });
+    let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
+    (!chosen.is_empty()).then(|| Table::of(header, rows).open())
 }
 
-fn row(name: &str, series: &SeriesSummary) -> Vec<TextCell> {
+fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
     const NAME: usize = 22;
     let percentile = |percent| {
         let found = series.percentiles.iter().find(|row| row.percent == percent);
-        TextCell::new(found.map_or_else(String::new, Percentile::told))
+        TableCell::text(found.map_or_else(String::new, Percentile::told))
     };
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
-    let misses = series.verdict.map_or_else(
-        || TextCell::new(""),
-        |verdict| {
-            let cell = TextCell::new(numbers::thousands(verdict.misses));
-            match verdict.misses {
-                0 => cell.judged(true),
-                _ => cell.judged(false).bold(),
-            }
-        },
-    );
+    let misses = series.verdict.map(|it| it.misses);
     vec![
-        TextCell::new(name),
-        TextCell::new(numbers::thousands(series.count)),
+        TableCell::text(name),
+        TableCell::count(series.count),
         percentile(Percent::P50),
         percentile(Percent::P99_9),
-        TextCell::new(
-            series
-                .max_ns
-                .map_or_else(String::new, |ns| numbers::value(ns as f64)),
-        ),
-        misses,
+        TableCell::span(series.max_ns),
+        TableCell::count(misses).judged(misses.map(|it| it == 0)),
     ]
 }
 
 /// The first remedies, in at most this many lines: for refusals, then for other findings.
-fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) -> Option<String> {
+fn remedies(runs: &[Summary], first: Option<&str>, room: usize) -> Vec<DocumentLine> {
     let measures = runs.iter().flat_map(|run| &run.series);
     let measures = measures.flat_map(|series| &series.series.tuning);
     let refused = measures
@@ -281,25 +215,22 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize, style: Style) ->
             all.push((what, remedy));
         }
     }
-    let indented = style.of_width(style.width.saturating_sub(2));
-    let items = all
-        .iter()
-        .take(REMEDIES)
-        .map(|(what, remedy)| clipped(&format!("{what}: {remedy}"), REMEDY, indented).join("\n  "));
-    let mut lines = 1;
-    let items: Vec<String> = items
+    let items = all.iter().take(REMEDIES).map(|(what, remedy)| {
+        DocumentLine::labelled("- ", 2, format!("{what}: {remedy}")).at_most(REMEDY)
+    });
+    let mut height = 1;
+    let items: Vec<DocumentLine> = items
         .take_while(|item| {
-            lines += item.lines().count();
-            lines <= room
+            height += item.height(COLUMNS);
+            height <= room
         })
-        .map(|item| format!("- {item}"))
         .collect();
     let heading = match all.len() - items.len() {
-        _ if items.is_empty() => return None,
+        _ if items.is_empty() => return items,
         0 => "To mend first:".to_owned(),
         more => format!("To mend first ({more} more with --details):"),
     };
-    Some(format!("{heading}\n{}", items.join("\n")))
+    [heading.into()].into_iter().chain(items).collect()
 }
 
 /// A remedy of several lines is shown by its first.
@@ -312,20 +243,4 @@ fn of_warning(warning: &Warning) -> Option<(String, &str)> {
     let remedy = warning.remedy.as_deref()?.lines().next()?;
     let title = warning.text.split([':', ';', '(']).next()?;
     Some((title.trim_end().to_owned(), remedy))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn what_is_cut_off_ends_with_a_clause() {
-        let text = "kept: 0 misses in 12,000, so fewer than 250 in a million";
-        let style = Style::plain().of_width(50);
-        assert_eq!(clipped(text, 1, style), ["kept: 0 misses in 12,000 ..."]);
-        assert_eq!(
-            clipped("one word after another", 1, style.of_width(14)),
-            ["one word ..."]
-        );
-    }
 }

@@ -1,102 +1,70 @@
-//! The table of series: one row per figure, one column per series, split into as many tables as the width requires.
+//! The table of series: one row per figure, one column per series.
 
 use std::borrow::Borrow;
+use std::iter::once;
 
+use crate::document::{Document, DocumentLine, Split, Table, TableCell};
 use crate::numbers;
 use crate::statistics::{Cluster, Extreme, JitterFacts, Percent, Percentile};
 use crate::summary::SeriesSummary;
-use crate::text::Style;
-use crate::text::table::{TextCell, TextTable, fitting};
-use crate::text::{Text, wrap};
 use crate::verdict::{Standing, Verdict};
 
 /// With fewer samples than this beyond it, a percentile is printed with their number.
 const FEW_BEYOND: u64 = 100;
-/// Border and padding of a column.
-const MARGIN: usize = 3;
 
 /// The rows of each series: count, extremes, mean, deviation, percentiles, deadline and,
 /// where there are raw samples, jitter and the places of the highest and lowest.
-#[must_use]
-pub fn sheet<S: Borrow<SeriesSummary>>(series: &[S], style: Style) -> Text {
-    let series: Vec<&SeriesSummary> = series.iter().map(Borrow::borrow).collect();
-    let columns: Vec<SheetColumn> = series.iter().map(|it| SheetColumn::new(it)).collect();
-    let shown = columns.iter().flat_map(SheetColumn::shown);
-    let label_width = shown.map(|it| width(&it.label)).max().unwrap_or(0) + MARGIN + 1;
-    let room = usize::from(style.width).saturating_sub(label_width);
-    let widths: Vec<usize> = columns.iter().map(|it| it.width() + MARGIN).collect();
-    let tables = fitting(&widths, room).into_iter();
-    let mut tables: Vec<Text> = tables.map(|range| table(&columns[range], style)).collect();
-    if columns.iter().any(|column| column.rests_on_few) {
-        let note = format!(
+pub(super) fn sheet<S: Borrow<SeriesSummary>>(series: &[S]) -> Document {
+    let series = || series.iter().map(Borrow::borrow);
+    let columns: Vec<SheetColumn> = series().map(SheetColumn::new).collect();
+    let few = columns.iter().any(|column| column.rests_on_few).then(|| {
+        format!(
             "(n): only n samples lie beyond this percentile; beyond the others lie {FEW_BEYOND} or \
              more."
-        );
-        tables.push(wrap(&note, style.width).into());
-    }
-    tables.extend(coarse_note(series.iter().copied(), style));
-    tables.extend(
-        series
-            .iter()
-            .filter_map(|series| extremes(series, style))
-            .map(Text::from),
-    );
-    Text::join(tables, "\n\n")
+        )
+    });
+    let document = Document::new()
+        .table(table(&columns))
+        .sentences(few)
+        .sentences(coarse_note(series()));
+    series().map(extremes).fold(document, Document::lines)
 }
 
 /// The explanation of the mark of a coarse log's percentiles; nothing where there is none.
 pub(super) fn coarse_note<'s>(
     series: impl IntoIterator<Item = &'s SeriesSummary>,
-    style: Style,
-) -> Option<Text> {
+) -> Option<String> {
     let percentiles = series.into_iter().flat_map(|it| &it.percentiles);
     let coarsest = percentiles
         .filter_map(Percentile::coarseness)
         .reduce(f64::max)?;
     let share = numbers::percentage(coarsest);
-    let note = format!(
+    Some(format!(
         "<=: the log is coarse, and this is the upper edge of what it counts as one; the value may lie \
          up to {share} lower."
-    );
-    Some(wrap(&note, style.width).into())
+    ))
 }
 
-fn table(columns: &[SheetColumn], style: Style) -> Text {
-    let mut table = TextTable::new(style);
+fn table(columns: &[SheetColumn]) -> Table {
     let names = columns.iter().map(|column| column.name.clone());
-    table.set_header(std::iter::once(String::new()).chain(names));
-    for (place, SheetFigure { label, .. }) in columns[0].figures.iter().enumerate() {
-        let row = || columns.iter().map(|column| &column.figures[place]);
-        if row().any(|figure| figure.text.is_some()) {
-            table
-                .add_row(std::iter::once(TextCell::new(label)).chain(row().map(SheetFigure::cell)));
+    let mut table = Table::of(once(String::new()).chain(names), []).split(Split::Filled);
+    let labels = columns.first().map(|it| it.figures.iter());
+    for (place, (label, _)) in labels.into_iter().flatten().enumerate() {
+        let row = || columns.iter().map(|column| column.figures[place].1.clone());
+        if row().any(|cell| cell.is_some()) {
+            let cells = row().map(|cell| cell.unwrap_or(TableCell::text("")));
+            let cells = once(TableCell::text(label)).chain(cells);
+            table.push(cells.collect::<Vec<_>>());
         }
     }
-    table.align_right_from(1);
-    table.text()
-}
-
-/// One figure of a series, without a text where the series has none.
-struct SheetFigure {
-    label: String,
-    text: Option<String>,
-    good: Option<bool>,
-}
-
-impl SheetFigure {
-    fn cell(&self) -> TextCell {
-        let cell = TextCell::new(self.text.as_deref().unwrap_or_default());
-        match self.good.filter(|_| self.text.is_some()) {
-            Some(good) => cell.judged(good),
-            None => cell,
-        }
-    }
+    table
 }
 
 /// The figures of one series, in the same order for every series.
 struct SheetColumn {
     name: String,
-    figures: Vec<SheetFigure>,
+    /// The label of each, and its cell where the series has it.
+    figures: Vec<(String, Option<TableCell>)>,
     rests_on_few: bool,
 }
 
@@ -115,26 +83,13 @@ impl SheetColumn {
         column
     }
 
-    fn shown(&self) -> impl Iterator<Item = &SheetFigure> {
-        self.figures.iter().filter(|figure| figure.text.is_some())
-    }
-
-    fn width(&self) -> usize {
-        let texts = self.figures.iter().filter_map(|it| it.text.as_ref());
-        let widths = texts.chain([&self.name]).map(|text| width(text));
-        widths.max().unwrap_or(0)
-    }
-
     fn add(&mut self, label: impl Into<String>, text: Option<String>) {
         self.judge(label, text, None);
     }
 
     fn judge(&mut self, label: impl Into<String>, text: Option<String>, good: Option<bool>) {
-        self.figures.push(SheetFigure {
-            label: label.into(),
-            text,
-            good,
-        });
+        let cell = text.map(|it| TableCell::text(it).judged(good));
+        self.figures.push((label.into(), cell));
     }
 
     fn add_values(&mut self, series: &SeriesSummary) {
@@ -221,25 +176,18 @@ fn some_count(count: u64) -> Option<String> {
 }
 
 /// The ten highest and lowest samples with their index, as Sticha's test suites print them.
-fn extremes(series: &SeriesSummary, style: Style) -> Option<String> {
-    let samples = series
-        .samples
-        .as_ref()
-        .filter(|samples| samples.count > 0)?;
-    let list = |extremes: &[Extreme]| {
-        let one = |e: &Extreme| format!("{} [{}]", numbers::span(e.value_ns as f64), e.index);
-        extremes.iter().map(one).collect::<Vec<_>>().join(", ")
+fn extremes(series: &SeriesSummary) -> Vec<DocumentLine> {
+    let samples = series.samples.as_ref();
+    let Some(samples) = samples.filter(|samples| samples.count > 0) else {
+        return Vec::new();
     };
-    let name = &series.series.name;
-    let highest = format!("{name}, highest [index]: {}", list(&samples.highest));
-    let lowest = format!("{name}, lowest [index]: {}", list(&samples.lowest));
-    Some(format!(
-        "{}\n{}",
-        wrap(&highest, style.width),
-        wrap(&lowest, style.width)
-    ))
-}
-
-fn width(text: &str) -> usize {
-    text.chars().count()
+    let list = |which: &str, extremes: &[Extreme]| {
+        let one = |e: &Extreme| format!("{} [{}]", numbers::span(e.value_ns as f64), e.index);
+        let all = extremes.iter().map(one).collect::<Vec<_>>().join(", ");
+        format!("{}, {which} [index]: {all}", series.series.name).into()
+    };
+    vec![
+        list("highest", &samples.highest),
+        list("lowest", &samples.lowest),
+    ]
 }

@@ -5,11 +5,16 @@ use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 use super::*;
 use crate::compare::{CompareOptions, Comparison};
 use crate::testing::{blog, named, of_a_coarse_log, run_of, sampled, searched, series_of};
+use crate::text::{Style, Text};
+
+fn plain(document: &Document) -> Text {
+    document.terminal(Style::plain())
+}
 
 /// The table at the end of Enner; its last row writes the thousands with points.
 #[test]
 fn the_blog_s_table_is_reproduced() {
-    let table = overview(&blog(), Style::plain());
+    let table = plain(&Document::new().table(overview(&blog())).fitted());
     assert_eq!(
         table,
         "\
@@ -34,10 +39,8 @@ fn judged(name: &str, values: &[(i64, u64)]) -> crate::summary::SeriesSummary {
 
 #[test]
 fn a_sheet_has_what_the_sample_carries_and_no_more() {
-    let sheet = sheet(
-        &[judged("wakeup", &[(50_000, 4_990), (900_000, 10)])],
-        Style::plain(),
-    );
+    let series = judged("wakeup", &[(50_000, 4_990), (900_000, 10)]);
+    let sheet = plain(&sheet(&[series]).fitted());
     assert_eq!(
         sheet,
         "\
@@ -71,7 +74,9 @@ fn narrow_terminals_get_more_tables_instead_of_broken_ones() {
         .map(|name| judged(name, &[(50_000, 60_000)]))
         .to_vec();
     for width in [40_u16, 60, 80, 200] {
-        let text = sheet(&series, Style { width, rich: false });
+        let text = sheet(&series)
+            .fitted()
+            .terminal(Style { width, rich: false });
         let longest = text.lines().map(|line| line.chars().count()).max().unwrap();
         assert!(
             longest <= usize::from(width) || width == 40,
@@ -90,10 +95,10 @@ fn narrow_terminals_get_more_tables_instead_of_broken_ones() {
 #[test]
 fn nothing_rich_reaches_a_pipe() {
     let run = run_of("r", vec![judged("wakeup", &[(50_000, 600), (900_000, 2)])]);
-    let plain = summary(&run, Style::plain());
+    let plain = plain(&summary(&run));
     assert!(plain.is_ascii(), "{plain}");
     let (width, rich) = (100, true);
-    let rich = summary(&run, Style { width, rich });
+    let rich = summary(&run).terminal(Style { width, rich });
     assert!(rich.contains('\u{1b}'), "no colour in {rich}");
 }
 
@@ -109,7 +114,7 @@ fn the_thesis_s_findings_are_shown() {
         })
         .collect();
     let run = run_of("r", vec![sampled(named("jitter", Kind::Jitter), &values)]);
-    let text = summary(&run, Style::plain());
+    let text = plain(&summary(&run));
     assert!(text.contains("early clusters"), "{text}");
     assert!(text.contains("12.5 % at -882 us"), "{text}");
     assert!(text.contains("frequency kept"), "{text}");
@@ -136,7 +141,7 @@ fn warnings_and_refusals_stand_with_their_remedy() {
         "This is a virtual machine.",
         Some("measure on the metal"),
     ));
-    let text = summary(&run, Style::plain());
+    let text = plain(&summary(&run));
     let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
     assert_eq!(text.matches(refused).count(), 1, "{text}");
     assert!(text.ends_with("warning: This is a virtual machine.\n  remedy: measure on the metal"));
@@ -150,7 +155,7 @@ fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
         "a device has no series of its own: too many",
         Some("look at the series of all devices"),
     ));
-    let text = brief(&[run], &Aside::default(), Style::plain()).to_string();
+    let text = plain(&brief(&[run], &Aside::default())).to_string();
     assert!(
         text.contains("- a device has no series of its own: look at"),
         "{text}"
@@ -174,7 +179,7 @@ fn a_comparison_shows_ratios_and_what_else_differs() {
     ];
     let compared = Comparison::new(&runs, &CompareOptions::default());
     assert_eq!(
-        comparison(&compared, &runs, Style::plain()),
+        plain(&comparison(&compared, &runs)),
         "\
 Whether after differs from before cannot be told: the log of a run has fewer than 8 intervals;
 measure longer.
@@ -226,7 +231,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
             let runs: Vec<Summary> = folders.iter().map(|folder| run(folder, series)).collect();
             let compared = Comparison::new(&runs, &CompareOptions::default());
             let style = Style::plain().of_width(80);
-            let text = comparison_answer(&compared, &runs, style);
+            let text = comparison_answer(&compared, &runs).terminal(style);
             assert!(text.lines().count() <= 25, "{text}");
             assert!(
                 text.lines().all(|line| line.chars().count() <= 80),
@@ -251,12 +256,12 @@ fn a_comparison_of_many_runs_is_parted_where_it_is_too_wide() {
     let runs: Vec<_> = (0..5).map(run).collect();
     let compared = Comparison::new(&runs, &CompareOptions::default());
     let tables = |width| {
-        let text = comparison(&compared, &runs, Style { width, rich: false });
+        let text = comparison(&compared, &runs).terminal(Style { width, rich: false });
         text.matches("| samples ").count()
     };
     assert_eq!((tables(60), tables(200)), (4, 1));
     for rich in [false, true] {
-        let text = comparison(&compared, &runs, Style { width: 40, rich });
+        let text = comparison(&compared, &runs).terminal(Style { width: 40, rich });
         let plain = text.replace("\u{1b}[0m", "").replace("\u{1b}[39m", "");
         assert!(
             plain.lines().all(|line| line.chars().count() <= 40),
@@ -298,7 +303,7 @@ fn fleet(devices: u64) -> Summary {
 
 #[test]
 fn packets_are_told_by_device() {
-    let text = summary(&fleet(2), Style::plain());
+    let text = plain(&summary(&fleet(2)));
     assert!(text.contains("Of 200 packets 1 (0.5 %) was lost"), "{text}");
     assert!(text.contains("d2"), "{text}");
     assert!(
@@ -309,7 +314,7 @@ fn packets_are_told_by_device() {
 
 #[test]
 fn of_many_devices_each_has_a_row_and_none_a_table() {
-    let text = summary(&fleet(40), Style::plain());
+    let text = plain(&summary(&fleet(40)));
     assert!(!text.contains("d7.rtt"), "{text}");
     let row = text.lines().find(|line| line.starts_with("| d7 ")).unwrap();
     assert!(row.contains("180"), "{row}");
@@ -326,7 +331,7 @@ fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
             let found = searched(&series.series.name, Kind::Latency, Vec::new());
             series.modes = Some(found);
         }
-        let text = summary(&fleet, Style::plain());
+        let text = plain(&summary(&fleet));
         let page = crate::html::render(&[fleet]);
         for (name, told) in [("rtt", true), ("d2.rtt", told)] {
             assert_eq!(
@@ -366,13 +371,13 @@ fn asked_by_broadcasts(devices: u64) -> Summary {
 
 #[test]
 fn the_order_of_answers_to_a_broadcast_is_shown() {
-    let text = summary(&asked_by_broadcasts(40), Style::plain());
+    let text = plain(&summary(&asked_by_broadcasts(40)));
     let sentence = text.replace('\n', " ");
     assert!(
         sentence.contains("d1 was first in 100 %, d40 last in 100 %"),
         "{text}"
     );
-    assert!(!summary(&fleet(40), Style::plain()).contains("Kendall"));
+    assert!(!plain(&summary(&fleet(40))).contains("Kendall"));
     let page = crate::html::render(&[asked_by_broadcasts(40)]);
     assert!(
         page.contains("the places of the 40 devices"),
@@ -389,12 +394,12 @@ fn a_percentile_of_a_coarse_log_is_marked() {
         series: vec![series.clone()],
         ..Default::default()
     };
-    let text = brief(&[run], &Aside::default(), Style::plain());
+    let text = plain(&brief(&[run], &Aside::default()));
     assert!(text.contains("<= 1"), "on the first screen too: {text}");
-    let text = sheet(&[series], Style::plain());
+    let text = plain(&sheet(&[series]).fitted());
     assert!(text.contains("<= 1"), "{text}");
     assert!(text.contains("may lie up to"), "{text}");
-    let fine = sheet(&[judged("wakeup", &[(50_000, 4_990)])], Style::plain());
+    let fine = plain(&sheet(&[judged("wakeup", &[(50_000, 4_990)])]).fitted());
     assert!(!fine.contains("<="), "{fine}");
 }
 
@@ -436,13 +441,13 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
                 remedy: Some("kadenz run --priority 80 --lock --cpu-dma-latency 0us -- PROGRAM"),
                 places: &places,
             };
-            let text = brief(&runs, &aside, Style { width, rich });
+            let text = brief(&runs, &aside).terminal(Style { width, rich });
             assert!(
                 text.lines().count() <= 25,
                 "{}: {text}",
                 text.lines().count()
             );
-            let longest = text.lines().map(comparison::visible_width).max();
+            let longest = text.plain().lines().map(|line| line.chars().count()).max();
             assert!(longest.unwrap() <= 80, "{longest:?}: {text}");
             assert!(text.ends_with(&places[1]), "{text}");
             let first = text.split_once("To mend first").map_or("", |it| it.1);
@@ -455,9 +460,31 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
             assert_eq!(text.contains("\u{1b}[1;32m"), rich && judged, "{text}");
         }
     }
-    let text = brief(&[crowded()], &Aside::default(), Style::plain());
+    let text = plain(&brief(&[crowded()], &Aside::default()));
     assert!(
         text.contains("To mend first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
         "{text}"
+    );
+}
+
+#[test]
+fn as_markdown_a_run_has_tables_and_all_its_words() {
+    let run = crowded();
+    let details = summary(&run).markdown();
+    assert!(details.contains("\n\n| device | sent | "), "{details}");
+    assert!(
+        details.contains("\n| samples | 1,000 | 123,456,789 | "),
+        "{details}"
+    );
+    assert!(
+        details.contains("  \nremedy: measure on the metal 0"),
+        "{details}"
+    );
+    let brief = brief(&[run], &Aside::default()).markdown();
+    let head = "| series | samples | 50 % | 99.9 % | max | misses |\n|--------|--------:|";
+    assert!(brief.contains(head), "{brief}");
+    assert!(
+        brief.contains("  \n- SCHED_FIFO 80 was not granted: "),
+        "{brief}"
     );
 }

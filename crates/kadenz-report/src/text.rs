@@ -1,7 +1,5 @@
 //! Text for a terminal: prose and tables that keep to a width, without foreign control characters.
 
-pub(crate) mod table;
-
 use std::borrow::Cow;
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -185,16 +183,6 @@ pub fn wrap(text: &str, width: u16) -> String {
     lines.join("\n")
 }
 
-/// As [`wrap`], indented by two columns.
-pub(crate) fn indented(text: &str, width: u16) -> String {
-    let wrapped = wrap(text, width.saturating_sub(2));
-    wrapped
-        .lines()
-        .map(|line| format!("  {line}"))
-        .collect::<Vec<_>>()
-        .join("\n")
-}
-
 /// Width that is assumed without a terminal.
 const PLAIN_WIDTH: u16 = 100;
 /// Below this width no table is readable; it then exceeds the width.
@@ -279,6 +267,5 @@ mod tests {
             "incomprehensibilities\na b"
         );
         assert_eq!(wrap("", 5), "");
-        assert_eq!(indented("one two", 5), "  one\n  two");
     }
 }

@@ -1,0 +1,217 @@
+//! Runs and their comparisons as documents: on one screen, or with every figure.
+
+mod brief;
+mod comparison;
+mod sheet;
+
+use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
+
+use crate::answers::answer;
+use crate::document::{Document, DocumentLine, Table, TableCell};
+use crate::matrix::{self, Matrix};
+use crate::modes::told;
+use crate::numbers;
+use crate::sections::{self, packets};
+use crate::summary::{SeriesSummary, Summary};
+
+pub use brief::{Aside, brief, headline};
+pub use comparison::{comparison, comparison_answer};
+use sheet::sheet;
+
+/// The whole document of a run: experiment and machine, the answer in words, the series, the warnings.
+///
+/// ```
+/// use kadenz_report::documents::summary;
+/// use kadenz_report::summary::Summary;
+///
+/// assert!(summary(&Summary::default()).markdown().contains("no series"));
+/// ```
+#[must_use]
+pub fn summary(summary: &Summary) -> Document {
+    summary_with(summary, Matrix::of(summary).as_ref())
+}
+
+/// As [`summary()`], for a run with a computed matrix: [`Matrix::of`] takes most of the time of such a document.
+#[must_use]
+pub fn summary_of_matrix(summary: &Summary, matrix: &Matrix) -> Document {
+    summary_with(summary, Some(matrix))
+}
+
+fn summary_with(summary: &Summary, matrix: Option<&Matrix>) -> Document {
+    let mut document = Document::new().lines(heading(summary));
+    if let Some(matrix) = matrix {
+        let others: Vec<_> = matrix.others(summary).collect();
+        document = document.and(matrix::document(matrix));
+        if !others.is_empty() {
+            document = document.and(sheet(&others));
+        }
+    } else {
+        document = document.sentences(answer(summary));
+        for of in [sections::budgets, packets::of, sections::messages] {
+            document = of(summary).into_iter().fold(document, Document::and);
+        }
+        document = match summary.series.is_empty() {
+            true => document.sentence("This run holds no series."),
+            false => document.and(sheet(&summary.by_themselves().collect::<Vec<_>>())),
+        };
+    }
+    let document = match modes(summary) {
+        Some(modes) => document.listing(modes),
+        None => document,
+    };
+    let warnings = summary.warnings.iter().flat_map(warning);
+    document.lines(refused(summary)).lines(warnings).fitted()
+}
+
+/// Several runs: each by itself, then the table of all.
+#[must_use]
+pub fn summaries(runs: &[Summary]) -> Document {
+    let all = runs
+        .iter()
+        .map(summary)
+        .fold(Document::new(), Document::and);
+    match runs {
+        [] | [_] => all,
+        _ => all.table(overview(runs)).fitted(),
+    }
+}
+
+/// The run, its time and duration, and its machine.
+fn heading(summary: &Summary) -> Vec<DocumentLine> {
+    let run = &summary.run;
+    let mut first = format!(
+        "{} of {}",
+        or_unknown(&run.experiment),
+        or_unknown(&run.started_at)
+    );
+    if run.duration_ns > 0 {
+        first += &format!(", {}", numbers::span(run.duration_ns as f64));
+    }
+    if !run.complete {
+        first += ", incomplete";
+    }
+    first += &format!(" ({})", summary.shown().display());
+    let mut lines = vec![first.into()];
+    let machine = machine(&run.host, run);
+    if !machine.is_empty() {
+        lines.push(machine.join(", ").into());
+    }
+    lines
+}
+
+fn or_unknown(text: &str) -> &str {
+    if text.is_empty() { "unknown" } else { text }
+}
+
+fn machine(host: &Host, run: &Run) -> Vec<String> {
+    let told =
+        |words: &str, value: &Option<String>| value.as_ref().map(|value| format!("{words}{value}"));
+    let clock = (!run.clock.name.is_empty()).then(|| {
+        let cost = numbers::span(run.clock.read_cost_ns);
+        format!("clock {} ({cost} a reading)", run.clock.name)
+    });
+    [
+        told("", &host.cpu),
+        told("", &host.os_release),
+        told("kernel ", &host.kernel),
+        told("", &host.preemption),
+        told("governor ", &host.governor),
+        host.virtualisation
+            .as_ref()
+            .filter(|v| *v != "none")
+            .map(|v| format!("virtualised: {v}")),
+        clock,
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}
+
+/// The measures that were requested of the machine and not granted, each once for all series.
+fn refused(summary: &Summary) -> Vec<DocumentLine> {
+    let mut seen: Vec<&TuningMeasure> = Vec::new();
+    for measure in summary
+        .series
+        .iter()
+        .flat_map(|series| &series.series.tuning)
+    {
+        if !measure.ok && !seen.contains(&measure) {
+            seen.push(measure);
+        }
+    }
+    let lines = |measure: &TuningMeasure| {
+        let TuningMeasure {
+            name,
+            requested,
+            granted,
+            ..
+        } = measure;
+        let reason = measure
+            .reason
+            .as_ref()
+            .map_or_else(String::new, |r| format!(" ({r})"));
+        let first = format!("not granted: {name} {requested}, in force is {granted}{reason}");
+        with_remedy(first, measure.remedy.as_deref())
+    };
+    seen.into_iter().flat_map(lines).collect()
+}
+
+fn warning(warning: &Warning) -> impl Iterator<Item = DocumentLine> {
+    with_remedy(
+        format!("warning: {}", warning.text),
+        warning.remedy.as_deref(),
+    )
+}
+
+fn with_remedy(first: String, remedy: Option<&str>) -> impl Iterator<Item = DocumentLine> + use<> {
+    let remedy = remedy.map(|it| DocumentLine::labelled("", 2, format!("remedy: {it}")));
+    std::iter::once(DocumentLine::from(first)).chain(remedy)
+}
+
+/// The modes of the series that are shown by themselves, as on a page, where they were searched; absent
+/// where none was.
+fn modes(summary: &Summary) -> Option<String> {
+    let searched = summary.by_themselves().filter_map(|it| it.modes.as_ref());
+    let all: Vec<String> = searched.map(told).collect();
+    (!all.is_empty()).then(|| all.join("\n"))
+}
+
+const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
+
+/// The table of \[Enner2016\]: mean and deviation, beside what they hide.
+///
+/// One row per series of every run: samples, mean, standard deviation, maximum, and how many
+/// deviations the maximum lies from the mean. For normally distributed values the last column
+/// would stay below 6 even in a day.
+fn overview(runs: &[Summary]) -> Table {
+    let rows = runs.iter().flat_map(|run| {
+        let series = run.series.iter();
+        series.map(move |it| row(label(run, it, runs), it))
+    });
+    Table::of(HEADER, rows)
+}
+
+/// The name of a series; its run's where there are several, with both where a run has more than one.
+fn label(run: &Summary, series: &SeriesSummary, runs: &[Summary]) -> String {
+    let name = &series.series.name;
+    match run.shown().file_name() {
+        Some(folder) if runs.len() > 1 && run.series.len() == 1 => folder.display().to_string(),
+        Some(folder) if runs.len() > 1 => format!("{}: {name}", folder.display()),
+        _ => name.clone(),
+    }
+}
+
+fn row(label: String, series: &SeriesSummary) -> Vec<TableCell> {
+    let text = |text: Option<String>| TableCell::text(text.unwrap_or_default());
+    vec![
+        TableCell::text(label),
+        TableCell::count(series.count),
+        text(series.mean_ns.map(numbers::value)),
+        text(series.stddev_ns.map(numbers::value)),
+        TableCell::span(series.max_ns),
+        text(series.max_in_stddevs.map(numbers::three_digits)),
+    ]
+}
+
+#[cfg(test)]
+mod tests;
