@@ -1,7 +1,7 @@
 //! First line and header fields of RTSP (RFC 2326), HTTP/1.1 (RFC 9112) and the parts of a multipart body.
 
 /// The longest head, in bytes.
-pub(crate) const MAX_HEAD: usize = 16 << 10;
+pub const MAX_HEAD: usize = 16 << 10;
 
 /// A head is longer than [`MAX_HEAD`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

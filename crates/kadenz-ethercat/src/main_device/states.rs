@@ -12,7 +12,7 @@ use crate::wire::register::{AL_CONTROL, AL_STATUS, AL_STATUS_CODE, PDI_CONTROL, 
 use crate::wire::{AlControl, AlStatus, AlStatusCode, State};
 
 /// How long an application may take to look at AL control: many look once a cycle of theirs, some when they are idle.
-pub(crate) const REACTION: Duration = Duration::from_millis(200);
+pub const REACTION: Duration = Duration::from_millis(200);
 /// The interval of polls of a state.
 const POLL_INTERVAL: Duration = Duration::from_micros(200);
 /// The interval of broadcasts that request INIT.

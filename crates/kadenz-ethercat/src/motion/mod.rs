@@ -40,8 +40,7 @@
 //! - [`mod@file`]: the programs of all axes, as a TOML file.
 //! - [`pid`]: a regulator.
 //! - [`program`]: a sequence of trajectories.
-//! - [`safety`]: what stops all axes.
-//! - [`trajectory`]: ways in time.
+//! - [`trajectory`]: positions over time.
 
 pub mod axis;
 pub mod axis_group;

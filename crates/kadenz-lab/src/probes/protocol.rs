@@ -1,8 +1,7 @@
 //! The lines between Kadenz and a probe: a program that publishes, subscribes or sets timers by a library of its
 //! own (docs/messages-probes.md). Sans-IO.
 //!
-//! A probe reads [`Settings`] and then [`Order`]s from its standard input, and writes [`Line`]s to its
-//! standard output.
+//! A probe reads `Settings` and then `Order`s from its standard input, and writes `Line`s to its standard output.
 
 use std::fmt;
 

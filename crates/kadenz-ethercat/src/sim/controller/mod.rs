@@ -48,7 +48,7 @@ pub struct SubDeviceController {
 impl SubDeviceController {
     /// Creates a device that gets power at `now`.
     #[must_use]
-    pub(crate) fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
+    pub fn new(model: Model, settings: DeviceSettings, now: Time) -> Self {
         let mut controller = Self {
             chip: Chip::new(model.hardware, model.sii, settings, now),
             application: model.application,
@@ -64,7 +64,7 @@ impl SubDeviceController {
     }
 
     /// Clears all volatile state, and starts again.
-    pub(crate) fn power_on(&mut self, now: Time) {
+    pub fn power_on(&mut self, now: Time) {
         self.chip.reset(now);
         self.waiting = 0;
         self.last_run = None;
@@ -75,12 +75,12 @@ impl SubDeviceController {
 
     /// When the next event of its own is due.
     #[must_use]
-    pub(crate) fn due(&self) -> Time {
+    pub fn due(&self) -> Time {
         self.due
     }
 
     /// Handles all events that are due until `now`, in the order of time.
-    pub(crate) fn advance(&mut self, now: Time) {
+    pub fn advance(&mut self, now: Time) {
         let mut steps = 0;
         while self.due <= now && self.due != Time::NEVER {
             if steps == MAX_STEPS {
@@ -154,7 +154,7 @@ impl SubDeviceController {
     }
 
     /// Hands the effects of a passed frame to the application.
-    pub(crate) fn finish_frame(&mut self, now: Time) {
+    pub fn finish_frame(&mut self, now: Time) {
         self.chip.marks.stirred = false;
         self.schedule();
         self.advance(now);
@@ -206,7 +206,7 @@ impl SubDeviceController {
     }
 
     /// Makes something inside fail; 0 ends the failure. See [`Application::fail`].
-    pub(crate) fn fail(&mut self, code: u16) {
+    pub fn fail(&mut self, code: u16) {
         self.application.fail(code, &mut self.chip);
         self.after_call();
     }
@@ -218,7 +218,7 @@ impl SubDeviceController {
 
     /// The kind of controller.
     #[must_use]
-    pub(crate) fn hardware(&self) -> &Hardware {
+    pub fn hardware(&self) -> &Hardware {
         &self.chip.hardware
     }
 
@@ -246,7 +246,7 @@ impl SubDeviceController {
     }
 
     /// Sets the drift of its oscillator, in parts per million of the true speed.
-    pub(crate) fn set_drift(&mut self, ppm: f64) {
+    pub fn set_drift(&mut self, ppm: f64) {
         let chip = &mut self.chip;
         chip.settings.drift_ppm = ppm;
         chip.clock.set_drift((ppm * 1_000.0) as i64, chip.now);

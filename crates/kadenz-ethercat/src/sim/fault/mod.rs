@@ -148,7 +148,7 @@ struct FaultPlanLine {
 pub struct PlanId(u32);
 
 /// Most lines of a plan.
-pub(crate) const MAX: usize = 4_096;
+pub const MAX: usize = 4_096;
 
 /// The plan is full.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]

@@ -1,8 +1,7 @@
 //! CANopen over EtherCAT (ETG.1000.6, chapter 5.6): SDOs, SDO information, and emergencies. It reads requests and
 //! answers from hostile bytes, and writes them into the caller's.
 //!
-//! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
-//! [`client`] makes whole transfers of them.
+//! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe).
 
 pub(crate) mod client;
 mod info;

@@ -17,7 +17,7 @@ pub use image::{
 pub use write::ImageWriter;
 
 /// Bytes of the fixed part, before the first category.
-pub(crate) const FIXED: usize = 128;
+pub const FIXED: usize = 128;
 /// Word address of the first category.
 pub(crate) const FIRST_CATEGORY: u16 = 0x40;
 /// Bytes that the checksum covers.
