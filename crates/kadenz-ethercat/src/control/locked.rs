@@ -85,7 +85,7 @@ impl Locked {
     ///
     /// # Real-time safety
     /// Real-time safe except for the wait for that one reader, which copies a post.
-    pub(crate) fn post(&self, bytes: &[u8]) -> u64 {
+    pub fn post(&self, bytes: &[u8]) -> u64 {
         self.asking.fetch_add(1, Ordering::SeqCst);
         let before = self.served.load(Ordering::SeqCst);
         let mut post = self.post.lock();
@@ -105,7 +105,7 @@ impl Locked {
     }
 
     /// Sets whether the last post is final. Wait-free.
-    pub(crate) fn end(&self, is: bool) {
+    pub fn end(&self, is: bool) {
         self.ended.store(u64::from(is), Ordering::Release);
     }
 

@@ -90,13 +90,13 @@ struct NoticeQueue {
 impl Notices {
     /// No notices, no subscribers.
     #[must_use]
-    pub(crate) fn new() -> Self {
+    pub fn new() -> Self {
         Self::default()
     }
 
     /// Sends a notice to all subscribers. Where a subscription is full, its oldest notice is lost, and
     /// counted.
-    pub(crate) fn publish(&self, at: MonotonicTime, device: Option<NoticeDevice>, event: Event) {
+    pub fn publish(&self, at: MonotonicTime, device: Option<NoticeDevice>, event: Event) {
         let mut inner = lock(&self.inner);
         inner.published += 1;
         let notice = Notice {

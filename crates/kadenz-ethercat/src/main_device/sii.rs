@@ -62,10 +62,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     ///
     /// # Errors
     /// [`SiiAccessError`] when the SubDevice does not answer.
-    pub(crate) fn of(
-        registers: &'r mut Registers<'x>,
-        whose: Target,
-    ) -> Result<Self, SiiAccessError> {
+    pub fn of(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiAccessError> {
         // An application that holds on to it loses it by force (bit 1) and then for good.
         for ownership in [2_u8, 0] {
             registers.write(whose, SII_CONFIGURATION, &[ownership])?;

@@ -50,7 +50,7 @@ impl Gains {
 /// # Real-time safety
 /// Real-time safe.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Pid {
+pub struct Pid {
     gains: Gains,
     sum: f64,
     slope: f64,
@@ -60,7 +60,7 @@ pub(crate) struct Pid {
 impl Pid {
     /// Creates a regulator without history.
     #[must_use]
-    pub(crate) const fn new(gains: Gains) -> Self {
+    pub const fn new(gains: Gains) -> Self {
         Self {
             gains,
             sum: 0.0,
@@ -70,12 +70,12 @@ impl Pid {
     }
 
     /// Clears its history.
-    pub(crate) const fn reset(&mut self) {
+    pub const fn reset(&mut self) {
         *self = Self::new(self.gains);
     }
 
     /// Returns the output for a set-point and a measured value, `seconds` after the last.
-    pub(crate) fn step(&mut self, wanted: f64, measured: f64, seconds: f64) -> f64 {
+    pub fn step(&mut self, wanted: f64, measured: f64, seconds: f64) -> f64 {
         let gains = self.gains;
         let error = wanted - measured;
         if let (Some(before), true) = (self.before, seconds > 0.0) {

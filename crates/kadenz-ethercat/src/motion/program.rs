@@ -76,7 +76,7 @@ pub struct Program {
 impl Program {
     /// Creates a program that begins at a position.
     #[must_use]
-    pub(crate) fn new(start: f64, pieces: Vec<ProgramPiece>, repeat: bool) -> Self {
+    pub fn new(start: f64, pieces: Vec<ProgramPiece>, repeat: bool) -> Self {
         let mut duration = 0.0;
         let begin = |piece: &ProgramPiece| {
             let begin = duration;
@@ -110,7 +110,7 @@ impl Program {
 
     /// The greatest distance from 0 that it goes to, in rad.
     #[must_use]
-    pub(crate) fn farthest(&self) -> f64 {
+    pub fn farthest(&self) -> f64 {
         let pieces = self.pieces.iter().map(ProgramPiece::farthest);
         pieces.fold(self.start.abs(), f64::max)
     }

@@ -30,23 +30,23 @@ pub struct Counter(u8);
 
 impl Counter {
     /// Not counted.
-    pub(crate) const NONE: Self = Self(0);
+    pub const NONE: Self = Self(0);
 
     /// From three bits.
     #[must_use]
-    pub(crate) const fn from_bits(bits: u8) -> Self {
+    pub const fn from_bits(bits: u8) -> Self {
         Self(bits & 7)
     }
 
     /// Three bits.
     #[must_use]
-    pub(crate) const fn bits(self) -> u8 {
+    pub const fn bits(self) -> u8 {
         self.0
     }
 
     /// The one after this; 1 after [`Counter::NONE`].
     #[must_use]
-    pub(crate) const fn next(self) -> Self {
+    pub const fn next(self) -> Self {
         Self(if self.0 == 7 { 1 } else { self.0 + 1 })
     }
 }
@@ -92,7 +92,7 @@ pub enum MailboxError {
 impl Header {
     /// The header of a message of that protocol and length, with the usual other fields.
     #[must_use]
-    pub(crate) const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
+    pub const fn new(protocol: Protocol, counter: Counter, length: u16) -> Self {
         Self {
             length,
             station: 0,
@@ -130,13 +130,13 @@ impl Header {
 
     /// The protocol; `None` for an unknown number.
     #[must_use]
-    pub(crate) const fn protocol(&self) -> Option<Protocol> {
+    pub const fn protocol(&self) -> Option<Protocol> {
         Protocol::from_number(self.protocol)
     }
 
     /// The header's bytes.
     #[must_use]
-    pub(crate) const fn bytes(&self) -> [u8; HEADER] {
+    pub const fn bytes(&self) -> [u8; HEADER] {
         let (length, station) = (self.length.to_le_bytes(), self.station.to_le_bytes());
         [
             length[0],
@@ -154,7 +154,7 @@ impl Header {
 ///
 /// # Errors
 /// [`MailboxError::NoRoom`] for a buffer without room for a header; any error of `fill`.
-pub(crate) fn write(
+pub fn write(
     buffer: &mut [u8],
     protocol: Protocol,
     counter: Counter,
@@ -171,7 +171,7 @@ pub(crate) fn write(
 }
 
 /// Sets the counter of a complete message. Does nothing to bytes that are too short for one.
-pub(crate) fn set_counter(message: &mut [u8], counter: Counter) {
+pub fn set_counter(message: &mut [u8], counter: Counter) {
     if let Some(byte) = message.get_mut(5) {
         *byte = *byte & 0x0F | counter.bits() << 4;
     }
@@ -196,7 +196,7 @@ codes! {
 impl ErrorDetail {
     /// Reads the error from a message's data.
     #[must_use]
-    pub(crate) fn read(data: &[u8]) -> Option<Self> {
+    pub fn read(data: &[u8]) -> Option<Self> {
         match data {
             [1, 0, low, high, ..] => Some(Self(u16::from_le_bytes([*low, *high]))),
             _ => None,
@@ -207,7 +207,7 @@ impl ErrorDetail {
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
-    pub(crate) fn write(self, counter: Counter, buffer: &mut [u8]) -> Result<usize, MailboxError> {
+    pub fn write(self, counter: Counter, buffer: &mut [u8]) -> Result<usize, MailboxError> {
         write(buffer, Protocol::Error, counter, |data| {
             let [low, high] = self.0.to_le_bytes();
             put(data, &[1, 0, low, high])

@@ -96,7 +96,7 @@ impl Picos {
 
     /// In nanoseconds, rounded up, so that an event never seems to happen earlier than it does.
     #[must_use]
-    pub(crate) const fn as_ns(self) -> u64 {
+    pub const fn as_ns(self) -> u64 {
         self.0.div_ceil(1000)
     }
 
@@ -147,7 +147,7 @@ impl LinkSpeed {
 
     /// How long this many bytes take, rounded up to a picosecond where the speed does not divide them.
     #[must_use]
-    pub(crate) const fn time_of(self, bytes: u64) -> Picos {
+    pub const fn time_of(self, bytes: u64) -> Picos {
         let bits = bytes as u128 * 8 * 1_000_000_000_000;
         Picos((bits.div_ceil(self.0.get() as u128)) as u64)
     }

@@ -120,7 +120,7 @@ pub struct Survey {
 
 impl Survey {
     /// Counts one message.
-    pub(crate) fn add(&mut self, entry: &Entry) {
+    pub fn add(&mut self, entry: &Entry) {
         self.messages += 1;
         let (first, last) = self.span.unwrap_or((entry.log_time, entry.log_time));
         self.span = Some((first.min(entry.log_time), last.max(entry.log_time)));
@@ -178,7 +178,7 @@ impl Survey {
 
     /// Puts the counts into the summary of a log.
     #[must_use]
-    pub(crate) fn into_info(self, mut info: Info) -> Info {
+    pub fn into_info(self, mut info: Info) -> Info {
         info.messages = self.messages;
         info.span = self.span;
         info.other_messages = self.other_messages;

@@ -31,7 +31,7 @@ pub struct Limits {
 
 impl Limits {
     /// The number of bytes that may come out of any log, however short.
-    pub(crate) const FREE_BYTES: u64 = 16 << 20;
+    pub const FREE_BYTES: u64 = 16 << 20;
 
     /// Returns the number of bytes that may come out of a log of a length.
     ///

@@ -1,9 +1,9 @@
 //! The answers of a run in words: whether it keeps its deadlines, how the time divides, how late its testbed was.
 
-pub(crate) mod broadcasts;
+pub mod broadcasts;
 pub mod budget;
 mod headline;
-pub(crate) mod testbed;
+pub mod testbed;
 
 use kadenz_record::run::model::{Kind, Scheduling, Series, TuningMeasure};
 use kadenz_record::run::network::RESPONSE;

@@ -93,7 +93,7 @@ pub struct Quintic {
 impl Quintic {
     /// From one point to another in so many seconds; with none, it is at its end at once.
     #[must_use]
-    pub(crate) fn new(start: Point, end: Point, duration: f64) -> Self {
+    pub fn new(start: Point, end: Point, duration: f64) -> Self {
         let t = if duration.is_finite() {
             duration.max(0.0)
         } else {
@@ -122,7 +122,7 @@ impl Quintic {
     /// The greatest velocity is 15/8 of the mean one, at half time; the greatest acceleration is 10/sqrt(3) times the
     /// distance over the square of the duration.
     #[must_use]
-    pub(crate) fn between(from: f64, to: f64, limits: Limits) -> Self {
+    pub fn between(from: f64, to: f64, limits: Limits) -> Self {
         let way = (to - from).abs();
         let by_velocity = 1.875 * way / limits.velocity;
         let by_acceleration = (10.0 / 3.0_f64.sqrt() * way / limits.acceleration).sqrt();

@@ -44,7 +44,7 @@ pub enum TransferError {
 
 /// The result of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Progress {
+pub enum Progress {
     /// Send the next request.
     Continue,
     /// The transfer is complete; bytes of the value.
@@ -83,7 +83,7 @@ fn response(data: &[u8], address: Address) -> Result<Option<Response<&[u8]>>, Tr
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Debug)]
-pub(crate) struct Upload<'b> {
+pub struct Upload<'b> {
     address: Address,
     complete: bool,
     buffer: &'b mut [u8],
@@ -96,7 +96,7 @@ pub(crate) struct Upload<'b> {
 impl<'b> Upload<'b> {
     /// Reads an entry into a buffer; with `complete`, all entries from there on.
     #[must_use]
-    pub(crate) fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
+    pub fn new(address: Address, complete: bool, buffer: &'b mut [u8]) -> Self {
         Self {
             address,
             complete,
@@ -111,7 +111,7 @@ impl<'b> Upload<'b> {
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
-    pub(crate) fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+    pub fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
         match self.toggle {
             None => Request::Upload {
                 address: self.address,
@@ -141,7 +141,7 @@ impl<'b> Upload<'b> {
     ///
     /// # Errors
     /// [`TransferError`]; the transfer is over then.
-    pub(crate) fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
+    pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
         let unexpected = TransferError::Unexpected {
             address: self.address,
         };
@@ -188,7 +188,7 @@ impl<'b> Upload<'b> {
 
 /// Writes a value.
 #[derive(Debug)]
-pub(crate) struct Download<'d> {
+pub struct Download<'d> {
     address: Address,
     complete: bool,
     value: &'d [u8],
@@ -201,7 +201,7 @@ pub(crate) struct Download<'d> {
 impl<'d> Download<'d> {
     /// Writes an entry, over a mailbox of that many bytes, which include the header.
     #[must_use]
-    pub(crate) fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
+    pub fn new(address: Address, complete: bool, value: &'d [u8], mailbox: usize) -> Self {
         Self {
             address,
             complete,
@@ -232,7 +232,7 @@ impl<'d> Download<'d> {
     ///
     /// # Errors
     /// [`MailboxError::NoRoom`].
-    pub(crate) fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
+    pub fn request(&self, data: &mut [u8]) -> Result<usize, MailboxError> {
         let piece = self.piece();
         match self.toggle {
             None => Request::Download {
@@ -265,7 +265,7 @@ impl<'d> Download<'d> {
     ///
     /// # Errors
     /// [`TransferError`]; the transfer is over then.
-    pub(crate) fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
+    pub fn answer(&mut self, data: &[u8]) -> Result<Progress, TransferError> {
         let Some(response) = response(data, self.address)? else {
             return Ok(Progress::NotMine);
         };

@@ -13,17 +13,17 @@ pub struct ListType(pub u16);
 
 impl ListType {
     /// The number of objects in each of the five lists.
-    pub(crate) const LENGTHS: Self = Self(0);
+    pub const LENGTHS: Self = Self(0);
     /// All objects.
     pub const ALL: Self = Self(1);
     /// Objects that go into RxPDOs.
-    pub(crate) const RX_MAPPABLE: Self = Self(2);
+    pub const RX_MAPPABLE: Self = Self(2);
     /// Objects that go into TxPDOs.
-    pub(crate) const TX_MAPPABLE: Self = Self(3);
+    pub const TX_MAPPABLE: Self = Self(3);
     /// Objects to be stored when a device is replaced.
-    pub(crate) const BACKUP: Self = Self(4);
+    pub const BACKUP: Self = Self(4);
     /// Objects that are settings.
-    pub(crate) const SETTINGS: Self = Self(5);
+    pub const SETTINGS: Self = Self(5);
 }
 
 numbered_or_other! {
@@ -48,19 +48,19 @@ impl Access {
     /// Written in all three.
     pub const WRITE: Self = Self(0x0038);
     /// Written in PREOP alone.
-    pub(crate) const WRITE_PREOP: Self = Self(0x0008);
+    pub const WRITE_PREOP: Self = Self(0x0008);
     /// Goes into RxPDOs.
     pub const RX_MAPPABLE: Self = Self(0x0040);
     /// Goes into TxPDOs.
     pub const TX_MAPPABLE: Self = Self(0x0080);
     /// Stored when a device is replaced.
-    pub(crate) const BACKUP: Self = Self(0x0100);
+    pub const BACKUP: Self = Self(0x0100);
     /// A setting.
-    pub(crate) const SETTING: Self = Self(0x0200);
+    pub const SETTING: Self = Self(0x0200);
 
     /// The rights of both.
     #[must_use]
-    pub(crate) const fn and(self, other: Self) -> Self {
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
@@ -150,7 +150,7 @@ impl<'a> Info<&'a [u8]> {
     ///
     /// # Errors
     /// [`CoeError::CutShort`], [`CoeError::Command`].
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
         let (head, data) = split::<4>(body)?;
         let left = u16_at(head, 2);
         Ok(match head[0] & !INCOMPLETE {
@@ -262,7 +262,7 @@ pub struct Unit(pub u32);
 impl Unit {
     /// The bit of an entry's value information that requests its unit, and is set where the unit was sent
     /// (ETG.1000.6, get entry description).
-    pub(crate) const IN_VALUES: u8 = 0x08;
+    pub const IN_VALUES: u8 = 0x08;
 }
 
 /// Symbols of the numbers that devices of robots use.

@@ -3,7 +3,7 @@
 //!
 //! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe).
 
-pub(crate) mod client;
+pub mod client;
 mod info;
 mod sdo;
 

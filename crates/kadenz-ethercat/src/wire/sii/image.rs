@@ -107,7 +107,7 @@ impl<'a> Image<'a> {
 
     /// Data of the first category with that number.
     #[must_use]
-    pub(crate) fn category(&self, number: u16) -> Option<&'a [u8]> {
+    pub fn category(&self, number: u16) -> Option<&'a [u8]> {
         self.categories()
             .flatten()
             .find(|it| it.number == number)
@@ -124,7 +124,7 @@ impl<'a> Image<'a> {
 
     /// The text with that number, from 1; 0 is none.
     #[must_use]
-    pub(crate) fn string(&self, number: u8) -> Option<Text<'a>> {
+    pub fn string(&self, number: u8) -> Option<Text<'a>> {
         self.strings().nth(usize::from(number.checked_sub(1)?))
     }
 
@@ -150,7 +150,7 @@ impl<'a> Image<'a> {
 
     /// The name: the order's, or else the long one.
     #[must_use]
-    pub(crate) fn name(&self) -> Option<Text<'a>> {
+    pub fn name(&self) -> Option<Text<'a>> {
         let general = self.general()?;
         self.string(general.order)
             .or_else(|| self.string(general.name))

@@ -99,7 +99,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
-    pub(crate) fn category(&mut self, number: u16, data: &[u8]) -> Result<(), SiiError> {
+    pub fn category(&mut self, number: u16, data: &[u8]) -> Result<(), SiiError> {
         self.room(number, data.len())?.copy_from_slice(data);
         Ok(())
     }
@@ -108,7 +108,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`]; [`SiiError::TooMany`] for more than 255 texts or for a longer text.
-    pub(crate) fn strings(
+    pub fn strings(
         &mut self,
         texts: &[impl AsRef<[u8]>],
         least_words: usize,
@@ -157,7 +157,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
-    pub(crate) fn fmmus(&mut self, uses: &[FmmuUse]) -> Result<(), SiiError> {
+    pub fn fmmus(&mut self, uses: &[FmmuUse]) -> Result<(), SiiError> {
         let data = self.room(category::FMMU, uses.len())?;
         for (byte, usage) in data.iter_mut().zip(uses) {
             *byte = usage.number();
@@ -169,10 +169,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
-    pub(crate) fn sync_managers(
-        &mut self,
-        managers: &[SyncManagerDefault],
-    ) -> Result<(), SiiError> {
+    pub fn sync_managers(&mut self, managers: &[SyncManagerDefault]) -> Result<(), SiiError> {
         let data = self.room(category::SYNC_MANAGER, managers.len() * 8)?;
         for (bytes, it) in data.chunks_exact_mut(8).zip(managers) {
             bytes[..2].copy_from_slice(&it.area.start.to_le_bytes());
@@ -186,7 +183,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`]; [`SiiError::TooMany`] for a PDO of more than 255 entries.
-    pub(crate) fn pdos(
+    pub fn pdos(
         &mut self,
         direction: Direction,
         pdos: &[(PdoHeader, &[SiiPdoEntry])],
@@ -223,7 +220,7 @@ impl<'b> ImageWriter<'b> {
     ///
     /// # Errors
     /// [`SiiError::NoRoom`].
-    pub(crate) fn clock_modes(&mut self, modes: &[ClockMode]) -> Result<(), SiiError> {
+    pub fn clock_modes(&mut self, modes: &[ClockMode]) -> Result<(), SiiError> {
         let data = self.room(category::CLOCKS, modes.len() * 24)?;
         for (bytes, it) in data.chunks_exact_mut(24).zip(modes) {
             bytes[..4].copy_from_slice(&it.cycle0_ns.to_le_bytes());

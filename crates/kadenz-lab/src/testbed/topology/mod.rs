@@ -145,7 +145,7 @@ impl Share {
 
     /// Between 0 and 1.
     #[must_use]
-    pub(crate) const fn as_f64(self) -> f64 {
+    pub const fn as_f64(self) -> f64 {
         self.0
     }
 }
@@ -276,14 +276,14 @@ pub fn ready(name: &str) -> Option<&'static str> {
 /// # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
 /// ```
 #[derive(Clone, Debug)]
-pub(crate) struct Bursts {
+pub struct Bursts {
     kinds: Vec<(Picos, Traffic)>,
 }
 
 impl Bursts {
     /// Makes the bursts of all kinds, the first of each at the start.
     #[must_use]
-    pub(crate) fn new(topology: &Topology) -> Self {
+    pub fn new(topology: &Topology) -> Self {
         let kinds = topology.traffic.iter();
         Self {
             kinds: kinds.map(|traffic| (Picos::ZERO, *traffic)).collect(),
@@ -297,7 +297,7 @@ impl Bursts {
     }
 
     /// The next burst that is due by `until`.
-    pub(crate) fn take(&mut self, until: Picos) -> Option<(Picos, Traffic)> {
+    pub fn take(&mut self, until: Picos) -> Option<(Picos, Traffic)> {
         let (at, traffic) = self.kinds.iter_mut().min_by_key(|(at, _)| *at)?;
         if *at > until {
             return None;
