@@ -48,7 +48,7 @@
 /* From the order to begin to the first beat. */
 #define KADENZ_PROBE_HEAD_START_NS 50000000
 /* Lines on received messages are written in blocks, at the latest after this time. */
-#define KADENZ_PROBE_TELL_NS 1000000000
+#define KADENZ_PROBE_FLUSH_NS 1000000000
 
 typedef struct {
     /* The content of the first line. */
@@ -64,7 +64,7 @@ typedef struct {
     int64_t sequence, beat_ns, sent_ns, before_ns, published, refused;
     /* The subscriber's lines that are not written yet. */
     int has_heard, has_received;
-    int64_t told_ns;
+    int64_t flushed_ns;
     size_t length;
     char lines[1 << 16];
 } kadenz_probe;
@@ -84,7 +84,7 @@ static inline void kadenz_probe_flush(kadenz_probe *probe) {
         done += (size_t)wrote;
     }
     probe->length = 0;
-    probe->told_ns = kadenz_probe_now();
+    probe->flushed_ns = kadenz_probe_now();
 }
 
 /* Adds a line, without writing it yet. */
@@ -254,7 +254,7 @@ static inline int kadenz_probe_ended(const kadenz_probe *probe) { return __atomi
 /* Whether more is to be received: until the order to end came, and no message since the last call. It makes no system
    call but one a second, where lines wait: call it in the loop, with a wait of 100 ms at most between two calls. */
 static inline int kadenz_probe_waits(kadenz_probe *probe) {
-    if (probe->length && kadenz_probe_now() - probe->told_ns > KADENZ_PROBE_TELL_NS) kadenz_probe_flush(probe);
+    if (probe->length && kadenz_probe_now() - probe->flushed_ns > KADENZ_PROBE_FLUSH_NS) kadenz_probe_flush(probe);
     int has_received = probe->has_received;
     probe->has_received = 0;
     return has_received || !kadenz_probe_ended(probe);

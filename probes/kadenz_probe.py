@@ -31,7 +31,7 @@ FINGERPRINT = 0xBD30F24F6A0EA620
 GREETING = -1
 GREETING_S = 0.005
 HEAD_START_NS = 50_000_000
-TELL_NS = 1_000_000_000
+FLUSH_NS = 1_000_000_000
 BLOCK = 1 << 16
 
 
@@ -53,16 +53,16 @@ class Probe:
         sys.stdout.flush()
         self._output = os.dup(1)
         os.dup2(2, 1)
-        told = dict(word.split("=", 1) for word in words[1:])
-        self.name, self.publishes = name, told["role"] == "publisher"
-        self.url, self.channel = told["url"], told["channel"]
-        self.bytes, self.queue, self._run = int(told["bytes"]), int(told["queue"]), int(told["run"])
-        self._interval, self._warm_up, self._count = (int(told[it]) for it in ("interval_ns", "warm_up", "count"))
+        settings = dict(word.split("=", 1) for word in words[1:])
+        self.name, self.publishes = name, settings["role"] == "publisher"
+        self.url, self.channel = settings["url"], settings["channel"]
+        self.bytes, self.queue, self._run = int(settings["bytes"]), int(settings["queue"]), int(settings["run"])
+        self._interval, self._warm_up, self._count = (int(settings[it]) for it in ("interval_ns", "warm_up", "count"))
         self._message = bytearray(self.bytes)
         self._padding = self.bytes - MESSAGE.size
         self._paddings = [bytes([it]) * self._padding for it in range(256 if self.publishes else 0)]
         self._begun = self._ended = self._has_heard = self._has_received = False
-        self._beat = self._published = self._refused = self._sequence = self._length = self._told_at = 0
+        self._beat = self._published = self._refused = self._sequence = self._length = self._flushed_at = 0
         self._sent_at, self._before, self._lines = 0, -1, []
         if self._padding < 0:
             self.fail("a message has 52 bytes at least")
@@ -82,10 +82,10 @@ class Probe:
             self._flush()
 
     def _flush(self):
-        told = "".join(line + "\n" for line in self._lines).encode()
-        while told:
-            told = told[os.write(self._output, told):]
-        self._lines, self._length, self._told_at = [], 0, time.monotonic_ns()
+        data = "".join(line + "\n" for line in self._lines).encode()
+        while data:
+            data = data[os.write(self._output, data):]
+        self._lines, self._length, self._flushed_at = [], 0, time.monotonic_ns()
 
     def fail(self, why):
         """Reports why the probe cannot work, and ends the program with code 2."""
@@ -136,7 +136,7 @@ class Probe:
 
     def waits(self):
         """Whether more is to be received. Call it in the loop, with a wait of 100 ms at most between two calls."""
-        if self._lines and time.monotonic_ns() - self._told_at > TELL_NS:
+        if self._lines and time.monotonic_ns() - self._flushed_at > FLUSH_NS:
             self._flush()
         has_received, self._has_received = self._has_received, False
         return has_received or not self._ended

@@ -53,7 +53,7 @@ const GREETING_NS: i64 = 5_000_000;
 /// From the order to begin to the first beat.
 const HEAD_START_NS: i64 = 50_000_000;
 /// Lines on received messages are written in blocks, at the latest after this time.
-const TELL_NS: i64 = 1_000_000_000;
+const FLUSH_NS: i64 = 1_000_000_000;
 const BLOCK: usize = 1 << 16;
 /// The longest line.
 const MAX_LINE: usize = 1024;
@@ -109,7 +109,7 @@ pub struct Probe {
     refused: i64,
     /// The subscriber's lines that are not written yet.
     lines: String,
-    told_ns: i64,
+    flushed_ns: i64,
     has_heard: bool,
     /// Whether a message came since the last call of [`Probe::waits`].
     has_received: bool,
@@ -184,15 +184,15 @@ impl Probe {
 
     /// Writes the lines that are held back. Where the reader is gone, the measurement is over.
     fn flush(&mut self) {
-        let told = self
+        let is_written = self
             .output
             .as_mut()
             .is_some_and(|it| it.write_all(self.lines.as_bytes()).is_ok());
-        if !told {
+        if !is_written {
             std::process::exit(1);
         }
         self.lines.clear();
-        self.told_ns = now();
+        self.flushed_ns = now();
     }
 
     /// Reports why the probe cannot work, and ends the program with code 2.
@@ -288,7 +288,7 @@ impl Probe {
     /// Whether more is to be received. It makes no system call but one a second, where lines wait: call it in the loop,
     /// with a wait of [`PATIENCE`] at most between two calls.
     pub fn waits(&mut self) -> bool {
-        if !self.lines.is_empty() && now() - self.told_ns > TELL_NS {
+        if !self.lines.is_empty() && now() - self.flushed_ns > FLUSH_NS {
             self.flush();
         }
         std::mem::take(&mut self.has_received) || !self.orders.ended()

@@ -53,17 +53,17 @@ pub(crate) fn hold(controllers_run: &Path, controller: impl FnOnce(&str) -> Comm
     let arm = arm();
     let mut controlling = controller(&url).stdout(Stdio::null()).spawn().unwrap();
     let run = controllers_run.with_file_name("arm");
-    let told = Command::new(arm)
+    let output = Command::new(arm)
         .arg(&run)
         .args([&url, "200Hz", "3"])
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&told.stdout).into_owned();
+    let said = String::from_utf8_lossy(&output.stdout).into_owned();
     let ended = controlling.wait().unwrap();
     assert!(
-        told.status.success() && ended.success(),
+        output.status.success() && ended.success(),
         "{said}{}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
     let position = said
         .split("the arm is at ")

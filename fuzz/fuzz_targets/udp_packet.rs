@@ -22,12 +22,12 @@ fuzz_target!(|bytes: &[u8]| {
 
     if let Ok(name) = packet.name() {
         assert_eq!(packet.kind(), Kind::Present);
-        assert_eq!(told(name, &packet), name);
+        assert_eq!(answered_name(name, &packet), name);
     }
 });
 
 /// The name, in a device's answer to a request with the same header.
-fn told(name: Name, packet: &Packet<'_>) -> Name {
+fn answered_name(name: Name, packet: &Packet<'_>) -> Name {
     let question = Discover {
         run: packet.run(),
         sequence: packet.sequence(),

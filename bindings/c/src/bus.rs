@@ -5,7 +5,7 @@ use std::ffi::{CString, c_char};
 use kadenz_library::Bus;
 use kadenz_library::msg::bus::{Aggregator, SubscriptionOptions};
 
-use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
+use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A bus, which any number of threads may use.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -45,7 +45,7 @@ pub unsafe extern "C" fn kadenz_bus_open(url: *const c_char) -> *mut kadenz_bus 
             Some(url) => Bus::open(url),
             None => Bus::open_default(),
         };
-        handle(bus.map(kadenz_bus).map_err(told))
+        handle(bus.map(kadenz_bus).map_err(error_text))
     })
 }
 
@@ -71,7 +71,7 @@ pub unsafe extern "C" fn kadenz_publish(
         let bus = bus.ok_or("the bus is NULL; the call that opens it failed")?;
         // SAFETY: the caller promises so many bytes there.
         let payload = unsafe { bytes(payload, length) }?;
-        bus.0.publish_bytes(channel, payload).map_err(told)?;
+        bus.0.publish_bytes(channel, payload).map_err(error_text)?;
         Ok(0)
     })
 }
@@ -92,7 +92,10 @@ pub unsafe extern "C" fn kadenz_subscribe(
         if queue > 0 {
             options.queue = queue;
         }
-        let aggregator = bus.0.aggregator_with(pattern, &options).map_err(told)?;
+        let aggregator = bus
+            .0
+            .aggregator_with(pattern, &options)
+            .map_err(error_text)?;
         handle(Ok(kadenz_subscription {
             aggregator,
             channel: CString::default(),
@@ -115,11 +118,14 @@ pub unsafe extern "C" fn kadenz_receive(
             aggregator,
             channel,
         } = subscription;
-        let Some(raw) = aggregator.next_message(timeout(timeout_ns)).map_err(told)? else {
+        let Some(raw) = aggregator
+            .next_message(timeout(timeout_ns))
+            .map_err(error_text)?
+        else {
             return Ok(0);
         };
         if channel.to_bytes() != raw.channel.as_str().as_bytes() {
-            *channel = CString::new(raw.channel.as_str()).map_err(told)?;
+            *channel = CString::new(raw.channel.as_str()).map_err(error_text)?;
         }
         let stamps = raw.stamps();
         into.write(kadenz_message {

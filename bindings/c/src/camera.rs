@@ -8,7 +8,7 @@ use kadenz_library::camera::client::{FrameError, OpenOptions};
 use kadenz_library::camera::layout::{Channels, Order};
 use kadenz_library::camera::ring::Frame;
 
-use crate::{answer, behind, free, handle, room, text, timeout, told};
+use crate::{answer, behind, error_text, free, handle, room, text, timeout};
 
 /// A camera.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -54,14 +54,14 @@ pub unsafe extern "C" fn kadenz_camera_open(
         let (name, layout) =
             unsafe { (text(name_or_url, "name_or_url")?, text(layout, "layout")?) };
         let options = OpenOptions {
-            layout: layout.parse().map_err(told)?,
+            layout: layout.parse().map_err(error_text)?,
             patience: timeout(timeout_ns).min(Duration::from_secs(u32::MAX.into())),
             ..OpenOptions::default()
         };
         handle(
             Camera::open_with(name, &options)
                 .map(kadenz_camera)
-                .map_err(told),
+                .map_err(error_text),
         )
     })
 }
@@ -77,7 +77,7 @@ pub unsafe extern "C" fn kadenz_camera_latest(
         // SAFETY: the caller passes a handle and room for a frame.
         let (camera, into) = unsafe { (behind(camera)?, room(frame)?) };
         into.write(describe(
-            &camera.0.latest(timeout(max_age_ns)).map_err(told)?,
+            &camera.0.latest(timeout(max_age_ns)).map_err(error_text)?,
         ));
         Ok(0)
     })
@@ -96,7 +96,7 @@ pub unsafe extern "C" fn kadenz_camera_next(
         match camera.0.next(timeout(timeout_ns)) {
             Ok(found) => into.write(describe(&found)),
             Err(FrameError::Timeout { .. }) => return Ok(0),
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(error_text(error)),
         };
         Ok(1)
     })

@@ -68,7 +68,7 @@ fn handle<T>(made: Result<T, String>) -> Result<*mut T, String> {
     made.map(|it| Box::into_raw(Box::new(it)))
 }
 
-fn told(error: impl std::fmt::Display) -> String {
+fn error_text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 

@@ -7,7 +7,7 @@ use kadenz_library::msg::log::{self, ChannelWriter, Entry, LogReader};
 use kadenz_library::rt::clock::WallTime;
 
 use crate::bus::kadenz_message;
-use crate::{answer, behind, free, handle, room, text, told};
+use crate::{answer, behind, error_text, free, handle, room, text};
 
 /// A log that is read: LCM's event log, MCAP, a bag of ROS 1, or a folder of ROS 2.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -29,7 +29,7 @@ pub unsafe extern "C" fn kadenz_log_open(path: *const c_char) -> *mut kadenz_log
         // SAFETY: the caller passes a text.
         let path = unsafe { text(path, "path") }?;
         handle(Ok(kadenz_log {
-            reader: log::open(Path::new(path)).map_err(told)?,
+            reader: log::open(Path::new(path)).map_err(error_text)?,
             entry: Entry::default(),
             channel: CString::default(),
         }))
@@ -47,12 +47,12 @@ pub unsafe extern "C" fn kadenz_log_next(
     answer(-1, || {
         // SAFETY: the caller passes a handle and room for a message.
         let (log, into) = unsafe { (behind(log)?, room(message)?) };
-        if !log.reader.read(&mut log.entry).map_err(told)? {
+        if !log.reader.read(&mut log.entry).map_err(error_text)? {
             return Ok(0);
         }
         let (entry, name) = (&log.entry, &log.entry.channel.name);
         if log.channel.to_bytes() != name.as_bytes() {
-            log.channel = CString::new(name.replace('\0', " ")).map_err(told)?;
+            log.channel = CString::new(name.replace('\0', " ")).map_err(error_text)?;
         }
         let since_1970 = |time: WallTime| u64::try_from(time.as_unix_ns()).unwrap_or(0);
         into.write(kadenz_message {
@@ -75,7 +75,7 @@ pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> 
         let log = unsafe { behind(log) }?;
         log.reader
             .seek(WallTime::from_unix_ns(unix_ns))
-            .map_err(told)?;
+            .map_err(error_text)?;
         Ok(0)
     })
 }
@@ -97,7 +97,7 @@ pub unsafe extern "C" fn kadenz_log_create(path: *const c_char) -> *mut kadenz_l
         handle(
             ChannelWriter::create(path)
                 .map(kadenz_log_writer)
-                .map_err(told),
+                .map_err(error_text),
         )
     })
 }
@@ -123,7 +123,7 @@ pub unsafe extern "C" fn kadenz_log_write(
         };
         log.0
             .write(channel, payload, WallTime::from_unix_ns(unix_ns))
-            .map_err(told)?;
+            .map_err(error_text)?;
         Ok(0)
     })
 }
@@ -133,7 +133,7 @@ pub unsafe extern "C" fn kadenz_log_write(
 pub unsafe extern "C" fn kadenz_log_finish(log: *mut kadenz_log_writer) -> i32 {
     answer(-1, || {
         // SAFETY: the caller passes a handle.
-        unsafe { behind(log) }?.0.finish().map_err(told)?;
+        unsafe { behind(log) }?.0.finish().map_err(error_text)?;
         Ok(0)
     })
 }

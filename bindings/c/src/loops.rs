@@ -9,7 +9,7 @@ use kadenz_library::record::samples::Sample;
 use kadenz_library::rt::clock::MonotonicTime;
 use kadenz_library::{Periodic, Recording, Tick, Ticks, Tuning};
 
-use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
+use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A run that is being written.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -57,7 +57,7 @@ pub unsafe extern "C" fn kadenz_recording_create(folder: *const c_char) -> *mut 
         let folder = unsafe { text(folder, "folder") }?;
         handle(
             Recording::create(folder)
-                .map_err(told)
+                .map_err(error_text)
                 .map(|it| kadenz_recording(Some(Arc::new(it)))),
         )
     })
@@ -82,7 +82,7 @@ pub unsafe extern "C" fn kadenz_recording_finish(
             recording.0 = Some(shared);
             "a network still records into the run; call kadenz_network_stop first".to_owned()
         })?;
-        let recorded = running.finish().map_err(told)?.to_string();
+        let recorded = running.finish().map_err(error_text)?.to_string();
         // SAFETY: the caller promises so much room.
         unsafe { put_text(&recorded, summary, room) };
         Ok(0)
@@ -135,7 +135,7 @@ pub unsafe extern "C" fn kadenz_series_create(
         };
         let recorder = running
             .series(SeriesSpec { series, raw: false })
-            .map_err(told)?;
+            .map_err(error_text)?;
         handle(Ok(kadenz_series {
             recorder,
             start: running.start(),
@@ -203,19 +203,19 @@ pub unsafe extern "C" fn kadenz_periodic_start(
             priority => Tuning::fifo(priority),
         };
         tuning.lock_memory = lock_memory;
-        tuning.cpus = cpus.map(str::parse).transpose().map_err(told)?;
-        let mut periodic = Periodic::new(rate).map_err(told)?.tuned(tuning);
+        tuning.cpus = cpus.map(str::parse).transpose().map_err(error_text)?;
+        let mut periodic = Periodic::new(rate).map_err(error_text)?.tuned(tuning);
         if let Some(deadline) = deadline {
-            periodic = periodic.deadline(deadline).map_err(told)?;
+            periodic = periodic.deadline(deadline).map_err(error_text)?;
         }
         // SAFETY: the caller passes a handle or NULL.
         let ticks = match unsafe { recording.as_ref() } {
             Some(recording) => {
                 let name = series.unwrap_or("lateness");
                 let ticks = periodic.record(recording.running()?, name);
-                ticks.map_err(told)?.beyond_the_run()
+                ticks.map_err(error_text)?.beyond_the_run()
             }
-            None => periodic.start().map_err(told)?,
+            None => periodic.start().map_err(error_text)?,
         };
         handle(Ok(kadenz_periodic(ticks)))
     })

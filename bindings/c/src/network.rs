@@ -10,7 +10,7 @@ use kadenz_library::ethercat::{
 };
 
 use crate::loops::{kadenz_recording, put_text};
-use crate::{answer, behind, free, handle, room, text, text_or_none, timeout, told};
+use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A segment with its devices. Any number of threads may read and set its values.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -89,7 +89,7 @@ pub unsafe extern "C" fn kadenz_network_open(
             esi: esi.map(Into::into),
         };
         handle(Ok(kadenz_network {
-            network: SharedNetwork::open(segment, &options).map_err(told)?,
+            network: SharedNetwork::open(segment, &options).map_err(error_text)?,
             entries: Vec::new(),
         }))
     })
@@ -151,10 +151,10 @@ unsafe fn value(
                 text_or_none(type_name, "type")?,
             )
         };
-        let value_type = type_name.map(str::parse).transpose().map_err(told)?;
-        let entry = ask(&network.network, device, value_type).map_err(told)?;
+        let value_type = type_name.map(str::parse).transpose().map_err(error_text)?;
+        let entry = ask(&network.network, device, value_type).map_err(error_text)?;
         network.entries.push(entry);
-        i32::try_from(network.entries.len() - 1).map_err(told)
+        i32::try_from(network.entries.len() - 1).map_err(error_text)
     })
 }
 
@@ -172,7 +172,7 @@ pub unsafe extern "C" fn kadenz_network_start(
             .map(kadenz_recording::running)
             .transpose()?
             .map(Arc::clone);
-        network.network.start(run).map_err(told)?;
+        network.network.start(run).map_err(error_text)?;
         Ok(0)
     })
 }
@@ -261,7 +261,7 @@ unsafe fn set(network: *const kadenz_network, value: i32, to: Value) -> i32 {
         // SAFETY: the caller's promise.
         let network = unsafe { network.as_ref() }.ok_or(NO_NETWORK)?;
         match network.entry(value)? {
-            Entry::Output(output) => output.set(to).map_err(told)?,
+            Entry::Output(output) => output.set(to).map_err(error_text)?,
             Entry::Input(_) => {
                 return Err(format!("value {value} is an input; outputs can be set"));
             }
@@ -284,9 +284,9 @@ pub unsafe extern "C" fn kadenz_network_wait(
         let cycle = network
             .network
             .running()
-            .map_err(told)?
+            .map_err(error_text)?
             .wait_cycle(after, timeout(timeout_ns));
-        i64::try_from(cycle.unwrap_or(0)).map_err(told)
+        i64::try_from(cycle.unwrap_or(0)).map_err(error_text)
     })
 }
 
@@ -299,7 +299,7 @@ pub unsafe extern "C" fn kadenz_network_get_state(
     answer(-1, || {
         // SAFETY: the caller passes a handle and room.
         let (network, into) = unsafe { (network.as_ref().ok_or(NO_NETWORK)?, room(state)?) };
-        let state = network.network.running().map_err(told)?.state();
+        let state = network.network.running().map_err(error_text)?.state();
         into.write(kadenz_network_state {
             is_running: state.is_running,
             cycles: state.cycles,
@@ -325,7 +325,7 @@ pub unsafe extern "C" fn kadenz_network_stop(
         let network = unsafe { behind(network) }?;
         let report = network.network.stop();
         // SAFETY: the caller promises so much room.
-        unsafe { put_text(&report.map_err(told)?.to_string(), summary, room) };
+        unsafe { put_text(&report.map_err(error_text)?.to_string(), summary, room) };
         Ok(0)
     })
 }

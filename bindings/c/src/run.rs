@@ -4,7 +4,7 @@ use std::ffi::{CString, c_char};
 
 use kadenz_library::report::summary::{SeriesSummary, Summary};
 
-use crate::{answer, free, handle, text, told};
+use crate::{answer, error_text, free, handle, text};
 
 /// A finished run, or a file of another program.
 #[allow(non_camel_case_types, reason = "its name in C")]
@@ -50,9 +50,9 @@ pub struct kadenz_interval {
 pub unsafe extern "C" fn kadenz_run_open(path: *const c_char) -> *mut kadenz_run {
     answer(std::ptr::null_mut(), || {
         // SAFETY: the caller passes a text.
-        let summary = kadenz_library::read(unsafe { text(path, "path") }?).map_err(told)?;
+        let summary = kadenz_library::read(unsafe { text(path, "path") }?).map_err(error_text)?;
         let series = summary.series.iter().map(|it| {
-            let mut facts = serde_json::to_value(it).map_err(told)?;
+            let mut facts = serde_json::to_value(it).map_err(error_text)?;
             facts["name"] = it.series.name.as_str().into();
             Ok(facts)
         });
@@ -62,7 +62,7 @@ pub unsafe extern "C" fn kadenz_run_open(path: *const c_char) -> *mut kadenz_run
             "warnings": summary.warnings.iter().map(|it| &it.text).collect::<Vec<_>>(),
             "series": series,
         });
-        let json = CString::new(json.to_string()).map_err(told)?;
+        let json = CString::new(json.to_string()).map_err(error_text)?;
         handle(Ok(kadenz_run { summary, json }))
     })
 }
@@ -149,7 +149,7 @@ unsafe fn write<T>(
             )
         })?;
         let values = of(found);
-        let count = i64::try_from(values.len()).map_err(told)?;
+        let count = i64::try_from(values.len()).map_err(error_text)?;
         let room = if into.is_null() { 0 } else { room };
         for (at, value) in values.take(room).enumerate() {
             // SAFETY: the caller promises room for so many.
@@ -183,7 +183,7 @@ pub unsafe extern "C" fn kadenz_compare(
             .collect();
         // SAFETY: the caller promises so much room.
         unsafe { crate::loops::put_text(&text, into, room) };
-        i64::try_from(text.len() + 1).map_err(told)
+        i64::try_from(text.len() + 1).map_err(error_text)
     })
 }
 

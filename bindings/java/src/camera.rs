@@ -98,7 +98,7 @@ pub fn camera_name<'local>(
     })
 }
 
-/// Gets the newest frame; an exception where it is older. `about` gets the values of [`tell`].
+/// Gets the newest frame; an exception where it is older. `about` gets the values of [`write_facts`].
 #[jni_mangle("kadenz.Native")]
 pub fn latest_frame<'local>(
     env: EnvUnowned<'local>,
@@ -111,7 +111,7 @@ pub fn latest_frame<'local>(
         let camera = handles::of::<Camera>(camera)?;
         let mut camera = handles::lock(&camera.opened);
         let frame = camera.latest(span(max_age_ns)).map_err(error)?;
-        tell(env, &frame, &about)
+        write_facts(env, &frame, &about)
     });
 }
 
@@ -128,7 +128,7 @@ pub fn next_frame<'local>(
         let camera = handles::of::<Camera>(camera)?;
         let mut camera = handles::lock(&camera.opened);
         match camera.next(span(wait_ns)) {
-            Ok(frame) => tell(env, &frame, &about).map(|()| true),
+            Ok(frame) => write_facts(env, &frame, &about).map(|()| true),
             Err(FrameError::Timeout { .. }) => Ok(false),
             Err(other) => Err(error(other)),
         }
@@ -172,7 +172,7 @@ pub fn camera_memory<'local>(
 }
 
 /// Writes the position and the information of a frame, in the order in which `kadenz.Frame` reads them.
-fn tell(env: &mut Env<'_>, frame: &Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
+fn write_facts(env: &mut Env<'_>, frame: &Frame<'_>, about: &JLongArray<'_>) -> Answer<()> {
     let (info, shape) = (frame.info(), frame.shape());
     let place = |it: usize| jlong::try_from(it).unwrap_or(jlong::MAX);
     let facts = [

@@ -44,8 +44,8 @@ pub fn next_logged<'local>(
         if !reader.read(entry).map_err(error)? {
             return Ok(false);
         }
-        let told = [entry.log_time.as_unix_ns(), entry.publish_time.as_unix_ns()];
-        times.set_region(env, 0, &told)?;
+        let stamps = [entry.log_time.as_unix_ns(), entry.publish_time.as_unix_ns()];
+        times.set_region(env, 0, &stamps)?;
         Ok(true)
     })
 }

@@ -209,17 +209,17 @@ pub fn refused<'local>(
     handle: jlong,
 ) -> JObjectArray<'local, JString<'local>> {
     native(env, |env| {
-        let told = of_this_thread(handle, |ticks| {
+        let refusals = of_this_thread(handle, |ticks| {
             let refused = ticks.measures().filter(|it| !it.ok);
-            let told = refused.map(|it| {
+            let refusals = refused.map(|it| {
                 let reason = it.reason.as_deref().unwrap_or("refused");
                 let remedy = it.remedy.as_deref();
                 let remedy = remedy.map_or_else(String::new, |remedy| format!("; {remedy}"));
                 format!("{} {}: {reason}{remedy}", it.name, it.requested)
             });
-            told.collect::<Vec<_>>()
+            refusals.collect::<Vec<_>>()
         })?;
-        texts(env, &told)
+        texts(env, &refusals)
     })
 }
 

@@ -64,8 +64,8 @@ pub fn run_warnings<'local>(
 ) -> JObjectArray<'local, JString<'local>> {
     native(env, |env| {
         let run = handles::of::<Summary>(run)?;
-        let told = run.warnings.iter().map(|it| it.text.clone());
-        texts(env, &told.collect::<Vec<_>>())
+        let warnings = run.warnings.iter().map(|it| it.text.clone());
+        texts(env, &warnings.collect::<Vec<_>>())
     })
 }
 

@@ -142,7 +142,7 @@ impl Ticks {
     /// The settings that the machine refused, with the remedy.
     fn refused(&self) -> Vec<String> {
         let refused = self.0.measures().filter(|it| !it.ok);
-        let told = refused.map(|it| {
+        let refusals = refused.map(|it| {
             let reason = it.reason.as_deref().unwrap_or("refused");
             let remedy = it
                 .remedy
@@ -150,7 +150,7 @@ impl Ticks {
                 .map_or_else(String::new, |remedy| format!("; {remedy}"));
             format!("{} {}: {reason}{remedy}", it.name, it.requested)
         });
-        told.collect()
+        refusals.collect()
     }
 }
 

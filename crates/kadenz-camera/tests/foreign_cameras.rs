@@ -186,11 +186,11 @@ fn the_time_of_day_of_gst_rtsp_server_comes_with_its_pictures() {
     };
     for transport in ["tcp", "udp"] {
         let mut source = cameras.open(&format!("h264?kadenz-transport={transport}"));
-        let told = (0..600).any(|_| match source.next(clock::now() + PATIENCE).unwrap() {
+        let has_time = (0..600).any(|_| match source.next(clock::now() + PATIENCE).unwrap() {
             Next::Unit(unit) => matches!(unit.capture, Capture::Camera(at) if is_now(at)),
             other => panic!("{other:?}"),
         });
-        assert!(told, "{transport}");
+        assert!(has_time, "{transport}");
     }
 }
 

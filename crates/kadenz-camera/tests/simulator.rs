@@ -65,7 +65,7 @@ fn every_picture_of_a_camera_without_faults_is_seen_over_tcp_and_udp() {
 #[test]
 fn what_udp_loses_is_counted_and_what_it_reorders_is_put_in_order() {
     for (fault, is_lossy) in [
-        (Fault::Loss(0.02), true),
+        (Fault::Loss(0.1), true),
         (Fault::Reorder(0.3), false),
         (Fault::Duplicate(0.5), false),
     ] {

@@ -163,10 +163,10 @@ pub(crate) fn name(text: &str) -> Cow<'_, str> {
 /// Prints a command's answer on standard output: as JSON with `--json`, else as its document. The outcome of a
 /// command without a limit is kept.
 pub(crate) fn answer(answer: &impl Answer) -> anyhow::Result<Outcome> {
-    told(answer, show)
+    print_answer(answer, show)
 }
 
-fn told(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
+fn print_answer(answer: &impl Answer, to_people: fn(&Text)) -> anyhow::Result<Outcome> {
     if is_json() {
         return json(answer);
     }
@@ -199,7 +199,7 @@ pub(crate) fn summary(summary: &impl Answer) -> anyhow::Result<Outcome> {
 
 /// As [`answer`], for people as a note: beside the effect of the command, its counts are no data to them.
 pub(crate) fn answer_as_note(answer: &impl Answer) -> anyhow::Result<Outcome> {
-    told(answer, |text| note(text))
+    print_answer(answer, |text| note(text))
 }
 
 /// Result of printing one of many answers.
@@ -242,7 +242,7 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
 /// Prints text before the answer on standard output, for people; returns whether a reader still takes the output.
 #[must_use]
 pub(crate) fn live(text: &str) -> bool {
-    is_json() || tell(text)
+    is_json() || print_line(text)
 }
 
 /// Prints a part of an answer's document before the rest is known. [`answer_of_parts`] prints the whole JSON.
@@ -288,7 +288,7 @@ pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
 
 /// As [`say`], for continuing output; returns whether a reader still takes it.
 #[must_use]
-pub(crate) fn tell(text: &str) -> bool {
+pub(crate) fn print_line(text: &str) -> bool {
     let mut out = io::stdout().lock();
     let text = visible(text);
     writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
@@ -310,7 +310,7 @@ pub(crate) fn data(text: &str) -> bool {
 
 /// Writes data to standard output, a line for each value; returns whether a reader still takes the output.
 pub(crate) fn json_line<T: Serialize>(value: &T) -> anyhow::Result<bool> {
-    Ok(tell(&escaped_json(&serde_json::to_string(value)?)))
+    Ok(print_line(&escaped_json(&serde_json::to_string(value)?)))
 }
 
 /// Prints text on standard error: progress and notes, so that standard output stays data.

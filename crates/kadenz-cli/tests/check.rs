@@ -149,7 +149,7 @@ fn the_answer_names_the_cheapest_tuning() {
 }
 
 #[test]
-fn a_budget_tells_where_the_time_over_the_loopback_goes() {
+fn a_budget_shows_where_the_time_over_the_loopback_goes() {
     let folder = folder();
     let out = folder.path().join("run");
     let words = "check --rate 2kHz --duration 3s --deadline 10s --no-tune --json --out";

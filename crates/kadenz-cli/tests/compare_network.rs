@@ -26,13 +26,13 @@ fn measured(folder: &Path, name: &str, path: &Value) -> PathBuf {
     device.join().unwrap();
     assert_eq!(said.code, 0, "{}", said.err);
     let mut run = run_json(&out);
-    let told = &mut run["network"]["path"];
+    let recorded = &mut run["network"]["path"];
     assert_eq!(
-        *told,
+        *recorded,
         json!({"links_bit_s": [], "told_by": "loopback", "round_trip_ns": 0})
     );
     if !path.is_null() {
-        *told = path.clone();
+        *recorded = path.clone();
         std::fs::write(out.join("run.json"), run.to_string()).unwrap();
     }
     out

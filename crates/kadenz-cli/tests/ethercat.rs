@@ -11,7 +11,7 @@ use serde_json::Value;
 
 #[test]
 fn a_scan_lists_devices_and_what_is_plugged_into_what() {
-    let json = told("scan", &["scan", "--sim", "59"]);
+    let json = answer_of("scan", &["scan", "--sim", "59"]);
     assert_eq!(json["segment"], "sim:59");
     let devices = json["devices"].as_array().unwrap();
     assert_eq!(devices.len(), 59);
@@ -52,7 +52,7 @@ fn a_scan_lists_devices_and_what_is_plugged_into_what() {
 
 #[test]
 fn a_state_is_shown_reached_and_refused_with_the_reason() {
-    let json = told("state", &["state", "--sim", "12"]);
+    let json = answer_of("state", &["state", "--sim", "12"]);
     assert!(json["wanted"].is_null());
     for (wanted, device, count) in [
         ("PREOP", "all", 12),
@@ -60,7 +60,7 @@ fn a_state_is_shown_reached_and_refused_with_the_reason() {
         ("OP", "all", 12),
         ("INIT", "3", 1),
     ] {
-        let json = told(
+        let json = answer_of(
             "state",
             &["state", wanted, "--sim", "12", "--device", device],
         );
@@ -73,7 +73,7 @@ fn a_state_is_shown_reached_and_refused_with_the_reason() {
         );
     }
     // 5 s of virtual time with a cycle each millisecond; no device falls back.
-    let json = told("state", &["state", "OP", "--sim", "12", "--duration", "5s"]);
+    let json = answer_of("state", &["state", "OP", "--sim", "12", "--duration", "5s"]);
     let states = json["devices"].as_array().unwrap().iter();
     assert!(
         states
@@ -124,14 +124,14 @@ fn a_device_that_fails_is_reported_with_its_status_code() {
 }
 
 #[test]
-fn objects_are_read_by_position_and_name_with_the_type_that_the_device_tells() {
-    let json = told("sdo", &["sdo", "read", "8", "0x1018:1", "--sim", "59"]);
+fn objects_are_read_by_position_and_name_with_the_type_that_the_device_reports() {
+    let json = answer_of("sdo", &["sdo", "read", "8", "0x1018:1", "--sim", "59"]);
     assert_eq!(
         (&json["value"], &json["type"]),
         (&0x4B41_445A_u32.into(), &"u32".into())
     );
     assert_eq!(json["name"], "Vendor ID");
-    let named = told(
+    let named = answer_of(
         "sdo",
         &["sdo", "read", "left knee", "0x1008", "--sim", "59"],
     );
@@ -139,14 +139,14 @@ fn objects_are_read_by_position_and_name_with_the_type_that_the_device_tells() {
         (&named["value"], &named["type"]),
         (&"KZ-Drive".into(), &"text".into())
     );
-    let forced = told(
+    let forced = answer_of(
         "sdo",
         &[
             "sdo", "read", "8", "0x1018:1", "--type", "bytes", "--sim", "59",
         ],
     );
     assert_eq!(forced["value"], "5a 44 41 4b");
-    let whole = told(
+    let whole = answer_of(
         "sdo",
         &["sdo", "read", "8", "0x1018:1", "--complete", "--sim", "59"],
     );
@@ -168,12 +168,12 @@ fn objects_are_read_by_position_and_name_with_the_type_that_the_device_tells() {
 
 #[test]
 fn objects_are_written_and_refusals_are_in_words() {
-    let json = told(
+    let json = answer_of(
         "sdo",
         &["sdo", "write", "8", "0x6065", "0x20000", "--sim", "59"],
     );
     assert_eq!(json["bytes"], "00 00 02 00");
-    let json = told("sdo", &["sdo", "write", "8", "0x60B2", "-5", "--sim", "59"]);
+    let json = answer_of("sdo", &["sdo", "write", "8", "0x60B2", "-5", "--sim", "59"]);
     assert_eq!(
         (&json["value"], &json["type"]),
         (&(-5).into(), &"i16".into())
@@ -206,7 +206,7 @@ fn objects_are_written_and_refusals_are_in_words() {
 
 #[test]
 fn the_object_dictionary_is_listed_with_values() {
-    let json = told("sdo-list", &["sdo", "list", "left knee", "--sim", "59"]);
+    let json = answer_of("sdo-list", &["sdo", "list", "left knee", "--sim", "59"]);
     let objects = json["objects"].as_array().unwrap();
     let of = |index: u32| objects.iter().find(|it| it["index"] == index).unwrap();
     assert_eq!(of(0x1018)["entries"].as_array().unwrap().len(), 5);
@@ -216,7 +216,7 @@ fn the_object_dictionary_is_listed_with_values() {
         (&"u16".into(), &true.into())
     );
     assert!(word["writable"] == true && word["readable"] == true);
-    let one = told("sdo-list", &["sdo", "info", "8", "0x1018:1", "--sim", "59"]);
+    let one = answer_of("sdo-list", &["sdo", "info", "8", "0x1018:1", "--sim", "59"]);
     assert_eq!(one["objects"][0]["entries"].as_array().unwrap().len(), 1);
     let said = words(&["sdo", "info", "8", "0x6040", "--sim", "59"]);
     assert!(
@@ -228,7 +228,7 @@ fn the_object_dictionary_is_listed_with_values() {
 
 #[test]
 fn process_data_is_where_it_is_said_to_be() {
-    let json = told("pdo", &["pdo", "--sim", "59", "--watch", "3"]);
+    let json = answer_of("pdo", &["pdo", "--sim", "59", "--watch", "3"]);
     let entries = json["entries"].as_array().unwrap();
     let cycles = json["cycles"].as_array().unwrap();
     assert_eq!(cycles.len(), 3);
@@ -245,7 +245,7 @@ fn process_data_is_where_it_is_said_to_be() {
     assert_eq!(counter(&cycles[1]), counter(&cycles[0]) + 1);
     assert_eq!(counter(&cycles[2]), counter(&cycles[0]) + 2);
 
-    let alone = told("pdo", &["pdo", "--sim", "59", "--device", "left knee"]);
+    let alone = answer_of("pdo", &["pdo", "--sim", "59", "--device", "left knee"]);
     let names: Vec<_> = alone["entries"]
         .as_array()
         .unwrap()
@@ -290,7 +290,7 @@ fn devices_are_configured_as_their_vendors_file_says() {
         "--watch",
         "2",
     ];
-    let json = told("pdo", &pdo);
+    let json = answer_of("pdo", &pdo);
     let entries = json["entries"].as_array().unwrap();
     assert_eq!(json["inputs"], 8);
     assert_eq!(entries.last().unwrap()["name"], "Newtons");
@@ -315,7 +315,7 @@ fn devices_are_configured_as_their_vendors_file_says() {
 fn the_memory_of_a_device_is_shown_and_saved() {
     let folder = folder();
     let file = folder.path().join("knee.bin");
-    let json = told(
+    let json = answer_of(
         "sii",
         &["sii", "read", "8", "--sim", "59", "--out", text(&file)],
     );
@@ -346,8 +346,8 @@ fn a_printed_segment_is_a_file_that_every_command_takes() {
     let printed = words(&["sim", "12", "--print"]);
     assert_eq!(printed.code, 0, "{}", printed.err);
     std::fs::write(&file, &printed.out).unwrap();
-    let of_file = told("scan", &["scan", "--sim", text(&file)]);
-    let of_number = told("scan", &["scan", "--sim", "12"]);
+    let of_file = answer_of("scan", &["scan", "--sim", text(&file)]);
+    let of_number = answer_of("scan", &["scan", "--sim", "12"]);
     assert_eq!(of_file["devices"], of_number["devices"]);
     let again = words(&["sim", text(&file), "--print"]);
     assert_eq!(again.out, printed.out);
@@ -481,7 +481,7 @@ fn without_the_right_to_raw_frames_the_remedy_is_named() {
 fn simulated_loops_are_counted_while_they_take_their_time() {
     let said = words(&["latency", "--sim", "3", "--cycles", "100"]);
     assert_eq!(said.code, 0, "{}", said.err);
-    for told in ["simulating loops: 0 of 5", "simulating loops: 4 of 5"] {
-        assert!(said.err.contains(told), "{}", said.err);
+    for line in ["simulating loops: 0 of 5", "simulating loops: 4 of 5"] {
+        assert!(said.err.contains(line), "{}", said.err);
     }
 }

@@ -38,14 +38,14 @@ fn a_bring_up_that_waits_for_a_device_is_seen_and_ended_by_a_stop() {
         .unwrap();
     let of = ["--loop", name.as_str()];
     wait_until(|| words(&[&["axes"], &of[..]].concat()).code == 0);
-    let json = told("axes", &[&["axes"], &of[..]].concat());
+    let json = answer_of("axes", &[&["axes"], &of[..]].concat());
     assert_eq!(json["stage"], "bringing_up");
     let said = words(&[&["axes"], &of[..]].concat());
     assert!(said.out.starts_with("bringing up for "), "{}", said.out);
     let refused = words(&["stats", &name]);
     assert_eq!(refused.code, 2);
     assert!(refused.err.contains("is bringing up"), "{}", refused.err);
-    let json = told("axes", &[&["stop"], &of[..]].concat());
+    let json = answer_of("axes", &[&["stop"], &of[..]].concat());
     assert_eq!(json["stage"], "ending");
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 2, "{}", said.err);
@@ -54,8 +54,8 @@ fn a_bring_up_that_waits_for_a_device_is_seen_and_ended_by_a_stop() {
         "{}",
         said.err
     );
-    let told = said.err.matches("tried again for up to 10h").count();
-    assert_eq!(told, 1, "{}", said.err);
+    let retries = said.err.matches("tried again for up to 10h").count();
+    assert_eq!(retries, 1, "{}", said.err);
     assert!(!folder.path().join("run").exists(), "nothing was measured");
 }
 

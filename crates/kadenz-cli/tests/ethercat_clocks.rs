@@ -9,7 +9,7 @@ use field_bus::*;
 
 #[test]
 fn delays_and_clocks_are_those_of_the_segment() {
-    let json = told("dc", &["dc", "--sim", "59", "--align"]);
+    let json = answer_of("dc", &["dc", "--sim", "59", "--align"]);
     let devices = json["devices"].as_array().unwrap();
     assert_eq!(json["reference"], 0);
     assert_eq!(devices[0]["delay_ns"], 0);
@@ -23,7 +23,7 @@ fn delays_and_clocks_are_those_of_the_segment() {
     let before = &devices[knee["parent"].as_u64().unwrap() as usize];
     let hop = knee["delay_ns"].as_i64().unwrap() - before["delay_ns"].as_i64().unwrap();
     assert!((hop - 600).abs() <= 20, "{hop}");
-    let looked = told("dc", &["dc", "--sim", "59"]);
+    let looked = answer_of("dc", &["dc", "--sim", "59"]);
     assert!(looked["alignment"].is_null());
     let said = words(&["dc", "--sim", "12", "--align"]);
     assert!(
@@ -36,7 +36,7 @@ fn delays_and_clocks_are_those_of_the_segment() {
 
 #[test]
 fn latency_in_cycles_stands_beside_the_paper_s() {
-    let json = told(
+    let json = answer_of(
         "latency",
         &[
             "latency", "--sim", "59", "--mode", "yoon", "--cycles", "1000",
@@ -85,7 +85,7 @@ fn latency_is_of_the_device_that_stamps_in_a_file_of_one_s_own() {
         format!("{coupler}{stamp}{coupler}").replacen("coupler", "first", 1),
     )
     .unwrap();
-    let json = told("latency", &arguments);
+    let json = answer_of("latency", &arguments);
     assert_eq!(json["loops"][0]["mode"], "synchronous");
     assert!(
         json["loops"][0]["reaction"]["count"].as_u64() > Some(50),

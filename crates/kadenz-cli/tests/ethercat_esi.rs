@@ -102,7 +102,7 @@ fn a_scan_a_state_and_objects_go_by_a_vendors_file() {
         assert_eq!(device[scanned], pdo[laid_out], "{scanned}");
     }
     let plain = bench.folder.path().join("one.toml");
-    let plain = told("scan", &["scan", "--sim", text(&plain)]);
+    let plain = answer_of("scan", &["scan", "--sim", text(&plain)]);
     assert!(plain["devices"][0]["esi"].is_null(), "{plain}");
     for state in ["PREOP", "SAFEOP", "OP"] {
         let said = bench.say(&["state", state]);

@@ -17,7 +17,7 @@ fn a_running_loop_is_scanned_and_its_process_data_shown_as_over_the_wire() {
     let robot = Robot::start("scan", &["--demo"]);
     robot.is_in_op();
     let by_loop = robot.ask("scan", &["scan"]);
-    let by_wire = told("scan", &["scan", "--sim", "12"]);
+    let by_wire = answer_of("scan", &["scan", "--sim", "12"]);
     let facts = |json: &Value| -> Vec<Value> {
         let devices = json["devices"].as_array().unwrap().iter();
         let names = ["name", "serial", "ports", "output_bytes", "clocks"];
@@ -34,7 +34,8 @@ fn a_running_loop_is_scanned_and_its_process_data_shown_as_over_the_wire() {
         "{}",
         said.out
     );
-    let imu = |place: &[&str]| told("pdo", &[&["pdo", "--device", "torso imu"], place].concat());
+    let imu =
+        |place: &[&str]| answer_of("pdo", &[&["pdo", "--device", "torso imu"], place].concat());
     let (by_loop, by_wire) = (imu(&["--loop", &robot.name]), imu(&["--sim", "12"]));
     for what in ["entries", "inputs", "outputs"] {
         assert_eq!(by_loop[what], by_wire[what], "{what}");

@@ -22,7 +22,7 @@ use serde_json::Value;
 /// Reads the memory of a device of `--sim 12` into a file.
 fn memory_of(device: &str, folder: &Path) -> (PathBuf, Vec<u8>) {
     let path = folder.join("memory.bin");
-    told(
+    answer_of(
         "sii",
         &["sii", "read", device, "--sim", "12", "--out", text(&path)],
     );
@@ -48,11 +48,11 @@ fn a_memory_is_written_and_read_again() {
     let folder = folder();
     let (path, bytes) = memory_of("left knee", folder.path());
     let write = ["sii", "write", "left knee", text(&path), "--sim", "12"];
-    let same = told("sii-write", &write);
+    let same = answer_of("sii-write", &write);
     assert_eq!((&same["words"], &same["left"]), (&0.into(), &0.into()));
     assert!(words(&write).out.contains("the same already"));
     std::fs::write(&path, renamed(&bytes)).unwrap();
-    let done = told("sii-write", &write);
+    let done = answer_of("sii-write", &write);
     let count = done["words"].as_u64().unwrap();
     assert!((4..=5).contains(&count), "{done}");
     assert_eq!(
@@ -117,7 +117,7 @@ fn what_would_spoil_a_device_is_refused_unless_it_is_forced() {
     std::fs::write(&path, changed(0x18, 1)).unwrap();
     assert!(words(&write).err.contains("--force writes it nevertheless"));
     let forced = [&write[..], &["--force"]].concat();
-    let json = told("sii-write", &forced);
+    let json = answer_of("sii-write", &forced);
     assert_eq!((&json["written"], &json["left"]), (&1.into(), &0.into()));
     assert!(json["overridden"][0].as_str().unwrap().contains("revision"));
     assert!(
@@ -132,14 +132,14 @@ fn what_would_spoil_a_device_is_refused_unless_it_is_forced() {
 #[test]
 fn an_alias_is_written_with_its_checksum() {
     let alias = ["alias", "left knee", "0x3F0", "--sim", "12"];
-    let json = told("alias", &alias);
+    let json = answer_of("alias", &alias);
     assert_eq!(
         (&json["before"], &json["alias"], &json["written"]),
         (&0.into(), &1008.into(), &true.into())
     );
     let said = words(&alias);
     assert!(said.out.contains("its power the next time"), "{}", said.out);
-    let none = told("alias", &["alias", "8", "0", "--sim", "12"]);
+    let none = answer_of("alias", &["alias", "8", "0", "--sim", "12"]);
     assert_eq!(none["written"], false);
     let folder = folder();
     let file = folder.path().join("two.toml");
@@ -161,12 +161,12 @@ fn an_alias_is_written_with_its_checksum() {
         assert_eq!(said.code, 2, "{device} {alias}");
         assert!(said.err.contains(word), "{word}: {}", said.err);
     }
-    let forced = told(
+    let forced = answer_of(
         "alias",
         &["alias", "1", "7", "--force", "--sim", text(&file)],
     );
     assert_eq!(forced["overridden"].as_array().unwrap().len(), 1);
-    let gone = told("alias", &["alias", "alias:7", "0", "--sim", text(&file)]);
+    let gone = answer_of("alias", &["alias", "alias:7", "0", "--sim", text(&file)]);
     assert_eq!(
         (&gone["before"], &gone["written"]),
         (&7.into(), &true.into())

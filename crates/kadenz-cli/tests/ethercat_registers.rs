@@ -22,7 +22,7 @@ use serde_json::Value;
 #[test]
 fn registers_are_read_of_one_device_and_of_all() {
     let read = ["register", "read"];
-    let of = |more: &[&str]| told("register", &[&read[..], more, &["--sim", "12"]].concat());
+    let of = |more: &[&str]| answer_of("register", &[&read[..], more, &["--sim", "12"]].concat());
     let state = of(&["left knee", "0x0130"]);
     assert_eq!(
         (&state["name"], &state["type"]),
@@ -133,7 +133,7 @@ fn registers_that_a_running_device_lives_by_are_written_by_force_alone() {
         assert_eq!(refused.code, 2, "{arguments:?}");
         assert!(refused.err.contains(word), "{arguments:?}: {}", refused.err);
     }
-    let json = told(
+    let json = answer_of(
         "register-write",
         &[
             "register", "write", "8", "0x0420", "500", "--force", "--sim", "12",
@@ -208,14 +208,14 @@ fn registers_memories_and_clocks_are_read_through_a_running_loop() {
     assert_eq!(robot.ask("register-write", &forced)["reads"], "01 00");
 
     let memory = robot.ask("sii", &["sii", "read", "left knee"]);
-    let own = told("sii", &["sii", "read", "left knee", "--sim", "12"]);
+    let own = answer_of("sii", &["sii", "read", "left knee", "--sim", "12"]);
     assert_eq!(
         (&memory["bytes"], &memory["device"]),
         (&own["bytes"], &own["device"])
     );
     let clocks = robot.ask("dc", &["dc"]);
     assert_eq!(clocks["reference"], 0);
-    let measured = told("dc", &["dc", "--sim", "12"]);
+    let measured = answer_of("dc", &["dc", "--sim", "12"]);
     let bits = |json: &Value| -> Vec<Value> {
         let devices = json["devices"].as_array().unwrap();
         devices.iter().map(|it| it["bits"].clone()).collect()
@@ -228,10 +228,10 @@ fn registers_memories_and_clocks_are_read_through_a_running_loop() {
 fn objects_are_listed_by_a_loop_that_goes_on() {
     let robot = Robot::on("objects", &["--sim", "4"]);
     robot.is_in_op();
-    let told_alone = |what: &[&str]| told("sdo-list", &[what, &["--sim", "4"]].concat());
+    let answer_alone = |what: &[&str]| answer_of("sdo-list", &[what, &["--sim", "4"]].concat());
     let identity = ["sdo", "info", "torso imu", "0x1018"];
     let asked = robot.ask("sdo-list", &identity);
-    assert_eq!(asked["objects"], told_alone(&identity)["objects"]);
+    assert_eq!(asked["objects"], answer_alone(&identity)["objects"]);
     let known = |json: &Value| -> Vec<(Value, Value, usize)> {
         let objects = json["objects"].as_array().unwrap();
         let entries = |it: &Value| it["entries"].as_array().unwrap().len();
@@ -243,7 +243,7 @@ fn objects_are_listed_by_a_loop_that_goes_on() {
     let list = ["sdo", "list", "torso imu"];
     assert_eq!(
         known(&robot.ask("sdo-list", &list)),
-        known(&told_alone(&list))
+        known(&answer_alone(&list))
     );
     let none = robot.say(&["sdo", "info", "torso imu", "0x5FFF"]);
     assert!(
@@ -275,10 +275,10 @@ fn other_pdos_of_an_esi_file_are_chosen() {
         let name = |it: &Value| it["name"].as_str().unwrap().to_owned();
         entries.iter().map(name).collect()
     };
-    let usual = names(&told("pdo", &segment));
+    let usual = names(&answer_of("pdo", &segment));
     assert!(usual.contains(&"Target width".to_owned()), "{usual:?}");
     let by_force = ["--pdos", "0=0x1600,0x1602,0x1A00,0x1A01", "--watch", "2"];
-    let json = told("pdo", &[&segment[..], &by_force].concat());
+    let json = answer_of("pdo", &[&segment[..], &by_force].concat());
     let chosen = names(&json);
     assert!(chosen.contains(&"Target force".to_owned()), "{chosen:?}");
     assert!(chosen.contains(&"Force".to_owned()), "{chosen:?}");

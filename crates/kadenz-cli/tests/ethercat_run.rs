@@ -218,7 +218,7 @@ fn the_page_s_segment_is_one() {
     let folder = folder();
     let file = folder.path().join("robot.toml");
     std::fs::write(&file, text).unwrap();
-    let json = told("scan", &["scan", "--sim", file.to_str().unwrap()]);
+    let json = answer_of("scan", &["scan", "--sim", file.to_str().unwrap()]);
     let joint = &json["devices"][1];
     assert_eq!(
         (&joint["description"], &joint["alias"]),
@@ -237,7 +237,8 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     ];
     let child = start_measuring(&out, &[&arguments[..], &["--name", &name]].concat());
     let of = ["--loop", name.as_str()];
-    let ask = |definition: &str, arguments: &[&str]| told(definition, &[arguments, &of].concat());
+    let ask =
+        |definition: &str, arguments: &[&str]| answer_of(definition, &[arguments, &of].concat());
     wait_until(|| {
         let json = ask("state", &["state"]);
         let devices = json["devices"].as_array().unwrap().clone();
@@ -265,7 +266,7 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
     assert_eq!(json["devices"][0]["state"], "OP");
     let json = ask("state", &["state", "OP", "--device", "torso imu"]);
     assert_eq!(json["devices"][0]["state"], "OP");
-    let cycles = || told("stats", &["stats", &name])["stats"]["cycles"].as_u64();
+    let cycles = || answer_of("stats", &["stats", &name])["stats"]["cycles"].as_u64();
     let before = cycles();
     wait_until(|| cycles() > before);
     let other = words(&["state", "--loop", "no-such-loop"]);
@@ -281,12 +282,12 @@ fn a_running_loop_s_devices_are_asked_and_set_while_it_goes_on() {
 
 /// Checks the output of `stats` for a loop of twelve devices at 200 Hz.
 #[cfg(target_os = "linux")]
-fn assert_tells_its_state(name: &str) {
-    let json = told("stats", &["stats", name]);
+fn assert_shows_its_state(name: &str) {
+    let json = answer_of("stats", &["stats", name]);
     assert_eq!(json["stats"]["interval_ns"], 5_000_000);
     assert!(json["stats"]["cycles"].as_u64() > Some(0), "{json}");
     let well = || {
-        let json = told("stats-devices", &["stats", name, "--devices"]);
+        let json = answer_of("stats-devices", &["stats", name, "--devices"]);
         let devices = json["devices"].as_array().unwrap().clone();
         assert_eq!(devices.len(), 12);
         devices.iter().all(|it| it["status"] == 8)
@@ -318,7 +319,7 @@ fn a_running_loop_is_asked_by_its_name() {
         &out,
         &[&arguments[..], &["--name", &name, "--interval", "100ms"]].concat(),
     );
-    assert_tells_its_state(&name);
+    assert_shows_its_state(&name);
     let b = folder.path().join("b");
     let arguments = ["run", "--sim", "1", "--name", &name, "--duration", "1s"];
     let second = words(&[&arguments[..], &["--out", text(&b)]].concat());
@@ -370,7 +371,7 @@ fn faulty_segment(folder: &std::path::Path, faults: &str) -> std::path::PathBuf 
 }
 
 #[test]
-fn a_loop_tells_a_cut_cable_once_and_at_most_a_line_a_second() {
+fn a_loop_reports_a_cut_cable_once_and_at_most_a_line_a_second() {
     let folder = folder();
     let faults = "\n[[fault]]\nwhat = \"cut\"\ndevice = \"left knee\"\nat_ms = 2000\n\
                   [[fault]]\nwhat = \"heal\"\ndevice = \"left knee\"\nat_ms = 4000\n";
@@ -387,15 +388,15 @@ fn a_loop_tells_a_cut_cable_once_and_at_most_a_line_a_second() {
     let more = ["--duration", "7s", "--out", text(&out)];
     let said = run(&[&arguments[..], &more].concat());
     assert_ended_well(&said);
-    let told = |words: &str| said.err.lines().filter(|it| it.contains(words)).count();
+    let lines_with = |words: &str| said.err.lines().filter(|it| it.contains(words)).count();
     assert_eq!(
-        told("lost: 8 (left knee) to 10 (left ankle roll)"),
+        lines_with("lost: 8 (left knee) to 10 (left ankle roll)"),
         1,
         "{}",
         said.err
     );
     assert_eq!(
-        told("back: 8 (left knee) to 10 (left ankle roll)"),
+        lines_with("back: 8 (left knee) to 10 (left ankle roll)"),
         1,
         "{}",
         said.err
@@ -441,8 +442,8 @@ fn drive_faulty(folder: &std::path::Path, faults: &str, more: &[&str]) -> Said {
 }
 
 #[test]
-fn verbose_tells_each_event() {
-    let told = |more: &[&str]| {
+fn verbose_shows_each_event() {
+    let shown = |more: &[&str]| {
         let folder = folder();
         let said = drive_faulty(folder.path(), "", &[&["--duration", "1s"], more].concat());
         assert_ended_well(&said);
@@ -453,11 +454,11 @@ fn verbose_tells_each_event() {
         )
     };
     assert_eq!(
-        told(&[]),
+        shown(&[]),
         (true, 0),
         "that each device comes up is one line"
     );
-    let (_, in_full) = told(&["-v"]);
+    let (_, in_full) = shown(&["-v"]);
     assert!(in_full > 0);
     assert_eq!(run(&["doctor", "-q", "-v"]).code, 2, "both at once");
 }

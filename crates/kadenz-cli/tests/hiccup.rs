@@ -31,7 +31,7 @@ fn beside_a_program_it_ends_with_the_program() {
 }
 
 #[test]
-fn a_program_that_fails_is_told_and_the_data_is_kept() {
+fn a_program_that_fails_is_reported_and_the_data_is_kept() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run(&[

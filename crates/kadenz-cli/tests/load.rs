@@ -65,7 +65,7 @@ fn load<'a>(json: &'a Value, kind: &str) -> &'a Value {
 }
 
 #[test]
-fn heavy_tells_what_each_of_its_kinds_did() {
+fn heavy_reports_what_each_of_its_kinds_did() {
     let folder = folder();
     let mut arguments = little(folder.path(), "heavy");
     arguments.extend(["--duration", "1500ms", "--json"]);
@@ -228,12 +228,12 @@ while [ $# -gt 0 ]; do
     [ "$1" = --yaml ] && yaml=$2
     shift
 done
-tell() {
+report() {
     printf 'metrics:\n    - stressor: cpu\n      bogo-ops-per-second-real-time: 12.5\n' > "$yaml"
     printf '      wall-clock-time: 1.9\n' >> "$yaml"
     exit 0
 }
-trap tell TERM
+trap report TERM
 sleep 1000 &
 echo $$ > "$FAKE/number"
 wait
@@ -266,7 +266,7 @@ fn is_gone(process: &str) -> bool {
 }
 
 #[test]
-fn another_program_makes_the_load_and_tells_its_figures() {
+fn another_program_makes_the_load_and_reports_its_figures() {
     let (fake, work) = (folder(), folder());
     let (child, _err) = start(with_fake(fake.path(), work.path()));
     let number = number_of_fake(fake.path());
@@ -315,10 +315,10 @@ fn a_program_that_is_not_installed_is_named_with_the_remedy() {
 }
 
 #[test]
-fn the_real_stress_ng_tells_figures_for_each_kind() {
+fn the_real_stress_ng_reports_figures_for_each_kind() {
     let folder = folder();
     if Command::new("stress-ng").arg("--version").output().is_err() {
-        let test = "the_real_stress_ng_tells_figures_for_each_kind";
+        let test = "the_real_stress_ng_reports_figures_for_each_kind";
         skip(test, "stress-ng: apt install stress-ng");
         return;
     }
@@ -336,10 +336,10 @@ fn the_real_stress_ng_tells_figures_for_each_kind() {
 }
 
 #[test]
-fn hackbench_tells_its_messages() {
+fn hackbench_reports_its_messages() {
     let folder = folder();
     if Command::new("hackbench").arg("--help").output().is_err() {
-        let test = "hackbench_tells_its_messages";
+        let test = "hackbench_reports_its_messages";
         skip(test, "hackbench: apt install rt-tests");
         return;
     }

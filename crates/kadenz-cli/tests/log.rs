@@ -15,7 +15,7 @@ use kadenz::msg::log::{self, Entry};
 use serde_json::Value;
 
 #[test]
-fn info_tells_of_every_format_and_damage_is_exit_code_1() {
+fn info_reads_every_format_and_damage_is_exit_code_1() {
     let names = [
         "events.lcmlog",
         "chunks-lz4.mcap",

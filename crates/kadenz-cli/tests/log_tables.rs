@@ -173,20 +173,20 @@ fn pyarrow_reads_the_same() {
         table = pq.read_table(sys.argv[1])\n\
         types = {f.name: str(f.type) for f in table.schema}\n\
         print(json.dumps([types, table.to_pylist()], default=lambda it: list(it)))";
-    let told = Command::new(&python)
+    let output = Command::new(&python)
         .args(["-c", script, text(&out)])
         .output()
         .unwrap();
     assert!(
-        told.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    let told = String::from_utf8(told.stdout)
+    let printed = String::from_utf8(output.stdout)
         .unwrap()
         .replace("NaN", "\"NaN\"");
-    let told: Value = serde_json::from_str(&told).unwrap();
-    let (types, rows) = (&told[0], &told[1]);
+    let parsed: Value = serde_json::from_str(&printed).unwrap();
+    let (types, rows) = (&parsed[0], &parsed[1]);
     for (column, expected) in [
         ("channel", "string"),
         ("sequence", "uint32"),

@@ -101,7 +101,7 @@ fn every_series_of_a_run_is_searched_unless_one_is_named() {
 }
 
 #[test]
-fn show_and_report_tell_of_modes_where_they_are_asked_to() {
+fn show_and_report_list_modes_where_they_are_asked_to() {
     let folder = folder();
     let out = recorded(folder.path());
     let plain = run(&["show", text(&out)]);

@@ -6,7 +6,7 @@ use common::*;
 
 #[cfg(target_os = "linux")]
 #[test]
-fn a_bus_that_works_and_one_that_does_not_are_told_apart() {
+fn a_bus_that_works_and_one_that_does_not_are_distinguished() {
     let good = "udpm://239.255.77.10:7910?iface=lo";
     let said = run(&["msg", "doctor", good, "--json"]);
     assert_eq!(said.code, 0, "{}", said.out);

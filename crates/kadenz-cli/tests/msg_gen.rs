@@ -111,7 +111,7 @@ fn other_languages_are_written_and_say_what_is_renamed() {
 }
 
 #[test]
-fn types_are_told_with_their_fingerprints() {
+fn types_are_listed_with_their_fingerprints() {
     let folder = folder();
     let pose = file(folder.path(), "pose.lcm", POSE);
     let said = run(&["msg", "type", &pose]);

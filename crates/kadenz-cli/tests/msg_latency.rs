@@ -55,7 +55,7 @@ fn a_subscriber_spins_where_there_is_a_cpu_for_it() {
 }
 
 #[test]
-fn every_message_to_another_process_is_counted_and_its_hops_told() {
+fn every_message_to_another_process_is_counted_and_its_hops_reported() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = latency(&[
@@ -69,7 +69,7 @@ fn every_message_to_another_process_is_counted_and_its_hops_told() {
         text(&out),
     ]);
     if !has_multicast(
-        "every_message_to_another_process_is_counted_and_its_hops_told",
+        "every_message_to_another_process_is_counted_and_its_hops_reported",
         &said,
     ) {
         return;

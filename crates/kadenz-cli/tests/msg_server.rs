@@ -78,11 +78,11 @@ impl Server {
         signal(&self.child, "INT");
         let mut notes = String::new();
         self.notes.read_to_string(&mut notes).unwrap();
-        let mut told = String::new();
+        let mut printed = String::new();
         let mut out = self.child.stdout.take().unwrap();
-        out.read_to_string(&mut told).unwrap();
+        out.read_to_string(&mut printed).unwrap();
         let code = self.child.wait().unwrap().code().unwrap();
-        (code, serde_json::from_str(&told).unwrap(), notes)
+        (code, serde_json::from_str(&printed).unwrap(), notes)
     }
 }
 
@@ -123,12 +123,12 @@ fn programs_meet_over_it_and_it_counts_what_it_passed_on() {
     assert_eq!(lines(&heard)[2]["hex"], "0011223344556677");
     let published = end(beat);
     assert_eq!(published.code, 0, "{}", published.err);
-    let (code, told, notes) = server.end();
+    let (code, report, notes) = server.end();
     assert_eq!(code, 0, "{notes}");
-    assert_described("msg", "server", &told);
-    assert!(told["messages"].as_u64() >= Some(3), "{told}");
-    assert!(told["delivered"].as_u64() >= Some(3), "{told}");
-    assert!(told["left"].as_u64() >= Some(2), "{told}");
+    assert_described("msg", "server", &report);
+    assert!(report["messages"].as_u64() >= Some(3), "{report}");
+    assert!(report["delivered"].as_u64() >= Some(3), "{report}");
+    assert!(report["left"].as_u64() >= Some(2), "{report}");
 }
 
 #[test]
@@ -193,10 +193,10 @@ fn a_subscriber_that_is_killed_or_stands_still_delays_no_other() {
     drop(flood);
     stands.kill().unwrap();
     stands.wait().unwrap();
-    let (code, told, notes) = server.end();
+    let (code, report, notes) = server.end();
     assert_eq!(code, 1, "{notes}");
-    assert!(told["dropped"].as_u64() > Some(0), "{told}");
-    assert!(told["left"].as_u64() >= Some(3), "{told}");
+    assert!(report["dropped"].as_u64() > Some(0), "{report}");
+    assert!(report["left"].as_u64() >= Some(3), "{report}");
     assert!(notes.contains("does not read"), "{notes}");
 }
 
@@ -237,8 +237,8 @@ fn a_client_that_speaks_no_lcm_and_one_too_many_are_disconnected() {
     let _ = other.read(&mut [0; 8]);
     foreign.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let _ = foreign.read_to_end(&mut Vec::new());
-    let (code, told, notes) = server.end();
-    assert_eq!((code, &told["refused"]), (0, &Value::from(2)), "{notes}");
+    let (code, report, notes) = server.end();
+    assert_eq!((code, &report["refused"]), (0, &Value::from(2)), "{notes}");
 }
 
 #[test]
@@ -249,9 +249,13 @@ fn more_silent_connections_than_slots_keep_no_client_out() {
     let mut active = TcpStream::connect(server.address()).unwrap();
     active.write_all(ACTIVE).unwrap();
     active.read_exact(&mut [0; 8 + 13]).unwrap();
-    let (code, told, notes) = server.end();
-    assert_eq!((code, &told["delivered"]), (0, &Value::from(1)), "{notes}");
-    assert!(told["refused"].as_u64() >= Some(250), "{told}");
+    let (code, report, notes) = server.end();
+    assert_eq!(
+        (code, &report["delivered"]),
+        (0, &Value::from(1)),
+        "{notes}"
+    );
+    assert!(report["refused"].as_u64() >= Some(250), "{report}");
     drop(silent);
 }
 
@@ -379,7 +383,7 @@ fn what_a_log_knows_of_its_types_is_announced_while_it_plays() {
 }
 
 #[test]
-fn a_bridge_of_two_servers_carries_once_both_ways_and_tells_types_across() {
+fn a_bridge_of_two_servers_carries_once_both_ways_and_passes_types_across() {
     let (a, b) = (Server::start(&[]), Server::start(&[]));
     let folder = types();
     let bridge = kadenz(&["msg", "bridge", &a.url, &b.url, "--both", "--json"])
@@ -440,10 +444,10 @@ fn a_bridge_of_two_servers_carries_once_both_ways_and_tells_types_across() {
     goals.wait().unwrap();
     end(backs);
     let said = end(bridge);
-    let told = said.json();
-    assert_eq!(said.code, 0, "{told} {}", said.err);
-    assert_described("msg", "bridge", &told);
-    let of = |way: usize, what: &str| told["ways"][way][what].as_u64().unwrap();
-    assert!(of(0, "carried") >= 20 && of(0, "carried") < 120, "{told}");
-    assert!(of(1, "own") >= 20, "{told}");
+    let report = said.json();
+    assert_eq!(said.code, 0, "{report} {}", said.err);
+    assert_described("msg", "bridge", &report);
+    let of = |way: usize, what: &str| report["ways"][way][what].as_u64().unwrap();
+    assert!(of(0, "carried") >= 20 && of(0, "carried") < 120, "{report}");
+    assert!(of(1, "own") >= 20, "{report}");
 }

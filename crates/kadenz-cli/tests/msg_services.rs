@@ -29,7 +29,7 @@ fn said(url: &str, arguments: &[&str]) -> Said {
 const TYPES: &str = "package kadenz; struct clock_query { int64_t sent_ns; }";
 
 #[test]
-fn a_service_is_called_and_its_answer_decoded_by_what_its_server_tells() {
+fn a_service_is_called_and_its_answer_decoded_by_what_its_server_describes() {
     let folder = folder();
     let file = folder.path().join("types.lcm");
     std::fs::write(&file, TYPES).unwrap();
@@ -59,7 +59,7 @@ fn a_service_is_called_and_its_answer_decoded_by_what_its_server_tells() {
         },
     );
     let _server = server.unwrap();
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     let answered = call("{\"sent_ns\": 41}", "10s");
     assert_eq!(answered.code, 0, "{}", answered.err);
     let json = answered.json();

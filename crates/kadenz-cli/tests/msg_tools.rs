@@ -131,13 +131,14 @@ fn a_message_is_echoed_as_it_was_published() {
 }
 
 #[test]
-fn a_type_that_its_publisher_tells_is_decoded_without_files() {
-    let Some(bus) = OwnBus::new("a_type_that_its_publisher_tells_is_decoded_without_files") else {
+fn a_type_that_its_publisher_describes_is_decoded_without_files() {
+    let Some(bus) = OwnBus::new("a_type_that_its_publisher_describes_is_decoded_without_files")
+    else {
         return;
     };
     let robot = kadenz::Bus::open(&bus.url).unwrap();
     let mut beats = robot.publisher::<Heartbeat>("BEAT").unwrap();
-    let _teller = robot.tell_types(kadenz::Tuning::default()).unwrap();
+    let _responder = robot.serve_types(kadenz::Tuning::default()).unwrap();
     let mut echo = bus.start(&["echo", "BEAT", "--duration", "10s", "--json"]);
     let mut heard = BufReader::new(echo.stdout.take().unwrap()).lines();
     let (stop, stopped) = std::sync::mpsc::sync_channel::<()>(0);
@@ -315,9 +316,9 @@ fn a_spy_in_a_pipe_prints_tables_and_json() {
     let row = said.out.lines().find(|line| line.contains("POSE")).unwrap();
     assert!(row.contains("robot.pose_t"), "{row}");
     let said = bus.run(&["spy", "--duration", "2500ms", "--json"]);
-    let told = lines(&said);
-    assert!(!told.is_empty(), "{}", said.err);
-    let last = told.last().unwrap();
+    let shown = lines(&said);
+    assert!(!shown.is_empty(), "{}", said.err);
+    let last = shown.last().unwrap();
     assert_described("msg", "spy", last);
     assert_eq!(last["channels"][0]["channel"], "POSE");
     end(poses);
@@ -405,12 +406,15 @@ fn a_bridge_carries_both_ways_and_never_in_circles() {
         let at = words.iter().position(|it| *it == "published").unwrap();
         words[at - 1].parse().unwrap()
     };
-    let told = end(bridge).json();
-    let carried = |way: usize| told["ways"][way]["carried"].as_u64().unwrap();
-    assert!(carried(0) >= 3 && carried(0) <= published(&posed), "{told}");
+    let report = end(bridge).json();
+    let carried = |way: usize| report["ways"][way]["carried"].as_u64().unwrap();
+    assert!(
+        carried(0) >= 3 && carried(0) <= published(&posed),
+        "{report}"
+    );
     assert!(
         carried(1) >= 3 && carried(1) <= published(&backed),
-        "{told}"
+        "{report}"
     );
 }
 

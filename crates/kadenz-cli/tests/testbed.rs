@@ -204,9 +204,9 @@ fn datagrams_go_there_and_back_and_the_wire_knows_its_own_error() {
     };
     let testbed = bench.up(PAIR);
     assert_eq!(bench.ask(50), 50);
-    let told = bench.run(&["testbed", "status", "--json"]).json();
-    assert_valid("testbed-status", &told);
-    assert_eq!(told["status"]["topology"], "pair");
+    let shown = bench.run(&["testbed", "status", "--json"]).json();
+    assert_valid("testbed-status", &shown);
+    assert_eq!(shown["status"]["topology"], "pair");
     let status = end(testbed);
     assert!(
         lane(&status, "a", "s")["delivered"].as_u64().unwrap() >= 50,

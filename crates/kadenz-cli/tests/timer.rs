@@ -4,7 +4,7 @@ mod common;
 use common::*;
 
 #[test]
-fn oneshot_tells_measured_reported_and_difference() {
+fn oneshot_reports_measured_reported_and_difference() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run_line(&format!(
@@ -40,7 +40,7 @@ fn a_timeout_below_a_millisecond_is_not_a_millisecond() {
 }
 
 #[test]
-fn cyclic_tells_lateness_and_jitter() {
+fn cyclic_reports_lateness_and_jitter() {
     let folder = folder();
     let out = folder.path().join("run");
     let said = run_line(&format!(

@@ -103,8 +103,10 @@ fn idle_states_are_held_off_for_their_cells_alone() {
     };
     assert_eq!(held("unloaded-none"), Some(None));
     if made["parameters"]["cells"] == "none" {
-        let told = made["parameters"]["not_granted"][0].as_str().unwrap();
-        assert!(told.starts_with("I is not available") || told.starts_with("I cannot be had"));
+        let refusal = made["parameters"]["not_granted"][0].as_str().unwrap();
+        assert!(
+            refusal.starts_with("I is not available") || refusal.starts_with("I cannot be had")
+        );
         return skip("idle_states_are_held_off_for_their_cells_alone", &said.err);
     }
     let idle = held("unloaded-I").unwrap().unwrap();

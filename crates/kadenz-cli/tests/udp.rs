@@ -59,8 +59,11 @@ fn every_packet_is_answered_and_reported() {
         error > 0.0 && (sum - whole).abs() <= 2.0 * error,
         "{sum} {whole} {error}"
     );
-    let told = echo.told();
-    assert_eq!(told["answered"], 105, "and those that warmed up: {told}");
+    let report = echo.report();
+    assert_eq!(
+        report["answered"], 105,
+        "and those that warmed up: {report}"
+    );
 }
 
 #[test]
@@ -238,9 +241,9 @@ fn only_a_controller_with_the_token_is_answered() {
     let said = send(&echo.address, &["--token-file", text(&short)]);
     assert_eq!(said.code, 2);
     assert!(said.err.contains("/dev/urandom"), "{}", said.err);
-    let told = echo.told();
+    let report = echo.report();
     assert_eq!(
-        (&told["answered"], &told["wrong_token"]),
+        (&report["answered"], &report["wrong_token"]),
         (&5.into(), &10.into())
     );
 }
@@ -265,10 +268,10 @@ fn garbage_at_the_echo_is_counted_and_answered_by_nothing() {
         socket.recv_from(&mut [0; 100]).is_err(),
         "nothing is answered"
     );
-    let told = echo.told();
-    assert_eq!(told["answered"], 0);
-    let refused = ["malformed", "not_a_question"].map(|name| told[name].as_u64().unwrap());
-    assert_eq!(refused.iter().sum::<u64>(), 5, "{told}");
+    let report = echo.report();
+    assert_eq!(report["answered"], 0);
+    let refused = ["malformed", "not_a_question"].map(|name| report[name].as_u64().unwrap());
+    assert_eq!(refused.iter().sum::<u64>(), 5, "{report}");
 }
 
 #[test]
@@ -287,13 +290,13 @@ fn the_limit_of_an_echo_holds() {
         text(&out),
     ];
     send(&echo.address, &options);
-    let told = echo.told();
+    let report = echo.report();
     let (answered, refused) = (
-        told["answered"].as_u64().unwrap(),
-        told["too_fast"].as_u64().unwrap(),
+        report["answered"].as_u64().unwrap(),
+        report["too_fast"].as_u64().unwrap(),
     );
-    assert_eq!(answered + refused, 100, "{told}");
-    assert!(refused > 0, "{told}");
+    assert_eq!(answered + refused, 100, "{report}");
+    assert!(refused > 0, "{report}");
 }
 
 #[test]
@@ -357,14 +360,14 @@ fn garbage_at_the_logging_server_is_refused() {
         socket.recv_from(&mut [0; 100]).is_err(),
         "nothing is answered"
     );
-    let json = log.told();
+    let json = log.report();
     assert_described("udp", "log", &json);
     assert_eq!(json["runs"][0]["complete"], true);
     assert_eq!(json["runs"][0]["network"]["foreign"], 201);
 }
 
 #[test]
-fn devices_tell_their_names() {
+fn devices_report_their_names() {
     let echo = Listener::echo(&["--name", "left-foot"]);
     let json = run_line(&format!(
         "udp discover --to {} --wait 300ms --json",

@@ -108,12 +108,15 @@ fn an_order_that_never_changes_is_reported() {
     let said = robot.asked(5, 60, &["--json", "--out", text(&out)]);
     assert_eq!(said.code, 0, "{}", said.err);
     let json = said.json();
-    let told = &json["runs"][0]["network"]["broadcasts"];
-    assert_eq!((&told["sent"], &told["complete"]), (&60.into(), &60.into()));
-    assert_eq!(told["concordance"], 1.0);
-    assert_eq!(told["answer_bytes"], 266);
-    let waiting = told["most_at_once"].as_u64().unwrap();
-    assert!((1..=300).contains(&waiting), "{told}");
+    let broadcasts = &json["runs"][0]["network"]["broadcasts"];
+    assert_eq!(
+        (&broadcasts["sent"], &broadcasts["complete"]),
+        (&60.into(), &60.into())
+    );
+    assert_eq!(broadcasts["concordance"], 1.0);
+    assert_eq!(broadcasts["answer_bytes"], 266);
+    let waiting = broadcasts["most_at_once"].as_u64().unwrap();
+    assert!((1..=300).contains(&waiting), "{broadcasts}");
     for (place, device) in [(1, "d3"), (2, "d0"), (3, "d4"), (4, "d1"), (5, "d2")] {
         let own = places(&json, device);
         assert_eq!(own["mean"], f64::from(place), "{device}");
@@ -149,14 +152,17 @@ fn an_order_that_is_drawn_anew_is_no_order() {
     ];
     let robot = Robot::start(3, move |number| all[number as usize % 6].to_vec());
     let json = robot.asked(3, 60, &["--json", "--out", text(&out)]).json();
-    let told = &json["runs"][0]["network"]["broadcasts"];
-    assert!(told["concordance"].as_f64().unwrap() < 0.01, "{told}");
+    let broadcasts = &json["runs"][0]["network"]["broadcasts"];
     assert!(
-        told["answer"]
+        broadcasts["concordance"].as_f64().unwrap() < 0.01,
+        "{broadcasts}"
+    );
+    assert!(
+        broadcasts["answer"]
             .as_str()
             .unwrap()
             .contains("as different as by chance"),
-        "{told}"
+        "{broadcasts}"
     );
 }
 
@@ -178,8 +184,11 @@ fn a_device_that_is_silent_leaves_its_broadcasts_incomplete() {
         text(&out),
     ];
     let json = robot.asked(3, 40, &more).json();
-    let told = &json["runs"][0]["network"]["broadcasts"];
-    assert_eq!((&told["sent"], &told["complete"]), (&40.into(), &30.into()));
+    let broadcasts = &json["runs"][0]["network"]["broadcasts"];
+    assert_eq!(
+        (&broadcasts["sent"], &broadcasts["complete"]),
+        (&40.into(), &30.into())
+    );
     assert_eq!(places(&json, "d1")["answers"], 30);
     assert_eq!(
         places(&json, "d0")["last"],

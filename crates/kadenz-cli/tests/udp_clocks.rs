@@ -10,7 +10,7 @@ use common::{folder, run, run_json, series, text};
 use serde_json::Value;
 
 /// Measures a hundred round trips with device stamps; returns `run.json` and the printed JSON.
-fn told(echo: &Listener, more: &[&str]) -> (Value, Value) {
+fn measure(echo: &Listener, more: &[&str]) -> (Value, Value) {
     let folder = folder();
     let out = folder.path().join("run");
     let mut arguments = vec!["udp", "send", "--to", &echo.address, "--rate", "200Hz"];
@@ -39,7 +39,7 @@ fn warned_of(written: &Value, id: &str) -> bool {
 fn one_wall_clock_agrees_with_itself() {
     let echo = Listener::echo(&["--stamps", "wall"]);
     let claim = ["--clocks", "synchronised", "--clock-error", "10us"];
-    let (written, json) = told(&echo, &claim);
+    let (written, json) = measure(&echo, &claim);
     let by = written["parameters"]["one_way_by"].as_str().unwrap();
     assert!(
         by.starts_with("synchronised and said to agree within 10000 ns"),
@@ -72,7 +72,7 @@ fn one_wall_clock_agrees_with_itself() {
 #[test]
 fn wall_stamps_can_be_fitted_as_well() {
     let echo = Listener::echo(&["--stamps", "wall"]);
-    let (written, json) = told(&echo, &[]);
+    let (written, json) = measure(&echo, &[]);
     assert_eq!(written["parameters"]["one_way_by"], "fitted to each other");
     assert_eq!(series(&json, "to-device")["count"], 100);
 }
@@ -82,7 +82,7 @@ fn a_claim_of_clocks_that_differ_is_refuted_loudly() {
     // The device stamps with the clock that starts when the machine boots.
     let echo = Listener::echo(&["--stamps", "monotonic"]);
     let claim = ["--clocks", "synchronised", "--clock-error", "1ms"];
-    let (written, json) = told(&echo, &claim);
+    let (written, json) = measure(&echo, &claim);
     assert!(warned_of(&written, "clocks_contradict"), "{written:#}");
     assert_eq!(written["parameters"]["one_way_by"], "fitted to each other");
     assert_eq!(series(&json, "to-device")["count"], 100);

@@ -126,7 +126,7 @@ fn numbers_far_apart_claim_no_loss() {
     controller.send(&batch(7, far, Position::Within)).unwrap();
     let kept = answer(&controller);
     assert_eq!(Packet::parse(&kept).unwrap().kind(), Kind::BatchKept);
-    let json = log.told();
+    let json = log.report();
     let flow = &json["runs"][0]["network"]["flows"][0];
     assert_eq!(
         (&flow["sent"], &flow["lost"]),
@@ -147,7 +147,7 @@ fn a_controller_without_room_is_refused_and_reports_it() {
         said.contains("the logging server refused this run"),
         "{said}"
     );
-    log.told();
+    log.report();
     let logged = run_json(&folder.path().join("log"));
     assert!(warning(&logged, "crowded_out").is_some(), "{logged}");
 }
@@ -197,7 +197,7 @@ fn a_flood_does_not_keep_the_server_from_ending() {
             }
         });
         std::thread::sleep(Duration::from_millis(500));
-        let json = log.told();
+        let json = log.report();
         over.store(true, Ordering::Relaxed);
         json
     });

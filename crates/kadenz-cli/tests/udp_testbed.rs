@@ -84,11 +84,11 @@ fn counted(topology: &str, controller: &[&str]) -> Counted {
     let page = path("page.html");
     let reported = kadenz(&["report", text(&run), "--out", text(&page)]).output();
     assert!(reported.unwrap().status.success());
-    let told = said.json()["runs"][0].clone();
+    let measured = said.json()["runs"][0].clone();
     Counted {
         page: std::fs::read_to_string(page).unwrap(),
-        network: told["network"].clone(),
-        run: told,
+        network: measured["network"].clone(),
+        run: measured,
         status: serde_json::from_slice(&status).unwrap(),
         code: said.code,
     }

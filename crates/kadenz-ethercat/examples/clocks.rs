@@ -46,12 +46,12 @@ fn worst_delay(clocks: &Clocks, segment: &mut Segment, wire: &Wire) -> f64 {
     let truth = segment.delays(Side::Primary);
     let first = truth.first().map_or(0, |it| it.1);
     let measured = clocks.devices().iter().zip(truth);
-    let measured = measured.filter(|(told, _)| told.measured);
-    let errors = measured.map(|(told, (_, ns))| {
+    let measured = measured.filter(|(clock, _)| clock.measured);
+    let errors = measured.map(|(clock, (_, ns))| {
         // The jitter's mean is half of its maximum.
         let hops = (ns - first) / 700;
         let mean = (ns - first) as f64 + hops as f64 * wire.jitter_ns as f64 / 2.0;
-        (f64::from(told.delay_ns) - mean * (1.0 - wire.ppm * 1e-6)).abs()
+        (f64::from(clock.delay_ns) - mean * (1.0 - wire.ppm * 1e-6)).abs()
     });
     errors.fold(0.0, f64::max)
 }
@@ -62,7 +62,7 @@ fn apart(port: &mut WirePort, clocks: &Clocks) -> u64 {
     let order = port.segment_mut().positions(Side::Primary);
     let segment = port.segment();
     let with_clock = order.iter().zip(clocks.devices());
-    let with_clock = with_clock.filter(|(_, told)| told.width.is_some());
+    let with_clock = with_clock.filter(|(_, clock)| clock.width.is_some());
     let devices = with_clock.filter_map(|(id, _)| segment.device(*id));
     let times: Vec<_> = devices.map(|it| it.system_time(now)).collect();
     let first = times.first().copied().unwrap_or(0);

@@ -103,7 +103,7 @@ fn a_flap_at_any_step_costs_a_bring_up_time_and_nothing_else() {
         let mut registers = waiting(&mut link);
         let mut registers = Registers::by(&mut registers);
         for device in &devices {
-            let state = states::read(&mut registers, device.whose()).unwrap();
+            let state = states::read(&mut registers, device.target()).unwrap();
             assert_eq!(
                 state.state(),
                 Some(State::SafeOp),
@@ -161,9 +161,9 @@ fn a_missing_device_that_may_be_one_that_is_there_is_not_guessed() {
         let mut way = waiting(&mut link);
         let found = expected.discover(&mut Registers::by(&mut way)).unwrap();
         assert_eq!(found.missing, [2]);
-        let told = found.ensure_told_apart();
-        assert_eq!(told.is_ok(), is_sure);
-        if let Err(error) = told {
+        let result = found.ensure_unambiguous();
+        assert_eq!(result.is_ok(), is_sure);
+        if let Err(error) = result {
             assert!(!is_passing(&error));
             assert!(error.to_string().contains("position 2"), "{error}");
         }

@@ -40,9 +40,9 @@ fn align_and_follow() {
         .build()
         .unwrap()
         .delays(Side::Primary);
-    for (told, (_, ns)) in measured.devices().iter().zip(&truth) {
-        let apart = (ns - truth[0].1).abs_diff(told.delay_ns.into());
-        assert!(!told.measured || apart <= 10, "{told:?}: {apart} ns");
+    for (clock, (_, ns)) in measured.devices().iter().zip(&truth) {
+        let apart = (ns - truth[0].1).abs_diff(clock.delay_ns.into());
+        assert!(!clock.measured || apart <= 10, "{clock:?}: {apart} ns");
     }
     let wall = since_2000(WallTime::now());
     measured.set(&mut registers, Epoch::Now(wall)).unwrap();

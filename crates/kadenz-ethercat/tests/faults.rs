@@ -148,7 +148,7 @@ fn list(notices: &[Notice]) -> String {
     lines.join("\n")
 }
 
-fn tells(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bool) -> bool {
+fn has_event(notices: &[Notice], device: Option<usize>, is_it: impl Fn(&Event) -> bool) -> bool {
     let mut all = notices.iter();
     all.any(|it| it.device.as_ref().map(|it| it.device) == device && is_it(&it.event))
 }
@@ -180,16 +180,16 @@ fn an_unlucky_question_is_not_the_loss_of_all_while_process_data_comes_back() {
         deaf.pause(SECOND);
     }
     let is_lost = |it: &Notice| matches!(it.event, Event::WireLost | Event::Lost);
-    let told = rig.notices();
-    assert!(!told.iter().any(is_lost), "{}", list(&told));
+    let notices = rig.notices();
+    assert!(!notices.iter().any(is_lost), "{}", list(&notices));
     let nothing = Outcome {
         sent: 1,
         ..Outcome::default()
     };
     rig.inline_loop.health().note(&nothing);
     rig.supervisor.step(&mut deaf).unwrap();
-    let told = rig.notices();
-    assert!(told.iter().any(is_lost), "{}", list(&told));
+    let notices = rig.notices();
+    assert!(notices.iter().any(is_lost), "{}", list(&notices));
 }
 
 #[test]
@@ -233,7 +233,7 @@ fn a_faulty_frame_costs_its_cycle_is_reported_and_loses_no_device() {
         rig.run(SECOND * 2);
         assert_eq!(rig.broken_cycles(), 0, "{fault:?}");
         let notices = rig.notices();
-        let told = tells(&notices, None, |it| match it {
+        let is_reported = has_event(&notices, None, |it| match it {
             Event::Frames {
                 lost,
                 late,
@@ -244,7 +244,7 @@ fn a_faulty_frame_costs_its_cycle_is_reported_and_loses_no_device() {
             Event::WorkingCounter { .. } => true,
             _ => false,
         });
-        assert!(told, "{fault:?}: {}", list(&notices));
+        assert!(is_reported, "{fault:?}: {}", list(&notices));
         let lost = notices
             .iter()
             .any(|it| matches!(it.event, Event::Lost | Event::State { .. }));
@@ -312,11 +312,19 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
             "no two devices have the same address"
         );
         let notices = rig.notices();
-        assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
+        assert!(has_event(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: false, .. });
-        assert!(tells(&notices, Some(position), back), "{}", list(&notices));
+        assert!(
+            has_event(&notices, Some(position), back),
+            "{}",
+            list(&notices)
+        );
         let op = |it: &Event| matches!(it, Event::State { to: 8, .. });
-        assert!(tells(&notices, Some(position), op), "{}", list(&notices));
+        assert!(
+            has_event(&notices, Some(position), op),
+            "{}",
+            list(&notices)
+        );
         rig.run(MS * 10);
         rig.broken_cycles();
         rig.run(MS * 100);
@@ -336,8 +344,8 @@ fn the_whole_segment_power_cycled_comes_back() {
     rig.until_well("all of them", SECOND);
     assert_eq!(rig.stations(), stations);
     let notices = rig.notices();
-    assert!(tells(&notices, None, |it| *it == Event::WireLost));
-    assert!(tells(&notices, None, |it| *it == Event::WireBack));
+    assert!(has_event(&notices, None, |it| *it == Event::WireLost));
+    assert!(has_event(&notices, None, |it| *it == Event::WireBack));
 }
 
 #[test]
@@ -358,9 +366,13 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
         rig.inflict(WireFault::Heal(cable));
         rig.until_well(&format!("cable before {position}"), SECOND);
         let notices = rig.notices();
-        assert!(tells(&notices, Some(position), |it| *it == Event::Lost));
+        assert!(has_event(&notices, Some(position), |it| *it == Event::Lost));
         let back = |it: &Event| matches!(it, Event::Back { powered: true, .. });
-        assert!(tells(&notices, Some(position), back), "{}", list(&notices));
+        assert!(
+            has_event(&notices, Some(position), back),
+            "{}",
+            list(&notices)
+        );
         let watchdog = AlStatusCode::WATCHDOG.0;
         let by_watchdog = |it: &Notice| matches!(it.event, Event::State { to: 0x14, code, .. } if code == watchdog);
         assert!(notices.iter().any(by_watchdog), "{}", list(&notices));
@@ -410,7 +422,11 @@ fn a_device_that_leaves_its_state_is_brought_back_with_the_reason() {
         let notices = rig.notices();
         let left =
             |it: &Event| matches!(it, Event::State { from: 8, code: it, .. } if *it == code.0);
-        assert!(tells(&notices, Some(position), left), "{}", list(&notices));
+        assert!(
+            has_event(&notices, Some(position), left),
+            "{}",
+            list(&notices)
+        );
     }
 }
 
@@ -423,7 +439,11 @@ fn an_emergency_is_reported() {
     rig.run(MS * 300);
     let notices = rig.notices();
     let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
-    assert!(tells(&notices, Some(position), hot), "{}", list(&notices));
+    assert!(
+        has_event(&notices, Some(position), hot),
+        "{}",
+        list(&notices)
+    );
     assert_eq!(rig.device_table.status(position).unwrap().emergencies, 1);
 }
 
@@ -440,7 +460,7 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
     let all = rig.device_table.all();
     assert!(all[..19].iter().all(|it| it.is_well()), "{all:#?}");
     assert!(all[19].position.is_none());
-    assert!(tells(&rig.notices(), Some(19), |it| *it == Event::Lost));
+    assert!(has_event(&rig.notices(), Some(19), |it| *it == Event::Lost));
     let inputs = rig.inline_loop.cycle_mut().inputs().to_vec();
     rig.run(MS * 50);
     assert_ne!(
@@ -577,7 +597,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     rig.run(SECOND);
     let notices = rig.notices();
     let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
-    assert!(tells(&notices, None, unknown), "{}", list(&notices));
+    assert!(has_event(&notices, None, unknown), "{}", list(&notices));
     assert!(
         rig.device_table
             .status(position)
@@ -608,7 +628,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
         let notices = rig.notices();
         let replaced = |it: &Event| matches!(it, Event::Replaced { now: 0xEE, .. });
         assert_eq!(
-            tells(&notices, Some(12), replaced),
+            has_event(&notices, Some(12), replaced),
             taken,
             "{}",
             list(&notices)
@@ -664,7 +684,7 @@ fn a_device_that_refuses_is_asked_again_with_pauses_that_grow() {
         "{tries:?} tries in 4 s"
     );
     let stuck = |it: &Event| matches!(it, Event::Stuck { .. });
-    assert!(tells(&notices, Some(position), stuck));
+    assert!(has_event(&notices, Some(position), stuck));
     rig.segment().faults().remove(id);
     rig.until_well("when it ends", SECOND);
 }

@@ -322,9 +322,9 @@ fn all_drives_that_lost_their_power_are_set_up_again() {
 fn a_drive_that_comes_back_with_other_units_moves_no_axis_and_says_why() {
     // The drive loses a polarity that was set and not stored with its power.
     let turn = |registers: &mut Registers<'_>, device: &mut SubDevice| {
-        let (whose, mailboxes) = (device.whose(), device.mailboxes);
+        let (target, mailboxes) = (device.target(), device.mailboxes);
         let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-        let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+        let mut mail = Mail::of(target, mailboxes, counter, emergencies).unwrap();
         let polarity = Address::new(object::POLARITY, 0);
         sdo::write(registers, &mut mail, polarity, false, &[0xC0]).unwrap();
     };
@@ -340,10 +340,10 @@ fn a_drive_that_comes_back_with_other_units_moves_no_axis_and_says_why() {
         assert!((position - before).abs() < 1e-3, "{position} {before}");
     }
     assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
-    let mut told = std::iter::from_fn(|| rig.notices.try_next());
+    let mut notices = std::iter::from_fn(|| rig.notices.try_next());
     let is_why = |event: &Event| matches!(event, Event::Setup { why } if why.contains("polarity"));
     assert!(
-        told.any(|it| is_why(&it.event)),
+        notices.any(|it| is_why(&it.event)),
         "no notice gives the reason"
     );
     // With the polarity as before, the drive moves with the others.

@@ -173,8 +173,8 @@ fn mapped_entries_have_the_names_of_the_file() {
 }
 
 #[test]
-fn a_device_that_tells_nothing_of_its_process_data_has_what_the_file_says() {
-    let untold = |it: &mut Description| {
+fn a_device_that_reports_nothing_of_its_process_data_has_what_the_file_says() {
+    let reports_nothing = |it: &mut Description| {
         (it.coe, it.pdos_in_sii) = (None, false);
         it.sync_managers.drain(..2);
         it.fixed.mailboxes = Default::default();
@@ -183,7 +183,7 @@ fn a_device_that_tells_nothing_of_its_process_data_has_what_the_file_says() {
     let text = GRIPPER
         .replace("MBoxOut", "Unused")
         .replace("MBoxIn", "Unused");
-    let mut link = Link::new(WirePort::new(segment(1, untold)), 1);
+    let mut link = Link::new(WirePort::new(segment(1, reports_nothing)), 1);
     let alone = with(&mut link, |it| bring_up::find(it).unwrap());
     assert_eq!(alone[0].process_data.demand().outputs, 0);
     let (devices, _) = with(&mut link, |it| find(it, &described(&text)).unwrap());
@@ -223,7 +223,7 @@ fn a_device_whose_pdos_are_as_the_file_wants_them_is_read_and_not_written() {
 }
 
 #[test]
-fn a_device_stays_where_its_memory_has_it_where_the_file_does_not_tell() {
+fn a_device_stays_where_its_memory_has_it_where_the_file_does_not_say() {
     let mut text = GRIPPER.to_owned();
     for start in ["#x1000", "#x1080", "#x1100", "#x1180"] {
         text = text.replace(&format!("StartAddress=\"{start}\""), "");

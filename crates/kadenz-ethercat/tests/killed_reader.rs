@@ -76,10 +76,10 @@ fn start_reader(name: &str) -> Child {
         .spawn()
         .unwrap();
     let lines = BufReader::new(child.stdout.take().unwrap()).lines();
-    let told = lines
+    let is_reading = lines
         .map_while(Result::ok)
         .any(|it| it.ends_with("in the middle"));
-    assert!(told, "it ended before");
+    assert!(is_reading, "it ended before");
     child
 }
 

@@ -102,8 +102,8 @@ impl Ours {
 
 fn clocks_of(registers: &mut Registers<'_>, position: u16) -> Option<[u64; 3]> {
     let mut bytes = [0; 16];
-    let whose = Target::At(Position(position));
-    let answered = registers.count_reading(whose, DC_OFFSET, &mut bytes);
+    let target = Target::At(Position(position));
+    let answered = registers.count_reading(target, DC_OFFSET, &mut bytes);
     let number = |from: usize, to: usize| {
         let mut wide = [0; 8];
         wide[..to - from].copy_from_slice(&bytes[from..to]);

@@ -280,8 +280,8 @@ fn a_mute_mailbox_delays_no_other_device() {
     assert!(took <= SECOND, "{took:?}");
     rig.run(SECOND * 4);
     assert!(rig.others_are_well(mute) && !rig.device_table.is_well());
-    let told: Vec<_> = std::iter::from_fn(|| rig.notices.try_next()).collect();
-    let mut failed = told
+    let notices: Vec<_> = std::iter::from_fn(|| rig.notices.try_next()).collect();
+    let mut failed = notices
         .iter()
         .filter(|it| matches!(it.event, Event::Setup { .. }));
     let of = |it: &kadenz_ethercat::control::notice::Notice| it.device.as_ref().unwrap().device;
@@ -376,8 +376,8 @@ fn drives_that_need_sync0_come_to_op_only_with_it_and_again_after_they_lost_powe
     assert!(!rig.device_table.status(DRIVE).unwrap().is_well());
     let is_refusal =
         |it: &Event| matches!(it, Event::State { code, .. } if *code == AlStatusCode::NO_SYNC.0);
-    let mut told = std::iter::from_fn(|| rig.notices.try_next());
-    assert!(told.any(|it| is_refusal(&it.event)));
+    let mut notices = std::iter::from_fn(|| rig.notices.try_next());
+    assert!(notices.any(|it| is_refusal(&it.event)));
 
     let mut rig = Rig::new(all(), axis::Control::Position, true);
     rig.until("at the start", Rig::is_well);

@@ -105,7 +105,7 @@ fn play(capture: &str, devices: &[&str]) -> (usize, Vec<Difference>) {
 }
 
 /// All differences, one line per kind: place, count and reason.
-fn told(capture: &str, devices: &[&str]) -> String {
+fn summary(capture: &str, devices: &[&str]) -> String {
     let (datagrams, differences) = play(capture, devices);
     let mut kinds = BTreeMap::new();
     for it in &differences {
@@ -132,7 +132,7 @@ fn told(capture: &str, devices: &[&str]) -> String {
 fn virtual_devices_answer_as_the_recorded_ones_or_it_is_explained() {
     let all: String = CAPTURES
         .iter()
-        .map(|(capture, devices)| told(capture, devices))
+        .map(|(capture, devices)| summary(capture, devices))
         .collect();
     let kept = std::fs::read_to_string(folder().join("differences.txt")).unwrap();
     assert!(all == kept, "differences.txt should be:\n{all}");

@@ -66,16 +66,16 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
     }
 
     // (3) A callback, on a thread of any priority.
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     let options = SubscriptionOptions::default();
     let callback =
         bus.on_message::<Scan, _>("/scan", &options, Tuning::default(), move |scan| {
             if let Ok((scan, _)) = scan {
-                let _ = tell.try_send(scan.number);
+                let _ = sender.try_send(scan.number);
             }
         })?;
     publish(bus, 4)?;
-    said.push(format!("called back with {}", told.recv_timeout(LONG)?));
+    said.push(format!("called back with {}", receiver.recv_timeout(LONG)?));
     drop(callback);
     Ok(said)
 }

@@ -157,12 +157,12 @@ fn a_subscriber_that_blocks_can_go_while_the_receiving_thread_waits_for_it() {
     while watcher.counters().arrived < 2 {
         thread::sleep(Duration::from_millis(1));
     }
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     thread::spawn(move || {
         drop(blocking);
-        tell.send(())
+        sender.send(())
     });
-    told.recv_timeout(LONG).unwrap();
+    receiver.recv_timeout(LONG).unwrap();
     let mut other = bus.subscribe::<Pose>("OTHER").unwrap();
     bus.publish("OTHER", &pose(4)).unwrap();
     assert_eq!(other.recv(LONG).unwrap().unwrap().message.number, 4);

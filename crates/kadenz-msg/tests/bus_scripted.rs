@@ -289,10 +289,10 @@ fn the_end_of_a_log_ends_an_endless_wait_also_beside_a_receiving_thread() {
         background
     });
     std::thread::sleep(Duration::from_millis(300));
-    let (tell, told) = std::sync::mpsc::sync_channel(1);
-    std::thread::spawn(move || tell.send(poses.recv(Duration::MAX).map(|it| it.is_some())));
+    let (sender, receiver) = std::sync::mpsc::sync_channel(1);
+    std::thread::spawn(move || sender.send(poses.recv(Duration::MAX).map(|it| it.is_some())));
     std::thread::sleep(Duration::from_millis(100));
     script.play(&[Step::End]);
-    assert_eq!(told.recv_timeout(LONG).unwrap(), Err(RecvError::Ended));
+    assert_eq!(receiver.recv_timeout(LONG).unwrap(), Err(RecvError::Ended));
     drop(background);
 }

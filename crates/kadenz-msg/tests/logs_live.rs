@@ -34,7 +34,7 @@ fn python(test: &str, module: &str) -> Option<String> {
     None
 }
 
-fn told(python: &str, kind: &str, path: &Path) -> String {
+fn content_read_by(python: &str, kind: &str, path: &Path) -> String {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/logs.py");
     let output = Command::new(python)
         .arg(script)
@@ -86,7 +86,7 @@ fn pypi_s_mcap_reads_our_files_strictly_in_every_compression() {
             ..McapOptions::default()
         };
         write(Box::new(McapWriter::new(file, &options).unwrap()));
-        answers.push(told(&python, "mcap", &path));
+        answers.push(content_read_by(&python, "mcap", &path));
     }
     assert!(answers[0].contains("\"messages\": 5000"), "{}", answers[0]);
     assert!(answers.iter().all(|answer| *answer == answers[0]));
@@ -102,9 +102,9 @@ fn liblcm_reads_our_event_log_as_pypi_s_mcap_our_mcap() {
     let paths = ["event", "mcap"].map(|kind| folder.path().join(kind));
     write(log::create(&paths[0], Format::EventLog).unwrap());
     write(log::create(&paths[1], Format::Mcap).unwrap());
-    let event = told(&python, "event", &paths[0]);
+    let event = content_read_by(&python, "event", &paths[0]);
     assert!(event.contains("\"messages\": 5000"), "{event}");
-    assert_eq!(event, told(&python, "mcap", &paths[1]));
+    assert_eq!(event, content_read_by(&python, "mcap", &paths[1]));
 }
 
 /// Writes an MCAP file with chunks of `chunk_bytes` bytes.
@@ -142,7 +142,7 @@ fn pypi_s_mcap_passes_over_what_a_long_index_left_between_chunks() {
     let path = folder.path().join("long.mcap");
     chunked(&path, Compression::None, 1);
     let bytes = std::fs::read(&path).unwrap();
-    let (whole, cut) = (told(&python, "mcap", &path), bytes.len() / 3 * 2);
+    let (whole, cut) = (content_read_by(&python, "mcap", &path), bytes.len() / 3 * 2);
     assert!(whole.contains("\"messages\": 15000"), "{whole}");
     // A file whose writer was killed is read by its records alone.
     std::fs::write(&path, &bytes[..cut]).unwrap();

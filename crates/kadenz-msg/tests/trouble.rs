@@ -88,7 +88,7 @@ fn a_subscriber_that_stops_reading_costs_no_other_a_message() {
 }
 
 #[test]
-fn a_thousand_channels_are_told_apart() {
+fn a_thousand_channels_are_distinguished() {
     let url = url();
     let (sending, receiving) = (Bus::open(&url).unwrap(), Bus::open(&url).unwrap());
     let mut all = receiving.aggregator_with(".*", &long_queue()).unwrap();

@@ -159,8 +159,8 @@ fn loss_duplicates_and_reordering_of_an_unmodified_sender_are_known() {
     }
     receive(&mut *inlet, numbers.len());
     let counters = inlet.counters();
-    let told = (counters.lost, counters.duplicated, counters.reordered);
-    assert_eq!(told, (1, 1, 1));
+    let counts = (counters.lost, counters.duplicated, counters.reordered);
+    assert_eq!(counts, (1, 1, 1));
 }
 
 #[test]
@@ -313,8 +313,11 @@ fn interface_goes_and_comes() -> Result<(), String> {
     receive(&mut *inlet, 1);
     command("ip link delete robot0")?;
     let end = Wait::Until(clock::now() + PATIENCE);
-    let told = inlet.receive(end, &mut |_| More::GoOn);
-    assert!(matches!(told, Err(ReceiveError::Interface(_))), "{told:?}");
+    let result = inlet.receive(end, &mut |_| More::GoOn);
+    assert!(
+        matches!(result, Err(ReceiveError::Interface(_))),
+        "{result:?}"
+    );
     assert!(outlet.publish(&channel("MEANWHILE"), b"x").is_err());
     // The inlet reports the loss once, and then waits for the interface.
     let soon = Wait::Until(clock::now() + Duration::from_millis(300));

@@ -172,8 +172,8 @@ fn measure_into_a_small_disk(shell: &str, dir: &Path) -> u64 {
     let (sequences, truncated) = sequences(&reader, "wakeup");
     assert!(truncated && !sequences.is_empty());
     let dropped = 100_000 - sequences.len() as u64;
-    let told = format!("dropped {dropped},");
-    assert!(text.contains(&told), "{told} {text}");
+    let expected = format!("dropped {dropped},");
+    assert!(text.contains(&expected), "{expected} {text}");
     // The child is faster than the drain at first: samples may have been dropped, but never mixed.
     assert!(sequences.windows(2).all(|pair| pair[0] < pair[1]));
     dropped

@@ -90,7 +90,7 @@ fn a_base_time_moves_everything() {
 }
 
 #[test]
-fn tags_tell_histograms_apart() {
+fn tags_distinguish_histograms() {
     let intervals = intervals("tagged-Log.logV2.hlog");
     assert_eq!(sum(intervals.iter()).1.count(), 32290);
     let (tagged, untagged): (Vec<_>, Vec<_>) = intervals

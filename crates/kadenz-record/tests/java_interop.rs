@@ -22,7 +22,7 @@ const PERCENTILES: [f64; 14] = [
 
 /// The content of a log under one tag.
 #[derive(Debug, PartialEq)]
-struct Told {
+struct TagContent {
     intervals: u64,
     count: u64,
     min: u64,
@@ -32,7 +32,7 @@ struct Told {
     percentiles: Vec<u64>,
 }
 
-type ByTag = BTreeMap<String, Told>;
+type ByTag = BTreeMap<String, TagContent>;
 
 /// The path of the library, or `None` when the test must be skipped.
 fn jar(test: &str) -> Option<PathBuf> {
@@ -72,8 +72,8 @@ fn java(jar: &Path, arguments: &[&str], log: &Path) -> String {
 /// The output of `Interop.java`: the start time and the tags.
 fn interop(jar: &Path, mode: &str, log: &Path) -> (f64, ByTag) {
     let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/java/Interop.java");
-    let told = java(jar, &[source, mode], log);
-    let (first, rest) = told.split_once('\n').expect("a start time");
+    let output = java(jar, &[source, mode], log);
+    let (first, rest) = output.split_once('\n').expect("a start time");
     let start = first
         .trim_start_matches("start ")
         .trim()
@@ -82,11 +82,11 @@ fn interop(jar: &Path, mode: &str, log: &Path) -> (f64, ByTag) {
     (start, rest.lines().map(parse).collect())
 }
 
-fn parse(line: &str) -> (String, Told) {
+fn parse(line: &str) -> (String, TagContent) {
     let fields: Vec<_> = line.split_whitespace().collect();
     let whole = |field: &&str| field.parse::<u64>().expect("a whole number");
     let fraction = |field: &str| field.parse::<f64>().expect("a number");
-    let told = Told {
+    let content = TagContent {
         intervals: whole(&fields[1]),
         count: whole(&fields[2]),
         min: whole(&fields[3]),
@@ -95,11 +95,11 @@ fn parse(line: &str) -> (String, Told) {
         stddev: fraction(fields[6]),
         percentiles: fields[7..].iter().map(whole).collect(),
     };
-    (fields[0].to_owned(), told)
+    (fields[0].to_owned(), content)
 }
 
-fn tell(intervals: u64, sum: &Histogram) -> Told {
-    Told {
+fn content(intervals: u64, sum: &Histogram) -> TagContent {
+    TagContent {
         intervals,
         count: sum.count(),
         min: sum.min(),
@@ -122,7 +122,7 @@ fn assert_same(ours: &ByTag, theirs: &ByTag) {
             close(ours.stddev, theirs.stddev),
             "{tag}: {ours:?} {theirs:?}"
         );
-        let exact = |it: &Told| {
+        let exact = |it: &TagContent| {
             (
                 it.intervals,
                 it.count,
@@ -160,7 +160,7 @@ fn write_ours(path: &Path) -> ByTag {
         }
     }
     sums.into_iter()
-        .map(|(tag, (intervals, sum))| (tag.to_owned(), tell(intervals, &sum)))
+        .map(|(tag, (intervals, sum))| (tag.to_owned(), content(intervals, &sum)))
         .collect()
 }
 
@@ -175,10 +175,13 @@ fn read_ours(path: &Path) -> (f64, ByTag) {
         interval.histogram.add_to(sum).expect("a histogram");
     }
     assert!(!log.truncated());
-    let told = sums
+    let contents = sums
         .into_iter()
-        .map(|(tag, (intervals, sum))| (tag, tell(intervals, &sum)));
-    (log.start_time_s().expect("told"), told.collect())
+        .map(|(tag, (intervals, sum))| (tag, content(intervals, &sum)));
+    (
+        log.start_time_s().expect("a start time"),
+        contents.collect(),
+    )
 }
 
 #[test]
@@ -203,8 +206,8 @@ fn we_read_the_logs_of_java() {
     let folder = tempfile::tempdir().expect("a folder");
     let log = folder.path().join("theirs.hlog");
     let (start, theirs) = interop(&jar, "write", &log);
-    let (told_start, ours) = read_ours(&log);
-    assert_eq!(told_start, start);
+    let (our_start, ours) = read_ours(&log);
+    assert_eq!(our_start, start);
     assert_same(&ours, &theirs);
 }
 
@@ -224,10 +227,10 @@ fn the_log_processor_reads_our_logs() {
     ];
     for (tag, options) in [("-", &[][..]), ("early", &["-tag", "early"])] {
         let arguments = [&processor, options, &["-i"]].concat();
-        let told = java(&jar, &arguments, &log);
+        let output = java(&jar, &arguments, &log);
         let total = format!("Total count    = {:>12}]", ours[tag].count);
-        assert!(told.contains(&total), "{total} is not in\n{told}");
+        assert!(output.contains(&total), "{total} is not in\n{output}");
         let max = format!("#[Max     = {:>12.3},", ours[tag].max as f64);
-        assert!(told.contains(&max), "{max} is not in\n{told}");
+        assert!(output.contains(&max), "{max} is not in\n{output}");
     }
 }

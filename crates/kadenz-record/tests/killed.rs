@@ -21,7 +21,7 @@ fn child_that_measures() {
     let mut writer = RunWriter::create(&folder, run()).expect("creates");
     let mut recorder = writer.series(spec("wakeup", true)).expect("a series");
     let running = writer.start(INTERVAL).expect("starts");
-    let mut told = Duration::ZERO;
+    let mut printed = Duration::ZERO;
     for n in 0.. {
         recorder.record(numbered(n));
         if n % 10 != 0 {
@@ -33,8 +33,8 @@ fn child_that_measures() {
             continue;
         };
         let end = series.interval_start + series.interval_length;
-        if end > told {
-            told = end;
+        if end > printed {
+            printed = end;
             println!(
                 "written {} recorded {}",
                 end.as_millis(),
@@ -49,7 +49,7 @@ fn child_that_measures() {
 }
 
 /// Reads the child's output until it has printed `enough` intervals, and returns how much was recorded then.
-fn told(child: &mut Child, enough: usize) -> u64 {
+fn read_recorded(child: &mut Child, enough: usize) -> u64 {
     let stdout = child.stdout.as_mut().expect("a pipe");
     let lines = BufReader::new(stdout).lines().map_while(Result::ok);
     let written = lines.filter_map(|line| {
@@ -59,7 +59,7 @@ fn told(child: &mut Child, enough: usize) -> u64 {
             .parse::<u64>()
             .ok()
     });
-    written.take(enough).last().expect("the child tells")
+    written.take(enough).last().expect("the child prints")
 }
 
 #[test]
@@ -68,7 +68,7 @@ fn kill_9_loses_at_most_an_interval() {
         let folder = tempfile::tempdir().expect("a folder");
         let dir = folder.path().join("run");
         let mut child = child("child_that_measures", &dir).spawn().expect("spawns");
-        let told = told(&mut child, 2 + round);
+        let printed = read_recorded(&mut child, 2 + round);
         child.kill().expect("kills");
         child.wait().expect("ends");
 
@@ -83,8 +83,8 @@ fn kill_9_loses_at_most_an_interval() {
         );
         let counts = reader.run().series[0].counts;
         assert!(
-            counts.recorded >= told,
-            "{} of {told} told as written",
+            counts.recorded >= printed,
+            "{} of {printed} printed as written",
             counts.recorded
         );
         let log = intervals(&reader, "wakeup");
@@ -94,7 +94,7 @@ fn kill_9_loses_at_most_an_interval() {
         let (sequences, truncated) = common::sequences(&reader, "wakeup");
         assert!(truncated, "no end mark");
         assert!(
-            sequences.len() as u64 >= told,
+            sequences.len() as u64 >= printed,
             "{} samples",
             sequences.len()
         );
@@ -123,7 +123,7 @@ fn a_stopped_process_shows_one_long_interval() {
     let folder = tempfile::tempdir().expect("a folder");
     let dir = folder.path().join("run");
     let mut child = child("child_that_measures", &dir).spawn().expect("spawns");
-    told(&mut child, 2);
+    read_recorded(&mut child, 2);
     signal(&child, "-STOP");
     std::thread::sleep(STALL);
     signal(&child, "-CONT");

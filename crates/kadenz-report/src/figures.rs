@@ -136,7 +136,7 @@ mod tests {
     }
 
     #[test]
-    fn long_spans_are_told_in_words() {
+    fn long_spans_are_in_words() {
         let words = |seconds: u64| lasting(seconds * 1_000_000_000).replace('\u{a0}', " ");
         assert_eq!(words(86_400), "24 h");
         assert_eq!(words(150), "2 min 30 s");

@@ -233,8 +233,8 @@ mod tests {
 
     #[test]
     fn descriptions_have_no_words_of_rust() {
-        let told =
+        let text =
             plain("By [`Display`](std::fmt::Display) or\n[`Self::name`]; `None` where none is.");
-        assert_eq!(told, "By Display or Self::name; null where none is.");
+        assert_eq!(text, "By Display or Self::name; null where none is.");
     }
 }

@@ -151,13 +151,13 @@ fn a_merged_log_comes_back_as_it_was() {
     );
     let again = run.with_file_name("again");
     let run = import::import(&log, import::ImportFormat::Hlog, &again).unwrap();
-    let told: Vec<_> = run
+    let counts: Vec<_> = run
         .series
         .iter()
         .map(|series| (series.name.as_str(), series.counts.recorded))
         .collect();
     assert_eq!(
-        told,
+        counts,
         [("rtt", 50), ("send-delay", 50), ("receive-delay", 50)]
     );
 }

@@ -70,7 +70,7 @@ fn cyclictest_text() {
 }
 
 #[test]
-fn cyclictest_json_tells_more() {
+fn cyclictest_json_has_more() {
     let (_folder, run) = imported("cyclictest.json", ImportFormat::CyclictestJson);
     assert_eq!(run.series[0].counts, counts(1000, 0, 0, 4_000, 374_000));
     assert_eq!(run.series[0].expected_interval_ns, Some(1_000_000));
@@ -274,7 +274,7 @@ fn missing_messages_of_bmwcarit_are_no_values() {
 }
 
 #[test]
-fn csv_samples_keep_their_order_and_tell_the_start() {
+fn csv_samples_keep_their_order_and_give_the_start() {
     let (folder, run) = imported("samples.csv", ImportFormat::Csv);
     assert_eq!(run.started_at, "2026-11-21T20:35:42Z");
     assert_eq!(run.duration_ns, 1_990_000_000);
@@ -298,10 +298,10 @@ fn reports_read_every_import() {
         let out = folder.path().join(&name);
         let run = import::import(&path, import::detect(&path).unwrap(), &out).unwrap();
         let summary = Summary::of_run(&out).unwrap();
-        for (told, series) in summary.series.iter().zip(&run.series) {
-            assert_eq!(told.count, series.counts.recorded, "{name}");
-            assert_eq!(told.max_ns, series.counts.max_ns, "{name}");
-            assert_eq!(told.min_ns, series.counts.min_ns, "{name}");
+        for (summarised, series) in summary.series.iter().zip(&run.series) {
+            assert_eq!(summarised.count, series.counts.recorded, "{name}");
+            assert_eq!(summarised.max_ns, series.counts.max_ns, "{name}");
+            assert_eq!(summarised.min_ns, series.counts.min_ns, "{name}");
         }
         assert!(documents::summary(&summary).markdown().len() > 100);
         summaries.push(summary);

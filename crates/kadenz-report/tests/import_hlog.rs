@@ -196,7 +196,7 @@ fn every_version_gives_the_same_run() {
 }
 
 #[test]
-fn a_log_without_header_tells_its_start_by_its_first_interval() {
+fn a_log_without_header_starts_at_its_first_interval() {
     let (_folder, run) = imported("bug-whitespace.hlog");
     assert_eq!(run.series[0].name, "bo-global-http");
     assert_eq!(run.started_at, "2018-05-28T12:31:26.313Z");

@@ -175,8 +175,8 @@ fn a_pulled_cable_is_an_error_and_works_again_when_it_is_back() {
 
 /// The CPU time of the calling thread; `None` where the kernel does not count it.
 fn on_cpu() -> Option<Duration> {
-    let told = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
-    let ns = told.split_whitespace().next()?.parse().ok()?;
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    let ns = text.split_whitespace().next()?.parse().ok()?;
     Some(Duration::from_nanos(ns))
 }
 

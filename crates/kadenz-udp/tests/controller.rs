@@ -65,7 +65,7 @@ fn without_slots_nothing_is_remembered() {
 }
 
 #[test]
-fn keys_tell_devices_apart_and_forms_together() {
+fn keys_distinguish_devices_and_unite_forms() {
     let distinct = [
         key("10.10.1.2:6176"),
         key("10.10.1.2:6177"),

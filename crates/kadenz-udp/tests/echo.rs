@@ -148,7 +148,7 @@ fn a_silent_device_leaves_the_datagram_as_it_came() {
 }
 
 #[test]
-fn a_name_is_told_with_token_and_all() {
+fn a_name_is_returned_with_token_and_all() {
     let token = token();
     let name = Name::new("left knee").unwrap();
     let mut bytes = [0; Discover::ROOMY_BYTES];

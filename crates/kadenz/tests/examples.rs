@@ -42,8 +42,8 @@ fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> Stri
         .envs(environment.iter().copied())
         .output()
         .unwrap();
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert!(output.status.success(), "{program}: {told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{program}: {errors}");
     String::from_utf8(output.stdout).unwrap()
 }
 
@@ -183,13 +183,13 @@ fn a_slowdown_beyond_chance_is_reported_and_nothing_else() {
 #[cfg(target_os = "linux")]
 fn the_camera_gives_frames_with_their_age() {
     let folder = tempfile::tempdir().unwrap();
-    let told = output_of("camera", folder.path(), &[]);
-    let lines: Vec<&str> = told.lines().collect();
-    assert_eq!(lines.len(), 30, "{told}");
+    let output = output_of("camera", folder.path(), &[]);
+    let lines: Vec<&str> = output.lines().collect();
+    assert_eq!(lines.len(), 30, "{output}");
     assert!(
         lines
             .iter()
             .all(|line| line.starts_with("frame of 921600 bytes: ") && line.ends_with(" old")),
-        "{told}"
+        "{output}"
     );
 }

@@ -47,11 +47,11 @@ fn last() -> String {
 
 /// The builder with its events sent to the receiver.
 fn heard(builder: NetworkBuilder<'_>) -> (NetworkBuilder<'_>, mpsc::Receiver<String>) {
-    let (told, events) = mpsc::sync_channel(64);
-    let tell = move |event: &NetworkEvent<'_>| {
-        let _ = told.try_send(event.to_string());
+    let (sender, events) = mpsc::sync_channel(64);
+    let send = move |event: &NetworkEvent<'_>| {
+        let _ = sender.try_send(event.to_string());
     };
-    (builder.on_event(tell), events)
+    (builder.on_event(send), events)
 }
 
 #[test]

@@ -42,8 +42,8 @@ pub(super) fn package(repository: &Repository, tally: &mut Tally) -> Result<Outc
 
     // The wheel also installs the program.
     let mut version = repository.command(&environment.join("bin/kadenz").to_string_lossy());
-    let told = process::output(version.arg("--version"))?;
-    tally.count(told.contains(env!("CARGO_PKG_VERSION")));
+    let printed = process::output(version.arg("--version"))?;
+    tally.count(printed.contains(env!("CARGO_PKG_VERSION")));
 
     // Run outside of the tree, so that the tests import the installed package.
     let tests = repository.path("bindings/python/tests");

@@ -112,14 +112,14 @@ fn circles_among(steps: &[ModuleUse]) -> Vec<BTreeSet<String>> {
         names.iter().map(|it| (*it, reached(it, steps))).collect();
     let leads = |from: &str, to: &str| reached.get(from).is_some_and(|it| it.contains(to));
     let mut found = Vec::new();
-    let mut told = BTreeSet::new();
+    let mut reported = BTreeSet::new();
     for name in names.iter().copied().filter(|it| leads(it, it)) {
-        if told.contains(name) {
+        if reported.contains(name) {
             continue;
         }
         let together = names.iter().filter(|it| leads(name, it) && leads(it, name));
         let circle: BTreeSet<&str> = together.copied().collect();
-        told.extend(circle.iter().copied());
+        reported.extend(circle.iter().copied());
         found.push(circle.into_iter().map(str::to_owned).collect());
     }
     found

@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn raw_strings_and_lifetimes_are_told_apart() {
+    fn raw_strings_and_lifetimes_are_distinguished() {
         let code = code_only("fn f<'a>(x: &'a str) { r#\"unsafe \" {\"#; br\"unsafe\"; 'x' }");
         assert!(code.starts_with("fn f<'a>(x: &'a str) { "), "{code}");
         assert!(

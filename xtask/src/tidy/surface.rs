@@ -72,11 +72,11 @@ pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
             ));
             continue;
         };
-        let told: Vec<&str> = rows
+        let entries: Vec<&str> = rows
             .iter()
             .filter_map(|row| row.get(column).copied())
             .collect();
-        findings.extend(compare(language, &told, files));
+        findings.extend(compare(language, &entries, files));
     }
     findings
 }
@@ -85,12 +85,12 @@ fn cells(row: &str) -> Vec<&str> {
     row.trim_matches('|').split('|').map(str::trim).collect()
 }
 
-fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Finding> {
+fn compare(language: &Language, entries: &[&str], files: &[SourceFile]) -> Vec<Finding> {
     let own: Vec<&SourceFile> = files
         .iter()
         .filter(|it| it.path.starts_with(language.folder) && it.path.ends_with(language.ending))
         .collect();
-    let named: BTreeSet<&str> = told
+    let named: BTreeSet<&str> = entries
         .iter()
         .flat_map(|it| it.split('`').skip(1).step_by(2))
         .collect();
@@ -100,7 +100,7 @@ fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Find
     });
     let missing =
         missing.map(|name| format!("`{name}` is not in {}*{}", language.folder, language.ending));
-    let silent = told
+    let silent = entries
         .iter()
         .filter(|it| !it.contains('`') && it.len() < 3 && !it.starts_with("--"));
     let silent = silent.map(|_| {
@@ -113,8 +113,8 @@ fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Find
         .iter()
         .flat_map(|file| (language.names)(file))
         .collect::<BTreeSet<_>>();
-    let untold = public.iter().filter(|name| !named.contains(name.as_str()));
-    let untold = untold.map(|name| {
+    let unnamed = public.iter().filter(|name| !named.contains(name.as_str()));
+    let unnamed = unnamed.map(|name| {
         format!(
             "{} has `{name}`, which the table does not name",
             language.column
@@ -122,7 +122,7 @@ fn compare(language: &Language, told: &[&str], files: &[SourceFile]) -> Vec<Find
     });
     missing
         .chain(silent)
-        .chain(untold)
+        .chain(unnamed)
         .map(|text| Finding::error(PAGE, text))
         .collect()
 }

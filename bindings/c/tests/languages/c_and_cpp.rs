@@ -49,13 +49,13 @@ fn run(compiler: &str, source: &str, flags: &[&str]) -> String {
         "{}",
         String::from_utf8_lossy(&built.stderr)
     );
-    let told = Command::new(&program).arg(folder.path()).output().unwrap();
+    let output = Command::new(&program).arg(folder.path()).output().unwrap();
     assert!(
-        told.status.success(),
+        output.status.success(),
         "{}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(told.stdout).unwrap()
+    String::from_utf8(output.stdout).unwrap()
 }
 
 #[test]

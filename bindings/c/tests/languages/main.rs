@@ -67,16 +67,16 @@ fn install(prefix: &Path) {
 }
 
 fn sh(script: &str, folder: &Path) -> String {
-    let told = Command::new("sh")
+    let output = Command::new("sh")
         .args(["-ec", script])
         .current_dir(folder)
         .env("HOME", folder)
         .output()
         .unwrap();
     assert!(
-        told.status.success(),
+        output.status.success(),
         "{script}: {}",
-        String::from_utf8_lossy(&told.stderr)
+        String::from_utf8_lossy(&output.stderr)
     );
-    String::from_utf8(told.stdout).unwrap()
+    String::from_utf8(output.stdout).unwrap()
 }

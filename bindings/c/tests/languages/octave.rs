@@ -35,11 +35,11 @@ fn the_toolbox_does_what_its_tests_say() {
         return;
     };
     let tests = "addpath('bindings/matlab/tests'); test_kadenz(pwd());";
-    let told = sh(
+    let printed = sh(
         &format!("octave-cli --eval \"{path} {tests}\" 2>&1 || true"),
         folder.path(),
     );
-    assert!(told.contains(" passed, 0 failed"), "{told}");
+    assert!(printed.contains(" passed, 0 failed"), "{printed}");
 }
 
 #[test]
@@ -59,10 +59,10 @@ fn the_page_s_programs_run_as_printed() {
     assert_eq!(programs.len(), expected.len());
     for (program, expected) in programs.iter().zip(expected) {
         std::fs::write(folder.path().join("it.m"), format!("{path}\n{program}")).unwrap();
-        let told = sh("octave-cli it.m 2>&1", folder.path());
+        let printed = sh("octave-cli it.m 2>&1", folder.path());
         assert!(
-            told.contains(expected) && !told.contains("error: kadenz"),
-            "{told}"
+            printed.contains(expected) && !printed.contains("error: kadenz"),
+            "{printed}"
         );
     }
 }

@@ -543,7 +543,7 @@ fn a_text_that_names_no_layout_is_refused_with_the_grammar() {
 }
 
 #[test]
-fn file_names_tell_layouts_apart() {
+fn file_names_distinguish_layouts() {
     let texts = [
         "rgb",
         "rgb-column-major",

@@ -110,7 +110,7 @@ impl CameraServer {
         shared::sweep(status::PREFIX);
         let board = StatusBoard::create(name)?;
         let common = Arc::new(Common::new(board, options));
-        common.tell(true, |_| {});
+        common.update_status(true, |_| {});
         let mut server = Self {
             common,
             threads: Vec::new(),
@@ -143,7 +143,7 @@ impl CameraServer {
     /// The server's present status.
     #[must_use]
     pub fn status(&self) -> Status {
-        lock(&self.common.telling).status.clone()
+        lock(&self.common.status_publisher).status.clone()
     }
 
     /// Whether the camera ended by itself or can never be opened.
@@ -169,7 +169,7 @@ struct Common {
     queue: Mutex<UnitQueue>,
     ready: Condvar,
     pipeline: Mutex<Pipeline>,
-    telling: Mutex<StatusPublisher>,
+    status_publisher: Mutex<StatusPublisher>,
 }
 
 struct StatusPublisher {
@@ -205,7 +205,7 @@ impl Common {
             queue: Mutex::default(),
             ready: Condvar::new(),
             pipeline: Mutex::new(pipeline),
-            telling: Mutex::new(StatusPublisher {
+            status_publisher: Mutex::new(StatusPublisher {
                 status,
                 board,
                 next: MonotonicTime::default(),
@@ -218,13 +218,13 @@ impl Common {
     }
 
     /// Changes the status, and writes it where that is due or `now` is set.
-    fn tell(&self, now: bool, change: impl FnOnce(&mut Status)) {
-        let mut telling = lock(&self.telling);
+    fn update_status(&self, now: bool, change: impl FnOnce(&mut Status)) {
+        let mut status_publisher = lock(&self.status_publisher);
         let StatusPublisher {
             status,
             board,
             next,
-        } = &mut *telling;
+        } = &mut *status_publisher;
         change(status);
         status.shorten();
         let time = clock::now();
@@ -235,10 +235,10 @@ impl Common {
     }
 
     /// Writes what the pipeline knows into the status, after each frame.
-    fn tell_of(&self, pipeline: &mut Pipeline) {
+    fn update_status_from(&self, pipeline: &mut Pipeline) {
         let decoder = pipeline.decoder_name();
         let publisher = pipeline.publisher();
-        self.tell(false, |status| {
+        self.update_status(false, |status| {
             status.state = State::Running;
             status.decoder = decoder.map(str::to_owned);
             status.size = publisher.size;
@@ -272,7 +272,7 @@ impl Common {
             let mut pipeline = lock(&self.pipeline);
             pipeline.publisher().counts.skipped = skipped;
             pipeline.decode(&waiting);
-            self.tell_of(&mut pipeline);
+            self.update_status_from(&mut pipeline);
             drop(pipeline);
             lock(&self.queue).done(waiting);
         }
@@ -316,14 +316,16 @@ impl Receiver {
                 SourceEnd::Stopped => return,
                 SourceEnd::Ended => {
                     self.drain();
-                    return self.common.tell(true, |status| status.state = State::Ended);
+                    return self
+                        .common
+                        .update_status(true, |status| status.state = State::Ended);
                 }
                 SourceEnd::Lost(error) => error,
             };
             if self.number != before {
                 pause = self.options.retry_first;
             }
-            self.tell_lost(&error);
+            self.report_lost(&error);
             if !error.is_transient || !self.pause(pause) {
                 return;
             }
@@ -342,7 +344,7 @@ impl Receiver {
             let _ = sender.send((open, source));
         });
         if let Err(error) = spawned {
-            self.tell_lost(&SourceError {
+            self.report_lost(&SourceError {
                 cause: format!("cannot start a thread: {error}"),
                 remedy: "end other programs".to_owned(),
                 is_transient: false,
@@ -360,13 +362,13 @@ impl Receiver {
         None
     }
 
-    fn tell_lost(&self, error: &SourceError) {
+    fn report_lost(&self, error: &SourceError) {
         let state = if error.is_transient {
             State::Connecting
         } else {
             State::Failed
         };
-        self.common.tell(true, |status| {
+        self.common.update_status(true, |status| {
             status.state = state;
             status.trouble = Some(error.to_string());
             status.counts.reconnects += 1;
@@ -412,7 +414,7 @@ impl Receiver {
             if is_first {
                 is_first = false;
                 let description = source.description();
-                self.common.tell(true, |status| {
+                self.common.update_status(true, |status| {
                     status.description = description;
                     status.trouble = None;
                 });
@@ -442,7 +444,7 @@ impl Receiver {
         publisher.note(&meta);
         publisher.look_for_demand();
         publisher.publish(picture, &meta, unit.arrival, 0);
-        self.common.tell_of(&mut pipeline);
+        self.common.update_status_from(&mut pipeline);
     }
 
     fn meta(&self, unit: &Unit<'_>) -> Meta {

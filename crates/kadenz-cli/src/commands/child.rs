@@ -96,7 +96,7 @@ impl Running {
     }
 
     /// Writes a line to its standard input.
-    pub(super) fn tell(&mut self, line: &str) -> io::Result<()> {
+    pub(super) fn send_line(&mut self, line: &str) -> io::Result<()> {
         match &mut self.child.stdin {
             Some(stdin) => writeln!(stdin, "{line}").and_then(|()| stdin.flush()),
             None => Err(io::ErrorKind::BrokenPipe.into()),

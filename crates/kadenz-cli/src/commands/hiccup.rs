@@ -89,12 +89,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         experiment(experiment_plan, &stop, &mut progress)
     };
     let outcome = outcome::finished(result, &folder)?;
-    let told = outcome::tell(&OutcomeOptions {
+    let judged = outcome::report_run(&OutcomeOptions {
         also: control_folder.as_slice(),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     let program_failed = outcome.program.is_some_and(|status| !status.success());
-    Ok(told.or_incomplete(program_failed))
+    Ok(judged.or_incomplete(program_failed))
 }
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {

@@ -116,7 +116,7 @@ commands! {
         Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
         Campaign(campaign::Options) = campaign::run, campaign::schemas
             => "campaign": kadenz::report::campaign::CampaignReport, "plan": campaign::Planned;
-        Load(load::Options) = load::run => "load": load::tell::Told<'_>;
+        Load(load::Options) = load::run => "load": load::report::LoadReport<'_>;
         #[command(subcommand)]
         Log(log::Log) = log::run, log::schemas;
         Run(run::Options) = run::run;

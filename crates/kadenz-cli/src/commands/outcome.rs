@@ -154,24 +154,24 @@ impl JsonSchema for Measures {
 }
 
 /// Reads the run back, reports it and returns the outcome.
-pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
-    let folders = std::iter::once(telling.folder).chain(telling.also.iter().map(PathBuf::as_path));
+pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
+    let folders = std::iter::once(options.folder).chain(options.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
-    let report = telling.report.then(|| telling.folder.join("report.html"));
+    let report = options.report.then(|| options.folder.join("report.html"));
     if let Some(page) = &report {
         html::write(&runs, page)
-            .with_context(|| format!("the run is in {}", telling.folder.display()))?;
+            .with_context(|| format!("the run is in {}", options.folder.display()))?;
     }
     let silent: Vec<String> = runs.iter().filter_map(silence).collect();
-    let judged = judge(&runs, telling.deciding, telling.max_loss);
+    let judged = judge(&runs, options.deciding, options.max_loss);
     let outcome = judged.or_incomplete(!silent.is_empty());
-    let details = telling.measure.details;
+    let details = options.measure.details;
     output::answer(&MeasurementReport {
         output: Output::new(&runs),
-        run: telling.folder,
+        run: options.folder,
         report: report.clone(),
-        answer: answer(&runs[0], telling.cheapest),
-        cheapest: telling.cheapest,
+        answer: answer(&runs[0], options.cheapest),
+        cheapest: options.cheapest,
         shown: RunsShown {
             runs: &runs,
             details,
@@ -179,7 +179,7 @@ pub(crate) fn tell(telling: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
         },
     })?;
     if details && !output::is_json() {
-        output::note(&whereabouts(telling.folder, report.as_deref()));
+        output::note(&whereabouts(options.folder, report.as_deref()));
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
     Ok(outcome)
@@ -204,7 +204,7 @@ fn silence(run: &Summary) -> Option<String> {
 }
 
 /// Reports a run on standard error, where standard output belongs to a started program.
-pub(crate) fn tell_aside(folder: &Path) -> anyhow::Result<()> {
+pub(crate) fn note_run(folder: &Path) -> anyhow::Result<()> {
     let runs = read(std::iter::once(folder))?;
     output::note(&documents::summaries(&runs).terminal(Style::plain()));
     output::note(&whereabouts(folder, None));

@@ -156,7 +156,7 @@ fn oneshot(options: &OneShot) -> anyhow::Result<Outcome> {
             None => oneshot_suite(&suite, &plan, &stop, &mut progress),
         }
     };
-    options.suite.tell(&suite, result)
+    options.suite.print_result(&suite, result)
 }
 
 fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
@@ -196,7 +196,7 @@ fn cyclic(options: &Cyclic) -> anyhow::Result<Outcome> {
             None => cyclic_suite(&suite, &plan, &stop, &mut progress),
         }
     };
-    options.suite.tell(&suite, result)
+    options.suite.print_result(&suite, result)
 }
 
 impl SuiteOptions {
@@ -270,15 +270,15 @@ impl SuiteOptions {
         Ok(())
     }
 
-    fn tell(
+    fn print_result(
         &self,
         suite: &SuitePlan,
         result: Result<Run, ExperimentError>,
     ) -> anyhow::Result<Outcome> {
         let folder = &suite.measuring.session.out;
         let run = outcome::finished(result, folder)?;
-        let told = outcome::tell(&OutcomeOptions::of(folder, &self.measure))?;
+        let outcome = outcome::report_run(&OutcomeOptions::of(folder, &self.measure))?;
         // A warning of the run names the reason.
-        Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
+        Ok(outcome.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
     }
 }

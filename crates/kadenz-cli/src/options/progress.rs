@@ -106,7 +106,7 @@ pub(crate) struct Steps {
     words: &'static str,
     total: usize,
     terminal: bool,
-    told: Instant,
+    noted_at: Instant,
 }
 
 impl Steps {
@@ -135,7 +135,7 @@ impl Steps {
             words,
             total,
             terminal,
-            told: Instant::now(),
+            noted_at: Instant::now(),
         }
     }
 
@@ -147,9 +147,9 @@ impl Steps {
         let left = left.unwrap_or_default();
         self.bar.set_message(format!("{left}  {last}"));
         let is_quarter = count.is_multiple_of(self.total.div_ceil(4));
-        let is_due = is_quarter || self.told.elapsed().as_secs() >= LINE_EVERY_S;
+        let is_due = is_quarter || self.noted_at.elapsed().as_secs() >= LINE_EVERY_S;
         if is_due && count < self.total && !self.terminal {
-            self.told = Instant::now();
+            self.noted_at = Instant::now();
             output::note(&format!(
                 "{}: {count} of {}, {left}",
                 self.words, self.total
@@ -165,8 +165,8 @@ impl Steps {
     /// Sets the number of finished steps.
     pub(crate) fn done(&self, count: usize) {
         self.bar.set_position(count as u64);
-        let is_told = count < self.total && count.is_multiple_of(self.total.div_ceil(4));
-        if is_told && !self.terminal {
+        let is_due = count < self.total && count.is_multiple_of(self.total.div_ceil(4));
+        if is_due && !self.terminal {
             output::note(&format!("{}: {count} of {} ...", self.words, self.total));
         }
     }

@@ -25,8 +25,8 @@ fn options(command: &Command, matches: &ArgMatches) -> BTreeMap<String, Value> {
     let (_, command, matches) = chosen(command, matches);
     let asked = |it: &&Arg| !it.is_global_set() && !it.is_hide_set();
     let own = command.get_arguments().filter(asked);
-    let told = own.filter_map(|arg| Some((name(arg), value(arg, matches)?)));
-    told.collect()
+    let values = own.filter_map(|arg| Some((name(arg), value(arg, matches)?)));
+    values.collect()
 }
 
 fn name(arg: &Arg) -> String {

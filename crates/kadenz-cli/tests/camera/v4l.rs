@@ -38,8 +38,8 @@ fn a_camera_of_video4linux_gives_frames_numbers_and_stamps() {
     // Of two formats the program takes the one that is nearer to 30 Hz; every tenth frame number is missing.
     let said = Said::of(record("/dev/video77", "run").output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
-    let told = said.json();
-    let camera = &told["runs"][0]["camera"];
+    let report = said.json();
+    let camera = &report["runs"][0]["camera"];
     assert!(
         camera["description"]
             .as_str()
@@ -48,18 +48,21 @@ fn a_camera_of_video4linux_gives_frames_numbers_and_stamps() {
         "{camera}"
     );
     assert!(camera["missed"].as_u64().unwrap() >= 2, "{camera}");
-    let series = told["series"].as_array().unwrap();
+    let series = report["series"].as_array().unwrap();
     let named = |name: &str| series.iter().find(|it| it["name"] == name).unwrap();
-    assert!(named("age")["count"].as_u64().unwrap() >= 20, "{told}");
+    assert!(named("age")["count"].as_u64().unwrap() >= 20, "{report}");
     // The driver stamps a frame before the program receives it.
-    assert!(named("network")["count"].as_u64().unwrap() >= 20, "{told}");
+    assert!(
+        named("network")["count"].as_u64().unwrap() >= 20,
+        "{report}"
+    );
 
     // A camera that is unplugged and plugged in again.
     let mut command = record("/dev/video77?format=NV12&size=480p", "pulled");
     let said = Said::of(command.env("V4L_DEVICE_PULLED", "20").output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);
-    let told = said.json();
-    let camera = &told["runs"][0]["camera"];
+    let report = said.json();
+    let camera = &report["runs"][0]["camera"];
     assert!(camera["reconnects"].as_u64().unwrap() >= 1, "{camera}");
 
     for (url, word) in [

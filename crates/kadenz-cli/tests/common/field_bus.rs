@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::*;
 
 /// Runs a command that must succeed; returns its JSON, which must match its schema.
-pub(crate) fn told(definition: &str, arguments: &[&str]) -> Value {
+pub(crate) fn answer_of(definition: &str, arguments: &[&str]) -> Value {
     let said = words(&[arguments, &["--json"]].concat());
     assert_eq!(said.code, 0, "{arguments:?}: {}", said.err);
     let json = said.json();

@@ -32,8 +32,8 @@ impl Listener {
                 notes.read_line(&mut line).unwrap() > 0,
                 "it ended: {arguments:?}"
             );
-            let told = line.split(" on ").nth(1);
-            address = told.and_then(|it| it.split(';').next()).map(str::to_owned);
+            let rest = line.split(" on ").nth(1);
+            address = rest.and_then(|it| it.split(';').next()).map(str::to_owned);
         }
         Self {
             child,
@@ -61,7 +61,7 @@ impl Listener {
     }
 
     /// Ends the command; returns its output as JSON.
-    pub(crate) fn told(self) -> Value {
+    pub(crate) fn report(self) -> Value {
         self.end().json()
     }
 }

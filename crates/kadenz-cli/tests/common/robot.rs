@@ -6,7 +6,7 @@ use std::process::{Child, ChildStdout, Stdio};
 
 use serde_json::Value;
 
-use super::field_bus::{told, words};
+use super::field_bus::{answer_of, words};
 use super::*;
 
 /// Options for a reader that waits longer than a busy machine delays a loop.
@@ -49,7 +49,7 @@ impl Robot {
     }
 
     pub(crate) fn ask(&self, definition: &str, arguments: &[&str]) -> Value {
-        told(definition, &self.arguments(arguments))
+        answer_of(definition, &self.arguments(arguments))
     }
 
     pub(crate) fn say(&self, arguments: &[&str]) -> Said {
@@ -66,7 +66,7 @@ impl Robot {
     }
 
     pub(crate) fn cycles(&self) -> u64 {
-        let stats = told("stats", &["stats", &self.name]);
+        let stats = answer_of("stats", &["stats", &self.name]);
         stats["stats"]["cycles"].as_u64().unwrap()
     }
 

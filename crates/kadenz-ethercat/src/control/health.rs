@@ -25,7 +25,7 @@ use crate::sync::{AtomicU64, Ordering};
 use crate::wire::{AlStatus, State};
 
 /// Marks in [`Health::latest`] that the states of all came back with the last cycle.
-const TOLD: u64 = 1 << 63;
+const HAS_STATES: u64 = 1 << 63;
 /// Marks that the last cycle was whole.
 const WHOLE: u64 = 1 << 62;
 
@@ -95,8 +95,8 @@ impl Health {
 
     /// Notes a cycle; for the loop. Neither allocates, locks nor waits.
     pub fn note(&self, outcome: &Outcome) {
-        let told = outcome.states.map_or(0, |(status, count)| {
-            TOLD | u64::from(count) << 16 | u64::from(status.0)
+        let states = outcome.states.map_or(0, |(status, count)| {
+            HAS_STATES | u64::from(count) << 16 | u64::from(status.0)
         });
         let whole = if outcome.is_whole() { WHOLE } else { 0 };
         let lost = u64::from(outcome.sent.saturating_sub(outcome.answered));
@@ -117,7 +117,7 @@ impl Health {
             self.system_time.store(time, Ordering::Relaxed);
         }
         // Last, so that a reader that sees this cycle's word sees its counters too.
-        self.latest.store(told | whole, Ordering::Release);
+        self.latest.store(states | whole, Ordering::Release);
     }
 
     /// Notes the counts of the link's frames; for the loop, at any time. Neither allocates, locks nor
@@ -153,7 +153,7 @@ impl Health {
             wrong_expected: (wrong_last >> 32) as u32,
             silent: get(&self.silent),
             is_whole: latest & WHOLE != 0,
-            states: (latest & TOLD != 0).then_some(latest as u16),
+            states: (latest & HAS_STATES != 0).then_some(latest as u16),
             answered: (latest >> 16) as u16,
             system_time_ns: get(&self.system_time),
             link: LinkCounts {

@@ -75,8 +75,8 @@ impl LatencyController {
 
 impl Controller for LatencyController {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
-        let told = StampOutput::read(context.inputs_of(self.device));
-        let events = told.map_or(self.computed, |it| it.events.to_le_bytes());
+        let stamp = StampOutput::read(context.inputs_of(self.device));
+        let events = stamp.map_or(self.computed, |it| it.events.to_le_bytes());
         let before = std::mem::replace(&mut self.computed, events);
         let out = match self.sends {
             Sends::AtOnce => events,
@@ -196,26 +196,26 @@ impl Latencies {
 
     /// Adds a cycle: the stamp device's output, and the system time in ns at which the controller had it. Neither
     /// allocates, locks nor waits.
-    pub fn cycle(&mut self, read_ns: u64, told: StampOutput) {
-        let Some(before) = self.before.replace(told) else {
+    pub fn cycle(&mut self, read_ns: u64, stamp: StampOutput) {
+        let Some(before) = self.before.replace(stamp) else {
             return;
         };
-        let new = told.events.wrapping_sub(before.events);
+        let new = stamp.events.wrapping_sub(before.events);
         if let Some((event, event_ns, seen_ns)) = self.seen
-            && told.command == event
+            && stamp.command == event
             && before.command != event
         {
             self.command
-                .add(told.command_ns.wrapping_sub(seen_ns).cast_signed());
+                .add(stamp.command_ns.wrapping_sub(seen_ns).cast_signed());
             self.reaction
-                .add(told.command_ns.wrapping_sub(event_ns).cast_signed());
+                .add(stamp.command_ns.wrapping_sub(event_ns).cast_signed());
             self.seen = None;
         }
         if new > 0 {
             self.missed += u64::from(new) - 1;
             self.sensor
-                .add(read_ns.wrapping_sub(told.event_ns).cast_signed());
-            self.seen = Some((told.events, told.event_ns, read_ns));
+                .add(read_ns.wrapping_sub(stamp.event_ns).cast_signed());
+            self.seen = Some((stamp.events, stamp.event_ns, read_ns));
         }
     }
 }
@@ -256,11 +256,11 @@ impl Observer for Meter<'_> {
         }
         let share = report.layout.shares.get(self.device);
         let inputs = share.map_or(&[][..], |it| &report.inputs[it.inputs.clone()]);
-        if let (Some(ahead), Some(told), true) =
+        if let (Some(ahead), Some(stamp), true) =
             (self.ahead, StampOutput::read(inputs), report.is_whole())
         {
             let read = report.received.as_ns().wrapping_add(ahead);
-            self.latencies.cycle(read, told);
+            self.latencies.cycle(read, stamp);
         }
     }
 }

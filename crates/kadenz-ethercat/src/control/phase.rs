@@ -220,12 +220,12 @@ impl Regulator {
 
     /// Extends a time of 32 bits to 64, by its expected value.
     fn extend(&self, observation: &Observation) -> u64 {
-        let told = observation.system_time_ns;
+        let reported = observation.system_time_ns;
         let (Width::Bits32, Some((sent, system))) = (self.settings.width, self.known) else {
-            return told;
+            return reported;
         };
         let about = system.wrapping_add(observation.sent.since(sent) as u64);
-        let ahead = (told as u32).wrapping_sub(about as u32).cast_signed();
+        let ahead = (reported as u32).wrapping_sub(about as u32).cast_signed();
         about.wrapping_add_signed(ahead.into())
     }
 
@@ -243,7 +243,7 @@ impl Regulator {
 }
 
 /// Keeps a loop's beats with the reference clock of a [`Cycle`](crate::main_device::cycle::Cycle) that has
-/// one. It passes each step to `tell`, on the real-time thread: for series of offset and drift.
+/// one. It passes each step to `on_step`, on the real-time thread: for series of offset and drift.
 ///
 /// ```
 /// use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
@@ -258,16 +258,16 @@ pub struct Follow<T> {
     regulator: Regulator,
     /// The intended time and the sending time of the beat whose frames are still out.
     out: Option<(MonotonicTime, MonotonicTime)>,
-    tell: T,
+    on_step: T,
 }
 
 impl<T: FnMut(&Step)> Follow<T> {
     /// A phase that has seen no beat yet.
-    pub const fn new(settings: PhaseSettings, tell: T) -> Self {
+    pub const fn new(settings: PhaseSettings, on_step: T) -> Self {
         Self {
             regulator: Regulator::new(settings),
             out: None,
-            tell,
+            on_step,
         }
     }
 
@@ -295,7 +295,7 @@ impl<T: FnMut(&Step)> Phase for Follow<T> {
             }),
             _ => self.regulator.missed(),
         };
-        (self.tell)(&step);
+        (self.on_step)(&step);
         step.correction_ns
     }
 }

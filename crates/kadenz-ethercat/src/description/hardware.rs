@@ -166,7 +166,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn information_registers_tell_what_it_is_made_of() {
+    fn information_registers_show_what_it_is_made_of() {
         let information = Hardware::et1100().information();
         assert_eq!(information[..2], [0x11, 0]);
         assert_eq!(information[4..7], [8, 8, 8]);

@@ -108,9 +108,9 @@ fn counted(object: Object, list: &List, infos: &[Node<'_, '_>]) -> Object {
     let info = infos.first().and_then(|it| xml::child(*it, "Info"));
     let count = default(info, Value::new(DataType::UNSIGNED8, 8));
     let starts = list.items.first().is_some_and(|it| it.default > 0);
-    let told = info.is_some_and(|it| it.children().any(|it| it.is_element()));
+    let is_stated = info.is_some_and(|it| it.children().any(|it| it.is_element()));
     match count.first() {
-        Some(count) if is_array && starts && told && *count <= object.highest_sub() => {
+        Some(count) if is_array && starts && is_stated && *count <= object.highest_sub() => {
             object.counting(*count)
         }
         _ => object,

@@ -90,7 +90,7 @@ impl Esi {
         if root.tag_name().name() != "EtherCATInfo" {
             return Err(EsiError::Root(root.tag_name().name().to_owned()));
         }
-        let vendor = vendor(root).map_err(|error| lines.tell(error))?;
+        let vendor = vendor(root).map_err(|error| lines.with_line(error))?;
         let descriptions = xml::child(root, "Descriptions");
         let devices = descriptions.and_then(|it| xml::child(it, "Devices"));
         let devices = devices.map(|it| xml::children(it, "Device"));
@@ -116,7 +116,7 @@ impl Esi {
                 Err(error) => esi.faulty.push(Faulty {
                     identity: identity.ok(),
                     order: xml::name(node, "Type"),
-                    error: lines.tell(error),
+                    error: lines.with_line(error),
                     place: esi.devices.len(),
                 }),
             }

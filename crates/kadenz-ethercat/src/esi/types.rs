@@ -324,7 +324,7 @@ mod tests {
     }
 
     #[test]
-    fn basic_types_have_the_numbers_of_coe_and_the_length_that_their_names_tell() {
+    fn basic_types_have_the_numbers_of_coe_and_the_length_that_their_names_state() {
         let of = |name| basic(name).map(|it| (it.data_type.0, it.bits));
         for (name, number, bits) in [
             ("BOOL", 0x01, 1),

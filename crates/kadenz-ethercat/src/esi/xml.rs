@@ -137,7 +137,7 @@ impl<'t> LineCounter<'t> {
     }
 
     /// Replaces the place in an error by its line.
-    pub(super) fn tell(&mut self, mut error: EsiError) -> EsiError {
+    pub(super) fn with_line(&mut self, mut error: EsiError) -> EsiError {
         if let Some(line) = error.line_mut() {
             *line = self.line(*line);
         }

@@ -148,9 +148,9 @@ impl AcyclicQueue {
         &self,
         frame: &FrameBuffer,
         patience: RetryPolicy,
-        seat: SlotClass,
+        class: SlotClass,
     ) -> Option<usize> {
-        let mut slots = match seat {
+        let mut slots = match class {
             SlotClass::Shared => 0..SHARED,
             SlotClass::Own => OWN..SLOTS,
         };
@@ -208,7 +208,7 @@ impl AcyclicRequest {
 pub struct AcyclicClient<'p> {
     queue: &'p AcyclicQueue,
     patience: RetryPolicy,
-    seat: SlotClass,
+    class: SlotClass,
 }
 
 impl<'p> AcyclicClient<'p> {
@@ -218,7 +218,7 @@ impl<'p> AcyclicClient<'p> {
         Self {
             queue,
             patience,
-            seat: SlotClass::Shared,
+            class: SlotClass::Shared,
         }
     }
 
@@ -227,7 +227,7 @@ impl<'p> AcyclicClient<'p> {
     #[must_use]
     pub fn of_supervisor(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
         Self {
-            seat: SlotClass::Own,
+            class: SlotClass::Own,
             ..Self::of(queue, patience)
         }
     }
@@ -243,7 +243,7 @@ impl Exchange for AcyclicClient<'_> {
             if self.queue.has_ended() {
                 return Err(ExchangeError::Ended);
             }
-            match self.queue.ask(frame, self.patience, self.seat) {
+            match self.queue.ask(frame, self.patience, self.class) {
                 Some(slot) => break slot,
                 None => std::thread::sleep(Duration::from_micros(500)),
             }

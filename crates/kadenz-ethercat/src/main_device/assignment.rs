@@ -71,10 +71,10 @@ pub(crate) fn list(
     mail: &mut Mail<'_>,
     manager: u8,
 ) -> Result<Option<Vec<u16>>, SdoError> {
-    sdo::optional(told(registers, mail, object::assignment(manager)))
+    sdo::optional(read_list(registers, mail, object::assignment(manager)))
 }
 
-fn told(
+fn read_list(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     list: u16,

@@ -245,18 +245,18 @@ pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
 /// yet is named by the address that its position will have.
 #[must_use]
 pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
-    let whose = causes(error).find_map(|it| {
+    let target = causes(error).find_map(|it| {
         match it.downcast_ref::<ExchangeError>() {
-            Some(ExchangeError::WorkingCounter { whose, .. }) => return Some(*whose),
+            Some(ExchangeError::WorkingCounter { target, .. }) => return Some(*target),
             Some(_) => return None,
             None => {}
         }
         match it.downcast_ref::<MailError>()? {
-            MailError::Silent { whose, .. } | MailError::Lost { whose, .. } => Some(*whose),
+            MailError::Silent { target, .. } | MailError::Lost { target, .. } => Some(*target),
             _ => None,
         }
     });
-    match whose? {
+    match target? {
         Target::Of(station) => Some(station),
         Target::At(position) => Some(Configured(FIRST_STATION.wrapping_add(position.0))),
         Target::All(_) => None,

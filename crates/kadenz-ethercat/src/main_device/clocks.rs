@@ -326,8 +326,8 @@ impl Clocks {
             let Some(_) = device.width else {
                 return Ok(None);
             };
-            let told = registers.get_u32(Target::Of(device.station), DC_DIFFERENCE)?;
-            Ok(Some(difference_ns(told)))
+            let difference = registers.get_u32(Target::Of(device.station), DC_DIFFERENCE)?;
+            Ok(Some(difference_ns(difference)))
         });
         all.collect()
     }
@@ -363,7 +363,7 @@ fn set_one(
     there: u64,
     here: u64,
 ) -> Result<(), ClockError> {
-    let whose = Target::Of(device.station);
+    let target = Target::Of(device.station);
     let offset = there
         .wrapping_add(device.delay_ns.into())
         .wrapping_sub(here)
@@ -372,11 +372,11 @@ fn set_one(
         Some(Width::Bits32) => &offset[..4],
         _ => &offset[..],
     };
-    registers.write(whose, DC_OFFSET, offset)?;
-    registers.write(whose, DC_DELAY, &device.delay_ns.to_le_bytes())?;
+    registers.write(target, DC_OFFSET, offset)?;
+    registers.write(target, DC_DELAY, &device.delay_ns.to_le_bytes())?;
     // Any write resets the loop; the register holds the speed of correction, which stays.
-    let speed = registers.get_u16(whose, DC_SPEED_START)?;
-    registers.put_u16(whose, DC_SPEED_START, speed)?;
+    let speed = registers.get_u16(target, DC_SPEED_START)?;
+    registers.put_u16(target, DC_SPEED_START, speed)?;
     Ok(())
 }
 

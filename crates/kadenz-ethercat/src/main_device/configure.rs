@@ -49,9 +49,9 @@ pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<()
             set_sync_manager(registers, device, piece)?;
         }
         // From PREOP on the application may want its EEPROM.
-        registers.write(device.whose(), SII_CONFIGURATION, &[1])?;
+        registers.write(device.target(), SII_CONFIGURATION, &[1])?;
     }
-    states::reach(registers, device.whose(), State::PreOp)?;
+    states::reach(registers, device.target(), State::PreOp)?;
     Ok(())
 }
 
@@ -116,10 +116,10 @@ pub fn to_safe_op(
     }
     for (number, fmmu) in (0_u16..).zip(&fmmus) {
         let register = FMMU + number * FMMU_SIZE;
-        registers.write(device.whose(), register, &fmmu.to_bytes())?;
+        registers.write(device.target(), register, &fmmu.to_bytes())?;
     }
     device.process_data.fmmus = fmmus;
-    states::reach(registers, device.whose(), State::SafeOp)?;
+    states::reach(registers, device.target(), State::SafeOp)?;
     Ok(())
 }
 
@@ -155,5 +155,5 @@ fn set_sync_manager(
     device: &SubDevice,
     piece: Piece,
 ) -> ExchangeResult {
-    registers.write(device.whose(), piece.register(), &piece.manager.to_bytes())
+    registers.write(device.target(), piece.register(), &piece.manager.to_bytes())
 }

@@ -291,11 +291,12 @@ impl Cycle {
             let own = share.inputs.clone();
             let came = &came[own.start - plan.inputs.start..own.end - plan.inputs.start];
             let before = &mut self.inputs[own];
-            let tells = marked && before.len() >= MARKED;
-            let is_absent = tells && before.iter().zip(came).all(|(it, came)| it ^ MARK == *came);
-            *part = tells && !is_absent;
+            let is_marked = marked && before.len() >= MARKED;
+            let is_absent =
+                is_marked && before.iter().zip(came).all(|(it, came)| it ^ MARK == *came);
+            *part = is_marked && !is_absent;
             absent += share.expected() * u16::from(is_absent);
-            unknown += share.expected() * u16::from(!tells);
+            unknown += share.expected() * u16::from(!is_marked);
             if !is_absent && got > 0 {
                 before.copy_from_slice(came);
             }

@@ -120,7 +120,7 @@ impl SubDevice {
 
     /// Its address as a target.
     #[must_use]
-    pub fn whose(&self) -> Target {
+    pub fn target(&self) -> Target {
         Target::Of(self.station)
     }
 
@@ -172,8 +172,8 @@ impl SubDevice {
     /// # Errors
     /// [`MailError`] for a SubDevice without mailboxes, or with invalid ones.
     pub fn mail(&mut self) -> Result<Mail<'_>, MailError> {
-        let (whose, mailboxes) = (self.whose(), self.mailboxes);
-        Mail::of(whose, mailboxes, &mut self.counter, &mut self.emergencies)
+        let (target, mailboxes) = (self.target(), self.mailboxes);
+        Mail::of(target, mailboxes, &mut self.counter, &mut self.emergencies)
     }
 
     /// The SyncManagers of its mailboxes, for before PREOP; none without mailboxes.

@@ -209,9 +209,9 @@ mod tests {
         let mut registers = Registers::by(&mut way);
         let mut found = bring_up::find(&mut registers).unwrap();
         let drive = found.iter_mut().find(|it| it.name == "KZ-Drive").unwrap();
-        let whose = drive.whose();
+        let target = drive.target();
         let (mailboxes, counter) = (drive.mailboxes, &mut drive.counter);
-        let mut mail = Mail::of(whose, mailboxes, counter, &mut drive.emergencies).unwrap();
+        let mut mail = Mail::of(target, mailboxes, counter, &mut drive.emergencies).unwrap();
         work(&mut registers, &mut mail);
     }
 

@@ -116,32 +116,32 @@ fn reset(registers: &mut Registers<'_>, count: u16) -> Result<(), DiscoverError>
 /// Reads a SubDevice's SII and registers; configures nothing.
 pub(super) fn describe(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     position: Position,
     station: Configured,
 ) -> Result<SubDevice, DiscoverError> {
-    let sii = Sii::of(registers, whose).and_then(|mut it| read_sii(&mut it));
+    let sii = Sii::of(registers, target).and_then(|mut it| read_sii(&mut it));
     let sii = sii.map_err(|source| DiscoverError::Sii {
         position: position.0,
         source,
     })?;
     let device = SubDevice::of_memory(position, station, sii);
-    Ok(with_registers(registers, whose, device)?)
+    Ok(with_registers(registers, target, device)?)
 }
 
 /// Adds the values of a SubDevice's registers to those of its SII.
 pub(super) fn with_registers(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     device: SubDevice,
 ) -> ExchangeResult<SubDevice> {
-    let about: [u8; 10] = registers.get(whose, TYPE)?;
+    let about: [u8; 10] = registers.get(target, TYPE)?;
     Ok(SubDevice {
-        alias: registers.get_u16(whose, STATION_ALIAS)?,
-        features: usable(registers, whose, u16::from_le_bytes([about[8], about[9]]))?,
+        alias: registers.get_u16(target, STATION_ALIAS)?,
+        features: usable(registers, target, u16::from_le_bytes([about[8], about[9]]))?,
         fmmus: about[4],
         sync_managers: about[5],
-        links: DlStatus(registers.get_u16(whose, DL_STATUS)?),
+        links: DlStatus(registers.get_u16(target, DL_STATUS)?),
         ..device
     })
 }
@@ -151,8 +151,8 @@ pub(super) fn with_registers(
 ///
 /// # Errors
 /// [`SiiAccessError`] when the SubDevice does not answer.
-pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, SiiAccessError> {
-    let mut sii = Sii::borrow(registers, whose)?;
+pub fn memory(registers: &mut Registers<'_>, target: Target) -> Result<Vec<u8>, SiiAccessError> {
+    let mut sii = Sii::borrow(registers, target)?;
     let bytes = read_sii(&mut sii)?;
     sii.give_back()?;
     Ok(bytes)
@@ -160,12 +160,12 @@ pub fn memory(registers: &mut Registers<'_>, whose: Target) -> Result<Vec<u8>, S
 
 /// The features without those that are reported and not there: the clock of a controller that saves power
 /// answers only in its receive times, as on Beckhoff's EL2828, EL3004 and EK1914.
-fn usable(registers: &mut Registers<'_>, whose: Target, told: u16) -> ExchangeResult<u16> {
-    let is_there = told & features::DC == 0
-        || registers.count_reading(whose, DC_SYSTEM_TIME, &mut [0; 8])? > 0;
+fn usable(registers: &mut Registers<'_>, target: Target, reported: u16) -> ExchangeResult<u16> {
+    let is_there = reported & features::DC == 0
+        || registers.count_reading(target, DC_SYSTEM_TIME, &mut [0; 8])? > 0;
     Ok(match is_there {
-        true => told,
-        false => told & !(features::DC | features::DC_64),
+        true => reported,
+        false => reported & !(features::DC | features::DC_64),
     })
 }
 

@@ -84,11 +84,11 @@ pub enum ExchangeError {
     Frame(#[from] FrameError),
     /// Not the expected number of SubDevices took part.
     #[error(
-        "{command:?} of register 0x{register:04X}: {got} of {expected} took part, asked was {whose}; is it on the segment, with power, and are the cables whole?"
+        "{command:?} of register 0x{register:04X}: {got} of {expected} took part, asked was {target}; is it on the segment, with power, and are the cables whole?"
     )]
     WorkingCounter {
         /// The SubDevices asked.
-        whose: Target,
+        target: Target,
         /// The command.
         command: Command,
         /// The register.
@@ -313,11 +313,11 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when nothing came back.
     pub fn count_reading(
         &mut self,
-        whose: Target,
+        target: Target,
         register: u16,
         to: &mut [u8],
     ) -> ExchangeResult<u16> {
-        let (command, address, _) = whose.reading(register);
+        let (command, address, _) = target.reading(register);
         let slot = self
             .frame
             .write(|it| it.push(command, 0, address, to.len()))?;
@@ -331,11 +331,11 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when the frame was not sent.
     pub(crate) fn count_reading_once(
         &mut self,
-        whose: Target,
+        target: Target,
         register: u16,
         to: &mut [u8],
     ) -> ExchangeResult<Option<u16>> {
-        let (command, address, _) = whose.reading(register);
+        let (command, address, _) = target.reading(register);
         let slot = self
             .frame
             .write(|it| it.push(command, 0, address, to.len()))?;
@@ -349,19 +349,23 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for example when the SubDevice did not answer.
-    pub fn read(&mut self, whose: Target, register: u16, to: &mut [u8]) -> ExchangeResult {
-        let got = self.count_reading(whose, register, to)?;
-        let (command, _, expected) = whose.reading(register);
-        check(whose, command, register, expected, got)
+    pub fn read(&mut self, target: Target, register: u16, to: &mut [u8]) -> ExchangeResult {
+        let got = self.count_reading(target, register, to)?;
+        let (command, _, expected) = target.reading(register);
+        check(target, command, register, expected, got)
     }
 
     /// Reads a register of N bytes.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get<const N: usize>(&mut self, whose: Target, register: u16) -> ExchangeResult<[u8; N]> {
+    pub fn get<const N: usize>(
+        &mut self,
+        target: Target,
+        register: u16,
+    ) -> ExchangeResult<[u8; N]> {
         let mut bytes = [0; N];
-        self.read(whose, register, &mut bytes)?;
+        self.read(target, register, &mut bytes)?;
         Ok(bytes)
     }
 
@@ -369,16 +373,16 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub fn get_u16(&mut self, whose: Target, register: u16) -> ExchangeResult<u16> {
-        self.get(whose, register).map(u16::from_le_bytes)
+    pub fn get_u16(&mut self, target: Target, register: u16) -> ExchangeResult<u16> {
+        self.get(target, register).map(u16::from_le_bytes)
     }
 
     /// Reads a register of 32 bits.
     ///
     /// # Errors
     /// As [`read`](Self::read).
-    pub(crate) fn get_u32(&mut self, whose: Target, register: u16) -> ExchangeResult<u32> {
-        self.get(whose, register).map(u32::from_le_bytes)
+    pub(crate) fn get_u32(&mut self, target: Target, register: u16) -> ExchangeResult<u32> {
+        self.get(target, register).map(u32::from_le_bytes)
     }
 
     /// Writes bytes; returns the number of SubDevices that took them.
@@ -387,11 +391,11 @@ impl<'x> Registers<'x> {
     /// [`ExchangeError`] when nothing came back.
     pub fn count_writing(
         &mut self,
-        whose: Target,
+        target: Target,
         register: u16,
         bytes: &[u8],
     ) -> ExchangeResult<u16> {
-        let (command, address, _) = whose.writing(register);
+        let (command, address, _) = target.writing(register);
         let slot = self.frame.write(|it| {
             let slot = it.push(command, 0, address, bytes.len())?;
             it.data(slot).copy_from_slice(bytes);
@@ -404,18 +408,18 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for example when the SubDevice did not take them.
-    pub fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> ExchangeResult {
-        let got = self.count_writing(whose, register, bytes)?;
-        let (command, _, expected) = whose.writing(register);
-        check(whose, command, register, expected, got)
+    pub fn write(&mut self, target: Target, register: u16, bytes: &[u8]) -> ExchangeResult {
+        let got = self.count_writing(target, register, bytes)?;
+        let (command, _, expected) = target.writing(register);
+        check(target, command, register, expected, got)
     }
 
     /// Writes a register of 16 bits.
     ///
     /// # Errors
     /// As [`write`](Self::write).
-    pub fn put_u16(&mut self, whose: Target, register: u16, value: u16) -> ExchangeResult {
-        self.write(whose, register, &value.to_le_bytes())
+    pub fn put_u16(&mut self, target: Target, register: u16, value: u16) -> ExchangeResult {
+        self.write(target, register, &value.to_le_bytes())
     }
 
     /// Reads a register of one SubDevice and writes it to that of all behind it, in one frame (FRMW).
@@ -433,7 +437,7 @@ impl<'x> Registers<'x> {
         let mut bytes = [0; N];
         match self.ask(slot, &mut bytes)? {
             0 => Err(ExchangeError::WorkingCounter {
-                whose: Target::Of(from),
+                target: Target::Of(from),
                 command,
                 register,
                 expected: 1,
@@ -468,7 +472,7 @@ impl<'x> Registers<'x> {
 }
 
 fn check(
-    whose: Target,
+    target: Target,
     command: Command,
     register: u16,
     expected: u16,
@@ -478,7 +482,7 @@ fn check(
         return Ok(());
     }
     Err(ExchangeError::WorkingCounter {
-        whose,
+        target,
         command,
         register,
         expected,

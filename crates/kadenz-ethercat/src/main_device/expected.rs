@@ -251,7 +251,7 @@ impl FoundDevices {
     ///
     /// # Errors
     /// [`BringUpError::Ambiguous`].
-    pub fn ensure_told_apart(&self) -> Result<(), BringUpError> {
+    pub fn ensure_unambiguous(&self) -> Result<(), BringUpError> {
         let is_like = |one: usize, other: usize| {
             let (one, other) = (&self.devices[one], &self.devices[other]);
             let kind = |it: &SubDevice| {

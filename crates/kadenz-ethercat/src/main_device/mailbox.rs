@@ -39,10 +39,10 @@ pub enum MailError {
     #[error("{0}")]
     Exchange(#[from] ExchangeError),
     /// The message does not fit.
-    #[error("{whose} cannot be sent the message: {cause}; look whether its SII is damaged")]
+    #[error("{target} cannot be sent the message: {cause}; look whether its SII is damaged")]
     NoRoom {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// The part that is too small.
         cause: MailboxError,
     },
@@ -51,41 +51,41 @@ pub enum MailError {
     None(Target),
     /// The SubDevice's mailbox is too small for a message, or too large for a frame.
     #[error(
-        "{whose} has a mailbox of {size} bytes by its SII, and from {least} to {most} are usable; look whether its SII is damaged",
+        "{target} has a mailbox of {size} bytes by its SII, and from {least} to {most} are usable; look whether its SII is damaged",
         least = USABLE.start(),
         most = USABLE.end()
     )]
     Size {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// Bytes of the smaller or larger mailbox, whichever is not usable.
         size: u16,
     },
     /// The SubDevice answered that it did not understand.
     #[error(
-        "{whose} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether another program uses it"
+        "{target} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether another program uses it"
     )]
     NotUnderstood {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// The detail that the device gave.
         detail: ErrorDetail,
     },
     /// No answer came.
-    #[error("{whose} did not answer within {waited:?}; is it in PREOP or higher?")]
+    #[error("{target} did not answer within {waited:?}; is it in PREOP or higher?")]
     Silent {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// How long the MainDevice waited.
         waited: Duration,
     },
     /// Unreadable messages came, and no answer.
     #[error(
-        "{whose} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether another program uses its mailbox"
+        "{target} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether another program uses its mailbox"
     )]
     Unreadable {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// How long the MainDevice waited.
         waited: Duration,
         /// The number of those messages.
@@ -95,11 +95,11 @@ pub enum MailError {
     },
     /// The answer was in a frame that got lost, and did not come again.
     #[error(
-        "the answer of {whose} was in a frame that got lost, and it did not send it again within {waited:?}; look at the cables, and ask again"
+        "the answer of {target} was in a frame that got lost, and it did not send it again within {waited:?}; look at the cables, and ask again"
     )]
     Lost {
         /// The SubDevice asked.
-        whose: Target,
+        target: Target,
         /// How long the MainDevice waited.
         waited: Duration,
     },
@@ -179,7 +179,7 @@ fn whole(message: &[u8]) -> &[u8] {
 
 /// The mailboxes of one SubDevice. Every method waits.
 pub struct Mail<'m> {
-    whose: Target,
+    target: Target,
     mailboxes: Mailboxes,
     counter: &'m mut Numbering,
     emergencies: &'m mut Vec<Emergency>,
@@ -195,20 +195,20 @@ impl<'m> Mail<'m> {
     /// [`MailError::None`] for a SubDevice without mailboxes, [`MailError::Size`] for one whose mailbox is
     /// not usable.
     pub fn of(
-        whose: Target,
+        target: Target,
         mailboxes: Mailboxes,
         counter: &'m mut Numbering,
         emergencies: &'m mut Vec<Emergency>,
     ) -> Result<Self, MailError> {
         let sizes = [mailboxes.receive.size, mailboxes.send.size];
         if sizes.contains(&0) {
-            return Err(MailError::None(whose));
+            return Err(MailError::None(target));
         }
         if let Some(size) = sizes.into_iter().find(|it| !USABLE.contains(it)) {
-            return Err(MailError::Size { whose, size });
+            return Err(MailError::Size { target, size });
         }
         Ok(Self {
-            whose,
+            target,
             mailboxes,
             counter,
             emergencies,
@@ -279,7 +279,7 @@ impl<'m> Mail<'m> {
 
     fn silent(&self) -> MailError {
         MailError::Silent {
-            whose: self.whose,
+            target: self.target,
             waited: MAX_ANSWER,
         }
     }
@@ -289,7 +289,7 @@ impl<'m> Mail<'m> {
         match unreadable {
             None => self.silent(),
             Some((times, cause)) => MailError::Unreadable {
-                whose: self.whose,
+                target: self.target,
                 waited: MAX_ANSWER,
                 times,
                 cause,
@@ -300,14 +300,14 @@ impl<'m> Mail<'m> {
     /// The error of a message that does not fit into a mailbox.
     pub(super) fn no_room(&self, cause: MailboxError) -> MailError {
         MailError::NoRoom {
-            whose: self.whose,
+            target: self.target,
             cause,
         }
     }
 
     fn lost(&self) -> MailError {
         MailError::Lost {
-            whose: self.whose,
+            target: self.target,
             waited: MAX_REPEAT,
         }
     }
@@ -325,7 +325,7 @@ impl<'m> Mail<'m> {
         mailbox::set_counter(bytes, self.counter.next());
         let end = registers.exchange().now() + MAX_ANSWER;
         while registers.exchange().now() < end {
-            if registers.count_writing(self.whose, self.mailboxes.receive.start, bytes)? > 0 {
+            if registers.count_writing(self.target, self.mailboxes.receive.start, bytes)? > 0 {
                 return Ok(());
             }
             // Still full, with the message before or with this one, when the frame that reported so got
@@ -350,7 +350,7 @@ impl<'m> Mail<'m> {
         let mut repeated = false;
         for _ in 0..MAX_LOSSES {
             let start = self.mailboxes.send.start;
-            let got = registers.count_reading_once(self.whose, start, to)?;
+            let got = registers.count_reading_once(self.target, start, to)?;
             if !matches!(got, Some(1..)) {
                 repeated |= self.ask_again(registers)?;
             } else if !(repeated && self.counter.is_last(to)) {
@@ -372,14 +372,14 @@ impl<'m> Mail<'m> {
             return Ok(false);
         }
         let register = ANSWERS + sync_manager::ACTIVATE;
-        let [activate, _] = registers.get(self.whose, register)?;
+        let [activate, _] = registers.get(self.target, register)?;
         let asked = activate ^ SyncManager::REPEAT;
-        registers.write(self.whose, register, &[asked])?;
+        registers.write(self.target, register, &[asked])?;
         let end = registers.exchange().now() + MAX_REPEAT;
         let answers =
             |it: u8| (it & SyncManager::REPEATED != 0) == (asked & SyncManager::REPEAT != 0);
         loop {
-            let [_, answer] = registers.get(self.whose, register)?;
+            let [_, answer] = registers.get(self.target, register)?;
             if answers(answer) || registers.exchange().now() >= end {
                 break;
             }
@@ -407,7 +407,7 @@ impl<'m> Mail<'m> {
     }
 
     fn is_full(&self, registers: &mut Registers<'_>) -> Result<bool, MailError> {
-        let [status] = registers.get(self.whose, ANSWERS + sync_manager::STATUS)?;
+        let [status] = registers.get(self.target, ANSWERS + sync_manager::STATUS)?;
         Ok(SyncManagerStatus(status).full())
     }
 
@@ -422,8 +422,8 @@ impl<'m> Mail<'m> {
             Some(Protocol::Coe) => {}
             Some(Protocol::Error) => {
                 let detail = ErrorDetail::read(data).unwrap_or(ErrorDetail(0));
-                let whose = self.whose;
-                return Err(MailError::NotUnderstood { whose, detail });
+                let target = self.target;
+                return Err(MailError::NotUnderstood { target, detail });
             }
             _ => return Ok(Sorted::Other),
         }

@@ -152,8 +152,8 @@ fn named(
             }
             // A SubDevice without that service has no names, and works nevertheless.
             (None, Some(address)) => {
-                if let Ok(told) = dictionary::entry(registers, mail, address) {
-                    (entry.data_type, entry.name) = (Some(told.data_type), told.name);
+                if let Ok(described) = dictionary::entry(registers, mail, address) {
+                    (entry.data_type, entry.name) = (Some(described.data_type), described.name);
                 }
             }
             (None, None) => {}

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn without_serial_numbers_neighbours_tell() {
+    fn without_serial_numbers_neighbours_decide() {
         let devices = [
             known(5, 0, Some(0)),
             known(5, 0, None),

@@ -52,7 +52,7 @@ pub struct Difference {
 /// The SII of one SubDevice. Every method waits.
 pub struct Sii<'r, 'x> {
     registers: &'r mut Registers<'x>,
-    whose: Target,
+    target: Target,
     /// Whether the application owned it.
     was_theirs: bool,
 }
@@ -62,14 +62,14 @@ impl<'r, 'x> Sii<'r, 'x> {
     ///
     /// # Errors
     /// [`SiiAccessError`] when the SubDevice does not answer.
-    pub fn of(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiAccessError> {
+    pub fn of(registers: &'r mut Registers<'x>, target: Target) -> Result<Self, SiiAccessError> {
         // An application that holds on to it loses it by force (bit 1) and then for good.
         for ownership in [2_u8, 0] {
-            registers.write(whose, SII_CONFIGURATION, &[ownership])?;
+            registers.write(target, SII_CONFIGURATION, &[ownership])?;
         }
         let mut sii = Self {
             registers,
-            whose,
+            target,
             was_theirs: false,
         };
         sii.wait_until_idle()?;
@@ -80,9 +80,12 @@ impl<'r, 'x> Sii<'r, 'x> {
     ///
     /// # Errors
     /// [`SiiAccessError`] when the SubDevice does not answer.
-    pub fn borrow(registers: &'r mut Registers<'x>, whose: Target) -> Result<Self, SiiAccessError> {
-        let [owner] = registers.get(whose, SII_CONFIGURATION)?;
-        let mut sii = Self::of(registers, whose)?;
+    pub fn borrow(
+        registers: &'r mut Registers<'x>,
+        target: Target,
+    ) -> Result<Self, SiiAccessError> {
+        let [owner] = registers.get(target, SII_CONFIGURATION)?;
+        let mut sii = Self::of(registers, target)?;
         sii.was_theirs = owner & 1 != 0;
         Ok(sii)
     }
@@ -130,7 +133,7 @@ impl<'r, 'x> Sii<'r, 'x> {
 
     fn write_once(&mut self, word: u32, value: u16) -> Result<u16, SiiAccessError> {
         let bytes = value.to_le_bytes();
-        self.registers.write(self.whose, SII_DATA, &bytes)?;
+        self.registers.write(self.target, SII_DATA, &bytes)?;
         let (status, _) = self.command(bits::WRITE | bits::WRITE_ENABLE, word)?;
         Ok(status)
     }
@@ -186,7 +189,7 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// [`SiiAccessError`] when the SubDevice does not answer.
     pub fn give_back(self) -> Result<(), SiiAccessError> {
         if self.was_theirs {
-            self.registers.write(self.whose, SII_CONFIGURATION, &[1])?;
+            self.registers.write(self.target, SII_CONFIGURATION, &[1])?;
         }
         Ok(())
     }
@@ -221,7 +224,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         let mut bytes = [0; 6];
         bytes[..2].copy_from_slice(&command.to_le_bytes());
         bytes[2..].copy_from_slice(&word.to_le_bytes());
-        self.registers.write(self.whose, SII_CONTROL, &bytes)?;
+        self.registers.write(self.target, SII_CONTROL, &bytes)?;
         self.wait_until_idle()
     }
 
@@ -229,7 +232,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         let end = self.registers.exchange().now() + MAX;
         loop {
             // Control, address and data are adjacent: one read for all.
-            let all: [u8; 14] = self.registers.get(self.whose, SII_CONTROL)?;
+            let all: [u8; 14] = self.registers.get(self.target, SII_CONTROL)?;
             let status = u16::from_le_bytes([all[0], all[1]]);
             if status & bits::BUSY == 0 {
                 let mut data = [0; 8];
@@ -260,7 +263,7 @@ mod tests {
     use crate::sim::humanoid::humanoid;
     use crate::wire::Position;
 
-    const WHOSE: Target = Target::At(Position(0));
+    const TARGET: Target = Target::At(Position(0));
 
     fn with_a_device(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
@@ -271,7 +274,7 @@ mod tests {
     #[test]
     fn a_memory_becomes_what_it_is_to_be_and_its_head_last() {
         with_a_device(|registers| {
-            let mut sii = Sii::of(registers, WHOSE).unwrap();
+            let mut sii = Sii::of(registers, TARGET).unwrap();
             let mut image = vec![0; 512];
             sii.read(0, &mut image).unwrap();
             for byte in [8, 14, 0x1C, 300, 301, 511] {
@@ -291,10 +294,10 @@ mod tests {
     fn what_the_application_had_it_gets_back() {
         with_a_device(|registers| {
             for had in [0, 1] {
-                registers.write(WHOSE, SII_CONFIGURATION, &[had]).unwrap();
-                let sii = Sii::borrow(registers, WHOSE).unwrap();
+                registers.write(TARGET, SII_CONFIGURATION, &[had]).unwrap();
+                let sii = Sii::borrow(registers, TARGET).unwrap();
                 sii.give_back().unwrap();
-                let [has] = registers.get(WHOSE, SII_CONFIGURATION).unwrap();
+                let [has] = registers.get(TARGET, SII_CONFIGURATION).unwrap();
                 assert_eq!(has, had);
             }
         });
@@ -303,7 +306,7 @@ mod tests {
     #[test]
     fn a_word_beyond_the_memory_is_refused_and_named() {
         with_a_device(|registers| {
-            let mut sii = Sii::of(registers, WHOSE).unwrap();
+            let mut sii = Sii::of(registers, TARGET).unwrap();
             let error = sii.write(0x10_0000, 1).unwrap_err();
             assert!(
                 matches!(error, SiiAccessError::Refused { word: 0x10_0000, status } if status & bits::NOT_ACKNOWLEDGED != 0),

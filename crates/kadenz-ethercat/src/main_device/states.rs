@@ -65,8 +65,8 @@ pub const fn longest(to: State) -> Duration {
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
-pub fn read(registers: &mut Registers<'_>, whose: Target) -> ExchangeResult<AlStatus> {
-    registers.get_u16(whose, AL_STATUS).map(AlStatus)
+pub fn read(registers: &mut Registers<'_>, target: Target) -> ExchangeResult<AlStatus> {
+    registers.get_u16(target, AL_STATUS).map(AlStatus)
 }
 
 /// Requests a state and waits until it is reached. Acknowledges a standing error first, and waits for its end, up to
@@ -79,16 +79,16 @@ pub fn read(registers: &mut Registers<'_>, whose: Target) -> ExchangeResult<AlSt
 /// [`StateError`] when the SubDevice refused or took too long.
 pub fn reach(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     wanted: State,
 ) -> Result<(), StateError> {
-    let before = read(registers, whose)?;
+    let before = read(registers, target)?;
     let clean = match before.error() {
-        true => acknowledge(registers, whose, before.state().unwrap_or(wanted))?,
+        true => acknowledge(registers, target, before.state().unwrap_or(wanted))?,
         false => true,
     };
-    ask(registers, whose, AlControl::request(wanted))?;
-    watch(registers, whose, wanted, longest(wanted), clean)
+    ask(registers, target, AlControl::request(wanted))?;
+    watch(registers, target, wanted, longest(wanted), clean)
 }
 
 /// Waits for a requested state. An error that stands from the start counts as the answer only when [`REACTION`] has
@@ -98,11 +98,11 @@ pub fn reach(
 /// [`StateError`] when the SubDevice refused or took too long.
 pub fn wait(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     wanted: State,
     span: Duration,
 ) -> Result<(), StateError> {
-    watch(registers, whose, wanted, span, false)
+    watch(registers, target, wanted, span, false)
 }
 
 /// Brings all of a segment to INIT, from any states; sends the acknowledgement and the plain request again and again,
@@ -151,17 +151,17 @@ pub(super) fn all_to_init(registers: &mut Registers<'_>, count: u16) -> Result<(
 /// Acknowledges an error and waits for its end; returns whether it ended.
 fn acknowledge(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     state: State,
 ) -> Result<bool, StateError> {
-    ask(registers, whose, AlControl::acknowledge(state))?;
+    ask(registers, target, AlControl::acknowledge(state))?;
     let mut control = [0; 2];
-    registers.count_reading(whose, PDI_CONTROL, &mut control)?;
+    registers.count_reading(target, PDI_CONTROL, &mut control)?;
     if u16::from_le_bytes(control) & pdi_control::EMULATION != 0 {
         return Ok(false);
     }
     let end = registers.exchange().now() + REACTION;
-    while read(registers, whose)?.error() {
+    while read(registers, target)?.error() {
         if registers.exchange().now() >= end {
             return Ok(false);
         }
@@ -171,16 +171,16 @@ fn acknowledge(
 }
 
 /// Writes AL control, again if it still holds a value that the application has not looked at.
-fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> ExchangeResult {
-    let (command, _, expected) = whose.writing(AL_CONTROL);
+fn ask(registers: &mut Registers<'_>, target: Target, control: AlControl) -> ExchangeResult {
+    let (command, _, expected) = target.writing(AL_CONTROL);
     // Several SubDevices that are asked again and again would never be ready all at once.
-    let pause = match whose {
+    let pause = match target {
         Target::All(_) => REACTION,
         Target::At(_) | Target::Of(_) => POLL_INTERVAL,
     };
     let end = registers.exchange().now() + REACTION;
     loop {
-        let got = registers.count_writing(whose, AL_CONTROL, &control.0.to_le_bytes())?;
+        let got = registers.count_writing(target, AL_CONTROL, &control.0.to_le_bytes())?;
         if got == expected {
             return Ok(());
         }
@@ -188,7 +188,7 @@ fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> Exch
             return Err(ExchangeError::WorkingCounter {
                 command,
                 register: AL_CONTROL,
-                whose,
+                target,
                 expected,
                 got,
             });
@@ -200,21 +200,21 @@ fn ask(registers: &mut Registers<'_>, whose: Target, control: AlControl) -> Exch
 /// Waits for a state. `clean` says that no error stood at the request, so that any error is the answer.
 fn watch(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     wanted: State,
     span: Duration,
     mut clean: bool,
 ) -> Result<(), StateError> {
     let start = registers.exchange().now();
     loop {
-        let status = read(registers, whose)?;
+        let status = read(registers, target)?;
         if status.state() == Some(wanted) && !status.error() {
             return Ok(());
         }
         let now = registers.exchange().now();
         clean |= !status.error() || now >= start + REACTION;
         if status.error() && clean {
-            let code = AlStatusCode(registers.get_u16(whose, AL_STATUS_CODE)?);
+            let code = AlStatusCode(registers.get_u16(target, AL_STATUS_CODE)?);
             return Err(StateError::Refused {
                 wanted,
                 status,

@@ -71,8 +71,8 @@ pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeRes
                 .map(|ahead| first.wrapping_add(ahead))
                 .find(free);
             let given = given.unwrap_or(first);
-            let whose = Target::At(met[place].device.position);
-            registers.put_u16(whose, STATION_ADDRESS, given)?;
+            let target = Target::At(met[place].device.position);
+            registers.put_u16(target, STATION_ADDRESS, given)?;
             given
         };
         met[place].device.station = Configured(station);
@@ -82,14 +82,14 @@ pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeRes
 }
 
 fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed, DiscoverError> {
-    let whose = Target::At(position);
-    let station = Configured(registers.get_u16(whose, STATION_ADDRESS)?);
-    let [owner] = registers.get(whose, SII_CONFIGURATION)?;
-    let device = discover::describe(registers, whose, position, station);
+    let target = Target::At(position);
+    let station = Configured(registers.get_u16(target, STATION_ADDRESS)?);
+    let [owner] = registers.get(target, SII_CONFIGURATION)?;
+    let device = discover::describe(registers, target, position, station);
     if owner & 1 != 0 {
-        registers.write(whose, SII_CONFIGURATION, &[1])?;
+        registers.write(target, SII_CONFIGURATION, &[1])?;
     }
-    state_of(registers, whose, device?)
+    state_of(registers, target, device?)
 }
 
 /// Looks at a SubDevice whose SII is known, such as one of a running loop: reads only registers. Waits.
@@ -97,20 +97,20 @@ fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
 pub fn look_at_known(registers: &mut Registers<'_>, device: SubDevice) -> ExchangeResult<Surveyed> {
-    let whose = device.whose();
-    let device = discover::with_registers(registers, whose, device)?;
-    state_of(registers, whose, device)
+    let target = device.target();
+    let device = discover::with_registers(registers, target, device)?;
+    state_of(registers, target, device)
 }
 
 fn state_of<E: From<ExchangeError>>(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     device: SubDevice,
 ) -> Result<Surveyed, E> {
-    let status = states::read(registers, whose)?;
-    let code = AlStatusCode(registers.get_u16(whose, AL_STATUS_CODE)?);
+    let status = states::read(registers, target)?;
+    let code = AlStatusCode(registers.get_u16(target, AL_STATUS_CODE)?);
     let demand = match status.state() {
-        Some(State::SafeOp | State::Op) => demand_as_configured(registers, whose, &device)?,
+        Some(State::SafeOp | State::Op) => demand_as_configured(registers, target, &device)?,
         _ => Image::of(&device.sii).map_or_else(|_| Demand::default(), |it| demand_by_sii(&it)),
     };
     Ok(Surveyed {
@@ -124,7 +124,7 @@ fn state_of<E: From<ExchangeError>>(
 /// Bytes of the SyncManagers that are active, as the SII says what each is for.
 fn demand_as_configured(
     registers: &mut Registers<'_>,
-    whose: Target,
+    target: Target,
     device: &SubDevice,
 ) -> ExchangeResult<Demand> {
     let mut demand = Demand::default();
@@ -133,7 +133,7 @@ fn demand_as_configured(
     };
     for (number, default) in (0_u16..16).zip(image.sync_managers()) {
         let register = SYNC_MANAGER + number * SYNC_MANAGER_SIZE;
-        let manager = SyncManager::from_bytes(registers.get(whose, register)?);
+        let manager = SyncManager::from_bytes(registers.get(target, register)?);
         let length = if manager.active() { manager.length } else { 0 };
         match default.usage {
             SyncManagerUse::Outputs => demand.outputs = demand.outputs.saturating_add(length),
@@ -218,8 +218,8 @@ mod tests {
     fn addresses_are_given_to_those_without_and_no_two_get_the_same() {
         with_humanoid(|registers| {
             for (position, station) in [(1, 0x1001_u16), (2, 0x1001), (3, 7)] {
-                let whose = Target::At(Position(position));
-                registers.put_u16(whose, STATION_ADDRESS, station).unwrap();
+                let target = Target::At(Position(position));
+                registers.put_u16(target, STATION_ADDRESS, station).unwrap();
             }
             let mut met = survey(registers).unwrap();
             adopt(registers, &mut met).unwrap();

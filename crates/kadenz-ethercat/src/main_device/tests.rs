@@ -122,23 +122,23 @@ fn unmap(link: &mut Link<WirePort>, drive: &SubDevice, fmmu: u16) {
     // The byte that says whether it works, and a reserved one.
     let register = FMMU + fmmu * FMMU_SIZE + 12;
     let mut registers = Registers::by(&mut waiting);
-    registers.put_u16(drive.whose(), register, 0).unwrap();
+    registers.put_u16(drive.target(), register, 0).unwrap();
 }
 
 #[test]
-fn participation_in_a_frame_is_known_whatever_another_does_not_tell() {
+fn participation_in_a_frame_is_known_whatever_another_does_not_show() {
     // The frames come back in one order or the other.
-    for (telling, other) in [(0, 1), (1, 0)] {
+    for (known, other) in [(0, 1), (1, 0)] {
         let (mut link, found, mut cycle) = configured(128);
         to_op(&mut link, &mut cycle, found.len() as u16);
         run(&mut link, &mut cycle, 20);
-        let [telling, other] = [telling, other].map(|frame| {
+        let [known, other] = [known, other].map(|frame| {
             let shares = cycle.layout().shares.iter().enumerate();
             let own = shares.filter(|(_, it)| it.frame == Some(frame) && it.inputs.len() >= 6);
             own.map(|it| it.0).collect::<Vec<_>>()
         });
         let is_drive = |it: &&usize| found[**it].name == "KZ-Drive";
-        let absent = *telling.iter().find(is_drive).unwrap();
+        let absent = *known.iter().find(is_drive).unwrap();
         unmap(&mut link, &found[absent], 0);
         unmap(&mut link, &found[absent], 1);
         // Some more than devices of few inputs may be missing instead.
@@ -149,8 +149,8 @@ fn participation_in_a_frame_is_known_whatever_another_does_not_tell() {
         assert_eq!((outcome.answered, outcome.whole), (2, 0), "{outcome:?}");
         // They gave inputs and took no outputs: in their frame that shows for no device.
         assert!(other.iter().all(|it| !cycle.took_part(*it)));
-        let took_part = telling.iter().filter(|it| cycle.took_part(**it));
-        let others = telling.iter().filter(|it| **it != absent);
+        let took_part = known.iter().filter(|it| cycle.took_part(**it));
+        let others = known.iter().filter(|it| **it != absent);
         assert!(took_part.eq(others));
     }
 }
@@ -177,7 +177,7 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
 }
 
 #[test]
-fn a_state_that_is_refused_is_told_with_its_reason() {
+fn a_state_that_is_refused_is_reported_with_its_reason() {
     let port = WirePort::new(humanoid(6).build().unwrap());
     let mut link = Link::new(port, 1);
     let mut waiting = BlockingExchange::over(&mut link);
@@ -187,7 +187,7 @@ fn a_state_that_is_refused_is_told_with_its_reason() {
         .iter()
         .find(|it| it.name == "KZ-Drive")
         .unwrap()
-        .whose();
+        .target();
     let error = states::reach(&mut registers, drive, State::Op).unwrap_err();
     assert!(
         error.to_string().contains("invalid requested state change"),

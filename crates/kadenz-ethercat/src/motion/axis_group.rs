@@ -70,7 +70,7 @@ pub struct AxisGroup<'s> {
     runners: Vec<AxisRunner>,
     safety: Safety,
     handle: &'s MotionHandle,
-    telling: Option<HandleWriter<'s>>,
+    writer: Option<HandleWriter<'s>>,
     device_table: Option<Arc<DeviceTable>>,
     stage: Stage,
     /// Seconds since the stage began.
@@ -86,7 +86,7 @@ impl<'s> AxisGroup<'s> {
     #[must_use]
     pub fn new(runners: Vec<AxisRunner>, policy: Policy, handle: &'s MotionHandle) -> Self {
         Self {
-            telling: handle.seat(&runners),
+            writer: handle.writer(&runners),
             runners,
             safety: Safety::new(policy),
             handle,
@@ -332,8 +332,8 @@ impl<'s> AxisGroup<'s> {
         self.stage == Stage::Ending && (is_late || self.runners.iter().all(rests))
     }
 
-    fn tell(&mut self, context: &CycleContext<'_>) {
-        let Some(telling) = &mut self.telling else {
+    fn publish(&mut self, context: &CycleContext<'_>) {
+        let Some(writer) = &mut self.writer else {
             return;
         };
         let report = Report {
@@ -345,7 +345,7 @@ impl<'s> AxisGroup<'s> {
             stopped: self.attempt.stopped,
             by: self.safety.by(),
         };
-        telling.tell(&report, &self.runners);
+        writer.publish(&report, &self.runners);
     }
 }
 
@@ -355,7 +355,7 @@ impl Controller for AxisGroup<'_> {
         self.read(context, step);
         self.go_on(context, step);
         self.write(context, step);
-        self.tell(context);
+        self.publish(context);
         if self.is_done() {
             context.stop();
         }

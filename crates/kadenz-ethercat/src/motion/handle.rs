@@ -48,7 +48,7 @@ pub struct MotionHandle {
     /// The requester of the current stop.
     in_force: AtomicU32,
     names: Mutex<Names>,
-    told: OnceLock<HandleShared>,
+    shared: OnceLock<HandleShared>,
 }
 
 /// Names of requesters, by the number that the loop uses. The loop never accesses them.
@@ -114,7 +114,7 @@ impl MotionHandle {
     /// Whether a group has published its axes. Wait-free.
     #[must_use]
     pub fn has_begun(&self) -> bool {
-        self.told.get().is_some_and(HandleShared::has_begun)
+        self.shared.get().is_some_and(HandleShared::has_begun)
     }
 
     /// The state of all axes as of the last cycle; `None` before the first cycle of the group that this handle was
@@ -122,7 +122,7 @@ impl MotionHandle {
     /// not disturb the loop; takes a lock that only other threads use, allocates.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
-        let told = self.told.get()?;
+        let shared = self.shared.get()?;
         let by = |number| {
             let names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
             let found = names.all.iter().find(|it| it.0 == number);
@@ -131,13 +131,13 @@ impl MotionHandle {
                 _ => found.map(|it| it.1.clone()),
             }
         };
-        told.status(by)
+        shared.status(by)
     }
 
     /// Reads the error codes (object 0x603F) of drives that have a fault and no code in their process data, so that
     /// [`status`](Self::status) can report them. `read` gets a device's position, and may wait.
     pub fn learn_codes(&self, mut read: impl FnMut(usize) -> Option<u16>) {
-        let (Some(told), Some(status)) = (self.told.get(), self.status()) else {
+        let (Some(shared), Some(status)) = (self.shared.get(), self.status()) else {
             return;
         };
         let fault = DriveState::Fault.to_string();
@@ -146,7 +146,7 @@ impl MotionHandle {
                 && axis.error_code.is_none()
                 && let Some(code) = read(axis.device)
             {
-                told.note_code(&status, axis.axis, code);
+                shared.note_code(&status, axis.axis, code);
             }
         }
     }
@@ -177,18 +177,18 @@ impl MotionHandle {
         self.in_force.store(by, Ordering::Relaxed);
     }
 
-    /// Makes room for the state of these axes; `None` where another group already publishes here.
-    pub(super) fn seat(&self, runners: &[AxisRunner]) -> Option<HandleWriter<'_>> {
+    /// Returns the writer of these axes' state; `None` where another group already publishes here.
+    pub(super) fn writer(&self, runners: &[AxisRunner]) -> Option<HandleWriter<'_>> {
         let mut is_new = false;
-        let told = self.told.get_or_init(|| {
+        let shared = self.shared.get_or_init(|| {
             is_new = true;
             HandleShared::of(runners)
         });
         if !is_new {
             return None;
         }
-        let poster = ProcessImageWriter::begin(told.words(), told.bytes()).ok()?;
-        Some(HandleWriter::new(poster, told))
+        let poster = ProcessImageWriter::begin(shared.words(), shared.bytes()).ok()?;
+        Some(HandleWriter::new(poster, shared))
     }
 }
 

@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn causes_name_the_axis_and_what_its_drive_tells() {
+    fn causes_name_the_axis_and_what_its_drive_reports() {
         assert_eq!(FAULT.to_string(), "axis 4 has a fault, error code 0x3230");
         let late = Cause::NotEnabled {
             axis: 1,

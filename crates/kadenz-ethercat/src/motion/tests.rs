@@ -67,9 +67,9 @@ impl Seen {
 
 /// Writes an object before anything is commissioned.
 fn write_object(registers: &mut Registers<'_>, device: &mut SubDevice, index: u16, value: &[u8]) {
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (target, mailboxes) = (device.target(), device.mailboxes);
     let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+    let mut mail = Mail::of(target, mailboxes, counter, emergencies).unwrap();
     sdo::write(registers, &mut mail, Address::new(index, 0), false, value).unwrap();
 }
 

@@ -132,9 +132,9 @@ impl LoopThreads {
         let _ = supervisor.run(&mut client, &self.halt);
     }
 
-    /// Watches the axes until the loop ends, reads the error codes of drives that failed, and calls `told` when all
+    /// Watches the axes until the loop ends, reads the error codes of drives that failed, and calls `notify` when all
     /// axes were stopped. Waits.
-    pub fn monitor_faults(&self, device_table: &DeviceTable, mut told: impl FnMut(&Stopped)) {
+    pub fn monitor_faults(&self, device_table: &DeviceTable, mut notify: impl FnMut(&Stopped)) {
         let _panic = HaltOnPanic(&self.halt);
         let (mut codes, mut stops) = (FaultCodes::default(), 0);
         let mut way = AcyclicClient::of(&self.queue, self.retry);
@@ -150,7 +150,7 @@ impl LoopThreads {
             let newly = status.filter(|it| it.stops > stops);
             if let Some((count, stopped)) = newly.and_then(|it| Some((it.stops, it.stopped?))) {
                 stops = count;
-                told(&stopped);
+                notify(&stopped);
             }
         }
     }

@@ -188,10 +188,10 @@ mod tests {
 
     #[test]
     fn a_status_says_what_it_is() {
-        let told = |it: u16| AlStatus(it).to_string();
-        assert_eq!(told(0x08), "OP");
-        assert_eq!(told(0x14), "SAFEOP with an error");
-        assert_eq!(told(0x0C), "no state or several (0x0C)");
+        let text = |it: u16| AlStatus(it).to_string();
+        assert_eq!(text(0x08), "OP");
+        assert_eq!(text(0x14), "SAFEOP with an error");
+        assert_eq!(text(0x0C), "no state or several (0x0C)");
     }
 
     #[test]

@@ -162,12 +162,12 @@ fn beat_keeper(
     tuning: &Tuning,
     cycles: u64,
 ) -> Result<Member, ExperimentError> {
-    let told = words(tuning);
-    let told = format!("lateness of a beat that asked to be kept as {told}");
+    let policy = words(tuning);
+    let description = format!("lateness of a beat that asked to be kept as {policy}");
     let sketch = SeriesSketch {
         interval: Some(plan.interval.as_duration()),
         deadline: plan.measuring.deadline,
-        ..SeriesSketch::new(Kind::Lateness, name, told)
+        ..SeriesSketch::new(Kind::Lateness, name, description)
     };
     let mut lateness = plan.measuring.series(run, sketch)?;
     let cyclic_plan = CyclicPlan {
@@ -188,13 +188,13 @@ fn beat_keeper(
 }
 
 fn floor_probe(plan: &CheckPlan, run: &mut RunWriter) -> Result<Member, ExperimentError> {
-    let told = format!(
+    let description = format!(
         "longest gap between two clock readings in each {} us of a thread that never sleeps",
         plan.floor.window.as_micros()
     );
     let sketch = SeriesSketch {
         interval: Some(plan.floor.window),
-        ..SeriesSketch::new(Kind::Floor, FLOOR, told)
+        ..SeriesSketch::new(Kind::Floor, FLOOR, description)
     };
     let mut gaps = plan.measuring.series(run, sketch)?;
     let floor_plan = plan.floor;

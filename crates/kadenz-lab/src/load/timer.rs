@@ -76,26 +76,26 @@ fn spawn_pair(
     Ok(())
 }
 
-/// Whose turn it is.
+/// Which of two threads has the turn.
 #[derive(Default)]
 struct Turn {
-    whose: Mutex<bool>,
+    holder: Mutex<bool>,
     changed: Condvar,
 }
 
 impl Turn {
     /// Waits for the turn of `mine` and hands it to the other; false when it does not come.
     fn hand_over(&self, mine: bool) -> bool {
-        let whose = self.whose.lock().unwrap_or_else(PoisonError::into_inner);
+        let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .changed
-            .wait_timeout_while(whose, PATIENCE, |whose| *whose != mine);
-        let (mut whose, _) = waited.unwrap_or_else(PoisonError::into_inner);
-        if *whose != mine {
+            .wait_timeout_while(holder, PATIENCE, |holder| *holder != mine);
+        let (mut holder, _) = waited.unwrap_or_else(PoisonError::into_inner);
+        if *holder != mine {
             return false;
         }
-        *whose = !mine;
-        drop(whose);
+        *holder = !mine;
+        drop(holder);
         self.changed.notify_one();
         true
     }

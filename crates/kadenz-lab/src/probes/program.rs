@@ -56,7 +56,7 @@ pub(crate) struct Attended {
     /// The reason of a failure.
     pub(crate) failed: Option<ProbeFailed>,
     /// Whether the probe had received the order to end.
-    pub(crate) was_told: bool,
+    pub(crate) was_ordered_to_end: bool,
 }
 
 /// A running probe.
@@ -231,11 +231,11 @@ impl ProbeProgram {
         };
         Attended {
             failed: failed.map(|why| self.failed(why)),
-            was_told: until.is_some(),
+            was_ordered_to_end: until.is_some(),
         }
     }
 
-    pub(crate) fn tell(&mut self, order: Order) {
+    pub(crate) fn send(&mut self, order: Order) {
         if let Some(orders) = &mut self.orders {
             // A probe that has ended reports that by itself.
             let _ = orders.write_all(order.line().as_bytes());
@@ -244,7 +244,7 @@ impl ProbeProgram {
 
     /// Orders the probe to end, and closes its input.
     pub(crate) fn end(&mut self) {
-        self.tell(Order::End);
+        self.send(Order::End);
         self.orders = None;
     }
 

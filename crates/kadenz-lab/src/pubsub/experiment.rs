@@ -210,7 +210,7 @@ impl LatencySetup<'_> {
             Publishing::Elsewhere(source) => (None, Some(source)),
         };
         let thread_ended = Stop::default();
-        let (told, tells) = mpsc::sync_channel(1);
+        let (result, results) = mpsc::sync_channel(1);
         let (listened, listeners) = mpsc::sync_channel(self.measured.len());
         note_measures(ongoing, &self.measured);
         note_middleware(ongoing, source.as_deref(), &self.measured);
@@ -219,7 +219,7 @@ impl LatencySetup<'_> {
             .into_iter()
             .map(|measured| listening(measuring, measured, ongoing.origin, &listened))
             .collect();
-        members.extend(publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, told)));
+        members.extend(publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, result)));
         let ended_by = {
             let mut attendant = PublishingControl {
                 watch,
@@ -236,8 +236,8 @@ impl LatencySetup<'_> {
         let mut listeners: Vec<Listener> = listeners.iter().collect();
         listeners.sort_by(|a, b| (a.name().len(), a.name()).cmp(&(b.name().len(), b.name())));
         let published = match source {
-            Some(source) => tell_of_source(ongoing, &plan, source),
-            None => tells.recv().ok(),
+            Some(source) => note_source(ongoing, &plan, source),
+            None => results.recv().ok(),
         };
         let has_failed = published.is_none() || listeners.iter().any(Listener::has_failed);
         conclude(ongoing, &plan, listeners, published);
@@ -282,12 +282,12 @@ fn publishing(
     plan: &LatencyPlan,
     mut publisher: Publisher<LatencyProbe>,
     ended: &Stop,
-    told: SyncSender<Published>,
+    result: SyncSender<Published>,
 ) -> Member {
     let (plan, ended) = (plan.publish, ended.clone());
     let work = move |context: &mut LoopContext<'_>| {
         let published = publish_on_beat(&plan, &mut publisher, context);
-        let _ = told.send(published);
+        let _ = result.send(published);
         ended.request();
     };
     measuring.member(&OF_PUBLISHER, Box::new(work))
@@ -333,7 +333,7 @@ fn note_middleware(ongoing: &Ongoing, source: Option<&dyn Source>, measured: &[M
 }
 
 /// Notes what another process reports of its publishing; nothing if it failed, which the run then reports.
-fn tell_of_source(
+fn note_source(
     ongoing: &Ongoing,
     plan: &LatencyPlan,
     mut source: Box<dyn Source + '_>,

@@ -46,7 +46,7 @@ pub struct ProgramPublisher {
     /// How many messages it must publish.
     count: u64,
     /// Whether it received the order to end before it had published them.
-    was_told: bool,
+    was_ordered_to_end: bool,
     /// When it must have ended.
     until: Option<Instant>,
     published: Option<Published>,
@@ -66,7 +66,7 @@ impl ProgramPublisher {
             program: ProbeProgram::start(command, &settings)?,
             total: plan.publish.total(),
             count: plan.publish.count,
-            was_told: false,
+            was_ordered_to_end: false,
             until: None,
             published: None,
             ended: None,
@@ -99,7 +99,7 @@ impl ProgramPublisher {
 
 impl Source for ProgramPublisher {
     fn begin(&mut self) -> io::Result<()> {
-        self.program.tell(Order::Begin);
+        self.program.send(Order::Begin);
         self.until = Some(Instant::now() + self.total + AFTER_THE_LAST);
         Ok(())
     }
@@ -113,7 +113,7 @@ impl Source for ProgramPublisher {
     }
 
     fn end(&mut self) {
-        self.was_told = true;
+        self.was_ordered_to_end = true;
         self.program.end();
         let soon = Instant::now() + END;
         self.until = Some(self.until.map_or(soon, |until| until.min(soon)));
@@ -121,16 +121,18 @@ impl Source for ProgramPublisher {
 
     fn finish(mut self: Box<Self>) -> Result<(Published, Vec<TuningMeasure>), String> {
         self.take_all(Duration::ZERO);
-        self.was_told |= self.ended.is_none();
+        self.was_ordered_to_end |= self.ended.is_none();
         self.program.end();
         self.take_all(END);
         let failed = |why: String| Err(self.program.failed(why).to_string());
         match (self.published, self.ended) {
             (_, Some(Some(why))) => failed(why),
-            (Some(it), _) if it.published < self.count && !self.was_told => failed(format!(
-                "ended early, after {} of {} messages",
-                it.published, self.count
-            )),
+            (Some(it), _) if it.published < self.count && !self.was_ordered_to_end => {
+                failed(format!(
+                    "ended early, after {} of {} messages",
+                    it.published, self.count
+                ))
+            }
             (Some(published), _) => Ok((published, self.program.measures.clone())),
             (None, Some(None)) => failed("ended without `published COUNT REFUSED`".to_owned()),
             (None, None) => failed("does not end".to_owned()),
@@ -153,7 +155,7 @@ pub(in crate::pubsub) struct ProgramListener {
     pub(in crate::pubsub) name: String,
     /// The reason for an end before the order to end.
     failed: Option<ProbeFailed>,
-    told: SubscriberReport,
+    report: SubscriberReport,
 }
 
 /// Reports of a subscriber in a program of its own.
@@ -176,7 +178,7 @@ impl ProgramListener {
             program: ProbeProgram::start(command, &settings)?,
             name,
             failed: None,
-            told: SubscriberReport {
+            report: SubscriberReport {
                 run: plan.publish.run,
                 arrivals: ArrivalCounts::new(plan.publish.run, plan.publish.count),
                 notes: Vec::new(),
@@ -202,7 +204,7 @@ impl ProgramListener {
         match self.program.next(timeout) {
             Some(ProbeEvent::Line(Line::Heard)) => Ok(true),
             Some(ProbeEvent::Line(Line::Note(text))) => {
-                self.told.notes.push(text);
+                self.report.notes.push(text);
                 Ok(false)
             }
             Some(ProbeEvent::Ended(why)) => {
@@ -220,12 +222,12 @@ impl ProgramListener {
         quit: &Stop,
         origin: MonotonicTime,
     ) {
-        let told = &mut self.told;
+        let report = &mut self.report;
         let attended = self.program.attend(None, |line| {
             if let Some(line) = line {
-                told.take(line, recorders, origin);
+                report.take(line, recorders, origin);
             }
-            match quit.requested() || told.arrivals.is_complete() {
+            match quit.requested() || report.arrivals.is_complete() {
                 true => Wanted::Nothing,
                 false => Wanted::More,
             }
@@ -234,7 +236,7 @@ impl ProgramListener {
             self.program
                 .failed("ended before it was told to".to_owned())
         };
-        let is_early = !attended.was_told;
+        let is_early = !attended.was_ordered_to_end;
         self.failed = attended.failed.or_else(|| is_early.then(early));
     }
 
@@ -255,12 +257,14 @@ impl ProgramListener {
                 None,
             )
         });
-        failed.chain(noted(&self.name, &self.told.notes)).collect()
+        failed
+            .chain(noted(&self.name, &self.report.notes))
+            .collect()
     }
 
     /// Counts what became of the first `published` messages.
     pub(in crate::pubsub) fn close(self, published: u64) -> Subscriber {
-        self.told.arrivals.close(&self.name, published)
+        self.report.arrivals.close(&self.name, published)
     }
 }
 

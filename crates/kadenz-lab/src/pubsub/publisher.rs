@@ -90,7 +90,7 @@ pub fn publish_on_beat(
     let all = plan.count.saturating_add(plan.warm_up.into());
     let patience = beat.intended(all) + GRACE;
     let mut probe = plan.probe();
-    let mut told = Published::default();
+    let mut published = Published::default();
     let count = plan.count.cast_signed();
     for sequence in -i64::from(plan.warm_up)..count {
         let intended = beat.next();
@@ -102,20 +102,20 @@ pub fn publish_on_beat(
         let taken = publisher.publish(&probe).is_ok();
         probe.before_ns = clock::now().since(sent);
         if sequence >= 0 {
-            told.published += 1;
-            told.refused += u64::from(!taken);
+            published.published += 1;
+            published.refused += u64::from(!taken);
         }
         if context.stop.requested() {
             break;
         }
         if sent > patience {
             context.owed += all - beat.index();
-            told.not_run = plan.count - told.published;
-            told.published = plan.count;
+            published.not_run = plan.count - published.published;
+            published.published = plan.count;
             break;
         }
     }
-    told
+    published
 }
 
 /// A publisher outside of this process.

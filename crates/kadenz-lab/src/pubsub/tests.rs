@@ -181,18 +181,18 @@ fn neither_loop_allocates() {
         stop: &Stop::default(),
         owed: 0,
     };
-    let mut told = Published::default();
+    let mut published = Published::default();
     let of_publisher = allocation_counter::measure(|| {
-        told = publish_on_beat(&plan.publish, &mut publisher, &mut context);
+        published = publish_on_beat(&plan.publish, &mut publisher, &mut context);
     });
     assert_eq!(of_publisher.count_total, 0);
-    assert_eq!(told.published, plan.publish.count);
+    assert_eq!(published.published, plan.publish.count);
     let quit = Stop::default();
     let of_listener = allocation_counter::measure(|| {
         listener.run(&mut recorders, &quit, context.origin);
     });
     assert_eq!(of_listener.count_total, 0);
-    let subscriber = listener.close(told.published);
+    let subscriber = listener.close(published.published);
     assert_eq!((subscriber.received, subscriber.lost), (200, 0));
     drop(running);
 }
@@ -239,12 +239,12 @@ fn what_the_publisher_gave_up_counts_as_lost() {
         stop: &Stop::default(),
         owed: 0,
     };
-    let told = publish_on_beat(&plan.publish, &mut publisher, &mut context);
+    let published = publish_on_beat(&plan.publish, &mut publisher, &mut context);
     let expected = Published {
         published: 200,
         refused: 0,
         not_run: 199,
     };
-    assert_eq!((told, context.owed), (expected, 199));
-    assert_eq!(listener.close(told.published).lost, 200);
+    assert_eq!((published, context.owed), (expected, 199));
+    assert_eq!(listener.close(published.published).lost, 200);
 }

@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_from_the_future_is_told_and_not_recorded() {
+    fn a_stamp_from_the_future_is_counted_and_not_recorded() {
         let mut filter = LatencyFilter::new(&pair(1000, LEAD));
         filter.note(message(9_000, 8_000));
         filter.note(message(8_005, 8_000));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_stamp_of_another_unit_is_told() {
+    fn a_stamp_of_another_unit_is_noted() {
         let mut filter = LatencyFilter::new(&pair(1000, LEAD));
         filter.note(Some(Pending {
             stamp: WallTime::from_unix_ns(LEAD / 1000),

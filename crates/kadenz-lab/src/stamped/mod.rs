@@ -81,10 +81,10 @@ pub fn stamped(
     };
     let ongoing = measuring.start(run)?;
     let counts = Arc::new(Mutex::new(StampedCounts::default()));
-    let told = Arc::clone(&counts);
+    let shared = Arc::clone(&counts);
     let work = Box::new(move |context: &mut LoopContext<'_>| {
         let counted = listen(plan, recorders, context);
-        if let Ok(mut counts) = told.lock() {
+        if let Ok(mut counts) = shared.lock() {
             *counts = counted;
         }
     });

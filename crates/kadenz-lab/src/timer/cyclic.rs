@@ -345,7 +345,7 @@ mod tests {
     }
 
     #[test]
-    fn skipping_leaves_missed_beats_out_and_tells_them() {
+    fn skipping_leaves_missed_beats_out_and_reports_them() {
         let (served, left_out) = play(&plan(Overrun::Skip, 0, 6), &[0, 2 * MS + 1]);
         let intended: Vec<u64> = served.iter().map(|it| it.0 / MS).collect();
         assert_eq!(intended, [1, 2, 5, 6]);
@@ -360,7 +360,7 @@ mod tests {
     }
 
     #[test]
-    fn a_beat_that_cannot_be_kept_ends_after_its_grace_and_leaves_no_beat_untold() {
+    fn a_beat_that_cannot_be_kept_ends_after_its_grace_and_leaves_no_beat_unreported() {
         // Each beat of 1 ms takes 20 ms: of 1,000 the loop serves those of two seconds.
         let (served, left_out) = play(&plan(Overrun::CatchUp, 3, 1000), &[20 * MS; 1003]);
         assert_eq!(served.len(), 98);

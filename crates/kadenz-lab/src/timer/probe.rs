@@ -243,7 +243,7 @@ fn receive(
     stop: &Stop,
 ) -> ProbeOutcome {
     let mut ended = ProbeOutcome::default();
-    program.tell(Order::Begin);
+    program.send(Order::Begin);
     let attended = program.attend(Some(SILENCE + interval), |line| {
         if let Some(Line::Note(text)) = line {
             ended.notes.push(text);
@@ -257,7 +257,7 @@ fn receive(
         }
     });
     let values = ended.values;
-    let is_early = values < count && !attended.was_told;
+    let is_early = values < count && !attended.was_ordered_to_end;
     let early = || program.failed(format!("ended early, after {values} of {count} timers"));
     ended.failed = attended.failed.or_else(|| is_early.then(early));
     ended

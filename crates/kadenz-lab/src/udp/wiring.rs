@@ -25,23 +25,23 @@ const ONE_FRAME: u64 = 1452;
 /// use kadenz_record::run::network::ToldBy;
 ///
 /// let chain = Chain::new(vec!["100Mbit/s".parse()?, "1Gbit/s".parse()?])?;
-/// let wiring = Wiring::told(chain, ToldBy::User);
-/// let path = wiring.path(200, [10, 0, 0, 5].into(), None).expect("it was told");
+/// let wiring = Wiring::stated(chain, ToldBy::User);
+/// let path = wiring.path(200, [10, 0, 0, 5].into(), None).expect("it was stated");
 /// assert_eq!(path.round_trip_ns, 2 * (20_320 + 2_032));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Wiring {
-    told: Option<(Chain, ToldBy)>,
+    stated: Option<(Chain, ToldBy)>,
     testbed: Option<Testbed>,
 }
 
 impl Wiring {
     /// These links, from this machine on.
     #[must_use]
-    pub const fn told(chain: Chain, by: ToldBy) -> Self {
+    pub const fn stated(chain: Chain, by: ToldBy) -> Self {
         Self {
-            told: Some((chain, by)),
+            stated: Some((chain, by)),
             testbed: None,
         }
     }
@@ -82,7 +82,7 @@ impl Wiring {
                 ..WirePath::default()
             });
         }
-        let (chain, told_by) = self.told.clone().or_else(|| assumed(interface?))?;
+        let (chain, told_by) = self.stated.clone().or_else(|| assumed(interface?))?;
         let payload = as_over_ipv4(payload_bytes, device)?;
         if !is_cut_as_usual(payload_bytes, device, interface.and_then(|it| it.mtu_bytes)) {
             return None;
@@ -169,8 +169,8 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_goes_before_what_the_interface_says() {
-        let wiring = Wiring::told(chain(&["100M", "100M"]), ToldBy::Testbed);
+    fn stated_links_go_before_what_the_interface_says() {
+        let wiring = Wiring::stated(chain(&["100M", "100M"]), ToldBy::Testbed);
         let gigabit = interface("wired", Some(1000));
         let path = wiring.path(200, ROBOT, Some(&gigabit)).unwrap();
         assert_eq!(path.links_bit_s, [100_000_000, 100_000_000]);
@@ -198,7 +198,7 @@ mod tests {
 
     #[test]
     fn an_mtu_by_which_other_frames_are_cut_has_no_path() {
-        let wiring = Wiring::told(chain(&["100M"]), ToldBy::User);
+        let wiring = Wiring::stated(chain(&["100M"]), ToldBy::User);
         let v6 = IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 5));
         let is_there = |bytes, device, mtu| {
             let interface = Interface {
@@ -236,7 +236,7 @@ mod tests {
 
     #[test]
     fn nothing_is_on_the_wire_of_the_loopback_whatever_is_said() {
-        let wiring = Wiring::told(chain(&["100M"]), ToldBy::User);
+        let wiring = Wiring::stated(chain(&["100M"]), ToldBy::User);
         let path = wiring.path(200, Ipv4Addr::LOCALHOST.into(), None).unwrap();
         assert_eq!((path.told_by, path.round_trip_ns), (ToldBy::Loopback, 0));
         assert!(path.links_bit_s.is_empty());
@@ -246,7 +246,7 @@ mod tests {
 
     #[test]
     fn a_longer_header_is_longer_on_the_wire() {
-        let wiring = Wiring::told(chain(&["100M"]), ToldBy::User);
+        let wiring = Wiring::stated(chain(&["100M"]), ToldBy::User);
         let robot = IpAddr::V6(Ipv6Addr::new(0xfd00, 0, 0, 0, 0, 0, 0, 5));
         let of = |bytes, device| wiring.path(bytes, device, None).map(|it| it.round_trip_ns);
         let more = of(200, robot).unwrap() - of(200, ROBOT).unwrap();

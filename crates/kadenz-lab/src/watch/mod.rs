@@ -198,15 +198,15 @@ mod tests {
         #[test]
         fn no_waiting_is_lost_or_invented(steps in prop::collection::vec((0u64..5000, 0u64..3), 1..50)) {
             let mut meter = WatchMeter::new(&[(1, Schedstat::default())]);
-            let (mut now, mut told) = (Schedstat::default(), 0);
+            let (mut now, mut sum_ns) = (Schedstat::default(), 0);
             for (waited_ns, slices) in steps {
                 now.waited_ns += waited_ns;
                 now.slices += slices;
-                told += meter.read(&[(1, now)]).iter().map(|window| window.waited_ns).sum::<i64>();
+                sum_ns += meter.read(&[(1, now)]).iter().map(|window| window.waited_ns).sum::<i64>();
             }
             now.slices += 1;
-            told += meter.read(&[(1, now)])[0].waited_ns;
-            prop_assert_eq!(u64::try_from(told).unwrap(), now.waited_ns);
+            sum_ns += meter.read(&[(1, now)])[0].waited_ns;
+            prop_assert_eq!(u64::try_from(sum_ns).unwrap(), now.waited_ns);
         }
 
         #[test]

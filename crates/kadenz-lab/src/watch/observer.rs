@@ -258,7 +258,7 @@ mod tests {
     }
 
     #[test]
-    fn a_kernel_that_does_not_count_is_told() {
+    fn a_kernel_that_does_not_count_is_reported() {
         let folder = tempfile::tempdir().unwrap();
         let root = Root::at(folder.path());
         assert!(ThreadReader::check(&root).is_err());

@@ -133,14 +133,14 @@ impl LeaderFollowers {
         let id = route.id;
         self.change(|receiving| {
             let before = receiving.routes.set(route);
-            let told = receiving.inlet.want(&receiving.routes.wanted());
-            if told.is_err() {
+            let result = receiving.inlet.want(&receiving.routes.wanted());
+            if result.is_err() {
                 match before {
                     Some(before) => drop(receiving.routes.set(before)),
                     None => receiving.routes.remove(id),
                 }
             }
-            told
+            result
         })
     }
 

@@ -141,7 +141,7 @@ impl PublishedTypes {
     /// Adds a type, once. A type without a text, such as raw bytes, is left out.
     pub(crate) fn add<M: Message>(&self) {
         if !M::DESCRIPTION.is_empty() {
-            self.add_told(PublishedType {
+            self.add_type(PublishedType {
                 fingerprint: M::FINGERPRINT,
                 name: Cow::Borrowed(M::NAME),
                 text: Cow::Borrowed(M::DESCRIPTION),
@@ -150,10 +150,10 @@ impl PublishedTypes {
     }
 
     /// Adds a type that is known only at run time, once.
-    pub(crate) fn add_told(&self, told: PublishedType) {
+    pub(crate) fn add_type(&self, published: PublishedType) {
         self.types.with(|types| {
-            if types.len() < MAX && !types.contains(&told) {
-                types.push(told);
+            if types.len() < MAX && !types.contains(&published) {
+                types.push(published);
             }
         });
     }

@@ -70,21 +70,21 @@ impl SubscriptionCore {
             contract: options.contract,
             last_taken: None,
         };
-        core.tell()?;
+        core.set_route()?;
         Ok(core)
     }
 
     /// Adds a pattern.
     pub(crate) fn add(&mut self, pattern: Pattern) -> Result<(), ProviderError> {
         self.patterns.push(pattern);
-        let told = self.tell();
-        if told.is_err() {
+        let result = self.set_route();
+        if result.is_err() {
             self.patterns.pop();
         }
-        told
+        result
     }
 
-    fn tell(&self) -> Result<(), ProviderError> {
+    fn set_route(&self) -> Result<(), ProviderError> {
         self.leader_followers.set(Route {
             id: self.id,
             mailbox: Arc::clone(&self.mailbox),

@@ -37,17 +37,17 @@ impl TunedThread {
     ) -> std::io::Result<Self> {
         let stop = std::sync::Arc::new(AtomicBool::new(false));
         let until = std::sync::Arc::clone(&stop);
-        let (tell, told) = sync_channel(1);
+        let (sender, receiver) = sync_channel(1);
         let thread = std::thread::Builder::new().name(name.to_owned());
         let thread = thread.spawn(move || {
             let applied = tuning::apply(&tuning);
-            let _ = tell.send(applied.measures.clone());
+            let _ = sender.send(applied.measures.clone());
             body(&until);
         })?;
         Ok(Self {
             stop,
             thread: Some(thread),
-            measures: told.recv().unwrap_or_default(),
+            measures: receiver.recv().unwrap_or_default(),
         })
     }
 }

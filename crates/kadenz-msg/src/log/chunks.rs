@@ -215,21 +215,21 @@ impl Shelf {
             let from = message.from as usize;
             let bytes = loaded.bytes.get(from..from + message.length as usize);
             let known = source.channel(message.channel);
-            let told = match (bytes, known) {
+            let is_filled = match (bytes, known) {
                 (Some(bytes), Some(channel)) => {
                     fill(entry, channel, &message, bytes);
                     true
                 }
                 _ => false,
             };
-            if !told {
+            if !is_filled {
                 self.damage.add(message.length.into());
             }
             if self.open[at].head().is_none() {
                 let done = self.open.swap_remove(at);
                 self.put_away(done);
             }
-            if told {
+            if is_filled {
                 return Ok(true);
             }
         }

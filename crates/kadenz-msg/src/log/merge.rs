@@ -135,15 +135,15 @@ mod tests {
         let mut merged = Merged::new(logs);
         for _ in 0..2 {
             let mut entry = Entry::default();
-            let mut told = String::new();
+            let mut order = String::new();
             while merged.read(&mut entry).unwrap() {
-                told += &format!(
+                order += &format!(
                     "{}{} ",
                     entry.channel.name,
                     entry.log_time.as_unix_ns() / 1000
                 );
             }
-            assert_eq!(told, "A1 B2 A4 B4 A5 ");
+            assert_eq!(order, "A1 B2 A4 B4 A5 ");
             merged.seek(WallTime::from_unix_ns(0)).unwrap();
         }
     }

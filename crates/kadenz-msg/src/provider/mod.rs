@@ -6,7 +6,7 @@
 pub mod amqp;
 mod choose;
 #[cfg(feature = "dds")]
-pub(crate) mod dds;
+pub mod dds;
 pub(crate) mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
@@ -20,7 +20,7 @@ mod stream;
 pub mod tcpq;
 pub mod udpm;
 #[cfg(feature = "zenoh")]
-pub(crate) mod zenoh;
+pub mod zenoh;
 pub mod zmq;
 
 use std::fmt;

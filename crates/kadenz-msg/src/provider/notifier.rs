@@ -14,7 +14,7 @@ const MAX_WAIT: Duration = Duration::from_secs(3600);
 /// Notified when a message may have arrived; a waker ends the wait.
 #[derive(Debug, Default)]
 pub(super) struct Notifier {
-    told: Mutex<Signals>,
+    signals: Mutex<Signals>,
     changed: Condvar,
 }
 
@@ -28,15 +28,15 @@ impl Notifier {
     /// Notifies: a message may be there.
     #[cfg(any(test, feature = "dds", feature = "zenoh"))]
     pub(super) fn notify(&self) {
-        lock(&self.told).notified = true;
+        lock(&self.signals).notified = true;
         self.changed.notify_one();
     }
 
     /// Waits until it is notified; returns the end of the wait if it ended otherwise.
     pub(super) fn wait(&self, wait: Wait) -> Option<Received> {
-        let mut told = lock(&self.told);
+        let mut signals = lock(&self.signals);
         loop {
-            if wait != Wait::Poll && std::mem::take(&mut told.woken) {
+            if wait != Wait::Poll && std::mem::take(&mut signals.woken) {
                 return Some(Received::Woken);
             }
             let left = match wait {
@@ -46,21 +46,21 @@ impl Notifier {
             if left.is_zero() {
                 return Some(Received::Nothing);
             }
-            if std::mem::take(&mut told.notified) {
+            if std::mem::take(&mut signals.notified) {
                 return None;
             }
             if wait == Wait::Poll {
                 return Some(Received::Nothing);
             }
-            let waited = self.changed.wait_timeout(told, left.min(MAX_WAIT));
-            told = waited.unwrap_or_else(PoisonError::into_inner).0;
+            let waited = self.changed.wait_timeout(signals, left.min(MAX_WAIT));
+            signals = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
     }
 }
 
 impl Wake for Notifier {
     fn wake(&self) {
-        lock(&self.told).woken = true;
+        lock(&self.signals).woken = true;
         self.changed.notify_one();
     }
 }

@@ -58,11 +58,11 @@ pub fn heartbeats(bytes: &[u8]) {
         ..HeartbeatOptions::default()
     };
     let mut watch = HeartbeatWatch::new(options);
-    let mut told = std::collections::BTreeMap::new();
+    let mut last_events = std::collections::BTreeMap::new();
     for said in said(bytes) {
         if said.kind & 1 == 0 {
             watch.look(said.at, |node, event| {
-                told.insert(node.name.clone(), event);
+                last_events.insert(node.name.clone(), event);
             });
             assert!(watch.next_look().is_none_or(|next| next > said.at));
         } else if let Ok(beat) = Heartbeat::decode(&said.as_message::<Heartbeat>())
@@ -71,7 +71,7 @@ pub fn heartbeats(bytes: &[u8]) {
         {
             let heard = watch.nodes().find(|it| beat.name.starts_with(&it.name));
             assert!(heard.is_some() || beat.name.len() > 63);
-            told.extend(
+            last_events.extend(
                 watch
                     .nodes()
                     .filter(|it| it.heard == said.at && it.instance == beat.instance)
@@ -81,7 +81,7 @@ pub fn heartbeats(bytes: &[u8]) {
         assert!(watch.nodes().count() <= options.most_nodes);
         for node in watch.nodes() {
             assert!(node.name.len() <= 63 && node.state.len() <= 200);
-            let expected = match told.get(&node.name) {
+            let expected = match last_events.get(&node.name) {
                 Some(Event::Late) => Life::Late,
                 Some(Event::Died) => Life::Dead,
                 _ => Life::Alive,

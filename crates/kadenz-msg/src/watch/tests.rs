@@ -32,11 +32,11 @@ fn figures_list_channels_by_name_with_their_counts() {
     });
     watcher.undecodable(Channel::new("A").unwrap());
     let figures = watcher.figures(at(900));
-    let told: Vec<_> = figures
+    let counts: Vec<_> = figures
         .iter()
         .map(|it| (it.channel.as_str(), it.messages, it.bytes, it.undecodable))
         .collect();
-    assert_eq!(told, [("A", 1, 100, 1), ("B", 10, 1000, 0)]);
+    assert_eq!(counts, [("A", 1, 100, 1), ("B", 10, 1000, 0)]);
     assert_eq!(figures[0].fingerprint, Some(Fingerprint(7)));
     assert!(figures[0].pace.is_none() && figures[1].pace.is_some());
     assert_eq!(figures[1].loss, None, "no message had a number");

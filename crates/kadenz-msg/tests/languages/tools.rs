@@ -61,9 +61,9 @@ pub(crate) fn output(command: &mut Command, folder: &Path, input: &str) -> Strin
     let command = command.env("PYTHONDONTWRITEBYTECODE", "1");
     let command = command.stdin(std::fs::File::open(given).unwrap());
     let done = command.stderr(Stdio::piped()).output().unwrap();
-    let told = String::from_utf8_lossy(&done.stderr);
+    let errors = String::from_utf8_lossy(&done.stderr);
     let said = String::from_utf8_lossy(&done.stdout).into_owned();
-    assert!(done.status.success(), "{command:?}: {told}\n{said}");
+    assert!(done.status.success(), "{command:?}: {errors}\n{said}");
     said
 }
 

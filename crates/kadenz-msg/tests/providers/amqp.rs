@@ -148,10 +148,10 @@ fn what_a_full_queue_drops_is_counted(broker: &Broker) {
 }
 
 fn what_the_broker_refuses_is_named(broker: &Broker) {
-    for (query, told) in [("&vhost=none", "vhost"), ("&user=unknown", "log")] {
+    for (query, cause) in [("&vhost=none", "vhost"), ("&user=unknown", "log")] {
         let bus = broker.bus(query);
         let error = bus.outlet().unwrap_err();
-        assert!(error.to_string().contains(told), "{error}");
+        assert!(error.to_string().contains(cause), "{error}");
         assert!(bus.inlet().is_err());
     }
 }

@@ -19,8 +19,8 @@ fn texts(texts: [&str; 2]) -> Vec<u8> {
 }
 
 #[test]
-fn rospy_s_services_are_called_and_tell_their_type_and_failure() {
-    let Some(()) = ros("rospy_s_services_are_called_and_tell_their_type_and_failure") else {
+fn rospy_s_services_are_called_and_report_their_type_and_failure() {
+    let Some(()) = ros("rospy_s_services_are_called_and_report_their_type_and_failure") else {
         return;
     };
     let (master, level) = (master(), level());

@@ -214,8 +214,8 @@ fn a_slow_client_is_skipped_each_message_is_counted_and_it_is_served_again() {
     let counters = server.counters();
     assert_eq!(counters.delivered + counters.dropped, sent);
     let clients = server.clients();
-    let told = (clients[0].delivered, clients[0].dropped);
-    assert_eq!(told, (counters.delivered, counters.dropped));
+    let counts = (clients[0].delivered, clients[0].dropped);
+    assert_eq!(counts, (counters.delivered, counters.dropped));
     for _ in 0..counters.delivered {
         assert_eq!(message(&mut slow, big.len()), big);
     }
@@ -243,11 +243,11 @@ fn a_message_is_held_once_for_all_that_do_not_read_it() {
     thread::sleep(Duration::from_millis(100));
     publisher.write_all(header(BYTES).bytes()).unwrap();
     publisher.write_all(&vec![1; BYTES]).unwrap();
-    let told = || {
+    let handled = || {
         let counters = server.counters();
         counters.delivered + counters.dropped
     };
-    until("the message did not come", || told() == 20);
+    until("the message did not come", || handled() == 20);
     let counters = server.counters();
     assert_eq!(
         (counters.delivered, counters.dropped),

@@ -69,7 +69,7 @@ fn nodes_parameters_and_types_are_found() {
     assert_eq!(gain.get(), 0.25);
 
     // The heart's publisher has made its type known.
-    let _teller = theirs.tell_types(Tuning::default()).unwrap();
+    let _responder = theirs.serve_types(Tuning::default()).unwrap();
     let mut finder = TypeFinder::new(&ours).unwrap();
     let found = finder.find(Heartbeat::FINGERPRINT, LONG).unwrap().unwrap();
     assert_eq!(found.name, "kadenz.heartbeat");

@@ -46,8 +46,8 @@ fn what_is_set_is_read_by_the_owner_and_reported_once() {
     let mut served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
     assert!(!served.changed());
     let mut others = ParameterClient::new(&bus, "arm").unwrap();
-    let told = others.set("poles", &Setting::Integer(9), LONG).unwrap();
-    assert_eq!(told.value, Some(Setting::Integer(9)));
+    let answer = others.set("poles", &Setting::Integer(9), LONG).unwrap();
+    assert_eq!(answer.value, Some(Setting::Integer(9)));
     others.set("gain", &Setting::Integer(1), LONG).unwrap();
     others
         .set("mode", &Setting::Text("run".into()), LONG)

@@ -41,7 +41,7 @@ fn our_own_messages_are_what_the_generator_makes_of_their_lcm_file() {
 fn a_late_program_without_files_decodes_what_a_publisher_publishes() {
     let bus = bus();
     let mut publisher = bus.publisher::<Heartbeat>("BEAT").unwrap();
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     let mut aggregator = bus.aggregator("BEAT").unwrap();
     let beat = Heartbeat {
         number: 7,
@@ -65,7 +65,7 @@ fn a_late_program_without_files_decodes_what_a_publisher_publishes() {
 #[test]
 fn a_type_known_at_run_time_alone_is_found_too() {
     let bus = bus();
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     let types = Types::from_text("package a; struct b { int8_t c; } struct d { b e[3]; }").unwrap();
     assert!(bus.announce_type(&types, "a.x").is_err());
     bus.announce_type(&types, "a.d").unwrap();
@@ -94,7 +94,7 @@ fn a_type_without_an_answer_is_none_and_look_does_not_wait() {
             .unwrap()
             .is_none()
     );
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     assert!(finder.find(Heartbeat::FINGERPRINT, LONG).unwrap().is_some());
 }
 
@@ -114,7 +114,7 @@ fn a_wrong_answer_is_not_believed_and_silences_no_other_program() {
             out.publish(TELL, &lie).unwrap();
         })
         .unwrap();
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     let mut finder = TypeFinder::new(&bus).unwrap();
     let found = finder.find(Heartbeat::FINGERPRINT, LONG).unwrap().unwrap();
     let believed = found.types.fingerprint(&found.name);
@@ -130,25 +130,25 @@ fn a_question_has_few_answers_however_many_know_and_however_often_it_is_asked() 
     let programs: Vec<Bus> = (0..20)
         .map(|_| Bus::over("memq://", memq.clone()))
         .collect();
-    let tellers: Vec<_> = programs
+    let responders: Vec<_> = programs
         .iter()
         .map(|bus| {
             bus.announce::<Heartbeat>();
-            bus.tell_types(Tuning::default()).unwrap()
+            bus.serve_types(Tuning::default()).unwrap()
         })
         .collect();
-    let told = || tellers.iter().map(|it| it.told()).sum::<u64>();
+    let answers = || responders.iter().map(|it| it.answers()).sum::<u64>();
     let query = TypeQuery {
         fingerprint: Heartbeat::FINGERPRINT.0.cast_signed(),
     };
     for _ in 0..200 {
         programs[0].publish(ASK, &query).unwrap();
     }
-    wait_until("one tells", || told() > 0);
+    wait_until("one answers", || answers() > 0);
     thread::sleep(Duration::from_millis(100));
     // The programs do not answer each question, and each answers at most once in 400 ms: once in this test, or twice if
     // the machine stalls.
-    assert!(told() <= 2 * 20, "{}", told());
+    assert!(answers() <= 2 * 20, "{}", answers());
 }
 
 #[test]
@@ -156,7 +156,7 @@ fn a_mismatch_is_named_field_by_field() {
     let bus = bus();
     let old = Types::from_text(OLD).unwrap();
     bus.announce_type(&old, "kadenz.heartbeat").unwrap();
-    let _teller = bus.tell_types(Tuning::default()).unwrap();
+    let _responder = bus.serve_types(Tuning::default()).unwrap();
     let mut subscription = bus.subscribe::<Heartbeat>("BEAT").unwrap();
     let value = old.default_value("kadenz.heartbeat").unwrap();
     bus.publish_bytes("BEAT", &old.encode(&value).unwrap())

@@ -32,7 +32,7 @@ struct PublishedCounts {
 }
 
 pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
-    let told = Arc::new(PublishedCounts {
+    let published = Arc::new(PublishedCounts {
         recorded: AtomicU64::new(0),
         min: AtomicI64::new(i64::MAX),
         max: AtomicI64::new(i64::MIN),
@@ -42,7 +42,7 @@ pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
         counters: Counters::new(),
     });
     let writer = SingleWriter {
-        told: Arc::clone(&told),
+        published: Arc::clone(&published),
         deadline,
         recorded: 0,
         min: i64::MAX,
@@ -53,7 +53,7 @@ pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
     (
         writer,
         LoneReader {
-            told,
+            published,
             late: taken(),
             early: taken(),
             totals: Counts::default(),
@@ -64,7 +64,7 @@ pub(super) fn pair(deadline: i64) -> (SingleWriter, LoneReader) {
 /// The writing end of a recorder that has one writing thread.
 #[derive(Debug)]
 pub struct SingleWriter {
-    told: Arc<PublishedCounts>,
+    published: Arc<PublishedCounts>,
     deadline: i64,
     recorded: u64,
     min: i64,
@@ -83,14 +83,14 @@ impl SingleWriter {
     pub fn record(&mut self, value_ns: i64) {
         if value_ns < self.min {
             self.min = value_ns;
-            self.told.min.store(value_ns, Relaxed);
+            self.published.min.store(value_ns, Relaxed);
         }
         if value_ns > self.max {
             self.max = value_ns;
-            self.told.max.store(value_ns, Relaxed);
+            self.published.max.store(value_ns, Relaxed);
         }
         if value_ns.unsigned_abs() > HIGHEST {
-            add(&self.told.saturated, 1, Relaxed);
+            add(&self.published.saturated, 1, Relaxed);
         }
         if value_ns > self.deadline {
             self.miss(1);
@@ -98,9 +98,9 @@ impl SingleWriter {
             self.miss_run = 0;
         }
         // Release: a reader that sees the count sees the writes above for this value.
-        add(self.told.counters.of(value_ns), 1, Release);
+        add(self.published.counters.of(value_ns), 1, Release);
         self.recorded += 1;
-        self.told.recorded.store(self.recorded, Release);
+        self.published.recorded.store(self.recorded, Release);
     }
 
     /// Records `values`, one after the other, in as many steps as they use counters, however many values there are.
@@ -118,9 +118,9 @@ impl SingleWriter {
                 self.miss(more);
             }
             if value_ns.unsigned_abs() > HIGHEST {
-                add(&self.told.saturated, more, Relaxed);
+                add(&self.published.saturated, more, Relaxed);
             }
-            add(self.told.counters.of(value_ns), more, Release);
+            add(self.published.counters.of(value_ns), more, Release);
             self.recorded += more;
             from = until;
         }
@@ -128,10 +128,10 @@ impl SingleWriter {
             let smallest = values.at(last);
             if smallest < self.min {
                 self.min = smallest;
-                self.told.min.store(smallest, Relaxed);
+                self.published.min.store(smallest, Relaxed);
             }
         }
-        self.told.recorded.store(self.recorded, Release);
+        self.published.recorded.store(self.recorded, Release);
     }
 
     /// The least value that has the same counter as this one, and is a miss exactly if this one is.
@@ -151,9 +151,11 @@ impl SingleWriter {
 
     fn miss(&mut self, count: u64) {
         self.miss_run += count;
-        add(&self.told.misses, count, Relaxed);
-        if self.miss_run > self.told.longest_miss_run.load(Relaxed) {
-            self.told.longest_miss_run.store(self.miss_run, Relaxed);
+        add(&self.published.misses, count, Relaxed);
+        if self.miss_run > self.published.longest_miss_run.load(Relaxed) {
+            self.published
+                .longest_miss_run
+                .store(self.miss_run, Relaxed);
         }
     }
 }
@@ -205,7 +207,7 @@ impl Falling {
 /// The last reading of every counter.
 #[derive(Debug)]
 pub(super) struct LoneReader {
-    told: Arc<PublishedCounts>,
+    published: Arc<PublishedCounts>,
     late: Box<[u64]>,
     early: Box<[u64]>,
     totals: Counts,
@@ -214,30 +216,30 @@ pub(super) struct LoneReader {
 impl LoneReader {
     /// Adds the values recorded since the last call to `interval`, which must be empty.
     pub(super) fn take(&mut self, interval: &mut SignedHistogram) {
-        let told = &*self.told;
+        let published = &*self.published;
         // Changes nothing, but a read-modify-write reads the latest value, which a load need not; and with it,
         // everything published about the values recorded up to there.
-        told.recorded.fetch_add(0, Acquire);
+        published.recorded.fetch_add(0, Acquire);
         // Values recorded meanwhile, and values beyond these, are taken next time.
-        let [late, early] = used(told.min.load(Relaxed), told.max.load(Relaxed));
+        let [late, early] = used(published.min.load(Relaxed), published.max.load(Relaxed));
         for index in late {
-            let new = advance(&mut self.late[index], &told.counters.late[index]);
+            let new = advance(&mut self.late[index], &published.counters.late[index]);
             interval.late.add_at(index, new);
         }
         for index in early {
-            let new = advance(&mut self.early[index], &told.counters.early[index]);
+            let new = advance(&mut self.early[index], &published.counters.early[index]);
             interval.early.add_at(index, new);
         }
         // Pairs with the release of every count that was read: the totals lag behind none of them.
         fence(Acquire);
         self.totals.recorded += interval.count();
         self.totals.early += interval.early.count();
-        self.totals.saturated = told.saturated.load(Relaxed);
-        self.totals.misses = told.misses.load(Relaxed);
-        self.totals.longest_miss_run = told.longest_miss_run.load(Relaxed);
+        self.totals.saturated = published.saturated.load(Relaxed);
+        self.totals.misses = published.misses.load(Relaxed);
+        self.totals.longest_miss_run = published.longest_miss_run.load(Relaxed);
         if self.totals.recorded > 0 {
-            self.totals.min_ns = Some(told.min.load(Relaxed));
-            self.totals.max_ns = Some(told.max.load(Relaxed));
+            self.totals.min_ns = Some(published.min.load(Relaxed));
+            self.totals.max_ns = Some(published.max.load(Relaxed));
         }
     }
 

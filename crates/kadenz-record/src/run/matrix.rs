@@ -78,9 +78,9 @@ impl Measure {
         }
     }
 
-    /// Whether a measure of tuning in `run.json` is this one's.
+    /// Whether `run.json` records this measure under that name.
     #[must_use]
-    pub fn is_told_by(self, name: &str) -> bool {
+    pub fn is_recorded_as(self, name: &str) -> bool {
         match self {
             Self::Priority => name == "policy",
             Self::Memory => name == "memory_lock",

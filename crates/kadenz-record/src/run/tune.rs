@@ -176,8 +176,8 @@ mod tests {
             "</script>",
         ] {
             let all = ["confidence", "loads", "cells_asked", "priority", "shield"];
-            let told = all.map(|name| (name, hostile.into()));
-            assert_eq!(of(&told), Tune::default(), "{hostile}");
+            let values = all.map(|name| (name, hostile.into()));
+            assert_eq!(of(&values), Tune::default(), "{hostile}");
         }
         let nested = serde_json::json!([1]);
         assert_eq!(of(&[("loads", nested)]), Tune::default());

@@ -53,8 +53,8 @@ fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
                 ..surroundings.day(seed)
             };
             let day = watched(&recipe);
-            let told = recipe.modes.iter().map(|it| of_mode(it, &day.modes));
-            let cells: Vec<String> = told.collect();
+            let cells = recipe.modes.iter().map(|it| of_mode(it, &day.modes));
+            let cells: Vec<String> = cells.collect();
             let errors = recipe
                 .modes
                 .iter()
@@ -89,7 +89,7 @@ fn found(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
 fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
     say("| noise without a mode | days | modes told | CPU s a day | MB |");
     say("|---|---|---|---|---|");
-    let (mut records, mut told) = (0, 0);
+    let (mut records, mut found) = (0, 0);
     for surroundings in noises::without_modes()? {
         let (mut here, mut cpu_s, mut most) = (0, 0.0, 0);
         for seed in 1..=days {
@@ -111,9 +111,9 @@ fn nothing(days: u64, samples: u64) -> Result<Value, Box<dyn Error>> {
             most >> 20
         ));
         records += days;
-        told += here;
+        found += here;
     }
-    Ok(json!({ "records": records, "modes_told": told }))
+    Ok(json!({ "records": records, "modes_told": found }))
 }
 
 /// One row per noise, each an octave stronger: which modes are still found.

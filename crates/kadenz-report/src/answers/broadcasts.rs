@@ -41,26 +41,26 @@ use crate::summary::Summary;
 #[must_use]
 pub fn answer(summary: &Summary) -> Option<String> {
     let network = summary.run.network.as_ref()?;
-    let told = network.broadcasts.filter(|_| network.flows.len() > 1)?;
+    let broadcasts = network.broadcasts.filter(|_| network.flows.len() > 1)?;
     let parts = [
-        Some(complete(&told, network.flows.len())),
-        order(&told, network),
+        Some(complete(&broadcasts, network.flows.len())),
+        order(&broadcasts, network),
         times(summary),
-        densest(&told, network, summary),
-        at_once(&told, network),
+        densest(&broadcasts, network, summary),
+        at_once(&broadcasts, network),
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     Some(parts.join(" "))
 }
 
-fn complete(told: &Broadcasts, devices: usize) -> String {
-    let sent = numbers::thousands(told.sent);
+fn complete(broadcasts: &Broadcasts, devices: usize) -> String {
+    let sent = numbers::thousands(broadcasts.sent);
     let all = match devices {
         2 => "Both devices".to_owned(),
         more => format!("All {more} devices"),
     };
-    match told.complete {
-        all_of_them if all_of_them >= told.sent => {
+    match broadcasts.complete {
+        all_of_them if all_of_them >= broadcasts.sent => {
             format!("{all} answered each of {sent} broadcasts.")
         }
         some => format!(
@@ -70,11 +70,11 @@ fn complete(told: &Broadcasts, devices: usize) -> String {
     }
 }
 
-fn order(told: &Broadcasts, network: &Network) -> Option<String> {
-    let concordance = told.concordance?;
+fn order(broadcasts: &Broadcasts, network: &Network) -> Option<String> {
+    let concordance = broadcasts.concordance?;
     let mut text = format!(
         "Kendall's W of the orders in which they did is {concordance:.2}: {}",
-        Likeness::of(concordance, told.complete, network.flows.len()).words()
+        Likeness::of(concordance, broadcasts.complete, network.flows.len()).words()
     );
     let most = |of: fn(&Places) -> u64, whole: u64| {
         let placed = |flow: &Flow| flow.places.as_ref().map_or(0, of);
@@ -83,8 +83,8 @@ fn order(told: &Broadcasts, network: &Network) -> Option<String> {
         let share = placed(device) as f64 / whole as f64;
         (share > 0.0).then(|| (device.device.clone(), numbers::percentage(share)))
     };
-    let first = most(|it| it.first, told.sent);
-    let last = most(|it| it.last, told.complete);
+    let first = most(|it| it.first, broadcasts.sent);
+    let last = most(|it| it.last, broadcasts.complete);
     if let Some(((first, soonest), (last, latest))) = first.zip(last) {
         text += &format!("; {first} was first in {soonest}, {last} last in {latest}");
     }
@@ -149,14 +149,14 @@ fn times(summary: &Summary) -> Option<String> {
 }
 
 /// The highest rate of answers over a good part of a broadcast, which queues on the way must hold.
-fn densest(told: &Broadcasts, network: &Network, summary: &Summary) -> Option<String> {
+fn densest(broadcasts: &Broadcasts, network: &Network, summary: &Summary) -> Option<String> {
     let half = half_of(network.flows.len());
     let least_ns = summary.named(DENSEST_HALF)?.min_ns?;
     let mut text = format!(
         "At the densest, {half} answers came within {}",
         span(least_ns)
     );
-    if let Some(rate) = mbit_s(told, half, least_ns) {
+    if let Some(rate) = mbit_s(broadcasts, half, least_ns) {
         text += &format!(", {} Mbit/s with all overhead", numbers::three_digits(rate));
         let link = network.interface.as_ref().and_then(|it| it.speed_mbit_s);
         if let Some(link) = link.filter(|link| rate > f64::from(*link)) {
@@ -171,13 +171,13 @@ fn densest(told: &Broadcasts, network: &Network, summary: &Summary) -> Option<St
 }
 
 /// The rate of this many answers with this time between the first and the last: the first has arrived already.
-fn mbit_s(told: &Broadcasts, answers: usize, span_ns: i64) -> Option<f64> {
-    let bits = 8.0 * f64::from(told.answer_bytes) * (answers as f64 - 1.0);
+fn mbit_s(broadcasts: &Broadcasts, answers: usize, span_ns: i64) -> Option<f64> {
+    let bits = 8.0 * f64::from(broadcasts.answer_bytes) * (answers as f64 - 1.0);
     (span_ns > 0 && bits > 0.0).then(|| bits * 1e3 / span_ns as f64)
 }
 
-fn at_once(told: &Broadcasts, network: &Network) -> Option<String> {
-    let waiting = told.most_at_once;
+fn at_once(broadcasts: &Broadcasts, network: &Network) -> Option<String> {
+    let waiting = broadcasts.most_at_once;
     let bytes = waiting.saturating_mul(network.payload_bytes.into());
     let noun = if waiting == 1 { "answer" } else { "answers" };
     (waiting > 0).then(|| {
@@ -200,7 +200,7 @@ mod tests {
     use kadenz_record::run::model::Kind;
     use kadenz_record::run::network::Interface;
 
-    fn robot(told: Broadcasts, speed_mbit_s: u32, half_ns: i64) -> Summary {
+    fn robot(broadcasts: Broadcasts, speed_mbit_s: u32, half_ns: i64) -> Summary {
         let series = [
             (FIRST_REPLY, 180_000),
             (LAST_REPLY, 290_000),
@@ -212,7 +212,7 @@ mod tests {
         summary.run.network = Some(Network {
             payload_bytes: 200,
             flows: vec![Flow::default(); 40],
-            broadcasts: Some(told),
+            broadcasts: Some(broadcasts),
             interface: Some(Interface {
                 speed_mbit_s: Some(speed_mbit_s),
                 ..Interface::default()
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn forty_devices_fill_the_link() {
-        let told = Broadcasts {
+        let broadcasts = Broadcasts {
             sent: 2000,
             complete: 1998,
             concordance: Some(0.4),
@@ -232,7 +232,7 @@ mod tests {
             answer_bytes: 266,
         };
         // 19 more frames of 266 bytes at 1 Gbit/s are 40.432 us.
-        let text = answer(&robot(told, 1000, 40_432)).unwrap();
+        let text = answer(&robot(broadcasts, 1000, 40_432)).unwrap();
         assert!(
             text.starts_with(
                 "All 40 devices answered 1,998 of 2,000 broadcasts before 64 more were sent. Kendall"
@@ -256,17 +256,17 @@ mod tests {
             text.ends_with("more than 12 answers waiting at once, 2,400 B of payload."),
             "{text}"
         );
-        let bunched = answer(&robot(told, 100, 40_432)).unwrap();
+        let bunched = answer(&robot(broadcasts, 100, 40_432)).unwrap();
         assert!(
             bunched.contains("more than the link's 100 Mbit/s"),
             "{bunched}"
         );
-        let together = answer(&robot(told, 100, 0)).unwrap();
+        let together = answer(&robot(broadcasts, 100, 0)).unwrap();
         assert!(together.contains("within 0 ns."), "{together}");
     }
 
     #[test]
-    fn chance_is_told_from_order() {
+    fn chance_is_distinguished_from_order() {
         for (concordance, orders, devices, likeness) in [
             (1.0, 1000, 40, Likeness::Same),
             (0.5, 1000, 40, Likeness::Similar),
@@ -283,7 +283,7 @@ mod tests {
 
     #[test]
     fn as_many_as_there_are_numbers_may_have_waited() {
-        let told = Broadcasts {
+        let broadcasts = Broadcasts {
             most_at_once: u64::MAX,
             ..Broadcasts::default()
         };
@@ -292,7 +292,8 @@ mod tests {
             ..Network::default()
         };
         assert!(
-            at_once(&told, &network).is_some_and(|it| it.contains("18,446,744,073,709,551,615 B"))
+            at_once(&broadcasts, &network)
+                .is_some_and(|it| it.contains("18,446,744,073,709,551,615 B"))
         );
     }
 

@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[test]
-    fn series_in_the_same_manner_are_told_apart_by_name() {
+    fn series_in_the_same_manner_are_distinguished_by_name() {
         let policy = Some(("SCHED_FIFO 80", "SCHED_FIFO 80"));
         let missed = Verdict::new(400_000, 60_000, 5, 2, 0);
         let text = answer_of(vec![

@@ -130,7 +130,7 @@ fn of_these(count: usize, one: &str, more: &str) -> String {
 
 fn delivered(error: &TestbedError) -> String {
     let shown = |ns: Option<i64>| ns.map_or_else(|| "-".to_owned(), |ns| span(ns as f64));
-    let (whose, rest) = if error.complete {
+    let (subject, rest) = if error.complete {
         ("The testbed", "")
     } else {
         (
@@ -139,7 +139,7 @@ fn delivered(error: &TestbedError) -> String {
         )
     };
     format!(
-        " {whose} delivered {} frames, in the median {}, in 99 % {}, at most {} later than its \
+        " {subject} delivered {} frames, in the median {}, in 99 % {}, at most {} later than its \
          topology says; a round trip has two of them.{rest}",
         thousands(error.frames),
         shown(error.p50_ns),
@@ -207,7 +207,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn the_words_tell_network_hosts_and_error_apart() {
+    fn the_words_separate_network_hosts_and_error() {
         assert_eq!(
             words(&in_a_testbed(1)).unwrap_or_default(),
             "Measured on controller of the testbed arm (2 hosts, 1 switch, 2 links). With ideal \
@@ -218,7 +218,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_testbed_that_still_stands_has_not_told_all() {
+    fn a_testbed_that_still_stands_has_no_final_counts() {
         let mut standing = in_a_testbed(1);
         standing.testbed_error.as_mut().unwrap().complete = false;
         let text = words(&standing).unwrap_or_default();
@@ -231,7 +231,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn what_the_model_loses_is_told_and_is_no_round_trip() {
+    fn what_the_model_loses_is_reported_and_is_no_round_trip() {
         let mut lossy = in_a_testbed(1);
         let network = lossy.run.network.as_mut().unwrap();
         network

@@ -137,21 +137,21 @@ fn is_setting(name: &str, value: &serde_json::Value) -> bool {
 }
 
 fn machine(host: &Host) -> [(&'static str, String); 8] {
-    let told = |value: &Option<String>| value.clone().unwrap_or_default();
+    let or_empty = |value: &Option<String>| value.clone().unwrap_or_default();
     [
-        ("CPU", told(&host.cpu)),
+        ("CPU", or_empty(&host.cpu)),
         ("CPUs", host.cpus.to_string()),
         (
             "operating system",
-            format!("{} {}", host.os, told(&host.os_release))
+            format!("{} {}", host.os, or_empty(&host.os_release))
                 .trim()
                 .to_owned(),
         ),
-        ("kernel", told(&host.kernel)),
-        ("preemption", told(&host.preemption)),
-        ("clock source", told(&host.clock_source)),
-        ("governor", told(&host.governor)),
-        ("virtualisation", told(&host.virtualisation)),
+        ("kernel", or_empty(&host.kernel)),
+        ("preemption", or_empty(&host.preemption)),
+        ("clock source", or_empty(&host.clock_source)),
+        ("governor", or_empty(&host.governor)),
+        ("virtualisation", or_empty(&host.virtualisation)),
     ]
 }
 
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn machines_and_tunings_are_told_apart() {
+    fn machines_and_tunings_are_distinguished() {
         let runs = [
             run("x/a", Some("powersave"), "SCHED_OTHER"),
             run("x/b", None, "SCHED_FIFO 80"),
@@ -192,7 +192,7 @@ mod tests {
 
     #[test]
     fn what_always_differs_is_no_difference() {
-        let told = |found: u64, asked: &str| {
+        let run_with = |found: u64, asked: &str| {
             let mut run = run(asked, None, "");
             run.run.host.cgroup = Some(format!("/user.slice/session-{found}.scope"));
             for name in [
@@ -211,7 +211,10 @@ mod tests {
                 .map(|it| it.what)
                 .collect()
         };
-        assert_eq!(of(&[told(1, "a"), told(2, "b")]), ["parameter pace"]);
+        assert_eq!(
+            of(&[run_with(1, "a"), run_with(2, "b")]),
+            ["parameter pace"]
+        );
     }
 
     #[test]

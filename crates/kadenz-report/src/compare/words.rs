@@ -22,7 +22,7 @@ impl Comparison {
         let run = self.runs.len() - 1;
         let mut sentences = Vec::new();
         let mut reason = None;
-        let mut told = false;
+        let mut has_interval = false;
         for series in &self.series {
             let of_last = |candidate: &&Candidate| candidate.run == run;
             let Some(candidate) = series.candidates.iter().find(of_last) else {
@@ -38,7 +38,7 @@ impl Comparison {
             }
             sentences.extend(misses(&named, first, candidate, runs, series.baseline));
             for figure in &candidate.figures {
-                told |= figure.interval.is_ok();
+                has_interval |= figure.interval.is_ok();
                 let none = figure.interval.err();
                 reason = reason.or(none.filter(|&none| none != NoInterval::Figure));
             }
@@ -48,7 +48,7 @@ impl Comparison {
         if more > 0 {
             sentences.push(format!("{more} more such differences."));
         }
-        match (sentences.is_empty(), told, reason) {
+        match (sentences.is_empty(), has_interval, reason) {
             (false, ..) => sentences.join(" "),
             (true, true, _) => {
                 format!(
@@ -208,7 +208,7 @@ mod tests {
     }
 
     #[test]
-    fn the_highest_marked_figure_of_either_direction_is_told() {
+    fn the_highest_marked_figure_of_either_direction_is_named() {
         let percentile = |text: &str| Metric::Percentile(text.parse().unwrap());
         assert_eq!(
             answer(vec![
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_and_ignorance_are_told_apart() {
+    fn chance_and_ignorance_are_distinguished() {
         assert_eq!(
             answer(vec![figure(Metric::Mean, 1.01, false)]),
             "No difference between before and after that the runs can tell from chance."

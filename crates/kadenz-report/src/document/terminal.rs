@@ -141,8 +141,8 @@ impl Table {
         }));
         for row in self.rows_drawn() {
             let cells = || columns.iter().filter_map(|&it| row.cells.get(it));
-            let is_told = |cell: &TableCell| !cell.shown(Medium::Terminal).is_empty();
-            if first == 0 || cells().skip(first).any(is_told) {
+            let has_content = |cell: &TableCell| !cell.shown(Medium::Terminal).is_empty();
+            if first == 0 || cells().skip(first).any(has_content) {
                 table.add_row(cells().map(|it| self.cell(it)));
             }
         }

@@ -113,11 +113,11 @@ fn sentences(run: &Summary) -> Vec<String> {
     let mut all = vec![answer(run).unwrap_or_else(|| NO_DEADLINE.to_owned())];
     let of_check = run.run.experiment == "check";
     let network = run.run.network.as_ref();
-    let told = |network: &&_| !of_check || packets::total(network).lost > 0;
-    all.extend(network.filter(told).map(packets::answer));
+    let is_shown = |network: &&_| !of_check || packets::total(network).lost > 0;
+    all.extend(network.filter(is_shown).map(packets::answer));
     let counted = run.run.messages.as_ref();
-    let told = |counted: &&_| !of_check || messages::lost(counted) > 0;
-    all.extend(counted.filter(told).map(messages::answer));
+    let is_shown = |counted: &&_| !of_check || messages::lost(counted) > 0;
+    all.extend(counted.filter(is_shown).map(messages::answer));
     all
 }
 
@@ -182,7 +182,7 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
     const NAME: usize = 22;
     let percentile = |percent| {
         let found = series.percentiles.iter().find(|row| row.percent == percent);
-        TableCell::text(found.map_or_else(String::new, Percentile::told))
+        TableCell::text(found.map_or_else(String::new, Percentile::words))
     };
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();

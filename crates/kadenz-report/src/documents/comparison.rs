@@ -99,14 +99,14 @@ fn table(comparison: &Comparison, series: &SeriesComparison, runs: &[Summary]) -
     for metric in metrics {
         let found = || candidates.iter().map(|candidate| candidate.figure(metric));
         let baseline = found().flatten().next().map(|figure| figure.baseline);
-        let told = |at: (usize, usize), figure: Option<f64>| {
+        let cell = |at: (usize, usize), figure: Option<f64>| {
             TableCell::text(figure.map_or_else(String::new, |it| shown(runs, at, metric, it)))
         };
         let name = TableCell::text(metric.to_string());
-        let mut row = vec![name, told((0, series.baseline), baseline)];
+        let mut row = vec![name, cell((0, series.baseline), baseline)];
         for (figure, candidate) in found().zip(candidates) {
             let value = figure.map(|figure| figure.candidate);
-            row.push(told((candidate.run, candidate.series), value));
+            row.push(cell((candidate.run, candidate.series), value));
             row.push(figure.map_or_else(|| TableCell::text(""), ratio));
         }
         table.push(row);

@@ -9,7 +9,7 @@ use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 use crate::answers::answer;
 use crate::document::{Document, DocumentLine, Table, TableCell};
 use crate::matrix::{self, Matrix};
-use crate::modes::told;
+use crate::modes::describe_series;
 use crate::numbers;
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
@@ -104,18 +104,18 @@ fn or_unknown(text: &str) -> &str {
 }
 
 fn machine(host: &Host, run: &Run) -> Vec<String> {
-    let told =
+    let labelled =
         |words: &str, value: &Option<String>| value.as_ref().map(|value| format!("{words}{value}"));
     let clock = (!run.clock.name.is_empty()).then(|| {
         let cost = numbers::span(run.clock.read_cost_ns);
         format!("clock {} ({cost} a reading)", run.clock.name)
     });
     [
-        told("", &host.cpu),
-        told("", &host.os_release),
-        told("kernel ", &host.kernel),
-        told("", &host.preemption),
-        told("governor ", &host.governor),
+        labelled("", &host.cpu),
+        labelled("", &host.os_release),
+        labelled("kernel ", &host.kernel),
+        labelled("", &host.preemption),
+        labelled("governor ", &host.governor),
         host.virtualisation
             .as_ref()
             .filter(|v| *v != "none")
@@ -172,7 +172,7 @@ fn with_remedy(first: String, remedy: Option<&str>) -> impl Iterator<Item = Docu
 /// where none was.
 fn modes(summary: &Summary) -> Option<String> {
     let searched = summary.by_themselves().filter_map(|it| it.modes.as_ref());
-    let all: Vec<String> = searched.map(told).collect();
+    let all: Vec<String> = searched.map(describe_series).collect();
     (!all.is_empty()).then(|| all.join("\n"))
 }
 

@@ -112,8 +112,8 @@ impl SheetColumn {
         for percent in Percent::LADDER {
             let row = rows.iter().find(|row| row.percent == percent);
             let text = row.map(|row| match row.beyond < FEW_BEYOND {
-                true => format!("({}) {}", row.beyond, row.told()),
-                false => row.told(),
+                true => format!("({}) {}", row.beyond, row.words()),
+                false => row.words(),
             });
             self.rests_on_few |= row.is_some_and(|row| row.beyond < FEW_BEYOND);
             self.add(format!("{percent} %"), text);
@@ -121,12 +121,15 @@ impl SheetColumn {
     }
 
     fn add_verdict(&mut self, verdict: Option<&Verdict>) {
-        let told = |show: fn(&Verdict) -> String| verdict.map(show);
-        self.add("deadline", told(|it| numbers::span(it.limit_ns as f64)));
-        self.add("misses", told(|it| numbers::thousands(it.misses)));
+        let of_verdict = |show: fn(&Verdict) -> String| verdict.map(show);
+        self.add(
+            "deadline",
+            of_verdict(|it| numbers::span(it.limit_ns as f64)),
+        );
+        self.add("misses", of_verdict(|it| numbers::thousands(it.misses)));
         let missed = verdict.filter(|it| it.misses > 0);
         self.add("miss rate", missed.map(|it| numbers::percentage(it.rate)));
-        let bound = told(|it| numbers::in_a_million(it.upper_bound_95));
+        let bound = of_verdict(|it| numbers::in_a_million(it.upper_bound_95));
         self.add("at most (95 %)", bound);
         let longest = verdict.and_then(|it| some_count(it.longest_run));
         self.add("longest run", longest);

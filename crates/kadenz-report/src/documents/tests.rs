@@ -212,7 +212,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
             .map(|name| series_of(named(name, Kind::Lateness), &values));
         let mut run = run_of(folder, series.collect());
         let host = &mut run.run.host;
-        for told in [
+        for fact in [
             &mut host.kernel,
             &mut host.cpu,
             &mut host.governor,
@@ -220,7 +220,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
             &mut host.clock_source,
             &mut host.virtualisation,
         ] {
-            *told = Some(format!(
+            *fact = Some(format!(
                 "what {folder} has, told with many words, and a few more"
             ));
         }
@@ -302,7 +302,7 @@ fn fleet(devices: u64) -> Summary {
 }
 
 #[test]
-fn packets_are_told_by_device() {
+fn packets_are_shown_by_device() {
     let text = plain(&summary(&fleet(2)));
     assert!(text.contains("Of 200 packets 1 (0.5 %) was lost"), "{text}");
     assert!(text.contains("d2"), "{text}");
@@ -324,8 +324,8 @@ fn of_many_devices_each_has_a_row_and_none_a_table() {
 }
 
 #[test]
-fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
-    for (devices, told) in [(2, true), (40, false)] {
+fn the_terminal_and_the_page_show_modes_of_the_same_series() {
+    for (devices, shown) in [(2, true), (40, false)] {
         let mut fleet = fleet(devices);
         for series in &mut fleet.series {
             let found = searched(&series.series.name, Kind::Latency, Vec::new());
@@ -333,13 +333,13 @@ fn the_terminal_and_the_page_tell_modes_of_the_same_series() {
         }
         let text = plain(&summary(&fleet));
         let page = crate::html::render(&[fleet]);
-        for (name, told) in [("rtt", true), ("d2.rtt", told)] {
+        for (name, shown) in [("rtt", true), ("d2.rtt", shown)] {
             assert_eq!(
                 text.contains(&format!("\n{name}: no recurring")),
-                told,
+                shown,
                 "{text}"
             );
-            assert_eq!(page.contains(&format!("<p>{name}: nothing recurs")), told);
+            assert_eq!(page.contains(&format!("<p>{name}: nothing recurs")), shown);
         }
     }
 }

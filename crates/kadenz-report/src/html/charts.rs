@@ -161,16 +161,16 @@ fn jitter(out: &mut Markup, page: &Page<'_>) {
         );
     }
     jitter_table(out, page);
-    let mut told: Vec<&str> = Vec::new();
+    let mut shown: Vec<&str> = Vec::new();
     for series in &page.series {
         let Err(reason) = &series.jitter else {
             continue;
         };
         let same = |s: &&SeriesOnPage<'_>| s.jitter.as_ref().is_err_and(|other| other == reason);
-        if told.contains(&reason.as_str()) {
+        if shown.contains(&reason.as_str()) {
             continue;
         }
-        told.push(reason);
+        shown.push(reason);
         let labels: Vec<&str> = page
             .series
             .iter()

@@ -111,8 +111,8 @@ fn table(out: &mut Markup, page: &Page<'_>, name: &str) {
             let found = of_percent.find(|it| Some(it.percent) == percent);
             let is_coarse = found.is_some_and(|it| it.coarseness().is_some());
             let edge = if is_coarse { "≤\u{a0}" } else { "" };
-            let told = figure(one).map(|ns| format!("{edge}{}", span(ns)));
-            out.element("td", told.unwrap_or_else(|| "—".to_owned()));
+            let text = figure(one).map(|ns| format!("{edge}{}", span(ns)));
+            out.element("td", text.unwrap_or_else(|| "—".to_owned()));
         }
         let misses = one.summary.verdict.map(|it| count(it.misses));
         out.element("td", misses.unwrap_or_else(|| "—".to_owned()))
@@ -146,13 +146,13 @@ fn line(out: &mut Markup, title: &str, values: &[i64]) {
             )
         })
         .collect();
-    let told: Vec<String> = values.iter().map(|&ns| span(ns)).collect();
+    let spans: Vec<String> = values.iter().map(|&ns| span(ns)).collect();
     out.tag(
         "<svg class=\"shape\" role=\"img\" preserveAspectRatio=\"none\" viewBox=\"0 0 100 30\"",
     );
     out.attr(
         "aria-label",
-        format!("{title} over the runs: {}", told.join(", ")),
+        format!("{title} over the runs: {}", spans.join(", ")),
     );
     out.tag("><polyline")
         .attr("points", points.join(" "))

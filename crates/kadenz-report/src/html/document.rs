@@ -68,16 +68,16 @@ pub(super) fn render(page: &Page<'_>) -> String {
     let doubts = doubt::all(page);
     let tried = there(tried::is_there(page), tried::LINK);
     let trend = there(compared::is_there(page), compared::LINK);
-    let told = sections::of(page);
+    let contents = sections::of(page);
     let recurring = there(modes::is_there(page), modes::LINK);
     let mut links = vec![FIRST_LINK, tried, trend];
-    links.extend(told.iter().map(|(section, _)| section.link));
+    links.extend(contents.iter().map(|(section, _)| section.link));
     links.extend([recurring, LINKS]);
     around(page, &links, &json, |out| {
         verdict::section(out, page, &doubts);
         tried::section(out, page);
         compared::trend(out, page);
-        sections::all(out, page, &told);
+        sections::all(out, page, &contents);
         modes::section(out, page);
         table::section(out, page);
         out.tag("<div class=\"plots\">");

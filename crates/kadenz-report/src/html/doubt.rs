@@ -35,7 +35,7 @@ pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
     for run in &page.runs {
         let concerned = page.compares().then_some(&run.label);
         for warning in &run.summary.warnings {
-            if !is_told_by_measure(warning, page) {
+            if !is_in_tuning(warning, page) {
                 add(&mut found, of_warning(warning), concerned);
             }
         }
@@ -93,7 +93,7 @@ fn of_warning(warning: &Warning) -> Doubt {
 }
 
 /// Whether a refusal that became a warning is in the tuning of a series, too.
-fn is_told_by_measure(warning: &Warning, page: &Page<'_>) -> bool {
+fn is_in_tuning(warning: &Warning, page: &Page<'_>) -> bool {
     let Some(name) = &warning.tuning else {
         return false;
     };

@@ -47,13 +47,13 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         out.tag("<p class=\"told\"")
             .attr("data-series", index)
             .tag(">");
-        out.text(told(series, *times)).tag("</p>");
+        out.text(difference(series, *times)).tag("</p>");
     }
     out.tag("</section>");
 }
 
 /// The difference in words.
-fn told(series: &SeriesOnPage<'_>, times: f64) -> String {
+fn difference(series: &SeriesOnPage<'_>, times: f64) -> String {
     let summary = series.summary;
     let (mean, sd) = (
         summary.mean_ns.unwrap_or(0.0),

@@ -254,7 +254,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn runs_of_one_name_are_told_apart() {
+    fn runs_of_one_name_are_numbered() {
         let run = |folder: &str| Summary {
             folder: folder.into(),
             ..Summary::default()

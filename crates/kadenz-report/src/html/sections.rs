@@ -69,7 +69,7 @@ pub(super) type SectionDocuments<'p> = (Section, Vec<(&'p str, Document)>);
 
 /// The sections for which a run of the page has content.
 pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<SectionDocuments<'p>> {
-    let told = |section: Section| {
+    let with_documents = |section: Section| {
         let runs = page.runs.iter();
         let documents = runs.flat_map(|run| {
             let all = (section.of)(run.summary).into_iter();
@@ -78,12 +78,12 @@ pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<SectionDocuments<'p>> {
         let documents: Vec<_> = documents.collect();
         (!documents.is_empty()).then_some((section, documents))
     };
-    ALL.into_iter().filter_map(told).collect()
+    ALL.into_iter().filter_map(with_documents).collect()
 }
 
 /// Writes them.
-pub(super) fn all(out: &mut Markup, page: &Page<'_>, told: &[SectionDocuments<'_>]) {
-    for (section, documents) in told {
+pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[SectionDocuments<'_>]) {
+    for (section, documents) in contents {
         let [side, item, end] = match section.is_side {
             true => ["<div class=\"side\">", "<div>", "</div>"],
             false => [""; 3],

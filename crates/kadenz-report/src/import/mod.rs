@@ -115,7 +115,7 @@ impl ImportFormat {
         match self {
             Self::Hlog => &hlog::Hlog,
             Self::CyclictestJson => &cyclictest::Json,
-            Self::CyclictestText => &cyclictest::CyclictestText::Told,
+            Self::CyclictestText => &cyclictest::CyclictestText::Reported,
             Self::CyclictestMicroseconds => {
                 &cyclictest::CyclictestText::Stated(cyclictest::CyclictestUnit::Microseconds)
             }

@@ -131,8 +131,8 @@ impl Collected {
     /// Names a series with counts that do not agree with its histogram; no input may cause one.
     #[must_use]
     pub fn inconsistency(&self) -> Option<String> {
-        let mut told = self.run.series.iter().zip(&self.histograms);
-        let wrong = told.find(|(series, histogram)| {
+        let mut pairs = self.run.series.iter().zip(&self.histograms);
+        let wrong = pairs.find(|(series, histogram)| {
             let counts = &series.counts;
             counts.recorded != histogram.count()
                 || counts.early != histogram.early.count()
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_made_fit_and_told_apart() {
+    fn names_are_made_fit_and_distinct() {
         let mut sink = Collected::default();
         for name in ["a b", "A/b", "..", "", "ünï", "a-b"] {
             let series = Series {

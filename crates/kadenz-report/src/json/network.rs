@@ -194,14 +194,14 @@ impl<'a> PathOutput<'a> {
 }
 
 impl BroadcastsOutput {
-    fn new(told: Broadcasts, answer: Option<String>) -> Self {
+    fn new(broadcasts: Broadcasts, answer: Option<String>) -> Self {
         let Broadcasts {
             sent,
             complete,
             concordance,
             most_at_once,
             answer_bytes,
-        } = told;
+        } = broadcasts;
         Self {
             answer,
             sent,

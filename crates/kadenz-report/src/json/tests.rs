@@ -133,7 +133,7 @@ fn asked_by_broadcasts() -> Summary {
 }
 
 #[test]
-fn the_order_of_answers_to_broadcasts_is_told() {
+fn the_order_of_answers_to_broadcasts_is_given() {
     let output = parsed(&[asked_by_broadcasts(), full_run()]);
     assert_eq!(complaints(&output), None);
     let network = &output["runs"][0]["network"];
@@ -186,7 +186,7 @@ fn full_run() -> Summary {
 }
 
 #[test]
-fn a_budget_is_told_where_there_are_round_trips_and_a_deadline() {
+fn a_budget_is_given_where_there_are_round_trips_and_a_deadline() {
     let output = parsed(&[full_run(), Summary::default()]);
     let budget = &output["runs"][0]["budget"];
     assert_eq!(budget["limit_ns"], 400_000, "the wake-up's");

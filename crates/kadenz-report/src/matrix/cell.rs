@@ -120,9 +120,9 @@ impl Cell {
 
 /// Whether a run says that a measure was in force, and no part of it was refused.
 fn is_granted(measure: Measure, tuning: &[TuningMeasure]) -> bool {
-    let mut told = tuning
+    let mut parts = tuning
         .iter()
-        .filter(|told| measure.is_told_by(&told.name))
+        .filter(|it| measure.is_recorded_as(&it.name))
         .peekable();
-    told.peek().is_some() && told.all(|told| told.ok)
+    parts.peek().is_some() && parts.all(|it| it.ok)
 }

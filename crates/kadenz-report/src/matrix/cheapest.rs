@@ -31,7 +31,7 @@ impl DeadlinesKept {
         Some(Self {
             ordinary: kept(ORDINARY)?,
             realtime: kept(REALTIME)?,
-            held: tuning.any(|it| Measure::Idle.is_told_by(&it.name) && it.ok),
+            held: tuning.any(|it| Measure::Idle.is_recorded_as(&it.name) && it.ok),
         })
     }
 

@@ -138,8 +138,8 @@ pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
 /// The effect of each measure, a sentence each.
 pub(crate) fn bought(matrix: &Matrix) -> Vec<String> {
     let all = matrix.contributions.iter();
-    let told = all.filter(|contribution| contribution.figure == Bought::P99_9);
-    told.map(words::contribution).collect()
+    let of_p99_9 = all.filter(|contribution| contribution.figure == Bought::P99_9);
+    of_p99_9.map(words::contribution).collect()
 }
 
 /// Yoon's order, a sentence per pair.

@@ -73,11 +73,14 @@ pub(super) fn ratio(
     floor_ns: f64,
 ) -> Option<Ratio> {
     let drawn = |figure: &BootstrapFigure| !figure.draws.is_empty();
-    let (told, others): (Vec<_>, Vec<_>) = pairs
+    let (with_draws, others): (Vec<_>, Vec<_>) = pairs
         .iter()
         .partition(|(without, with)| drawn(without) && drawn(with));
-    let used: Vec<(&BootstrapFigure, &BootstrapFigure)> =
-        if told.is_empty() { others } else { told };
+    let used: Vec<(&BootstrapFigure, &BootstrapFigure)> = if with_draws.is_empty() {
+        others
+    } else {
+        with_draws
+    };
     if used.is_empty() {
         return None;
     }
@@ -168,16 +171,16 @@ mod tests {
 
     #[test]
     fn pairs_without_draws_step_aside_for_those_with() {
-        let told = figure(1e4, &[1e4, 1.1e4]);
+        let drawn = figure(1e4, &[1e4, 1.1e4]);
         let half = figure(5e3, &[5e3, 5.5e3]);
-        let untold = figure(1e9, &[]);
-        let found = ratio(&[(&told, &half), (&told, &untold)], 1.0).unwrap();
+        let undrawn = figure(1e9, &[]);
+        let found = ratio(&[(&drawn, &half), (&drawn, &undrawn)], 1.0).unwrap();
         assert!((found.ratio - 0.5).abs() < 1e-12);
         assert_eq!(found.significant(), Some(true));
     }
 
     #[test]
-    fn nothing_and_less_than_nothing_count_as_what_the_clock_can_tell() {
+    fn nothing_and_less_than_nothing_count_as_the_resolution_of_the_clock() {
         let (late, early) = (figure(1e4, &[1e4, 1e4]), figure(-3e4, &[-3e4, 0.0]));
         let found = ratio(&[(&late, &early)], 100.0).unwrap();
         assert!(

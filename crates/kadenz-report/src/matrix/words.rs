@@ -250,12 +250,12 @@ fn plural(names: &[String]) -> (&'static str, &'static str) {
 /// ": SCHED_FIFO 80 (no right; remedy: ulimit -r 99)." for each refusal, once.
 fn reasons(cells: &[Cell]) -> String {
     let lacking = cells.iter().filter(|cell| !cell.granted());
-    let told: Vec<(&Cell, &TuningMeasure)> = lacking
+    let refusals: Vec<(&Cell, &TuningMeasure)> = lacking
         .flat_map(|cell| cell.refused.iter().map(move |measure| (cell, measure)))
         .collect();
     let mut words: Vec<String> = Vec::new();
-    for (cell, measure) in told {
-        if !cell.lacking.iter().any(|m| m.is_told_by(&measure.name)) {
+    for (cell, measure) in refusals {
+        if !cell.lacking.iter().any(|m| m.is_recorded_as(&measure.name)) {
             continue;
         }
         let text = refusal(measure);

@@ -44,7 +44,7 @@ pub use finder::Finder;
 pub(crate) use shape::{Shape, Shaper};
 pub(crate) use timing::Timing;
 pub(crate) use words::{ABOUT, confidence};
-pub use words::{describe, told};
+pub use words::{describe, describe_series};
 
 /// A mode is reported if chance alone makes one anywhere in the record with this probability at most.
 pub(crate) const MAX_CHANCE: f64 = 0.02;
@@ -237,7 +237,7 @@ impl ModesOutput {
 
 impl Answer for ModesOutput {
     fn document(&self) -> Document {
-        let series: Vec<String> = self.series.iter().map(told).collect();
+        let series: Vec<String> = self.series.iter().map(describe_series).collect();
         Document::new().listing(series.join("\n"))
     }
 }

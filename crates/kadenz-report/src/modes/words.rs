@@ -73,12 +73,12 @@ fn length(seconds: f64) -> String {
     let whole = seconds.round() as u64;
     let (hours, minutes, rest) = (whole / 3600, whole / 60 % 60, whole % 60);
     let parts = [(hours, "h"), (minutes, "min"), (rest, "s")];
-    let told: Vec<String> = parts
+    let texts: Vec<String> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, unit)| format!("{count} {unit}"))
         .collect();
-    told.join(" ")
+    texts.join(" ")
 }
 
 /// Three digits, trailing zeros too: "15.0 s" is more exact than "15 s".
@@ -98,7 +98,7 @@ fn short(seconds: f64) -> String {
 
 /// All modes of a series: one line per mode, or that there is none.
 #[must_use]
-pub fn told(found: &SeriesModes) -> String {
+pub fn describe_series(found: &SeriesModes) -> String {
     let searched = format!(
         "{} {} over {}",
         numbers::thousands(found.count),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn modes_read_as_the_blog_tells_them() {
+    fn modes_read_as_in_the_blog() {
         let cases = [
             (
                 mode(ModeKind::Spike, 5.0, 0.0, 1),
@@ -177,13 +177,15 @@ mod tests {
         let spike = mode(ModeKind::Spike, 5.0, 0.0, 1);
         let mut found = searched("rtt", Kind::Lateness, vec![spike]);
         assert_eq!(
-            told(&found),
+            describe_series(&found),
             "rtt: 1 recurring mode in 8,640,000 samples over 24 h\n  every 5.00 s one sample at \
              210 us  (3 of 3 seen, confidence 99.87 %)"
         );
         found.modes.clear();
         found.source = Source::Intervals;
-        assert!(told(&found).starts_with("rtt: no recurring mode in 8,640,000 intervals"));
+        assert!(
+            describe_series(&found).starts_with("rtt: no recurring mode in 8,640,000 intervals")
+        );
         assert_eq!(confidence(0.999_999), "above 99.99 %");
         assert_eq!(confidence(0.999_89), "99.98 %");
     }

@@ -97,7 +97,7 @@ fn hosts<'a>(rows: &[NetworkRow], name: impl Fn(usize) -> &'a str) -> Document {
         "90 % round trip",
         "not on the wire",
     ];
-    let text = |told: &Option<String>| told.clone().unwrap_or_else(|| "-".to_owned());
+    let text = |value: &Option<String>| value.clone().unwrap_or_else(|| "-".to_owned());
     let rows = rows.iter().map(|row| {
         let [measured, _, not_on_wire] = times(row.round_trip).map(|ns| text(&ns.map(absolute)));
         let interface: Vec<String> = interface(&row.host).into_iter().flatten().collect();
@@ -134,7 +134,7 @@ mod tests {
         of(&comparison.network, |run| &comparison.runs[run])
     }
 
-    fn told(runs: &[Summary]) -> Vec<Text> {
+    fn tables(runs: &[Summary]) -> Vec<Text> {
         let style = Style::plain().of_width(u16::MAX);
         let text = document(runs).fitted().terminal(style);
         text.split("\n\n").map(Text::from).collect()
@@ -150,7 +150,7 @@ mod tests {
 
     #[test]
     fn the_post_s_table_stands_in_its_words() {
-        let parts = told(&post());
+        let parts = tables(&post());
         assert_eq!(
             row(&parts[0], "baseline"),
             [
@@ -180,7 +180,7 @@ mod tests {
     fn other_hosts_and_drivers_have_a_table() {
         let [baseline, mut other, _] = post();
         other.run.host.kernel = Some("6.1-rt".into());
-        let parts = told(&[baseline, other]);
+        let parts = tables(&[baseline, other]);
         assert_eq!(
             row(&parts[2], "ksz8863"),
             [
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn an_unknown_path_claims_nothing() {
         let [baseline, _, _] = post();
-        let parts = told(&[baseline, round_trips("other", 200_000, None)]);
+        let parts = tables(&[baseline, round_trips("other", 200_000, None)]);
         let cells = row(&parts[0], "other");
         assert_eq!(cells[1..4], ["+6.200 us", "-", "-"], "{cells:?}");
     }

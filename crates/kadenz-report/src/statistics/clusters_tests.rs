@@ -62,7 +62,7 @@ fn the_ros_timer_is_found_at_any_frequency() {
 }
 
 #[test]
-fn two_clusters_are_told_apart() {
+fn two_clusters_are_separated() {
     let mut noise = Xorshift(3);
     let found = clusters(
         (0..20_000).map(|i| 10_000.0 * noise.normal() - [0.0, 400e3, 0.0, 900e3, 0.0][i % 5]),

@@ -48,12 +48,12 @@ impl Percentile {
     /// use kadenz_report::statistics::{Percent, Percentile};
     ///
     /// let fine = Percentile { percent: Percent::P99, value_ns: 344_063, at_least_ns: 344_000, beyond: 2 };
-    /// assert_eq!(fine.told(), "344.1 us");
+    /// assert_eq!(fine.words(), "344.1 us");
     /// let coarse = Percentile { at_least_ns: 342_000, ..fine };
-    /// assert_eq!(coarse.told(), "<= 344.1 us");
+    /// assert_eq!(coarse.words(), "<= 344.1 us");
     /// ```
     #[must_use]
-    pub fn told(&self) -> String {
+    pub fn words(&self) -> String {
         let edge = self.coarseness().map_or("", |_| "<= ");
         format!("{edge}{}", crate::numbers::value(self.value_ns as f64))
     }

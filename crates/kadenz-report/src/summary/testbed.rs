@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_that_is_no_testbed_tells_of_no_error() {
+    fn a_run_that_is_no_testbed_has_no_error() {
         let parent = tempfile::tempdir().unwrap();
         let at = |name: &str| parent.path().join(name);
         write_series(&at("bed"), "hiccup", &[1000; 100], None);

@@ -151,7 +151,7 @@ fn a_run_that_was_killed_is_summarised_and_says_so() {
 }
 
 #[test]
-fn damage_is_told_and_the_rest_is_read() {
+fn damage_is_reported_and_the_rest_is_read() {
     let (_folder, dir) = recorded(&values(), true);
     edit(&dir.join("wakeup.hlog"), |text| {
         format!("{text}nonsense\n0.1,1.0,2.0,HISTFAAA")

@@ -92,7 +92,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn losses_are_told_with_where_they_happened() {
+    fn losses_are_reported_with_where_they_happened() {
         let subscriber = Subscriber {
             received: 990,
             lost: 10,

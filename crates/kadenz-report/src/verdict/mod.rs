@@ -303,10 +303,10 @@ mod tests {
 
     #[test]
     fn where_nearly_all_were_missed_no_bound_is_claimed() {
-        let told = describe(&Verdict::new(400_000, 6_000, 5_999, 5_999, 0));
+        let text = describe(&Verdict::new(400_000, 6_000, 5_999, 5_999, 0));
         assert!(
-            told.ends_with("; no bound below all of them can be told"),
-            "{told}"
+            text.ends_with("; no bound below all of them can be told"),
+            "{text}"
         );
     }
 

@@ -103,12 +103,12 @@ fn of_this_machine(here: LostHere) -> Option<String> {
         (here.interface, "at the interface"),
         (here.unsent, "before it was sent"),
     ];
-    let told: Vec<String> = parts
+    let losses: Vec<String> = parts
         .iter()
         .filter(|(count, _)| *count > 0)
         .map(|(count, place)| format!("{} {place}", numbers::thousands(*count)))
         .collect();
-    (!told.is_empty()).then(|| format!(" This machine itself lost {}.", told.join(", ")))
+    (!losses.is_empty()).then(|| format!(" This machine itself lost {}.", losses.join(", ")))
 }
 
 #[cfg(test)]

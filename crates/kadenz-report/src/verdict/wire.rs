@@ -160,10 +160,10 @@ mod tests {
 
     #[test]
     fn an_assumption_says_that_it_is_one() {
-        let told = sentence(&path(ToldBy::Interface, &[1_000_000_000])).unwrap_or_default();
-        assert!(told.contains("assumed one link of 1 Gbit/s"), "{told}");
-        let told = connection(&path(ToldBy::Interface, &[2_500_000_000]));
-        assert_eq!(told, "2.5 Gbit/s (assumed)");
+        let text = sentence(&path(ToldBy::Interface, &[1_000_000_000])).unwrap_or_default();
+        assert!(text.contains("assumed one link of 1 Gbit/s"), "{text}");
+        let text = connection(&path(ToldBy::Interface, &[2_500_000_000]));
+        assert_eq!(text, "2.5 Gbit/s (assumed)");
     }
 
     #[test]
@@ -174,10 +174,10 @@ mod tests {
     }
 
     #[test]
-    fn what_was_told_is_computed() {
-        let told = sentence(&path(ToldBy::Testbed, &[100_000_000; 2])).unwrap_or_default();
+    fn stated_links_are_computed_with() {
+        let text = sentence(&path(ToldBy::Testbed, &[100_000_000; 2])).unwrap_or_default();
         assert_eq!(
-            told,
+            text,
             "On the wire are 81.28 us of each round trip (computed for the testbed's 2x 100 Mbit/s)."
         );
     }

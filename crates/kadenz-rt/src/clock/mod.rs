@@ -361,7 +361,7 @@ mod synchronisation_tests {
 
     #[test]
     fn this_system_answers() {
-        let told = synchronisation();
-        assert!(cfg!(target_os = "linux") || told == Synchronisation::Unknown);
+        let answer = synchronisation();
+        assert!(cfg!(target_os = "linux") || answer == Synchronisation::Unknown);
     }
 }

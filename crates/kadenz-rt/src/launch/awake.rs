@@ -92,7 +92,7 @@ impl Awake {
 
     /// Starts one thread and waits until it spins, or returns why it does not.
     fn start(&mut self, cpu: usize, tasks: Option<PathBuf>) -> io::Result<()> {
-        let (told, ready) = mpsc::sync_channel(1);
+        let (sender, receiver) = mpsc::sync_channel(1);
         let stop = Arc::clone(&self.stop);
         let thread = Builder::new()
             .name(format!("kadenz-idle-{cpu}"))
@@ -100,18 +100,21 @@ impl Awake {
                 let placed = place(cpu, tasks.as_deref());
                 let good = placed.is_ok();
                 // The receiver is `start`, which waits for this message.
-                let _ = told.send(placed);
+                let _ = sender.send(placed);
                 if good {
                     spin(&stop);
                 }
             })?;
         self.spinners.push(thread);
-        ready.recv().unwrap_or(Err(libc::ESRCH)).map_err(|errno| {
-            io::Error::new(
-                io::Error::from_raw_os_error(errno).kind(),
-                kernel_says(errno),
-            )
-        })
+        receiver
+            .recv()
+            .unwrap_or(Err(libc::ESRCH))
+            .map_err(|errno| {
+                io::Error::new(
+                    io::Error::from_raw_os_error(errno).kind(),
+                    kernel_says(errno),
+                )
+            })
     }
 }
 

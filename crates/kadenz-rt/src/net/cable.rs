@@ -230,11 +230,11 @@ fn left() -> io::Result<Vec<End>> {
 /// # Errors
 /// When the kernel does not list them.
 pub(crate) fn abandoned() -> io::Result<Vec<Abandoned>> {
-    let told = |it: End| Abandoned {
+    let to_abandoned = |it: End| Abandoned {
         interface: it.name,
         pid: it.maker.pid,
     };
-    Ok(left()?.into_iter().map(told).collect())
+    Ok(left()?.into_iter().map(to_abandoned).collect())
 }
 
 /// Removes the cables of processes that have ended, and returns which they were.
@@ -370,9 +370,9 @@ mod tests {
                 link::create_veth(name, &format!("{name}-2")).unwrap();
                 link::set_alias(link::number_of(name).unwrap(), &mark).unwrap();
             }
-            let told = abandoned().unwrap();
-            assert_eq!(told.len(), 1, "{told:?}");
-            assert_eq!(told[0].interface, "dead");
+            let found = abandoned().unwrap();
+            assert_eq!(found.len(), 1, "{found:?}");
+            assert_eq!(found[0].interface, "dead");
             let cable = Cable::create("near", "far").unwrap();
             assert!(abandoned().unwrap().is_empty(), "the next one clears away");
             let names = std::fs::read_to_string("/proc/thread-self/net/dev").unwrap();

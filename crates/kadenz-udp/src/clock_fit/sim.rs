@@ -13,8 +13,8 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// use kadenz_udp::clock_fit::sim::{Clock, Trip};
 ///
 /// let clock = Clock { start_ns: 0, offset_ns: 5_000, drifts_ppb: &[1000], resolution_ns: 250 };
-/// assert_eq!(clock.tells(2_000_000_000), 2_000_007_000);
-/// assert_eq!(clock.tells(2_000_000_249), 2_000_007_000, "it counts in steps of 250 ns");
+/// assert_eq!(clock.reading_at(2_000_000_000), 2_000_007_000);
+/// assert_eq!(clock.reading_at(2_000_000_249), 2_000_007_000, "it counts in steps of 250 ns");
 ///
 /// let trip = Trip { sent_ns: 0, there_ns: 80_000, held_ns: 20_000, back_ns: 60_000 };
 /// assert_eq!(clock.exchange(&trip, 1).device.received_ns, 85_000);
@@ -80,7 +80,7 @@ impl Clock<'_> {
 
     /// The clock's reading: rounded down to its resolution, and not below 0.
     #[must_use]
-    pub fn tells(&self, at_ns: u64) -> u64 {
+    pub fn reading_at(&self, at_ns: u64) -> u64 {
         let fine = i128::from(at_ns) * FINE + self.offset_at(at_ns).0;
         let step = i128::from(self.resolution_ns.max(1));
         u64::try_from(fine.div_euclid(FINE * step) * step).unwrap_or(0)
@@ -90,16 +90,16 @@ impl Clock<'_> {
     /// `controller_resolution_ns`.
     #[must_use]
     pub fn exchange(&self, trip: &Trip, controller_resolution_ns: u64) -> Exchange {
-        let told = |at_ns: u64| at_ns - at_ns % controller_resolution_ns.max(1);
+        let rounded = |at_ns: u64| at_ns - at_ns % controller_resolution_ns.max(1);
         let received = trip.sent_ns + trip.there_ns;
         let answered = received + trip.held_ns;
         Exchange {
-            sent_ns: told(trip.sent_ns),
+            sent_ns: rounded(trip.sent_ns),
             device: DeviceStamps {
-                received_ns: self.tells(received),
-                transmitted_ns: self.tells(answered),
+                received_ns: self.reading_at(received),
+                transmitted_ns: self.reading_at(answered),
             },
-            received_ns: told(answered + trip.back_ns),
+            received_ns: rounded(answered + trip.back_ns),
         }
     }
 }

@@ -236,13 +236,15 @@ impl Network<'static> {
         let (monitor, stop, interval) = (self.monitor(), self.stop_handle(), self.cycle());
         let deadline = self.deadline();
         let progress = Arc::new(Progress::default());
-        let told = Arc::clone(&progress);
+        let loop_progress = Arc::clone(&progress);
         let work = move || {
-            let _ended = Ended(Arc::clone(&told));
+            let _ended = Ended(Arc::clone(&loop_progress));
             let law = |io: &mut Io<'_, '_>| {
                 values.exchange(io);
-                told.at.store(clock::now().as_ns(), Ordering::Relaxed);
-                told.cycle.store(io.number(), Ordering::Release);
+                loop_progress
+                    .at
+                    .store(clock::now().as_ns(), Ordering::Relaxed);
+                loop_progress.cycle.store(io.number(), Ordering::Release);
                 Flow::Continue
             };
             match &run {

@@ -75,7 +75,7 @@ pub(super) fn bring_up<P: Port>(port: P, plan: &mut Plan<'_>) -> Brought<Brought
 struct Attempts<'p, 'a> {
     plan: &'p Plan<'a>,
     /// Whether the event of a second try was sent.
-    is_told: Cell<bool>,
+    is_reported: Cell<bool>,
     /// The station of the last device that did not answer.
     silent: Cell<Option<Station>>,
 }
@@ -84,7 +84,7 @@ impl<'p, 'a> Attempts<'p, 'a> {
     fn new(plan: &'p Plan<'a>) -> Self {
         Self {
             plan,
-            is_told: Cell::new(false),
+            is_reported: Cell::new(false),
             silent: Cell::new(None),
         }
     }
@@ -94,9 +94,9 @@ impl<'p, 'a> Attempts<'p, 'a> {
         let plan = self.plan;
         self.silent.set(error.silent().or(self.silent.get()));
         let again = error.is_passing() && !plan.stop.is_set();
-        if again && !self.is_told.replace(true) {
+        if again && !self.is_reported.replace(true) {
             let within = plan.bring_up_timeout;
-            plan.events.tell(&NetworkEvent::Retrying { error, within });
+            plan.events.send(&NetworkEvent::Retrying { error, within });
         }
         again
     }
@@ -124,9 +124,9 @@ impl<'p, 'a> Attempts<'p, 'a> {
         };
         let error = match retry(segment, within, complete, again) {
             Ok(done) => {
-                if self.is_told.get() {
+                if self.is_reported.get() {
                     let after = segment.now().remaining(begun);
-                    plan.events.tell(&NetworkEvent::BroughtUp { after });
+                    plan.events.send(&NetworkEvent::BroughtUp { after });
                 }
                 return Ok(done);
             }
@@ -139,13 +139,13 @@ impl<'p, 'a> Attempts<'p, 'a> {
         let partly = |segment: &mut dyn Exchange| {
             let accept = |found: &FoundDevices| {
                 without = (!found.missing.is_empty()).then(|| found.named_missing());
-                found.ensure_told_apart()
+                found.ensure_unambiguous()
             };
             expected.bring_up(segment, accept, work)
         };
         let done = retry(segment, within, partly, again);
         if let (Ok(_), Some(devices)) = (&done, &without) {
-            plan.events.tell(&NetworkEvent::Without { devices });
+            plan.events.send(&NetworkEvent::Without { devices });
         }
         done.map_err(|error| self.failed(error, expected))
     }

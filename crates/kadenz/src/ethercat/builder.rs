@@ -106,14 +106,14 @@ type Listener = Box<dyn Fn(&NetworkEvent<'_>) + Send + Sync>;
 pub(super) struct Events(Option<Listener>);
 
 impl Events {
-    pub(super) fn tell(&self, event: &NetworkEvent<'_>) {
-        if let Some(tell) = &self.0 {
-            tell(event);
+    pub(super) fn send(&self, event: &NetworkEvent<'_>) {
+        if let Some(listener) = &self.0 {
+            listener(event);
         }
     }
 
     pub(super) fn note(&self, note: &str) {
-        self.tell(&NetworkEvent::Note(note));
+        self.send(&NetworkEvent::Note(note));
     }
 }
 
@@ -411,8 +411,11 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// Sends events for the user during bring-up and while the loop runs; never on the loop's own thread.
-    pub fn on_event(mut self, tell: impl Fn(&NetworkEvent<'_>) + Send + Sync + 'static) -> Self {
-        self.plan.events = Events(Some(Box::new(tell)));
+    pub fn on_event(
+        mut self,
+        listener: impl Fn(&NetworkEvent<'_>) + Send + Sync + 'static,
+    ) -> Self {
+        self.plan.events = Events(Some(Box::new(listener)));
         self
     }
 

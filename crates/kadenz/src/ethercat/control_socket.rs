@@ -69,18 +69,18 @@ mod linux {
         }
 
         /// Serves clients until the loop's threads end.
-        pub(in super::super) fn serve(&self, told: &ControlContext<'_>) {
+        pub(in super::super) fn serve(&self, state: &ControlContext<'_>) {
             let Some(server) = &self.server else { return };
-            let threads = told.threads;
+            let threads = state.threads;
             let context = ServerContext {
-                device_table: told.device_table,
-                notices: told.notices,
+                device_table: state.device_table,
+                notices: state.notices,
                 health: &threads.health,
                 timing: Some(&threads.timing),
                 queue: &threads.queue,
-                shown: told.image.shown(),
+                shown: state.image.shown(),
                 actuators: Some(&threads.actuators),
-                handle: told.image.has_axes().then_some(&*threads.handle),
+                handle: state.image.has_axes().then_some(&*threads.handle),
             };
             server.serve(&context, &threads.halt);
         }

@@ -458,7 +458,7 @@ impl Beside<'_> {
         } = self.plan;
         let (device_table, notices) = (supervisor.device_table(), supervisor.notices());
         let outcome = network_loop.outcome();
-        let told = ControlContext {
+        let context = ControlContext {
             device_table: &device_table,
             notices: &notices,
             threads: &threads,
@@ -467,11 +467,11 @@ impl Beside<'_> {
         let worked = std::thread::scope(|scope| {
             let _guard = threads.shutdown_guard();
             // Before the work begins: threads inherit the tuning of the thread that starts them.
-            scope.spawn(|| control.serve(&told));
+            scope.spawn(|| control.serve(&context));
             if self.image.has_axes() {
                 scope.spawn(|| {
                     threads.monitor_faults(&device_table, |stopped| {
-                        events.tell(&NetworkEvent::AxesStopped(stopped));
+                        events.send(&NetworkEvent::AxesStopped(stopped));
                     });
                 });
             }

@@ -40,19 +40,19 @@ fn devices_of_one_name_are_taken_by_their_position() {
 fn an_object_that_is_not_mapped_so_is_an_error_that_says_what_is() {
     let net = network();
     let waist = net.device("waist yaw").unwrap();
-    let told = |refused: LookUpError| refused.to_string();
-    let refused = told(waist.input::<i32>(0x607A).unwrap_err());
+    let text = |refused: LookUpError| refused.to_string();
+    let refused = text(waist.input::<i32>(0x607A).unwrap_err());
     assert!(
         refused.starts_with("0x607A:00 is not in the inputs of `waist yaw`; mapped are 0x6041:00"),
         "{refused}"
     );
     assert!(refused.contains("0x6064:00"), "{refused}");
-    let refused = told(waist.output::<i32>((0x607A, 1)).unwrap_err());
+    let refused = text(waist.output::<i32>((0x607A, 1)).unwrap_err());
     assert!(refused.starts_with("0x607A:01 is not in"), "{refused}");
     for refused in [
-        told(waist.input::<i16>(0x6064).unwrap_err()),
-        told(waist.input::<u32>(0x6064).unwrap_err()),
-        told(waist.input::<f32>(0x6064).unwrap_err()),
+        text(waist.input::<i16>(0x6064).unwrap_err()),
+        text(waist.input::<u32>(0x6064).unwrap_err()),
+        text(waist.input::<f32>(0x6064).unwrap_err()),
     ] {
         assert!(
             refused.contains("INTEGER32, 32 bits), which is not read as"),
@@ -132,7 +132,7 @@ fn two_handles_on_one_output_set_one_value() {
 #[test]
 fn a_shared_network_says_why_it_does_not_run() {
     let net = SharedNetwork::open("sim:3", &SharedNetworkOptions::default()).unwrap();
-    let told = |net: &SharedNetwork| {
+    let refusals = |net: &SharedNetwork| {
         let value = net.input("1", 0x6064, None).unwrap_err();
         [net.running().map(drop).unwrap_err(), value].map(|it| it.to_string())
     };
@@ -142,10 +142,10 @@ fn a_shared_network_says_why_it_does_not_run() {
     let refused = net.start(None).unwrap_err().to_string();
     assert!(refused.contains("has started"), "{refused}");
     net.stop().unwrap();
-    for refused in told(&net) {
+    for refused in refusals(&net) {
         assert!(refused.contains("has ended"), "{refused}");
     }
-    for refused in told(&SharedNetwork::failed()) {
+    for refused in refusals(&SharedNetwork::failed()) {
         assert!(refused.contains("failed"), "{refused}");
     }
 }

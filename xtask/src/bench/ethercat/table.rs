@@ -49,7 +49,7 @@ pub(crate) fn figure(
         method: method(bench),
         result: json!({
             "ratios": ratios.collect::<serde_json::Map<_, _>>(),
-            "rounds": rounds.iter().map(|it| told(chosen, it)).collect::<Value>(),
+            "rounds": rounds.iter().map(|it| round_json(chosen, it)).collect::<Value>(),
         }),
         cells,
         ..Figure::default()
@@ -91,7 +91,7 @@ fn ratios(chosen: &[BusContestant], rounds: &[Round]) -> Vec<(String, Spread)> {
     all
 }
 
-fn told(chosen: &[BusContestant], round: &Round) -> Value {
+fn round_json(chosen: &[BusContestant], round: &Round) -> Value {
     let one = |(it, seen): (&BusContestant, &Option<CycleCounts>)| {
         let seen = (*seen)?;
         let value = json!({

@@ -336,7 +336,7 @@ mod tests {
     }
 
     #[test]
-    fn a_module_within_the_file_is_told() {
+    fn a_module_within_the_file_is_recognised() {
         let text = "mod inner { use super::A; fn f() { super::g() } }\nuse super::B;\n";
         let inline: Vec<_> = read(text).mentions.iter().map(|it| it.inline).collect();
         assert_eq!(inline, [1, 1, 0]);

@@ -196,7 +196,7 @@ fn datagrams_are_put_in_order() {
 }
 
 #[test]
-fn a_camera_that_falls_silent_is_told_apart_from_one_that_only_waits() {
+fn a_camera_that_falls_silent_is_distinguished_from_one_that_only_waits() {
     let (url, camera) = Camera::start(|accept| {
         let mut camera = accept();
         camera.set_up("RTP/AVP/TCP;interleaved=0-1");

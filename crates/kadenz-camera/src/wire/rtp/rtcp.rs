@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_is_due_every_five_seconds_and_tells_what_was_lost() {
+    fn a_report_is_due_every_five_seconds_and_states_what_was_lost() {
         let start = MonotonicTime::from_ns(0);
         let mut reports = Reports::new(90_000, start);
         let mut reorder = Reorder::new(ReorderLimits::NONE);

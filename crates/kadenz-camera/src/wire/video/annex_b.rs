@@ -218,7 +218,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn slices_and_parameter_sets_are_told_apart() {
+    fn slices_and_parameter_sets_are_distinguished() {
         let slice = |is_first, is_random_access, is_intra| {
             NalUnitKind::Slice(Slice {
                 is_first,

@@ -97,7 +97,7 @@ pub(super) fn record(options: &Record) -> anyhow::Result<Outcome> {
     let outcome = open_all(options, log.as_ref())
         .and_then(|cameras| measure(cameras, &options.common, &defaults("camera", None)));
     match log.and_then(|log| log.finish()) {
-        Some(recorded) => tell_log(&recorded, outcome),
+        Some(recorded) => report_log(&recorded, outcome),
         None => outcome,
     }
 }
@@ -142,7 +142,7 @@ fn open_logged(reader: &ReaderOption, log: &VideoLog, before: usize) -> anyhow::
 }
 
 /// Reports what the log holds and what it lacks; removes a log without a picture.
-fn tell_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
+fn report_log(recorded: &Recorded, outcome: anyhow::Result<Outcome>) -> anyhow::Result<Outcome> {
     if let Some(trouble) = &recorded.trouble {
         output::complain(trouble);
     }
@@ -213,7 +213,7 @@ pub(super) fn take(
         let mut progress = Progress::new("taking frames", Some(plan.duration));
         experiment(cameras, plan, &measuring, &stop, &mut progress)?;
     }
-    outcome::tell(&OutcomeOptions {
+    outcome::report_run(&OutcomeOptions {
         deciding: Some(&[AGE, END_TO_END]),
         ..OutcomeOptions::of(&folder, measure)
     })

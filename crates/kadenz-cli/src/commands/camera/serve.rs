@@ -141,7 +141,7 @@ impl Publishing {
         let url = options.bus.clone().unwrap_or_else(provider::default_url);
         let bus = Bus::over(&url, bus::open(&url)?);
         let mut publisher = bus.publisher(channel)?;
-        let responder = bus.tell_types(Tuning::default())?;
+        let responder = bus.serve_types(Tuning::default())?;
         let name = options.name.clone();
         let layout = options.layout.first().copied();
         let layout = layout.unwrap_or(OpenOptions::default().layout);
@@ -216,12 +216,12 @@ impl Answer for CameraServeReport {
             (counts.duplicated, "duplicated"),
             (counts.reconnects, "lost and opened again"),
         ];
-        let told = each.map(|(count, word)| format!("{} {word}", numbers::thousands(count)));
+        let texts = each.map(|(count, word)| format!("{} {word}", numbers::thousands(count)));
         let frames = numbers::thousands(counts.frames);
         format!(
             "{frames} frames of {}; {}{notices}",
             self.status.url,
-            told.join(", ")
+            texts.join(", ")
         )
         .into()
     }

@@ -2,7 +2,7 @@
 
 mod check;
 mod runs;
-mod told;
+mod texts;
 
 use std::fs::File;
 use std::io::Read as _;
@@ -91,7 +91,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let stop = stop_on_interrupt()?;
     let ended = runs::measure(&mut campaign, options.stop_on_failure, &stop);
-    let left = told::tell(&campaign)?;
+    let left = texts::report_runs(&campaign)?;
     ended?;
     Ok(match (campaign.failures(), left) {
         (0, 0) => Outcome::Kept,
@@ -178,7 +178,7 @@ impl Planned {
             rounds: plan.rounds,
             measuring_ns: time.and_then(|it| u64::try_from(it.as_nanos()).ok()),
             runs: runs.collect(),
-            headline: told::beginning(plan, plan.count()),
+            headline: texts::beginning(plan, plan.count()),
         }
     }
 }

@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use kadenz::lab::campaign::{Campaign, Pace, PlannedRun};
 use kadenz::lab::stop::Stop;
 
-use super::told;
+use super::texts;
 use crate::commands::child::{self, Notes};
 use crate::options::Steps;
 use crate::output;
@@ -35,7 +35,7 @@ pub(super) fn measure(
         .filter(|it| !campaign.is_done(it))
         .copied()
         .collect();
-    output::note(&told::beginning(campaign.plan(), left.len()));
+    output::note(&texts::beginning(campaign.plan(), left.len()));
     let before = all.len() - left.len();
     let mut steps = Steps::timed("runs", all.len(), before);
     let mut pace = Pace::default();

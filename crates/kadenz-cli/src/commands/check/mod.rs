@@ -143,7 +143,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     } else {
         cheapest::find(&plan, options.rate, &stop)?
     };
-    outcome::tell(&OutcomeOptions {
+    outcome::report_run(&OutcomeOptions {
         report: true,
         deciding: Some(&[REALTIME, RESPONSE, AGE]),
         also: &also,

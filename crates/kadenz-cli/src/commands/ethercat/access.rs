@@ -118,7 +118,7 @@ impl DeviceAccess {
             Self::Loop(running) => {
                 let number = device.position.into();
                 let mut exchange = LoopExchange::new(&mut running.client, number, device.station);
-                let target = exchange.whose();
+                let target = exchange.target();
                 work(&mut Registers::by(&mut exchange), target)
             }
         }

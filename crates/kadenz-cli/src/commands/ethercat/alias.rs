@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::access::DeviceAccess;
-use super::device::{Device, DeviceSelector, weigh, whose};
+use super::device::{Device, DeviceSelector, label_of, weigh};
 use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
@@ -113,7 +113,7 @@ fn objections(all: &[SubDevice], place: usize, alias: u16) -> Vec<String> {
     if let Some((_, other)) = same.next().filter(|_| alias != 0) {
         objections.push(format!(
             "{} has the alias {alias} already, and both would answer to it",
-            whose(other)
+            label_of(other)
         ));
     }
     if !all[place].image().is_some_and(|it| it.checksum_holds()) {

@@ -26,7 +26,7 @@ Examples:
   kadenz ethercat axes --loop robot --json | jq '.axes[] | select(.state == \"fault\")'
 
 Exit codes: 0 the axes are not stopped, 1 they are, 2 the loop gave no answer.")]
-pub(crate) struct Tell {
+pub(crate) struct AxesOptions {
     #[command(flatten)]
     how: How,
 }
@@ -86,7 +86,7 @@ pub(super) struct Axes<'a> {
     status: &'a Status,
 }
 
-pub(crate) fn tell(options: &Tell) -> anyhow::Result<Outcome> {
+pub(crate) fn print_axes(options: &AxesOptions) -> anyhow::Result<Outcome> {
     let mut running = RunningLoop::open(options.how.running.as_deref())?;
     let status = running.client.axes()?;
     show(&running, &status)?;

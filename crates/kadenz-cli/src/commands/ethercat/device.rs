@@ -115,7 +115,7 @@ impl Device {
 }
 
 /// The same as [`Device::label`].
-pub(super) fn whose(device: &SubDevice) -> String {
+pub(super) fn label_of(device: &SubDevice) -> String {
     Device::from(device).label()
 }
 

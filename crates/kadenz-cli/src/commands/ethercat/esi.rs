@@ -9,7 +9,7 @@ use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
 use super::access::DeviceAccess;
-use super::device::{DeviceSelector, whose};
+use super::device::{DeviceSelector, label_of};
 use super::segment::SegmentOrLoop;
 use crate::output;
 
@@ -166,7 +166,7 @@ impl EsiOption {
     ) -> anyhow::Result<Matched> {
         let mut matched = descriptions.matching(devices.iter().copied());
         self.choose(devices, &mut matched)?;
-        self.tell(devices.iter().copied(), &matched);
+        self.note_matches(devices.iter().copied(), &matched);
         Ok(matched)
     }
 
@@ -185,7 +185,7 @@ impl EsiOption {
     }
 
     /// Notes which devices have a description, where a file was named.
-    pub(super) fn tell<'d>(
+    pub(super) fn note_matches<'d>(
         &self,
         devices: impl ExactSizeIterator<Item = &'d SubDevice>,
         matched: &Matched,
@@ -208,7 +208,7 @@ fn apply(
     for place in which.among(devices.iter().copied())? {
         let device = devices[place];
         let chosen = matched.choose(device, choice);
-        chosen.with_context(|| whose(device))?;
+        chosen.with_context(|| label_of(device))?;
     }
     Ok(())
 }

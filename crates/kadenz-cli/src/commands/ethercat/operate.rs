@@ -15,7 +15,7 @@ use kadenz::ethercat::main_device::survey::Surveyed;
 use kadenz::ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
 use kadenz::ethercat::wire::{AlControl, AlStatusCode, State};
 
-use super::device::whose;
+use super::device::label_of;
 use super::segment::Segment;
 
 /// Interval of process data in commands without a beat of their own.
@@ -36,20 +36,20 @@ pub(super) fn to_pre_op(
         matched.prepare(&mut met.device);
     }
     let device = &met.device;
-    let to = |it: Result<(), ConfigureError>| it.with_context(|| whose(device));
+    let to = |it: Result<(), ConfigureError>| it.with_context(|| label_of(device));
     match met.status.state() {
         Some(State::PreOp) if !met.status.error() => return Ok(false),
         Some(State::PreOp | State::SafeOp | State::Op) => {
-            to(states::reach(registers, device.whose(), State::PreOp).map_err(Into::into))?;
+            to(states::reach(registers, device.target(), State::PreOp).map_err(Into::into))?;
         }
         state => {
             if state != Some(State::Init) || met.status.error() {
-                to(states::reach(registers, device.whose(), State::Init).map_err(Into::into))?;
+                to(states::reach(registers, device.target(), State::Init).map_err(Into::into))?;
             }
             to(configure::to_pre_op(registers, device))?;
         }
     }
-    met.status = states::read(registers, device.whose())?;
+    met.status = states::read(registers, device.target())?;
     Ok(true)
 }
 
@@ -63,13 +63,13 @@ pub(super) fn to_safe_op(
     for place in chosen {
         to_pre_op(registers, &mut met[*place], matched)?;
         let device = &mut met[*place].device;
-        learn(registers, device, matched).with_context(|| whose(device))?;
+        learn(registers, device, matched).with_context(|| label_of(device))?;
     }
     let layout = layout(met, chosen)?;
     for place in chosen {
         let device = &mut met[*place].device;
         let configured = configure::to_safe_op(registers, device, &layout.shares[*place]);
-        configured.with_context(|| whose(device))?;
+        configured.with_context(|| label_of(device))?;
     }
     Ok(Cycle::new(layout, None)?)
 }
@@ -121,26 +121,26 @@ pub(super) fn to_op(
     }
     for device in devices {
         let request = AlControl::request(State::Op).0;
-        segment.ask(|it| it.write(device.whose(), AL_CONTROL, &request.to_le_bytes()))?;
+        segment.ask(|it| it.write(device.target(), AL_CONTROL, &request.to_le_bytes()))?;
         cycle_once(segment, cycle);
     }
     let end = segment.link.now() + states::longest(State::Op);
     for device in devices {
         loop {
-            let status = segment.ask(|it| states::read(it, device.whose()))?;
+            let status = segment.ask(|it| states::read(it, device.target()))?;
             if status.state() == Some(State::Op) && !status.error() {
                 break;
             }
             let wanted = State::Op;
             if status.error() {
-                let code = segment.ask(|it| it.get_u16(device.whose(), AL_STATUS_CODE))?;
+                let code = segment.ask(|it| it.get_u16(device.target(), AL_STATUS_CODE))?;
                 let code = AlStatusCode(code);
                 let refused = StateError::Refused {
                     wanted,
                     status,
                     code,
                 };
-                return Err(refused).with_context(|| whose(device));
+                return Err(refused).with_context(|| label_of(device));
             }
             if segment.link.now() >= end {
                 let span = states::longest(wanted);
@@ -149,7 +149,7 @@ pub(super) fn to_op(
                     status,
                     span,
                 };
-                return Err(slow).with_context(|| whose(device));
+                return Err(slow).with_context(|| label_of(device));
             }
             cycle_once(segment, cycle);
         }

@@ -19,7 +19,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::access::DeviceAccess;
-use super::device::{Device, DeviceSelector, whose};
+use super::device::{Device, DeviceSelector, label_of};
 use super::esi::DevicesOptions;
 use super::operate;
 #[cfg(target_os = "linux")]
@@ -218,7 +218,7 @@ fn mapped_managers(
     }
     let mut managers = operate::learn(registers, &mut met.device, matched)
         .and_then(|()| mapping::read(registers, &mut met.device))
-        .with_context(|| whose(&met.device))?;
+        .with_context(|| label_of(&met.device))?;
     if let Some(described) = matched.of(&met.device) {
         described.name_entries(&mut managers);
     }

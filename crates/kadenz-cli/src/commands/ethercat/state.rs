@@ -193,7 +193,7 @@ fn bring(
         RequestedState::Init => segment.ask(|registers| {
             for place in chosen {
                 let device = &met[*place].device;
-                states::reach(registers, device.whose(), State::Init)?;
+                states::reach(registers, device.target(), State::Init)?;
             }
             Ok(())
         }),
@@ -241,9 +241,9 @@ fn keep_in_op(
 fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> anyhow::Result<()> {
     segment.ask(|registers| {
         for place in chosen {
-            let whose = met[*place].device.whose();
-            met[*place].status = states::read(registers, whose)?;
-            met[*place].code = AlStatusCode(registers.get_u16(whose, AL_STATUS_CODE)?);
+            let target = met[*place].device.target();
+            met[*place].status = states::read(registers, target)?;
+            met[*place].code = AlStatusCode(registers.get_u16(target, AL_STATUS_CODE)?);
         }
         Ok(())
     })

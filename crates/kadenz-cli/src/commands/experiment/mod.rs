@@ -100,7 +100,7 @@ fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
         made.extend(runs.filter(|run| run.join("run.json").exists()));
         ended?;
     }
-    tell(plan, &folder, &made)?;
+    report_runs(plan, &folder, &made)?;
     Ok(if stop.requested() {
         output::note("ended before its last step: the tables hold what was measured until then");
         Outcome::Incomplete
@@ -122,18 +122,18 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn tell(plan: &ExperimentPlan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
+fn report_runs(plan: &ExperimentPlan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
     let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));
-    let told = (plan.tables)(&runs);
+    let tables = (plan.tables)(&runs);
     let repeated = Repeated {
         runs: kadenz::report::json::Output::new(&runs),
         folder,
         table: &table,
         report: &page,
-        messages: told.messages,
-        tables: told.document,
+        messages: tables.messages,
+        tables: tables.document,
     };
     std::fs::write(&table, repeated.tables.markdown())
         .with_context(|| format!("cannot write a table into {}", folder.display()))?;

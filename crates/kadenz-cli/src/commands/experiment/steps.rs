@@ -47,7 +47,7 @@ impl Step {
         &self.folder
     }
 
-    fn start(&self, inside: &Path, told: bool) -> anyhow::Result<Running> {
+    fn start(&self, inside: &Path, shows_notes: bool) -> anyhow::Result<Running> {
         let out = inside.join(&self.folder).display().to_string();
         let inside = inside.display().to_string();
         let words = self.arguments.iter();
@@ -55,7 +55,11 @@ impl Step {
         arguments.extend(["--out".to_owned(), out]);
         output::note(&format!("$ kadenz {}", arguments.join(" ")));
         // Two progress bars on one terminal would overwrite each other.
-        let notes = if told { Notes::Shown } else { Notes::Dropped };
+        let notes = if shows_notes {
+            Notes::Shown
+        } else {
+            Notes::Dropped
+        };
         child::start(&arguments, Stdio::null(), notes)
     }
 }

@@ -1,6 +1,6 @@
 //! `kadenz load`.
 
-pub(super) mod tell;
+pub(super) mod report;
 mod watch;
 mod work;
 
@@ -88,7 +88,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     );
     let mut work = Work::start(options.with, &options.kinds, &options.load())?;
     watch::until_the_end(&mut work, duration, &stop);
-    tell::tell(&work.stop()?)
+    report::print_result(&work.stop()?)
 }
 
 impl Options {

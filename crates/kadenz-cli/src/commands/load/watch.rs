@@ -7,7 +7,7 @@ use kadenz::lab::load::LoadRates;
 use kadenz::lab::stop::Stop;
 use kadenz::rt::clock;
 
-use super::tell::number;
+use super::report::number;
 use super::work::Work;
 use crate::options::bar;
 use crate::output;

@@ -166,6 +166,6 @@ impl Whole<'_> {
         let limits = options.limits.limits();
         let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, |_| Fate::Keep);
         let copied = copying::copy(self.reader, writer, limits, &stop, &mut judge)?;
-        target.end(copied, &pending, malformed.told())
+        target.end(copied, &pending, malformed.get())
     }
 }

@@ -18,7 +18,7 @@ use super::cut::SelectionOptions;
 use super::input::LimitOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
-use crate::commands::msg::telling::TypeAnnouncer;
+use crate::commands::msg::type_announcer::TypeAnnouncer;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -138,10 +138,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let provider = bus::open(&url)?;
     let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;
-    let telling = (!options.no_tell).then(|| TypeAnnouncer::begin(&url, &provider));
-    let mut stage = Stage::before(outlet, telling.flatten());
+    let announcer = (!options.no_tell).then(|| TypeAnnouncer::begin(&url, &provider));
+    let mut stage = Stage::before(outlet, announcer.flatten());
     for known in &outline.channels {
-        stage.tell_type(&known.channel);
+        stage.announce_type(&known.channel);
     }
     if options.step {
         stage.step(&mut player, &stop)?;
@@ -151,10 +151,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let mut stopped = || stop.requested();
         play_all(&mut player, &mut clock, &mut stopped, &mut stage)?;
     }
-    if let Some(telling) = stage.telling.take() {
-        telling.end(&stop);
+    if let Some(announcer) = stage.announcer.take() {
+        announcer.end(&stop);
     }
-    stage.tell(player.lost())?;
+    stage.print_result(player.lost())?;
     Ok(Outcome::Kept.or_incomplete(stage.refused > 0))
 }
 
@@ -171,7 +171,7 @@ fn play_all(
 /// Publishes messages, and counts them.
 struct Stage {
     outlet: Box<dyn Outlet>,
-    telling: Option<TypeAnnouncer>,
+    announcer: Option<TypeAnnouncer>,
     messages: u64,
     refused: u64,
     reason: Option<String>,
@@ -179,10 +179,10 @@ struct Stage {
 }
 
 impl Stage {
-    fn before(outlet: Box<dyn Outlet>, telling: Option<TypeAnnouncer>) -> Self {
+    fn before(outlet: Box<dyn Outlet>, announcer: Option<TypeAnnouncer>) -> Self {
         Self {
             outlet,
-            telling,
+            announcer,
             messages: 0,
             refused: 0,
             reason: None,
@@ -197,7 +197,7 @@ impl Stage {
 
     fn send(&mut self, entry: &Entry) {
         let name = &entry.channel.name;
-        self.tell_type(&entry.channel);
+        self.announce_type(&entry.channel);
         let result = match Channel::new(name) {
             Ok(channel) => self
                 .outlet
@@ -208,8 +208,8 @@ impl Stage {
         match result {
             Ok(()) => {
                 self.messages += 1;
-                if let Some(telling) = &mut self.telling {
-                    telling.published();
+                if let Some(announcer) = &mut self.announcer {
+                    announcer.published();
                 }
             }
             Err(reason) => {
@@ -220,12 +220,12 @@ impl Stage {
     }
 
     /// Called before the first message of a type, so that a program that asks for it at once gets an answer.
-    fn tell_type(&mut self, channel: &LoggedChannel) {
-        let (Some(telling), Some(schema)) = (&mut self.telling, &channel.schema) else {
+    fn announce_type(&mut self, channel: &LoggedChannel) {
+        let (Some(announcer), Some(schema)) = (&mut self.announcer, &channel.schema) else {
             return;
         };
-        if schema.encoding == LCM_ENCODING && telling.is_new(&schema.name) {
-            telling.add_text(&schema.data, &schema.name);
+        if schema.encoding == LCM_ENCODING && announcer.is_new(&schema.name) {
+            announcer.add_text(&schema.data, &schema.name);
         }
     }
 
@@ -252,7 +252,7 @@ impl Stage {
         Ok(())
     }
 
-    fn tell(&self, left_out: u64) -> anyhow::Result<()> {
+    fn print_result(&self, left_out: u64) -> anyhow::Result<()> {
         let late = &self.lateness;
         // A percentile needs samples beyond it: ten, or it is the maximum under another name.
         let at = |quantile: f64, least: u64| {

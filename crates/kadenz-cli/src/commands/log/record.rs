@@ -296,7 +296,7 @@ fn lasting(text: &str) -> Result<Span, String> {
 /// Facts about this machine, for later readers of the log.
 fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
     let facts = kadenz::rt::host::facts();
-    let told = [
+    let values = [
         ("os", Some(facts.os)),
         ("os_release", facts.os_release),
         ("kernel", facts.kernel),
@@ -306,8 +306,8 @@ fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
         ("clock_source", facts.clock_source),
         ("virtualisation", facts.virtualisation),
     ];
-    let told = told.into_iter();
-    let pairs = told.filter_map(|(name, value)| Some((name.to_owned(), value?)));
+    let values = values.into_iter();
+    let pairs = values.filter_map(|(name, value)| Some((name.to_owned(), value?)));
     vec![("kadenz.host".to_owned(), pairs.collect())]
 }
 

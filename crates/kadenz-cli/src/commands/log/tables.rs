@@ -188,15 +188,15 @@ impl Target<'_> {
             anyhow::bail!("no message is in a table: {reason}");
         }
         let files = pending.persist(self.overwrite)?;
-        let told = WrittenTables {
+        let written = WrittenTables {
             malformed: malformed.0,
             malformed_reason: malformed.1,
             files,
             copied,
         };
-        output::answer(&told)?;
-        told.note();
-        let whole = told.copied.left_out == 0 && told.malformed == 0;
+        output::answer(&written)?;
+        written.note();
+        let whole = written.copied.left_out == 0 && written.malformed == 0;
         Ok(Outcome::Kept.or_incomplete(!whole))
     }
 }

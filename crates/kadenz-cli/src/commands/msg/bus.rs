@@ -132,7 +132,7 @@ impl Ears {
         };
         let aggregator = bus.aggregator_with(pattern, &options);
         let aggregator = aggregator.with_context(|| advice(bus.url()))?;
-        tell_refused(&bus);
+        note_refused(&bus);
         let now = clock::now();
         Ok(Self {
             bus,
@@ -150,7 +150,7 @@ impl Ears {
         if self.stop.requested() || self.until.is_some_and(|until| now >= until) {
             return Came::End;
         }
-        self.tell_silence(now);
+        self.note_silence(now);
         let ends = [self.until, before].into_iter().flatten();
         let wait = ends
             .map(|end| end.remaining(now))
@@ -163,14 +163,14 @@ impl Ears {
             Ok(None) => Came::Nothing,
             Err(RecvError::Ended) => Came::End,
             Err(error) => {
-                tell_once(&mut self.trouble, error);
+                note_once(&mut self.trouble, error);
                 std::thread::sleep(wait);
                 Came::Nothing
             }
         }
     }
 
-    fn tell_silence(&mut self, now: MonotonicTime) {
+    fn note_silence(&mut self, now: MonotonicTime) {
         let silent = |since: MonotonicTime| now.remaining(since) >= SILENCE;
         if self.silent_since.is_some_and(silent) {
             self.silent_since = None;
@@ -184,7 +184,7 @@ impl Ears {
     }
 
     /// Reports at the end which messages are missing in the output.
-    pub(super) fn tell_missing(&self) {
+    pub(super) fn note_missing(&self) {
         if self.silent_since.is_some() && !self.stop.requested() {
             output::note(&words_of_silence(self.bus.url()));
         }
@@ -223,7 +223,7 @@ fn words_of_silence(url: &str) -> String {
     format!("no message came on {url}; does a program publish there? {advice}")
 }
 
-fn tell_once(last: &mut Option<RecvError>, error: RecvError) {
+fn note_once(last: &mut Option<RecvError>, error: RecvError) {
     if last.as_ref() != Some(&error) {
         output::note(&format!("{error}; listening on"));
         *last = Some(error);
@@ -231,7 +231,7 @@ fn tell_once(last: &mut Option<RecvError>, error: RecvError) {
 }
 
 /// Reports the settings that the provider requested and did not get: above all a receive buffer that is too short.
-pub(super) fn tell_refused(bus: &Bus) {
+pub(super) fn note_refused(bus: &Bus) {
     for measure in bus.measures().iter().filter(|it| !it.ok) {
         let reason = measure.reason.as_deref().unwrap_or("no reason was given");
         let remedy = measure.remedy.as_ref();

@@ -108,13 +108,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     let messages = bus.aggregator_with(&options.channel, &queue);
     let messages = messages.context("the bus cannot be used")?;
-    bus::tell_refused(&bus);
+    bus::note_refused(&bus);
     let mut measuring = options.measure.measuring(&Defaults::of("msg-delay"))?;
     let session = &mut measuring.session;
     session.set("url", bus.url());
     session.set("channel", options.channel.clone());
     session.set("field", options.field.to_string());
-    tell_clock();
+    note_clock();
     let plan = StampedPlan {
         messages,
         read: options.reader(known),
@@ -134,7 +134,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         why_nothing(&counts, options),
         folder.display()
     );
-    let outcome = outcome::tell(&OutcomeOptions {
+    let outcome = outcome::report_run(&OutcomeOptions {
         deciding: Some(&["latency"]),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
@@ -153,7 +153,7 @@ impl Options {
 }
 
 /// Notes whether the wall clock is synchronised: latencies across hosts are no better than that.
-fn tell_clock() {
+fn note_clock() {
     match clock::synchronisation() {
         Synchronisation::Kept { .. } => {}
         Synchronisation::Free => output::note(

@@ -126,7 +126,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Printed::Unread => break,
         }
     }
-    ears.tell_missing();
+    ears.note_missing();
     let is_short = left.is_some_and(|left| left > 0);
     Ok(Outcome::missed_if(is_short && !ears.stop.requested()))
 }

@@ -132,7 +132,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         let _ = output::live("");
     }
     output::answer(&rates)?;
-    ears.tell_missing();
+    ears.note_missing();
     Ok(options.judge(&rates.channels))
 }
 

@@ -185,12 +185,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         latency(&measuring, &plan, source, &stop, &mut progress)
     };
     let run = outcome::finished(result, &folder)?;
-    let told = match options.untold {
+    let outcome = match options.untold {
         true => Outcome::Kept,
-        false => outcome::tell(&OutcomeOptions::of(&folder, &options.measure))?,
+        false => outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))?,
     };
     // A warning of the run names the side.
-    Ok(told.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
+    Ok(outcome.or_incomplete(run.ended_by == Some(EndedBy::Failed)))
 }
 
 impl Options {
@@ -285,7 +285,7 @@ impl Publisher {
 
 impl Source for Publisher {
     fn begin(&mut self) -> std::io::Result<()> {
-        self.0.tell(BEGIN)
+        self.0.send_line(BEGIN)
     }
 
     fn has_ended(&mut self) -> bool {

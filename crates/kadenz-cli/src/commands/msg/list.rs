@@ -96,7 +96,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             numbers::counted(beyond.messages, "message")
         ));
     }
-    ears.tell_missing();
+    ears.note_missing();
     Ok(Outcome::Kept)
 }
 

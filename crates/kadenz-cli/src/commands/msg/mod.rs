@@ -21,8 +21,8 @@ mod shown;
 mod spy;
 mod stamp;
 pub(super) mod table;
-pub(super) mod telling;
 mod r#type;
+pub(super) mod type_announcer;
 pub(super) mod types;
 
 #[cfg(all(test, target_os = "linux"))]

@@ -74,11 +74,11 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             output::note(&format!("{name} {}", words(happened.event)));
         }
     }
-    tell(options, &nodes)?;
+    print_nodes(options, &nodes)?;
     Ok(Outcome::Kept)
 }
 
-fn tell(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
+fn print_nodes(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
     output::answer(&LiveNodes {
         version: Version,
         nodes: nodes.watch().nodes().map(LiveNode::of).collect(),

@@ -19,7 +19,7 @@ use serde::Serialize;
 
 use super::bus::{self, BusOption};
 use super::shown;
-use super::telling::TypeAnnouncer;
+use super::type_announcer::TypeAnnouncer;
 use super::types::TypesOption;
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -102,7 +102,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let provider = bus::open(&url)?;
     let mut outlet = provider.outlet().context("the bus cannot be used")?;
-    let mut telling = options.telling(&url, &provider, &source);
+    let mut announcer = options.announcer(&url, &provider, &source);
     wait(options.settle(provider.guarantees().discovery), &stop);
     let mut pacer = options.rate.map(Pacer::new).transpose()?;
     let mut published = PublishCounts::default();
@@ -115,28 +115,28 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             break;
         }
         publish(&mut *outlet, &options.channel, payload, &mut published);
-        if let Some(telling) = &mut telling {
-            telling.published();
+        if let Some(announcer) = &mut announcer {
+            announcer.published();
         }
     }
-    if let Some(telling) = telling {
-        telling.end(&stop);
+    if let Some(announcer) = announcer {
+        announcer.end(&stop);
     }
     output::answer_as_note(&published)?;
     Ok(Outcome::Kept.or_incomplete(published.refused > 0))
 }
 
 impl Options {
-    fn telling(
+    fn announcer(
         &self,
         url: &str,
         provider: &Arc<dyn Provider>,
         source: &PayloadSource,
     ) -> Option<TypeAnnouncer> {
         let (types, name) = source.described.as_ref().filter(|_| !self.no_tell)?;
-        let mut telling = TypeAnnouncer::begin(url, provider)?;
-        telling.add(types, name);
-        Some(telling)
+        let mut announcer = TypeAnnouncer::begin(url, provider)?;
+        announcer.add(types, name);
+        Some(announcer)
     }
 
     fn settle(&self, discovery: Discovery) -> Duration {

@@ -92,11 +92,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 /// Sets the flag at the command to begin, and requests the stop when standard input closes.
 fn listen_to_parent(stop: &Stop) -> Arc<AtomicBool> {
     let begun = Arc::new(AtomicBool::new(false));
-    let (told, asked) = (Arc::clone(&begun), stop.clone());
+    let (flag, asked) = (Arc::clone(&begun), stop.clone());
     std::thread::spawn(move || {
         for line in std::io::stdin().lock().lines().map_while(Result::ok) {
             if line == BEGIN {
-                told.store(true, Ordering::Release);
+                flag.store(true, Ordering::Release);
             }
         }
         asked.request();

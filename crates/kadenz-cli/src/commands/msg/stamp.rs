@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_sender_is_an_address_where_the_network_tells_one() {
+    fn a_sender_is_an_address_where_the_network_gives_one() {
         let id = SenderId((0x7f00_0001_u128 << 16) | 7667);
         assert_eq!(sender("udpm://239.255.76.67:7667", id), "127.0.0.1:7667");
         assert_eq!(sender("shm://robot", SenderId(255)), "#ff");

@@ -33,7 +33,7 @@ pub(in crate::commands) struct TypesOption {
 #[derive(Debug, Default)]
 pub(super) struct KnownTypes {
     types: Types,
-    told: BTreeMap<Fingerprint, Arc<FoundType>>,
+    reported: BTreeMap<Fingerprint, Arc<FoundType>>,
     finder: Option<TypeFinder>,
     /// Types that this program waited for before.
     awaited: Vec<Fingerprint>,
@@ -133,9 +133,9 @@ impl TypesOption {
                 return described;
             }
             known.ask_and_wait(fingerprint);
-            let told = fingerprint.and_then(|it| known.told.get(&it));
-            let told = told.map(|it| Dictionary::new(it.types.clone()));
-            told.map_or(described, |it| it.describe(channel.as_str(), fingerprint))
+            let reported = fingerprint.and_then(|it| known.reported.get(&it));
+            let reported = reported.map(|it| Dictionary::new(it.types.clone()));
+            reported.map_or(described, |it| it.describe(channel.as_str(), fingerprint))
         }))
     }
 }
@@ -156,7 +156,7 @@ impl KnownTypes {
 
     /// Whether there are any.
     pub(super) fn any(&self) -> bool {
-        !self.types.is_empty() || !self.told.is_empty()
+        !self.types.is_empty() || !self.reported.is_empty()
     }
 
     /// Asks for an unknown type, without waiting.
@@ -196,13 +196,13 @@ impl KnownTypes {
     }
 
     fn knows(&self, fingerprint: Fingerprint) -> bool {
-        self.told.contains_key(&fingerprint)
+        self.reported.contains_key(&fingerprint)
             || self.types.by_fingerprint(fingerprint).next().is_some()
     }
 
     fn learn(&mut self, found: Arc<FoundType>) {
-        if self.told.len() < MAX_REPORTED {
-            self.told.insert(found.fingerprint, found);
+        if self.reported.len() < MAX_REPORTED {
+            self.reported.insert(found.fingerprint, found);
         }
     }
 
@@ -213,8 +213,8 @@ impl KnownTypes {
         if let Some(given) = self.types.by_fingerprint(fingerprint).next() {
             return Some(given.name().to_string());
         }
-        let told = self.told.get(&fingerprint);
-        told.map(|it| it.name.clone())
+        let reported = self.reported.get(&fingerprint);
+        reported.map(|it| it.name.clone())
     }
 
     /// Decodes a message; the error names the reason and the remedy.
@@ -223,8 +223,8 @@ impl KnownTypes {
             return Err("fewer than 8 bytes: no LCM message".to_owned());
         };
         let fingerprint = Fingerprint(u64::from_be_bytes(*first));
-        if let Some(told) = self.told.get(&fingerprint) {
-            return told.types.decode(payload).map_err(|it| it.to_string());
+        if let Some(reported) = self.reported.get(&fingerprint) {
+            return reported.types.decode(payload).map_err(|it| it.to_string());
         }
         if self.types.is_empty() {
             return Err(

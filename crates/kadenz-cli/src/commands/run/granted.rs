@@ -19,7 +19,7 @@ pub(crate) fn recorded(measures: &[Measure]) -> Vec<TuningMeasure> {
 }
 
 /// Prints a compact table, and below it each refusal with its remedy. Prints nothing if nothing was requested.
-pub(crate) fn tell(measures: &[TuningMeasure]) {
+pub(crate) fn note_measures(measures: &[TuningMeasure]) {
     if measures.is_empty() {
         return;
     }

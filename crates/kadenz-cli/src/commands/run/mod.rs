@@ -176,7 +176,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         Err(error) => return Ok(not_started(options, error, &place)),
     };
     let measures = [program.measures(), &place.measures].concat();
-    tell(&measures);
+    note_measures(&measures);
     write_report(options, Some(program.pid()), &measures, None);
     let watching = prepared.and_then(|it| start_watching(it, &program, &measures));
     let status = program.wait();
@@ -219,7 +219,7 @@ fn not_started(options: &Options, error: LaunchError, place: &ProgramPlacement) 
     };
     if let LaunchError::NotGranted { mut measures } = error {
         measures.extend_from_slice(&place.measures);
-        tell(&measures);
+        note_measures(&measures);
         write_report(options, None, &measures, None);
         output::complain(&format!(
             "kadenz: `{}` was not started: not everything that --require asks for was granted",
@@ -231,9 +231,9 @@ fn not_started(options: &Options, error: LaunchError, place: &ProgramPlacement) 
     Outcome::Program(code)
 }
 
-fn tell(measures: &[Measure]) {
+fn note_measures(measures: &[Measure]) {
     if !output::is_quiet() {
-        granted::tell(&granted::recorded(measures));
+        granted::note_measures(&granted::recorded(measures));
     }
 }
 
@@ -284,12 +284,12 @@ fn start_watching(
 
 fn end_watching(watching: Watching) {
     let folder = watching.folder().to_owned();
-    let told = match watching.end() {
+    let noted = match watching.end() {
         Ok(_) if output::is_quiet() => Ok(()),
-        Ok(_) => outcome::tell_aside(&folder),
+        Ok(_) => outcome::note_run(&folder),
         Err(error) => Err(error.into()),
     };
-    if let Err(error) = told {
+    if let Err(error) = noted {
         output::error(&error);
     }
 }

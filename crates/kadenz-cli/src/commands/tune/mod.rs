@@ -173,7 +173,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if interrupted {
         note_what_is_kept(&plan.matrix);
     }
-    tell(&plan, interrupted)
+    print_result(&plan, interrupted)
 }
 
 /// The matrix as JSON, with the fields of the measuring command.
@@ -199,7 +199,7 @@ impl Answer for TuneReport<'_> {
     }
 }
 
-fn tell(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
+fn print_result(plan: &plan::TunePlan, interrupted: bool) -> anyhow::Result<Outcome> {
     let folder = &plan.matrix.session.out;
     let summary = Summary::of_run(folder)?;
     let matrix = Matrix::of(&summary).context("the run holds no matrix")?;

@@ -135,9 +135,9 @@ fn left(asked: &[Combination], refused: &[Refused]) -> Vec<Combination> {
 
 /// Whether a requested cell is not measured. Where there are no idle states to hold off (`moot`), PMI equals PM.
 fn lacks(asked: &[Combination], cells: &[Combination], moot: bool) -> bool {
-    let told =
+    let is_measured =
         |it: &Combination| cells.contains(it) || moot && cells.contains(&it.without(Measure::Idle));
-    !asked.iter().all(told)
+    !asked.iter().all(is_measured)
 }
 
 /// How long to measure each cell under each load.

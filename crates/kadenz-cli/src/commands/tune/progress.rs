@@ -19,7 +19,7 @@ pub(super) struct MatrixProgress {
     estimate: Estimate,
     /// When the first round began.
     begun: Option<Instant>,
-    told: Instant,
+    noted_at: Instant,
 }
 
 /// Estimate of the remaining time, from the rounds measured since the start.
@@ -54,7 +54,7 @@ impl MatrixProgress {
                 before: None,
             },
             begun: None,
-            told: Instant::now(),
+            noted_at: Instant::now(),
         }
     }
 
@@ -78,8 +78,8 @@ impl MatrixProgress {
         if let Some(bar) = &self.bar {
             bar.set_position(done as u64);
             bar.set_message(words);
-        } else if self.told.elapsed() >= LINE_EVERY {
-            self.told = Instant::now();
+        } else if self.noted_at.elapsed() >= LINE_EVERY {
+            self.noted_at = Instant::now();
             output::note(&format!(
                 "{done} of {} rounds, {words}",
                 self.estimate.total

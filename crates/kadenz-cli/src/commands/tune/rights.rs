@@ -112,8 +112,8 @@ fn idle_refused(root: &Root) -> Option<Refused> {
     };
     // Held off and released before the first round.
     let applied = tuning::apply(&tuning);
-    let mut told = applied.measures.iter();
-    let refusal = told.find(|measure| measure.name == "cpu_dma_latency" && !measure.ok)?;
+    let mut measures = applied.measures.iter();
+    let refusal = measures.find(|measure| measure.name == "cpu_dma_latency" && !measure.ok)?;
     Some(Refused::of(Measure::Idle, refusal))
 }
 

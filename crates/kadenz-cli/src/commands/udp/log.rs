@@ -84,5 +84,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         log(&measuring, &plan, ready, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&OutcomeOptions::of(&folder, &options.measure))
+    outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))
 }

@@ -33,9 +33,9 @@ impl PathOption {
         let wiring = if self.path.is_empty() {
             let devices = questions.devices.iter().copied();
             let chain = testbed.as_ref().and_then(|it| it.chain_to(devices));
-            chain.map_or_else(Wiring::default, |it| Wiring::told(it, ToldBy::Testbed))
+            chain.map_or_else(Wiring::default, |it| Wiring::stated(it, ToldBy::Testbed))
         } else {
-            Wiring::told(Chain::new(self.path.clone())?, ToldBy::User)
+            Wiring::stated(Chain::new(self.path.clone())?, ToldBy::User)
         };
         Ok(match testbed {
             Some(testbed) => wiring.within(testbed.facts(questions)),

@@ -272,7 +272,7 @@ fn measure(
         probe(&measuring, plan, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::tell(&OutcomeOptions {
+    outcome::report_run(&OutcomeOptions {
         max_loss: options.max_loss,
         ..OutcomeOptions::of(&folder, &options.measure)
     })

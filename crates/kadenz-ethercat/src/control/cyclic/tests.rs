@@ -130,7 +130,7 @@ fn synchronous_sees_this_cycle_s_inputs_and_pipelined_those_of_the_cycle_before(
 }
 
 #[test]
-fn no_fault_of_a_frame_ends_the_loop_and_each_is_told_in_one_outcome() {
+fn no_fault_of_a_frame_ends_the_loop_and_each_is_reported_in_one_outcome() {
     for settings in [cycles(30), synchronous(30)] {
         for fault in [
             FrameFault::Lose { after: None },
@@ -340,12 +340,12 @@ fn a_device_that_is_gone_is_an_outcome_and_no_end() {
     let segment = bench.link.port_mut().segment_mut();
     let last = segment.positions(Side::Primary)[19];
     segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
-    let mut told = 0;
+    let mut broken = 0;
     let ended = bench.bus().run(
         &cycles(50),
         &mut VirtualTime,
         &mut (),
-        &mut |report: &CycleReport<'_>| told += u32::from(!report.is_whole()),
+        &mut |report: &CycleReport<'_>| broken += u32::from(!report.is_whole()),
     );
-    assert_eq!((ended.cycles, told), (50, 50));
+    assert_eq!((ended.cycles, broken), (50, 50));
 }

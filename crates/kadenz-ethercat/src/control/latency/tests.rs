@@ -4,7 +4,7 @@ use super::*;
 
 const MS: f64 = 1e6;
 
-fn told(events: u16, event_ns: u64, command: u16, command_ns: u64) -> StampOutput {
+fn stamp(events: u16, event_ns: u64, command: u16, command_ns: u64) -> StampOutput {
     StampOutput {
         events,
         event_ns,
@@ -16,17 +16,17 @@ fn told(events: u16, event_ns: u64, command: u16, command_ns: u64) -> StampOutpu
 #[test]
 fn an_event_is_counted_when_it_is_seen_and_when_it_is_acted_on() {
     let mut latencies = Latencies::with_room(1_000, 8);
-    latencies.cycle(10_000, told(4, 7_300, 4, 9_000));
+    latencies.cycle(10_000, stamp(4, 7_300, 4, 9_000));
     assert_eq!(
         latencies.sensor.values(),
         [0; 0],
         "the time of that event is unknown"
     );
-    latencies.cycle(11_000, told(5, 9_100, 4, 9_000));
+    latencies.cycle(11_000, stamp(5, 9_100, 4, 9_000));
     assert_eq!(latencies.sensor.values(), [1_900]);
-    latencies.cycle(12_000, told(5, 9_100, 4, 9_000));
-    latencies.cycle(13_000, told(5, 9_100, 5, 12_500));
-    latencies.cycle(14_000, told(5, 9_100, 5, 12_500));
+    latencies.cycle(12_000, stamp(5, 9_100, 4, 9_000));
+    latencies.cycle(13_000, stamp(5, 9_100, 5, 12_500));
+    latencies.cycle(14_000, stamp(5, 9_100, 5, 12_500));
     assert_eq!(latencies.command.values(), [1_500]);
     assert_eq!(latencies.reaction.values(), [3_400]);
     let summary = latencies.command.summary().unwrap();
@@ -34,18 +34,18 @@ fn an_event_is_counted_when_it_is_seen_and_when_it_is_acted_on() {
 }
 
 #[test]
-fn events_too_close_to_tell_apart_are_counted_as_missed() {
+fn events_too_close_to_distinguish_are_counted_as_missed() {
     let mut latencies = Latencies::with_room(1_000, 1);
-    latencies.cycle(1_000, told(65_534, 0, 0, 0));
-    latencies.cycle(2_000, told(1, 1_500, 0, 0));
+    latencies.cycle(1_000, stamp(65_534, 0, 0, 0));
+    latencies.cycle(2_000, stamp(1, 1_500, 0, 0));
     assert_eq!((latencies.missed, latencies.sensor.values().len()), (2, 1));
-    latencies.cycle(3_000, told(2, 2_500, 0, 0));
+    latencies.cycle(3_000, stamp(2, 2_500, 0, 0));
     assert_eq!(latencies.sensor.left_out(), 1);
     assert_eq!(latencies.sensor.values(), [500]);
 }
 
 #[test]
-fn a_percentile_that_few_values_cannot_carry_is_not_told() {
+fn a_percentile_that_few_values_cannot_carry_is_not_given() {
     let mut latency = Latency::with_room(1, 2_000);
     (0..999).for_each(|it| latency.add(it));
     assert_eq!(latency.summary().unwrap().p99, None);

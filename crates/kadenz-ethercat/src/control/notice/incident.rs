@@ -20,10 +20,10 @@
 //! while let Some(notice) = subscription.try_next() {
 //!     incidents.add(notice);
 //! }
-//! let told = incidents.settled(at(1_000));
-//! assert_eq!(told.len(), 1);
+//! let settled = incidents.settled(at(1_000));
+//! assert_eq!(settled.len(), 1);
 //! assert_eq!(
-//!     told[0].to_string(),
+//!     settled[0].to_string(),
 //!     "lost: 8 (joint 8) to 9 (joint 9), link down at port 1 of 7 (joint 7)"
 //! );
 //! ```
@@ -92,7 +92,7 @@ pub struct Incidents {
 impl Incidents {
     /// Adds the next notice.
     pub fn add(&mut self, notice: Notice) {
-        if self.is_told_elsewhere(&notice) {
+        if self.is_reported_elsewhere(&notice) {
             return;
         }
         let mut open = self.open.iter_mut().rev();
@@ -121,7 +121,7 @@ impl Incidents {
         std::mem::take(&mut self.open)
     }
 
-    fn is_told_elsewhere(&self, notice: &Notice) -> bool {
+    fn is_reported_elsewhere(&self, notice: &Notice) -> bool {
         match (&notice.event, &notice.device) {
             (Event::Frames { .. } | Event::WorkingCounter { .. }, _) => true,
             (Event::PortErrors { .. }, Some(device)) => {

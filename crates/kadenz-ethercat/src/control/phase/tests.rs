@@ -83,8 +83,11 @@ fn beats_come_from_the_far_side_of_the_cycle_and_stay() {
         assert!(worst <= 8, "{drift_ppm} ppm: {worst} ns");
         let step = model.regulator.last();
         assert!(step.locked);
-        let told = step.drift_ppb as f64 / 1_000.0;
-        assert!((told - drift_ppm).abs() < 1.0, "{told} for {drift_ppm}");
+        let estimate = step.drift_ppb as f64 / 1_000.0;
+        assert!(
+            (estimate - drift_ppm).abs() < 1.0,
+            "{estimate} for {drift_ppm}"
+        );
     }
 }
 
@@ -139,8 +142,8 @@ fn a_wire_that_jitters_as_a_busy_computer_does_is_locked_to_all_the_same() {
     // Half of the jitter is the wire's mean delay, which counts as the beat's.
     assert!(worst < 60_000, "{worst} ns");
     assert!(model.regulator.last().locked);
-    let told = model.regulator.last().drift_ppb;
-    assert!((told - 70_000).abs() < 5_000, "{told} ppb");
+    let estimate = model.regulator.last().drift_ppb;
+    assert!((estimate - 70_000).abs() < 5_000, "{estimate} ppb");
 }
 
 #[test]
@@ -290,8 +293,11 @@ fn a_loop_stays_with_a_reference_that_drifts() {
             // The frame is at the reference 0.6 us behind the beat, which counts as the beat's.
             assert!(worst < 1_000, "{drift_ppm} ppm, {mode:?}: {worst} ns");
             assert!(last.locked, "{last:?}");
-            let told = last.drift_ppb as f64 / 1_000.0;
-            assert!((told - drift_ppm).abs() < 0.5, "{told} for {drift_ppm}");
+            let estimate = last.drift_ppb as f64 / 1_000.0;
+            assert!(
+                (estimate - drift_ppm).abs() < 0.5,
+                "{estimate} for {drift_ppm}"
+            );
         }
     }
 }

@@ -12,7 +12,7 @@ pub(super) const MAX: usize = MAX_FRAME - ETHERNET_HEADER - 2;
 /// An access to one register.
 #[derive(Debug)]
 struct Ask {
-    whose: Target,
+    target: Target,
     register: u16,
     writes: bool,
     /// The range in [`Batch::bytes`]: what is written, or room for what is read.
@@ -52,22 +52,22 @@ impl Batch {
     }
 
     /// Reads a register.
-    pub(super) fn read(&mut self, whose: Target, register: u16, length: usize) -> AskId {
+    pub(super) fn read(&mut self, target: Target, register: u16, length: usize) -> AskId {
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
-        self.push(whose, register, false, start)
+        self.push(target, register, false, start)
     }
 
     /// Writes a register.
-    pub(super) fn write(&mut self, whose: Target, register: u16, bytes: &[u8]) -> AskId {
+    pub(super) fn write(&mut self, target: Target, register: u16, bytes: &[u8]) -> AskId {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
-        self.push(whose, register, true, start)
+        self.push(target, register, true, start)
     }
 
-    fn push(&mut self, whose: Target, register: u16, writes: bool, start: usize) -> AskId {
+    fn push(&mut self, target: Target, register: u16, writes: bool, start: usize) -> AskId {
         self.asks.push(Ask {
-            whose,
+            target,
             register,
             writes,
             bytes: start..self.bytes.len(),
@@ -137,8 +137,8 @@ impl Batch {
             let mut slots = Vec::with_capacity(asks.len());
             for ask in &self.asks[asks] {
                 let (command, address, _) = match ask.writes {
-                    true => ask.whose.writing(ask.register),
-                    false => ask.whose.reading(ask.register),
+                    true => ask.target.writing(ask.register),
+                    false => ask.target.reading(ask.register),
                 };
                 let slot = writer.push(command, 0, address, ask.bytes.len())?;
                 if ask.writes {

@@ -180,12 +180,12 @@ pub(super) fn survey(
     let count = Registers::by(exchange).count_reading(Target::All(0), TYPE, &mut [0])?;
     let asked: Vec<_> = (0..count)
         .map(|position| {
-            let whose = Target::At(Position(position));
+            let target = Target::At(Position(position));
             batch.together();
             [
-                batch.read(whose, STATION_ADDRESS, 4),
-                batch.read(whose, DL_STATUS, 2),
-                batch.read(whose, AL_STATUS, 6),
+                batch.read(target, STATION_ADDRESS, 4),
+                batch.read(target, DL_STATUS, 2),
+                batch.read(target, AL_STATUS, 6),
             ]
         })
         .collect();

@@ -43,8 +43,8 @@
 //!     let pause = supervisor.step(&mut inline_loop)?;
 //!     inline_loop.pause(pause);
 //! }
-//! let told = std::iter::from_fn(|| notices.try_next()).map(|it| it.to_string());
-//! assert!(told.into_iter().any(|it| it.ends_with("(EK1100, 0x1001): PREOP -> SAFEOP")));
+//! let lines = std::iter::from_fn(|| notices.try_next()).map(|it| it.to_string());
+//! assert!(lines.into_iter().any(|it| it.ends_with("(EK1100, 0x1001): PREOP -> SAFEOP")));
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -158,7 +158,7 @@ struct Watched {
     first: u16,
     position: Option<u16>,
     /// Whether its absence or presence was reported.
-    told: bool,
+    is_reported: bool,
     /// The last status seen; `row` is the last one that was seen twice.
     seen: Option<StationStatus>,
     row: Option<StationStatus>,
@@ -205,7 +205,7 @@ pub struct SegmentSupervisor {
     look: MonotonicTime,
     mail: MonotonicTime,
     count: MonotonicTime,
-    told: watch::LastReported,
+    reported: watch::LastReported,
 }
 
 /// The result of a look.
@@ -249,7 +249,7 @@ impl SegmentSupervisor {
             look: MonotonicTime::from_ns(0),
             mail: MonotonicTime::from_ns(0),
             count: MonotonicTime::from_ns(0),
-            told: watch::LastReported::default(),
+            reported: watch::LastReported::default(),
         }
     }
 
@@ -308,7 +308,7 @@ impl SegmentSupervisor {
     /// [`SupervisorEnded`] when the loop carries no more questions.
     pub fn step(&mut self, exchange: &mut dyn Exchange) -> Result<Duration, SupervisorEnded> {
         let now = exchange.now();
-        self.tell_frames(now);
+        self.report_frames(now);
         if now < self.look && self.is_well() && self.pool.is_idle() {
             return Ok(GLANCE);
         }
@@ -407,7 +407,7 @@ impl SegmentSupervisor {
         Batch::of(self.settings.frame_bytes)
     }
 
-    fn tell(&self, device: usize, now: MonotonicTime, event: Event) {
+    fn report(&self, device: usize, now: MonotonicTime, event: Event) {
         let label = self.watched[device].label.clone();
         self.notices.publish(now, Some(label), event);
     }
@@ -442,7 +442,7 @@ impl Watched {
             has_firmware: device.has_mailbox(),
             first: device.position.0,
             position: None,
-            told: false,
+            is_reported: false,
             seen: None,
             row: None,
             status: 0,

@@ -90,7 +90,7 @@ impl SegmentSupervisor {
         watched.missed |= watched.reached == Some(wanted);
         let was_there = watched.position.take().is_some();
         // Another MainDevice may meanwhile have configured a device that was never seen.
-        watched.configured &= was_there || watched.told;
+        watched.configured &= was_there || watched.is_reported;
         watched.seen = None;
         watched.row = None;
         watched.pending = None;
@@ -98,10 +98,10 @@ impl SegmentSupervisor {
         watched.set_up = false;
         watched.well = None;
         watched.counters = None;
-        let tells = was_there || !watched.told;
-        watched.told = true;
-        if tells {
-            self.tell(device, now, Event::Lost);
+        let is_news = was_there || !watched.is_reported;
+        watched.is_reported = true;
+        if is_news {
+            self.report(device, now, Event::Lost);
             self.device_table.note(device, |it| {
                 (it.position, it.status) = (None, 0);
                 it.losses += 1;
@@ -135,7 +135,9 @@ impl SegmentSupervisor {
             match returning {
                 Some(device) if self.watched[device].position.is_some() => {}
                 // At the start every device has just been identified.
-                Some(device) if !self.watched[device].told => self.take_back(device, position, now),
+                Some(device) if !self.watched[device].is_reported => {
+                    self.take_back(device, position, now);
+                }
                 Some(_) => asked.push(one),
                 None if alone && self.is_unconfigured(row.station) => {
                     if self.is_due(row.station, now) {
@@ -144,9 +146,9 @@ impl SegmentSupervisor {
                 }
                 None => {
                     let station = self.next_temporary(rows);
-                    let whose = Target::At(Position(position));
+                    let target = Target::At(Position(position));
                     batch.together();
-                    let written = batch.write(whose, STATION_ADDRESS, &station.to_le_bytes());
+                    let written = batch.write(target, STATION_ADDRESS, &station.to_le_bytes());
                     given.push((
                         written,
                         PendingIdentification {
@@ -230,12 +232,12 @@ impl SegmentSupervisor {
         let watched = &mut self.watched[device];
         watched.position = Some(position);
         watched.not_before = now;
-        let tells = std::mem::replace(&mut watched.told, true);
+        let was_reported = std::mem::replace(&mut watched.is_reported, true);
         self.device_table
             .note(device, |it| it.position = Some(position));
-        if tells {
+        if was_reported {
             let powered = true;
-            self.tell(device, now, Event::Back { position, powered });
+            self.report(device, now, Event::Back { position, powered });
         }
     }
 
@@ -296,20 +298,20 @@ impl SegmentSupervisor {
         let watched = &mut self.watched[device];
         watched.position = Some(one.position);
         watched.not_before = now;
-        watched.told = true;
+        watched.is_reported = true;
         let before = std::mem::replace(&mut watched.identity, identity);
         self.device_table.note(device, |it| {
             it.position = Some(one.position);
             it.identity[3] = identity.serial;
         });
         let (position, powered) = (one.position, false);
-        self.tell(device, now, Event::Back { position, powered });
+        self.report(device, now, Event::Back { position, powered });
         if before.serial != identity.serial {
             let event = Event::Replaced {
                 serial: before.serial,
                 now: identity.serial,
             };
-            self.tell(device, now, event);
+            self.report(device, now, event);
         }
         Ok(())
     }
@@ -378,7 +380,7 @@ impl SegmentSupervisor {
                 continue;
             }
             let from = watched.first;
-            self.tell(device, now, Event::Moved { from, to });
+            self.report(device, now, Event::Moved { from, to });
         }
     }
 
@@ -428,13 +430,13 @@ impl SegmentSupervisor {
         });
         if from != 0 && from != row.status.0 {
             let (to, code) = (row.status.0, row.code.0);
-            self.tell(device, now, Event::State { from, to, code });
+            self.report(device, now, Event::State { from, to, code });
         }
         let Some(before) = before else { return };
         for port in 0..4 {
             match (before.links.link(port), row.links.link(port)) {
-                (true, false) => self.tell(device, now, Event::LinkDown { port }),
-                (false, true) => self.tell(device, now, Event::LinkUp { port }),
+                (true, false) => self.report(device, now, Event::LinkDown { port }),
+                (false, true) => self.report(device, now, Event::LinkUp { port }),
                 _ => {}
             }
         }

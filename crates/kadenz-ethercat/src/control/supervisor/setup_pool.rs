@@ -263,7 +263,7 @@ impl SetupPool {
             Ok(false) => Ok(()),
             Err(error) => Err(error),
         };
-        self.tell_losses(&aboard, now);
+        self.report_losses(&aboard, now);
         unloaded
     }
 
@@ -297,7 +297,7 @@ impl SetupPool {
     }
 
     /// Reports the loss to set-ups whose question may be asked only once. The other questions wait on.
-    fn tell_losses(&mut self, aboard: &[usize], now: MonotonicTime) {
+    fn report_losses(&mut self, aboard: &[usize], now: MonotonicTime) {
         for device in aboard {
             let Some(job) = self.jobs.get_mut(device) else {
                 continue;
@@ -351,11 +351,11 @@ impl Drop for SetupPool {
 impl Job {
     fn begin(device: usize, device_table: Arc<DeviceTable>, setup: Arc<Setup>) -> io::Result<Self> {
         let (says, words) = sync_channel(1);
-        let (replies, told) = sync_channel(1);
+        let (replies, answers) = sync_channel(1);
         let work = move || {
             let mut way = SetupChannel {
                 says,
-                told,
+                answers,
                 // The first reply brings the time; until then no time has passed.
                 now: MonotonicTime::from_ns(0),
             };
@@ -409,7 +409,7 @@ impl Job {
 /// The channel by which a set-up's thread reaches the segment.
 struct SetupChannel {
     says: SyncSender<SetupMessage>,
-    told: Receiver<SetupReply>,
+    answers: Receiver<SetupReply>,
     now: MonotonicTime,
 }
 
@@ -417,7 +417,7 @@ impl SetupChannel {
     /// Sends a message and waits for the reply; `None` when the supervisor no longer listens.
     fn say(&mut self, word: SetupMessage) -> Option<SetupReply> {
         self.says.send(word).ok()?;
-        let reply = self.told.recv().ok()?;
+        let reply = self.answers.recv().ok()?;
         self.now = reply.now;
         Some(reply)
     }

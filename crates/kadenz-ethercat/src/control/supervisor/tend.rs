@@ -158,7 +158,7 @@ impl SegmentSupervisor {
         watched.pending = None;
         watched.trouble(now);
         let (wanted, tries) = (to.number(), watched.troubles);
-        self.tell(device, now, Event::Stuck { wanted, tries });
+        self.report(device, now, Event::Stuck { wanted, tries });
     }
 
     fn note_asked(&mut self, device: usize, from: State, to: State, did: bool, now: MonotonicTime) {
@@ -168,7 +168,7 @@ impl SegmentSupervisor {
             watched.grace = (did && watched.has_firmware).then(|| now + GRACE);
             let (wanted, tries) = (to.number(), watched.troubles);
             if tries >= 8 && tries.is_power_of_two() {
-                self.tell(device, now, Event::Stuck { wanted, tries });
+                self.report(device, now, Event::Stuck { wanted, tries });
             }
             return;
         }
@@ -182,10 +182,10 @@ impl SegmentSupervisor {
 
     fn write(&self, batch: &mut Batch, device: usize, control: &AlControl) {
         batch.together();
-        batch.write(self.whose(device), AL_CONTROL, &control.0.to_le_bytes());
+        batch.write(self.target(device), AL_CONTROL, &control.0.to_le_bytes());
     }
 
-    fn whose(&self, device: usize) -> Target {
+    fn target(&self, device: usize) -> Target {
         Target::Of(Configured(self.watched[device].label.station))
     }
 
@@ -204,7 +204,7 @@ impl SegmentSupervisor {
     fn note_failed(&mut self, device: usize, error: &ConfigureError, now: MonotonicTime) {
         self.watched[device].trouble(now);
         let why = error.to_string();
-        self.tell(device, now, Event::Setup { why });
+        self.report(device, now, Event::Setup { why });
     }
 
     /// Writes all settings for a change of state, and requests it; returns the number of the first access
@@ -242,7 +242,7 @@ impl SegmentSupervisor {
         match prepared? {
             Ok(first) => {
                 let control = AlControl::request(to).0.to_le_bytes();
-                batch.write(self.whose(device), AL_CONTROL, &control);
+                batch.write(self.target(device), AL_CONTROL, &control);
                 Some(first)
             }
             Err(error) => {
@@ -259,7 +259,7 @@ fn clear(batch: &mut Batch, device: &SubDevice) {
     let managers = usize::from(device.sync_managers.min(16)) * usize::from(SYNC_MANAGER_SIZE);
     for (register, bytes) in [(FMMU, fmmus), (SYNC_MANAGER, vec![0; managers])] {
         if !bytes.is_empty() {
-            batch.write(device.whose(), register, &bytes);
+            batch.write(device.target(), register, &bytes);
         }
     }
 }
@@ -273,7 +273,7 @@ fn mailboxes(batch: &mut Batch, device: &mut SubDevice) {
         sync_manager(batch, device, piece);
     }
     // From PREOP on the application may want its EEPROM.
-    batch.write(device.whose(), SII_CONFIGURATION, &[1]);
+    batch.write(device.target(), SII_CONFIGURATION, &[1]);
 }
 
 fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
@@ -283,10 +283,10 @@ fn process_data(batch: &mut Batch, device: &SubDevice, fmmus: &[Fmmu]) {
     }
     for (number, fmmu) in (0_u16..).zip(fmmus) {
         let register = FMMU + number * FMMU_SIZE;
-        batch.write(device.whose(), register, &fmmu.to_bytes());
+        batch.write(device.target(), register, &fmmu.to_bytes());
     }
 }
 
 fn sync_manager(batch: &mut Batch, device: &SubDevice, piece: Piece) {
-    batch.write(device.whose(), piece.register(), &piece.manager.to_bytes());
+    batch.write(device.target(), piece.register(), &piece.manager.to_bytes());
 }

@@ -105,9 +105,9 @@ impl Rig {
         self.until_well("power cycle");
     }
 
-    fn told(&mut self) -> Vec<Event> {
-        let told = std::iter::from_fn(|| self.notices.try_next());
-        told.map(|it| it.event).collect()
+    fn events(&mut self) -> Vec<Event> {
+        let notices = std::iter::from_fn(|| self.notices.try_next());
+        notices.map(|it| it.event).collect()
     }
 
     fn recoveries(&self) -> Vec<u32> {
@@ -175,10 +175,10 @@ impl Exchange for Counting<'_> {
 }
 
 #[test]
-fn errors_at_ports_are_told_however_full_the_counters_beside_them_are() {
+fn errors_at_ports_are_reported_however_full_the_counters_beside_them_are() {
     let mut rig = Rig::in_op();
     for (invalid, more) in [(10, None), (14, Some(4)), (19, Some(5))] {
-        rig.told();
+        rig.events();
         let mut way = Counting {
             inline_loop: &mut rig.inline_loop,
             invalid,
@@ -188,8 +188,8 @@ fn errors_at_ports_are_told_however_full_the_counters_beside_them_are() {
             let pause = rig.supervisor.step(&mut way).unwrap();
             way.pause(pause);
         }
-        let told = rig.told();
-        let errors = told.iter().filter_map(|it| match it {
+        let events = rig.events();
+        let errors = events.iter().filter_map(|it| match it {
             Event::PortErrors { invalid, .. } => Some(*invalid),
             _ => None,
         });

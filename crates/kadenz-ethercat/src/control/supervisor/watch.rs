@@ -14,7 +14,7 @@ use crate::wire::register::{LOST_LINKS, RX_ERRORS, SYNC_MANAGER, SYNC_MANAGER_SI
 use crate::wire::sync_manager::{self, SyncManagerStatus};
 
 /// An event that goes on is reported once in this time, with its count.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+const REPORT_EVERY: Duration = Duration::from_secs(1);
 /// The interval at which mailboxes are read.
 const MAIL_EVERY: Duration = Duration::from_millis(100);
 /// Counters stop at 255; from this value on the supervisor resets them.
@@ -35,20 +35,20 @@ pub(super) const COUNTERS: usize = 20;
 const LOST_LINKS_AT: usize = 16;
 
 /// The counters that are reported: three for each port, and its lost links.
-fn told(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
+fn reported_counters(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_ {
     let (errors, links) = (&counters[..12], &counters[LOST_LINKS_AT..]);
     errors.iter().chain(links).copied()
 }
 
 impl SegmentSupervisor {
     /// Reports frames that the loop noted as failed.
-    pub(super) fn tell_frames(&mut self, now: MonotonicTime) {
+    pub(super) fn report_frames(&mut self, now: MonotonicTime) {
         let vitals = self.health.vitals();
-        let told = &mut self.told;
-        let frames = vitals.wrong.saturating_sub(told.counter.wrong);
-        if frames > 0 && now >= told.counter_again {
-            told.counter = vitals;
-            told.counter_again = now + TELL_EVERY;
+        let reported = &mut self.reported;
+        let frames = vitals.wrong.saturating_sub(reported.counter.wrong);
+        if frames > 0 && now >= reported.counter_again {
+            reported.counter = vitals;
+            reported.counter_again = now + REPORT_EVERY;
             let (got, expected) = (vitals.wrong_last, vitals.wrong_expected);
             let event = Event::WorkingCounter {
                 frames,
@@ -57,7 +57,7 @@ impl SegmentSupervisor {
             };
             self.notices.publish(now, None, event);
         }
-        let (before, link) = (told.frames, vitals.link);
+        let (before, link) = (reported.frames, vitals.link);
         // A loop that was started anew counts from zero.
         let risen = |now: u64, before: u64| now.saturating_sub(before);
         let lost = risen(vitals.lost, before.lost);
@@ -65,9 +65,9 @@ impl SegmentSupervisor {
         let refused = risen(link.refused, before.link.refused);
         let foreign = risen(link.foreign, before.link.foreign);
         let damaged = risen(link.damaged, before.link.damaged);
-        if lost + late + refused + foreign + damaged > 0 && now >= told.frames_again {
-            told.frames = vitals;
-            told.frames_again = now + TELL_EVERY;
+        if lost + late + refused + foreign + damaged > 0 && now >= reported.frames_again {
+            reported.frames = vitals;
+            reported.frames_again = now + REPORT_EVERY;
             let event = Event::Frames {
                 lost,
                 refused,
@@ -118,12 +118,12 @@ impl SegmentSupervisor {
                 }
                 std::mem::take(&mut it.emergencies)
             });
-            self.tell_emergencies(device, &emergencies.unwrap_or_default(), now);
+            self.report_emergencies(device, &emergencies.unwrap_or_default(), now);
         }
         Ok(())
     }
 
-    fn tell_emergencies(&self, device: usize, emergencies: &[Emergency], now: MonotonicTime) {
+    fn report_emergencies(&self, device: usize, emergencies: &[Emergency], now: MonotonicTime) {
         for emergency in emergencies {
             let Emergency {
                 code,
@@ -135,7 +135,7 @@ impl SegmentSupervisor {
                 register,
                 data,
             };
-            self.tell(device, now, event);
+            self.report(device, now, event);
             self.device_table.note(device, |it| it.emergencies += 1);
         }
     }
@@ -167,10 +167,10 @@ impl SegmentSupervisor {
                 continue;
             };
             if let Some(before) = self.watched[device].counters.replace(counters) {
-                self.tell_port_errors(device, before, counters, now);
+                self.report_port_errors(device, before, counters, now);
             }
             // Other counters between them are not reported, and are not reset either.
-            if told(&counters).any(|it| it >= NEARLY_FULL) {
+            if reported_counters(&counters).any(|it| it >= NEARLY_FULL) {
                 reset.together();
                 for register in [RX_ERRORS, LOST_LINKS] {
                     reset.write(Target::Of(station), register, &[0; 4]);
@@ -181,7 +181,7 @@ impl SegmentSupervisor {
         reset.send(exchange)
     }
 
-    fn tell_port_errors(
+    fn report_port_errors(
         &self,
         device: usize,
         before: [u8; COUNTERS],
@@ -207,7 +207,7 @@ impl SegmentSupervisor {
                 forwarded,
                 lost_links,
             };
-            self.tell(device, now, event);
+            self.report(device, now, event);
         }
     }
 }

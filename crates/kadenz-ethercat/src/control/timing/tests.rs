@@ -50,7 +50,7 @@ fn timing(cycles: u64) -> Timing {
 }
 
 #[test]
-fn every_number_is_what_the_cycles_told() {
+fn every_number_is_what_the_cycles_reported() {
     let seen = timing(1000).snapshot();
     assert_eq!(
         (seen.cycles, seen.exchanges, seen.whole_exchanges),

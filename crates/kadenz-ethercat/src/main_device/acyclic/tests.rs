@@ -12,19 +12,19 @@ fn a_thread_that_asks_again_and_again_keeps_no_other_waiting() {
     let queue = AcyclicQueue::default();
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut frame = FrameBuffer::default();
-    let ask = |seat| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), seat);
+    let ask = |class| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), class);
     while ask(SlotClass::Shared).is_some() {}
     let mut serve = || {
         // An empty frame is not sent, and counts as lost at once.
         queue.send_one(&mut link);
         let place = (0..SLOTS).find(|it| queue.take(*it, &mut frame).is_some());
         let place = place.unwrap();
-        let seat = match place {
+        let class = match place {
             OWN => SlotClass::Own,
             _ => SlotClass::Shared,
         };
         // It asks again at once.
-        assert_eq!(ask(seat), Some(place));
+        assert_eq!(ask(class), Some(place));
         place
     };
     let served: Vec<_> = (0..SHARED).map(|_| serve()).collect();

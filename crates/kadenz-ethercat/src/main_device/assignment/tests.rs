@@ -87,9 +87,16 @@ fn process_data(about: std::ops::RangeInclusive<u16>) -> (Vec<mapping::MappedMan
 
 #[test]
 fn a_device_that_hides_its_assignment_has_the_process_data_of_its_sii() {
-    let told = process_data(0..=0);
-    assert!(told.1 > 0 && told.2 > 0 && told.0.len() == 2, "{told:?}");
-    assert_eq!(process_data(0x1C10..=0x1C2F), told, "no list");
-    assert_eq!(process_data(0x1600..=0x1BFF), told, "lists, and no PDOs");
-    assert_eq!(process_data(0x1600..=0x1C2F), told, "neither");
+    let from_sii = process_data(0..=0);
+    assert!(
+        from_sii.1 > 0 && from_sii.2 > 0 && from_sii.0.len() == 2,
+        "{from_sii:?}"
+    );
+    assert_eq!(process_data(0x1C10..=0x1C2F), from_sii, "no list");
+    assert_eq!(
+        process_data(0x1600..=0x1BFF),
+        from_sii,
+        "lists, and no PDOs"
+    );
+    assert_eq!(process_data(0x1600..=0x1C2F), from_sii, "neither");
 }

@@ -89,8 +89,8 @@ impl Clocks {
             let stations = some.iter().map(|it| it.station);
             let shown = look(registers, reference.station, stations)?;
             let own = shown[0].ok_or(silent(reference.station))?;
-            let mut told = some.iter().zip(&shown[1..]);
-            let time = told.find_map(|(other, shown)| {
+            let mut samples = some.iter().zip(&shown[1..]);
+            let time = samples.find_map(|(other, shown)| {
                 let shown = shown.filter(ClockSample::counts)?;
                 Some(shown.system().wrapping_sub(other.delay_ns.into()))
             });
@@ -176,7 +176,7 @@ const fn silent(station: Configured) -> ExchangeError {
     ExchangeError::WorkingCounter {
         command: Command::Fprd,
         register: DC_RECEIVE_TIME_UNIT,
-        whose: Target::Of(station),
+        target: Target::Of(station),
         expected: 1,
         got: 0,
     }

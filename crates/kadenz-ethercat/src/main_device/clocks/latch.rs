@@ -64,22 +64,22 @@ pub(super) fn measure(
     devices: &[SubDevice],
     settings: &ClockSettings,
 ) -> Result<Clocks, ClockError> {
-    let mut told = look(registers, devices)?;
-    let all: Vec<_> = told.iter().map(|it| (it.links, it.entry)).collect();
+    let mut latched = look(registers, devices)?;
+    let all: Vec<_> = latched.iter().map(|it| (it.links, it.entry)).collect();
     let topology = Topology::of(&all)?;
     let Some((at, port)) = topology.back else {
-        let taken = take_rounds(registers, devices, &mut told, settings)?;
-        return Ok(compute(devices, &topology, &told, taken, settings)?);
+        let taken = take_rounds(registers, devices, &mut latched, settings)?;
+        return Ok(compute(devices, &topology, &latched, taken, settings)?);
     };
     // A ring is a line for as long as its end is closed: the measured frames must come back.
-    let whose = devices[at].whose();
-    let before = DlControl(registers.get_u32(whose, DL_CONTROL)?);
+    let target = devices[at].target();
+    let before = DlControl(registers.get_u32(target, DL_CONTROL)?);
     let closed = before.with_port(port, LoopControl::AlwaysClosed);
-    registers.write(whose, DL_CONTROL, &closed.0.to_le_bytes())?;
-    told[at].links = told[at].links.with_port(port, PortStatus::Closed);
-    let taken = take_rounds(registers, devices, &mut told, settings);
-    registers.write(whose, DL_CONTROL, &before.0.to_le_bytes())?;
-    Ok(compute(devices, &topology, &told, taken?, settings)?)
+    registers.write(target, DL_CONTROL, &closed.0.to_le_bytes())?;
+    latched[at].links = latched[at].links.with_port(port, PortStatus::Closed);
+    let taken = take_rounds(registers, devices, &mut latched, settings);
+    registers.write(target, DL_CONTROL, &before.0.to_le_bytes())?;
+    Ok(compute(devices, &topology, &latched, taken?, settings)?)
 }
 
 /// Reads the links of all, and the ports by which frames come in.
@@ -89,12 +89,12 @@ fn look(
 ) -> Result<Vec<LatchedTimes>, ClockError> {
     let mut all = Vec::with_capacity(devices.len());
     for device in devices {
-        let links = DlStatus(registers.get_u16(device.whose(), DL_STATUS)?);
+        let links = DlStatus(registers.get_u16(device.target(), DL_STATUS)?);
         let clock = width(device).is_some();
         let entry = match topology::entry_by_links(links) {
             None if clock => {
                 registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])?;
-                let bytes = registers.get(device.whose(), DC_RECEIVE_TIME)?;
+                let bytes = registers.get(device.target(), DC_RECEIVE_TIME)?;
                 Times::read(&bytes).first(links).unwrap_or(0)
             }
             known => known.unwrap_or(0),
@@ -113,7 +113,7 @@ fn look(
 fn take_rounds(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
-    told: &mut [LatchedTimes],
+    latched: &mut [LatchedTimes],
     settings: &ClockSettings,
 ) -> Result<MonotonicTime, ClockError> {
     let mut taken = registers.exchange().now();
@@ -123,40 +123,47 @@ fn take_rounds(
         }
         taken = registers.exchange().now();
         registers.count_writing(Target::All(0), DC_RECEIVE_TIME, &[0; 4])?;
-        for (device, told) in devices.iter().zip(&mut *told).filter(|it| it.1.clock) {
-            let bytes = registers.get(device.whose(), DC_RECEIVE_TIME)?;
-            told.rounds.push(Times::read(&bytes));
+        for (device, latched) in devices.iter().zip(&mut *latched).filter(|it| it.1.clock) {
+            let bytes = registers.get(device.target(), DC_RECEIVE_TIME)?;
+            latched.rounds.push(Times::read(&bytes));
         }
     }
     Ok(taken)
 }
 
 /// How many ns of its own a clock counts for each ns of the reference's.
-fn speed(reference: &LatchedTimes, told: &LatchedTimes) -> f64 {
+fn speed(reference: &LatchedTimes, latched: &LatchedTimes) -> f64 {
     // The lower halves suffice: a measurement takes less than 4 s.
-    let span = |told: &LatchedTimes| match (told.rounds.first(), told.rounds.last()) {
+    let span = |latched: &LatchedTimes| match (latched.rounds.first(), latched.rounds.last()) {
         (Some(first), Some(last)) => (last.unit as u32).wrapping_sub(first.unit as u32),
         _ => 0,
     };
-    match (span(told), span(reference)) {
+    match (span(latched), span(reference)) {
         (0, _) | (_, 0) => 1.0,
         (own, there) => f64::from(own) / f64::from(there),
     }
 }
 
 /// The mean times of one SubDevice, by the reference's clock.
-fn passage(position: u16, told: &LatchedTimes, speed: f64) -> Result<PassageTimes, TopologyError> {
+fn passage(
+    position: u16,
+    latched: &LatchedTimes,
+    speed: f64,
+) -> Result<PassageTimes, TopologyError> {
     let mut times = [0.0; 4];
-    for port in topology::open_ports(told.links) {
-        let all = told.rounds.iter().map(|it| it.after(port, told.entry));
+    for port in topology::open_ports(latched.links) {
+        let all = latched
+            .rounds
+            .iter()
+            .map(|it| it.after(port, latched.entry));
         if all.clone().any(|it| it < 0) {
             return Err(TopologyError::Backwards { position, port });
         }
         let sum: i64 = all.map(i64::from).sum();
-        times[usize::from(port)] = sum as f64 / told.rounds.len().max(1) as f64 / speed;
+        times[usize::from(port)] = sum as f64 / latched.rounds.len().max(1) as f64 / speed;
     }
     Ok(PassageTimes {
-        clock: told.clock,
+        clock: latched.clock,
         times,
     })
 }
@@ -164,18 +171,18 @@ fn passage(position: u16, told: &LatchedTimes, speed: f64) -> Result<PassageTime
 fn compute(
     devices: &[SubDevice],
     topology: &Topology,
-    told: &[LatchedTimes],
+    latched: &[LatchedTimes],
     taken: MonotonicTime,
     settings: &ClockSettings,
 ) -> Result<Clocks, TopologyError> {
-    let reference = told.iter().position(|it| it.clock);
-    let speeds: Vec<_> = told
+    let reference = latched.iter().position(|it| it.clock);
+    let speeds: Vec<_> = latched
         .iter()
-        .map(|it| reference.map_or(1.0, |reference| speed(&told[reference], it)))
+        .map(|it| reference.map_or(1.0, |reference| speed(&latched[reference], it)))
         .collect();
-    let passages = told.iter().zip(&speeds).enumerate();
-    let passages = passages.map(|(at, (told, speed))| match told.clock {
-        true => passage(at as u16, told, *speed),
+    let passages = latched.iter().zip(&speeds).enumerate();
+    let passages = passages.map(|(at, (latched, speed))| match latched.clock {
+        true => passage(at as u16, latched, *speed),
         false => Ok(PassageTimes::default()),
     });
     let passages = passages.collect::<Result<Vec<_>, _>>()?;
@@ -191,7 +198,7 @@ fn compute(
         delay_ns: (arrivals[at].ns - start).max(0.0).round() as u32,
         measured: arrivals[at].measured,
         rate_ppb: ((speeds[at] - 1.0) * 1e9).round() as i64,
-        local_ns: told[at].rounds.last().map_or(0, |it| it.unit),
+        local_ns: latched[at].rounds.last().map_or(0, |it| it.unit),
     });
     Ok(Clocks {
         devices: clocks.collect(),

@@ -192,7 +192,7 @@ pub fn start_sync(
         let start = now.saturating_add(ahead);
         let start = start.div_ceil(period).saturating_mul(period);
         for (position, sync) in wanted {
-            tell(registers, clocks, *position, sync, start)?;
+            write_sync(registers, clocks, *position, sync, start)?;
         }
         let shifts = wanted.iter().map(|it| i64::from(it.1.shift0_ns));
         let first = start.saturating_add_signed(shifts.min().unwrap_or(0));
@@ -212,7 +212,7 @@ fn system_time(
     Ok(u64::from_le_bytes(time))
 }
 
-fn tell(
+fn write_sync(
     registers: &mut Registers<'_>,
     clocks: &Clocks,
     position: Position,
@@ -222,19 +222,19 @@ fn tell(
     let device = clocks.devices.iter().find(|it| it.position == position);
     let device = device.ok_or(SyncError::NoSubDevice(position))?;
     let width = device.width.ok_or(SyncError::NoClock(position))?;
-    let whose = Target::Of(device.station);
-    registers.write(whose, DC_ACTIVATION, &[0])?;
-    registers.write(whose, DC_CYCLIC_CONTROL, &[sync.control])?;
-    registers.write(whose, DC_SYNC0_CYCLE, &sync.cycle0_ns.to_le_bytes())?;
+    let target = Target::Of(device.station);
+    registers.write(target, DC_ACTIVATION, &[0])?;
+    registers.write(target, DC_CYCLIC_CONTROL, &[sync.control])?;
+    registers.write(target, DC_SYNC0_CYCLE, &sync.cycle0_ns.to_le_bytes())?;
     let sync1 = sync.sync1_ns.unwrap_or(0);
-    registers.write(whose, DC_SYNC1_CYCLE, &sync1.to_le_bytes())?;
+    registers.write(target, DC_SYNC1_CYCLE, &sync1.to_le_bytes())?;
     let start = start.saturating_add_signed(sync.shift0_ns.into());
     let start = start.to_le_bytes();
     let start = match width {
         Width::Bits32 => &start[..4],
         Width::Bits64 => &start[..],
     };
-    registers.write(whose, DC_START_TIME, start)?;
-    registers.write(whose, DC_ACTIVATION, &[sync.activation()])?;
+    registers.write(target, DC_START_TIME, start)?;
+    registers.write(target, DC_ACTIVATION, &[sync.activation()])?;
     Ok(())
 }

@@ -143,10 +143,10 @@ impl Bench {
     fn worst_delay(&mut self, clocks: &Clocks, drift_ppm: f64) -> f64 {
         let truth = self.truth();
         let all = clocks.devices().iter().zip(truth);
-        let errors = all.filter(|(told, _)| told.measured);
-        let errors = errors.map(|(told, (_, truth))| {
+        let errors = all.filter(|(clock, _)| clock.measured);
+        let errors = errors.map(|(clock, (_, truth))| {
             let truth = truth as f64 * (1.0 + drift_ppm * 1e-6);
-            (f64::from(told.delay_ns) - truth).abs()
+            (f64::from(clock.delay_ns) - truth).abs()
         });
         errors.fold(0.0, f64::max)
     }
@@ -268,13 +268,13 @@ fn those_without_a_clock_are_left_alone_and_the_first_with_one_is_the_reference(
     let mut bench = Bench::new(segment(&nodes));
     let clocks = bench.measured();
     assert_eq!(clocks.reference(), Some(bench.devices[1].station));
-    let told: Vec<_> = clocks
+    let seen: Vec<_> = clocks
         .devices()
         .iter()
         .map(|it| (it.width.is_some(), it.measured))
         .collect();
     let (with, without) = ((true, true), (false, false));
-    assert_eq!(told, [without, with, with, without, with, with]);
+    assert_eq!(seen, [without, with, with, without, with, with]);
     assert!(bench.worst_delay(&clocks, 0.0) < 0.5);
     let (clocks, _) = bench.aligned();
     assert!(bench.cycle(&clocks) < 1_000);
@@ -313,7 +313,7 @@ fn clocks_of_any_oscillator_come_together_and_stay_within_a_microsecond() {
 }
 
 #[test]
-fn alignment_ends_at_its_bound_and_tells_how_far_it_came() {
+fn alignment_ends_at_its_bound_and_reports_how_far_it_came() {
     let mut nodes = line(&[500]);
     nodes[1].drift_ppm = 100.0;
     let mut bench = Bench::new(segment(&nodes));
@@ -323,14 +323,14 @@ fn alignment_ends_at_its_bound_and_tells_how_far_it_came() {
         between: 30,
         good_ns: 0,
     };
-    let mut told = Vec::new();
+    let mut frames = Vec::new();
     let aligned = bench.ask(|registers, _| {
         clocks.set(registers, Epoch::Own).unwrap();
         clocks
-            .align(registers, &bounds, &mut |it| told.push(it.frames))
+            .align(registers, &bounds, &mut |it| frames.push(it.frames))
             .unwrap()
     });
-    assert_eq!((told, aligned.frames), (vec![30, 60, 90, 100], 100));
+    assert_eq!((frames, aligned.frames), (vec![30, 60, 90, 100], 100));
 }
 
 #[test]
@@ -365,9 +365,9 @@ fn a_device_that_lost_power_is_set_again_while_the_others_go_on() {
     assert!(bench.apart() > 1_000_000, "it has begun anew");
     bench.ask(|registers, devices| {
         let station = devices[2].station.0;
-        let whose = crate::main_device::exchange::Target::At(Position(2));
+        let target = crate::main_device::exchange::Target::At(Position(2));
         let register = crate::wire::register::STATION_ADDRESS;
-        registers.put_u16(whose, register, station).unwrap();
+        registers.put_u16(target, register, station).unwrap();
         clocks.set_again(registers, Position(2)).unwrap();
     });
     let worst = bench.cycle(&clocks);

@@ -79,19 +79,19 @@ impl Reference {
 
     /// Takes in the answer; returns the reference's time, where it leads.
     pub(super) fn hear(&mut self, frame: &[u8]) -> Option<u64> {
-        let told = frame.get(self.slot.range())?.try_into().ok()?;
-        let told = u64::from_le_bytes(told);
+        let answer = frame.get(self.slot.range())?.try_into().ok()?;
+        let answer = u64::from_le_bytes(answer);
         let counted = self.slot.working_counter(frame).unwrap_or(0) > 0;
         if self.trust != Trust::Leads {
-            self.trust = self.seen(counted, AlStatus(told as u16));
+            self.trust = self.seen(counted, AlStatus(answer as u16));
             return None;
         }
-        if !counted || told == self.sent.0 {
+        if !counted || answer == self.sent.0 {
             self.trust = Trust::Unseen;
             return None;
         }
-        self.showed = Some((told, self.sent.1));
-        Some(told)
+        self.showed = Some((answer, self.sent.1));
+        Some(answer)
     }
 
     /// The trust that follows from its state, or from a missing one.

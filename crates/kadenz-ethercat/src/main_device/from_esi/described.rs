@@ -223,8 +223,8 @@ impl Described {
     /// the SII.
     pub(super) fn prepare(&self, device: &mut SubDevice) {
         let areas = self.mailboxes;
-        let is_told = |it: Area| it.size > 0 && it.start > 0;
-        if is_told(areas.receive) && is_told(areas.send) {
+        let is_stated = |it: Area| it.size > 0 && it.start > 0;
+        if is_stated(areas.receive) && is_stated(areas.send) {
             device.mailboxes = areas;
             device.protocols = self.protocols;
         }
@@ -243,7 +243,7 @@ impl Described {
                 let control = SyncManagerControl(default.control);
                 let start = match default.area.start {
                     0 => piece.manager.start,
-                    told => told,
+                    stated => stated,
                 };
                 piece.manager = SyncManager::new(start, length, control);
             }
@@ -302,9 +302,9 @@ impl Described {
 
     /// Parts of the file that differ from a device of that revision, or that are not supported.
     pub(super) fn deviations(&self, revision: u32) -> impl Iterator<Item = String> {
-        let told = self.identity.revision;
-        let other = (revision != told).then(|| {
-            format!("it is of revision 0x{revision:08X}, and described is 0x{told:08X}, the last one before")
+        let described = self.identity.revision;
+        let other = (revision != described).then(|| {
+            format!("it is of revision 0x{revision:08X}, and described is 0x{described:08X}, the last one before")
         });
         let left_out = match self.commands(Transition::SafeOpToOp).count() {
             0 => None,
@@ -360,8 +360,8 @@ impl Described {
                 if !known.name.is_empty() {
                     entry.name.clone_from(&known.name);
                 }
-                let told = (known.data_type != DataType(0)).then_some(known.data_type);
-                entry.data_type = told.or(entry.data_type);
+                let data_type = (known.data_type != DataType(0)).then_some(known.data_type);
+                entry.data_type = data_type.or(entry.data_type);
             }
         }
     }

@@ -24,7 +24,7 @@ fn carried(described: &Described) -> Vec<u16> {
 }
 
 #[test]
-fn what_is_carried_is_what_the_file_carries_unless_it_is_told_otherwise() {
+fn what_is_carried_is_what_the_file_carries_unless_pdos_are_selected() {
     let gripper = read(GRIPPER);
     assert_eq!(carried(&gripper), [0x1600, 0x1601, 0x1A00]);
     let data = gripper.process_data();

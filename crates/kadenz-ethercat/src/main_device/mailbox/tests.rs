@@ -407,15 +407,15 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
     let mut rig = Rig::new();
     let mut errors = Vec::new();
     for fault in [LOSE, FrameFault::Lose { after: Some(0) }] {
-        let mut told = Vec::new();
+        let mut messages = Vec::new();
         rig.for_each_frame(fault, 1, |rig, _| {
             let mut way = NeverAgain(BlockingExchange::over(&mut rig.link));
             let mut registers = Registers::by(&mut way);
             let mut mail = rig.device.mail().unwrap();
             let read = sdo::get::<4>(&mut registers, &mut mail, Address::new(0x1000, 0));
-            told.extend(read.err().map(|it| it.to_string()));
+            messages.extend(read.err().map(|it| it.to_string()));
         });
-        errors.push(told);
+        errors.push(messages);
     }
     let [lost, asked] = &errors[..] else {
         unreachable!("two faults");
@@ -430,15 +430,15 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
 }
 
 #[test]
-fn mailboxes_that_carry_nothing_are_told_with_their_size() {
+fn mailboxes_that_carry_nothing_are_reported_with_their_size() {
     let mut device = Rig::new().device;
     let error = |device: &mut SubDevice| device.mail().err().unwrap().to_string();
     device.mailboxes.send.size = 0;
     assert!(error(&mut device).contains("has no mailbox"));
     device.mailboxes.send.size = 2_000;
-    let told = error(&mut device);
+    let message = error(&mut device);
     assert!(
-        told.contains("2000 bytes") && told.contains("16 to 1486"),
-        "{told}"
+        message.contains("2000 bytes") && message.contains("16 to 1486"),
+        "{message}"
     );
 }

@@ -50,8 +50,8 @@ impl Bench {
         self.ask(|it| find(it).unwrap())
     }
 
-    fn status(&mut self, whose: Target) -> AlStatus {
-        self.ask(|it| read(it, whose).unwrap())
+    fn status(&mut self, target: Target) -> AlStatus {
+        self.ask(|it| read(it, target).unwrap())
     }
 }
 
@@ -71,8 +71,8 @@ fn slow_firmware_comes_up_from_whatever_it_was_left_in() {
                 bench.inflict(WireFault::Leave(device, State::PreOp, code));
             }
             let asked = AlControl::request(State::SafeOp).0.to_le_bytes();
-            let whose = devices[DEVICES - 1].whose();
-            bench.ask(|it| it.count_writing(whose, AL_CONTROL, &asked).unwrap());
+            let target = devices[DEVICES - 1].target();
+            bench.ask(|it| it.count_writing(target, AL_CONTROL, &asked).unwrap());
         }
     }
 }
@@ -83,23 +83,23 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
         let mut bench = Bench::slow(ns);
         let devices = bench.found();
         for device in &devices {
-            let whose = device.whose();
+            let target = device.target();
             // Twice: the second time the old error stands at the request.
             for _ in 0..2 {
-                let refused = bench.ask(|it| reach(it, whose, State::Op));
+                let refused = bench.ask(|it| reach(it, target, State::Op));
                 match refused {
                     Err(StateError::Refused { code, .. }) => {
                         assert_eq!(code, AlStatusCode::INVALID_CHANGE, "{}", device.name);
-                        assert!(bench.status(whose).error());
+                        assert!(bench.status(target).error());
                     }
                     // A SubDevice without firmware refuses nothing.
                     Ok(()) if !device.has_mailbox() => {}
                     other => panic!("{ns}, {}: {other:?}", device.name),
                 }
             }
-            bench.ask(|it| reach(it, whose, State::PreOp).unwrap());
+            bench.ask(|it| reach(it, target, State::PreOp).unwrap());
             let expected = AlStatus::new(State::PreOp, false);
-            assert_eq!(bench.status(whose), expected, "{ns}, {}", device.name);
+            assert_eq!(bench.status(target), expected, "{ns}, {}", device.name);
         }
     }
 }
@@ -108,11 +108,11 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
 fn an_error_that_stays_is_a_refusal_at_last() {
     let mut bench = Bench::slow(0);
     let devices = bench.found();
-    let whose = devices[DEVICES - 1].whose();
+    let target = devices[DEVICES - 1].target();
     let op = AlControl::request(State::Op).0;
-    bench.ask(|it| it.put_u16(whose, AL_CONTROL, op).unwrap());
+    bench.ask(|it| it.put_u16(target, AL_CONTROL, op).unwrap());
     let start = bench.0.now();
-    let refused = bench.ask(|it| wait(it, whose, State::Op, longest(State::Op)));
+    let refused = bench.ask(|it| wait(it, target, State::Op, longest(State::Op)));
     assert!(matches!(refused, Err(StateError::Refused { .. })));
     let took = Duration::from_nanos(bench.0.now().since(start) as u64);
     assert!(took >= REACTION && took < REACTION * 2, "{took:?}");
@@ -124,13 +124,13 @@ fn loops_that_were_left_closed_are_opened() {
     let devices = bench.ask(|it| discover(it).unwrap());
     // The IMU hides the waist, which in turn hides the chest.
     for position in [4, 3] {
-        let whose = devices[position].whose();
+        let target = devices[position].target();
         // Ports 1 to 3 are always closed.
-        bench.ask(|it| it.write(whose, LOOP_CONTROL, &[0xFC]).unwrap());
+        bench.ask(|it| it.write(target, LOOP_CONTROL, &[0xFC]).unwrap());
     }
     let again = bench.ask(|it| discover(it).unwrap());
     assert_eq!(again.len(), DEVICES);
-    let control = bench.ask(|it| it.get_u32(again[3].whose(), DL_CONTROL).unwrap());
+    let control = bench.ask(|it| it.get_u32(again[3].target(), DL_CONTROL).unwrap());
     assert_eq!(
         DlControl(control),
         DlControl::POWER_ON,

@@ -38,7 +38,7 @@ pub enum CommissionError {
     #[error(
         "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion's file"
     )]
-    Untold {
+    NotStated {
         /// The object.
         object: u16,
         /// The option by which a user can state it.
@@ -135,7 +135,7 @@ pub(super) fn settle(
 ) -> Result<(), CommissionError> {
     let mode = [control.mode().number().cast_unsigned()];
     sdo::write(registers, mail, Address::new(object::MODE, 0), false, &mode)?;
-    tell_cycle(registers, mail, cycle)
+    write_cycle(registers, mail, cycle)
 }
 
 fn target(control: Control) -> u16 {
@@ -194,7 +194,7 @@ fn assign(
 
 /// Writes the interval between targets to the drive, so that it moves evenly from one to the next. A drive without
 /// that object uses its clock.
-fn tell_cycle(
+fn write_cycle(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     cycle: Duration,
@@ -204,14 +204,14 @@ fn tell_cycle(
     };
     let address = |sub| Address::new(object::INTERPOLATION_TIME, sub);
     let before = optional(sdo::get::<1>(registers, mail, address(1)))?;
-    let mut tell = |sub, byte| {
-        let told = sdo::write(registers, mail, address(sub), false, &[byte]);
-        Ok::<_, SdoError>(optional(told)?.is_some())
+    let mut write = |sub, byte| {
+        let written = sdo::write(registers, mail, address(sub), false, &[byte]);
+        Ok::<_, SdoError>(optional(written)?.is_some())
     };
-    let is_half = tell(1, value)? && !tell(2, power.cast_unsigned())?;
+    let is_half = write(1, value)? && !write(2, power.cast_unsigned())?;
     if let (true, Some([before])) = (is_half, before) {
         // One of the two values alone would be another interval.
-        tell(1, before)?;
+        write(1, before)?;
     }
     Ok(())
 }

@@ -157,10 +157,10 @@ impl Units {
                 option: "velocity_per_turn",
             });
         }
-        let told = self.rated.filter(|it| *it > 0);
-        let rated = stated.rated.or(told.map(|it| f64::from(it) / 1000.0));
+        let reported = self.rated.filter(|it| *it > 0);
+        let rated = stated.rated.or(reported.map(|it| f64::from(it) / 1000.0));
         if rated.is_none() && control == Control::Torque {
-            return Err(CommissionError::Untold {
+            return Err(CommissionError::NotStated {
                 object: object::RATED_TORQUE,
                 option: "rated_torque",
             });
@@ -200,7 +200,7 @@ impl Units {
             None => {
                 let index = object::ENCODER_RESOLUTION;
                 let encoder = ratio(index, self.encoder)?;
-                let encoder = encoder.ok_or(CommissionError::Untold {
+                let encoder = encoder.ok_or(CommissionError::NotStated {
                     object: index,
                     option: "increments_per_turn",
                 })?;

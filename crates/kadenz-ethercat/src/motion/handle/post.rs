@@ -23,7 +23,7 @@ const KNOWN: u32 = 1 << 16;
 /// The state that the loop and all handles share: the axes, the cause of a stop, and the words of the process image.
 #[derive(Debug)]
 pub(super) struct HandleShared {
-    seats: Box<[AxisEntry]>,
+    entries: Box<[AxisEntry]>,
     /// The error code of the axis that caused a stop, with [`KNOWN`], and the stop's number above. It stays when the
     /// drive no longer has the fault.
     cause: AtomicU64,
@@ -58,27 +58,27 @@ pub(in crate::motion) struct Report {
 #[derive(Debug)]
 pub(in crate::motion) struct HandleWriter<'s> {
     poster: ProcessImageWriter<'s>,
-    told: &'s HandleShared,
+    shared: &'s HandleShared,
     bytes: Vec<u8>,
 }
 
 impl<'s> HandleWriter<'s> {
-    pub(super) fn new(poster: ProcessImageWriter<'s>, told: &'s HandleShared) -> Self {
+    pub(super) fn new(poster: ProcessImageWriter<'s>, shared: &'s HandleShared) -> Self {
         Self {
             poster,
-            told,
-            bytes: vec![0; told.bytes()],
+            shared,
+            bytes: vec![0; shared.bytes()],
         }
     }
 
-    /// Posts a cycle.
-    pub(in crate::motion) fn tell(&mut self, report: &Report, runners: &[AxisRunner]) {
+    /// Publishes a cycle.
+    pub(in crate::motion) fn publish(&mut self, report: &Report, runners: &[AxisRunner]) {
         self.bytes[..HEAD].copy_from_slice(&head(report));
         let (axes, _) = self.bytes[HEAD..].as_chunks_mut::<AXIS>();
-        for ((to, runner), seat) in axes.iter_mut().zip(runners).zip(&self.told.seats) {
+        for ((to, runner), entry) in axes.iter_mut().zip(runners).zip(&self.shared.entries) {
             *to = axis(runner);
             if !runner.has_fault() {
-                seat.code.store(0, Ordering::Relaxed);
+                entry.code.store(0, Ordering::Relaxed);
             }
         }
         // The bytes are as many as the process image was made for.
@@ -174,7 +174,7 @@ fn known(code: u32) -> Option<u16> {
 
 impl HandleShared {
     pub(super) fn of(runners: &[AxisRunner]) -> Self {
-        let seat = |it: &AxisRunner| AxisEntry {
+        let entry = |it: &AxisRunner| AxisEntry {
             device: it.axis().device(),
             name: it.name().to_owned(),
             control: it.axis().control().name().to_owned(),
@@ -182,7 +182,7 @@ impl HandleShared {
         };
         let words = words_for(HEAD + AXIS * runners.len());
         Self {
-            seats: runners.iter().map(seat).collect(),
+            entries: runners.iter().map(entry).collect(),
             cause: AtomicU64::new(0),
             words: (0..words).map(|_| AtomicU64::new(0)).collect(),
         }
@@ -199,13 +199,13 @@ impl HandleShared {
 
     /// Bytes of a post.
     pub(super) fn bytes(&self) -> usize {
-        HEAD + AXIS * self.seats.len()
+        HEAD + AXIS * self.entries.len()
     }
 
     /// Notes a code that another thread read from a drive, as of a status.
     pub(super) fn note_code(&self, of: &Status, axis: usize, code: u16) {
-        if let Some(seat) = self.seats.get(axis) {
-            seat.code.store(KNOWN | u32::from(code), Ordering::Relaxed);
+        if let Some(entry) = self.entries.get(axis) {
+            entry.code.store(KNOWN | u32::from(code), Ordering::Relaxed);
         }
         let cause = of.stopped.as_ref().map(|it| it.cause);
         if matches!(cause, Some(Cause::Fault { axis: it, code: None }) if it == axis) {
@@ -241,8 +241,8 @@ impl HandleShared {
         let (head, axes) = bytes.split_at(HEAD);
         let axes = axes.as_chunks::<AXIS>().0.iter().enumerate();
         let axes = axes
-            .zip(&self.seats)
-            .map(|((number, from), seat)| seat.status(number, from));
+            .zip(&self.entries)
+            .map(|((number, from), entry)| entry.status(number, from));
         let axes: Vec<_> = axes.collect();
         let word = |place: usize| word(head, place);
         let [requester, kind] = halves(word(6));
@@ -298,7 +298,7 @@ impl HandleShared {
             Cause::Fault { axis, .. } | Cause::NotEnabled { axis, .. } => axis,
             _ => return cause.to_string(),
         };
-        let name = self.seats.get(axis).map_or("", |it| &it.name);
+        let name = self.entries.get(axis).map_or("", |it| &it.name);
         format!("{name}: {cause}")
     }
 }
@@ -345,28 +345,28 @@ mod tests {
 
     #[test]
     fn a_post_that_no_reader_could_read_differs_from_none() {
-        let told = HandleShared::of(&[]);
-        let mut poster = ProcessImageWriter::begin(told.words(), told.bytes()).unwrap();
-        assert!(!told.has_begun() && told.status(|_| None).is_none());
+        let shared = HandleShared::of(&[]);
+        let mut poster = ProcessImageWriter::begin(shared.words(), shared.bytes()).unwrap();
+        assert!(!shared.has_begun() && shared.status(|_| None).is_none());
         poster.post(&[0; HEAD]).unwrap();
-        assert!(told.has_begun() && told.status(|_| None).is_some());
+        assert!(shared.has_begun() && shared.status(|_| None).is_some());
         // As if the writer overtook every copy.
-        for word in told.words().iter().skip(4) {
+        for word in shared.words().iter().skip(4) {
             word.store(1, Ordering::Relaxed);
         }
-        assert!(told.has_begun() && told.status(|_| None).is_none());
+        assert!(shared.has_begun() && shared.status(|_| None).is_none());
     }
 
     proptest! {
         #[test]
         fn a_cause_survives_its_encoding(kind in 1_u32..=5, first: u32, second: u16, known: bool) {
             let second = u32::from(second) | if known { KNOWN } else { 0 };
-            let Some(told) = cause([kind, first, second]) else {
+            let Some(decoded) = cause([kind, first, second]) else {
                 panic!("no cause")
             };
-            prop_assert_eq!(cause(numbers(told)), Some(told));
-            let text = serde_json::to_string(&told).unwrap();
-            prop_assert_eq!(serde_json::from_str::<Cause>(&text).unwrap(), told);
+            prop_assert_eq!(cause(numbers(decoded)), Some(decoded));
+            let text = serde_json::to_string(&decoded).unwrap();
+            prop_assert_eq!(serde_json::from_str::<Cause>(&text).unwrap(), decoded);
         }
     }
 }

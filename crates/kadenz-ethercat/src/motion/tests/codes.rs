@@ -41,9 +41,9 @@ fn a_fault_s_code_comes_from_the_process_data_or_a_request_to_the_drive() {
 }
 
 fn assign_inputs(registers: &mut Registers<'_>, device: &mut SubDevice, pdo: u16) {
-    let (whose, mailboxes) = (device.whose(), device.mailboxes);
+    let (target, mailboxes) = (device.target(), device.mailboxes);
     let (counter, emergencies) = (&mut device.counter, &mut device.emergencies);
-    let mut mail = Mail::of(whose, mailboxes, counter, emergencies).unwrap();
+    let mut mail = Mail::of(target, mailboxes, counter, emergencies).unwrap();
     for (sub, value) in [(0, vec![0]), (1, pdo.to_le_bytes().to_vec()), (0, vec![1])] {
         let address = Address::new(0x1C13, sub);
         sdo::write(registers, &mut mail, address, false, &value).unwrap();

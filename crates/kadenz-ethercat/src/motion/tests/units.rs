@@ -144,7 +144,7 @@ fn a_unit_that_a_drive_does_not_state_is_not_guessed() {
 }
 
 #[test]
-fn what_a_user_states_stands_in_the_place_of_what_a_drive_does_not_tell() {
+fn what_a_user_states_stands_in_the_place_of_what_a_drive_does_not_report() {
     let without = [
         object::ENCODER_RESOLUTION,
         object::GEAR_RATIO,

@@ -12,8 +12,8 @@ use crate::motion::{MotionHandle, StageName, Status};
 const RETRY_POLICY: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
-/// Answers with the last known state of all axes; waits for no drive.
-pub(super) fn tell(context: &ServerContext<'_>) -> Result<Answer, String> {
+/// Reports the last known state of all axes; waits for no drive.
+pub(super) fn report(context: &ServerContext<'_>) -> Result<Answer, String> {
     status(of(context)?).map(|it| Answer::Axes(Box::new(it)))
 }
 

@@ -49,7 +49,7 @@ pub(super) struct ClientSlots {
 /// A client's slot, free again when it is dropped.
 #[derive(Debug)]
 pub(super) struct ClientSlot<'s> {
-    seats: &'s ClientSlots,
+    slots: &'s ClientSlots,
 }
 
 impl ClientSlots {
@@ -70,7 +70,7 @@ impl ClientSlots {
             ));
         }
         self.taken.fetch_add(1, Ordering::Relaxed);
-        Ok(ClientSlot { seats: self })
+        Ok(ClientSlot { slots: self })
     }
 }
 
@@ -78,15 +78,15 @@ impl ClientSlot<'_> {
     /// Returns why the client must go, which has asked nothing for `idle`; `None` where it may stay. One client goes
     /// for each that was refused.
     pub(super) fn is_over(&self, idle: Duration) -> Option<String> {
-        let is_long = idle >= self.seats.limits.idle;
-        let goes = is_long && self.seats.wanted.swap(false, Ordering::Relaxed);
+        let is_long = idle >= self.slots.limits.idle;
+        let goes = is_long && self.slots.wanted.swap(false, Ordering::Relaxed);
         goes.then(|| format!("nothing was asked for {idle:.0?}, and others came; connect again"))
     }
 }
 
 impl Drop for ClientSlot<'_> {
     fn drop(&mut self) {
-        self.seats.taken.fetch_sub(1, Ordering::Relaxed);
+        self.slots.taken.fetch_sub(1, Ordering::Relaxed);
     }
 }
 
@@ -95,17 +95,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn seats_are_free_again_when_they_are_wanted() {
-        let seats = ClientSlots::new(ClientLimits::default());
-        let all: Vec<_> = (0..MAX_CLIENTS).map(|_| seats.take().unwrap()).collect();
+    fn slots_are_free_again_when_they_are_wanted() {
+        let slots = ClientSlots::new(ClientLimits::default());
+        let all: Vec<_> = (0..MAX_CLIENTS).map(|_| slots.take().unwrap()).collect();
         let (short, long) = (Duration::from_millis(900), Duration::from_secs(3600));
         // No client was refused: a client that only watches may stay for hours.
         assert_eq!(all[0].is_over(long), None);
-        assert!(seats.take().unwrap_err().contains("16 clients"));
+        assert!(slots.take().unwrap_err().contains("16 clients"));
         assert_eq!(all[0].is_over(short), None, "it was busy just now");
         assert!(all[1].is_over(long).is_some());
         assert_eq!(all[2].is_over(long), None, "one makes room enough");
         drop(all);
-        assert!(seats.take().is_ok());
+        assert!(slots.take().is_ok());
     }
 }

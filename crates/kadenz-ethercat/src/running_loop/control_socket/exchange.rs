@@ -39,7 +39,7 @@ impl<'c> LoopExchange<'c> {
 
     /// The address of the device.
     #[must_use]
-    pub const fn whose(&self) -> Target {
+    pub const fn target(&self) -> Target {
         Target::Of(self.station)
     }
 

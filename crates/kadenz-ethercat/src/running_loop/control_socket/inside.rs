@@ -97,8 +97,8 @@ where
     ObjectError: From<E>,
 {
     let mut way = way(context);
-    let told = context.device_table.with_mail(&mut way, device, question);
-    told.map_err(|it| it.to_string())
+    let answer = context.device_table.with_mail(&mut way, device, question);
+    answer.map_err(|it| it.to_string())
 }
 
 /// The way to the devices: by the loop, a frame a cycle.
@@ -113,10 +113,10 @@ fn read(
     length: usize,
 ) -> Result<Answer, String> {
     check(length)?;
-    let whose = whose(context, device)?;
+    let target = target(context, device)?;
     let mut bytes = vec![0; length];
     let mut way = way(context);
-    let read = Registers::by(&mut way).count_reading(whose, address, &mut bytes);
+    let read = Registers::by(&mut way).count_reading(target, address, &mut bytes);
     match read.map_err(|it| it.to_string())? {
         0 => Ok(Answer::Bytes(Vec::new())),
         _ => Ok(Answer::Bytes(bytes)),
@@ -136,9 +136,9 @@ fn write(
             "0x{address:04X} is not written in passing: {why}; `force` writes it nevertheless"
         ));
     }
-    let whose = whose(context, device)?;
+    let target = target(context, device)?;
     let mut way = way(context);
-    let written = Registers::by(&mut way).count_writing(whose, address, value);
+    let written = Registers::by(&mut way).count_writing(target, address, value);
     match written.map_err(|it| it.to_string())? {
         0 => Err(format!(
             "it does not take what is written to 0x{address:04X}: it is gone, has no such register, or refuses \
@@ -158,7 +158,7 @@ fn check(length: usize) -> Result<(), String> {
 }
 
 /// Returns the device's address, without waiting for the thread that uses its mailbox.
-fn whose(context: &ServerContext<'_>, device: usize) -> Result<Target, String> {
+fn target(context: &ServerContext<'_>, device: usize) -> Result<Target, String> {
     let status = context
         .device_table
         .status(device)

@@ -152,7 +152,7 @@ impl ControlServer {
     /// Answers clients until `stop` is set. Waits; starts a thread for each client that asks for more than stops of
     /// axes.
     pub fn serve(&self, context: &ServerContext<'_>, stop: &AtomicBool) {
-        let seats = &ClientSlots::new(self.limits);
+        let slots = &ClientSlots::new(self.limits);
         let mut pending = Pending::new(self.limits);
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
@@ -160,7 +160,7 @@ impl ControlServer {
                 pending.hear(
                     |order| order.outcome(context, stop),
                     |heard| self.answer_at_once(heard, context),
-                    |lines, heard| self.seat(scope, (lines, heard), seats, context, stop),
+                    |lines, heard| self.spawn_client(scope, (lines, heard), slots, context, stop),
                 );
                 pause(accepted, &pending);
             }
@@ -219,7 +219,7 @@ impl ControlServer {
         match heard {
             ClientMessage::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
             ClientMessage::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(context)))),
-            ClientMessage::Asked(Question::Axes {}) => reply(axes::tell(context)),
+            ClientMessage::Asked(Question::Axes {}) => reply(axes::report(context)),
             ClientMessage::Asked(Question::Stop { by }) => {
                 order(axes::stop(context, by.as_deref()))
             }
@@ -238,24 +238,24 @@ impl ControlServer {
     }
 
     /// Lets a thread of its own serve a client, where there is a slot and the system provides a thread.
-    fn seat<'s>(
+    fn spawn_client<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
         (lines, heard): (LineStream, ClientMessage),
-        seats: &'s ClientSlots,
+        slots: &'s ClientSlots,
         context: &'s ServerContext<'_>,
         stop: &'s AtomicBool,
     ) {
         // The closure of a thread that did not start is dropped, with its stream.
         let Ok(spare) = lines.another() else { return };
-        let refusal = match seats.take() {
-            Ok(seat) => {
+        let refusal = match slots.take() {
+            Ok(slot) => {
                 let thread = std::thread::Builder::new()
                     .name("server".to_owned())
                     .stack_size(self.limits.stack);
                 let work = move || {
                     // A client whose socket fails is gone.
-                    let _ = self.attend(lines, heard, context, stop, &seat);
+                    let _ = self.attend(lines, heard, context, stop, &slot);
                 };
                 match thread.spawn_scoped(scope, work) {
                     Ok(_) => return,
@@ -276,7 +276,7 @@ impl ControlServer {
         heard: ClientMessage,
         context: &ServerContext<'_>,
         stop: &AtomicBool,
-        seat: &ClientSlot<'_>,
+        slot: &ClientSlot<'_>,
     ) -> io::Result<()> {
         let mut next = match heard {
             ClientMessage::Asked(question) => Some(question),
@@ -284,7 +284,7 @@ impl ControlServer {
         };
         let mut since = Instant::now();
         while !stop.load(Ordering::Relaxed) {
-            if let Some(why) = seat.is_over(since.elapsed()) {
+            if let Some(why) = slot.is_over(since.elapsed()) {
                 return lines.send(&Reply::Bye(why));
             }
             let question = match next.take() {
@@ -336,7 +336,7 @@ impl ControlServer {
             } => shown::set(context, *device, Address::new(*index, *sub), value)?,
             Question::Stop { by } => axes::stop(context, by.as_deref())?.wait(context, stop)?,
             Question::Reset {} => axes::reset(context)?.wait(context, stop)?,
-            Question::Axes {} => axes::tell(context)?,
+            Question::Axes {} => axes::report(context)?,
             Question::Stats {} => Answer::Stats(Box::new(timing(context)?.snapshot())),
             Question::StatsText {} => Answer::Text(timing(context)?.snapshot().to_string()),
             Question::Health {} => Answer::Health(context.health.vitals()),

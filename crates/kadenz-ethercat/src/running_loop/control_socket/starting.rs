@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_bring_up_tells_that_it_is_one_and_is_ended_by_a_stop() {
+    fn a_bring_up_says_that_it_is_one_and_is_ended_by_a_stop() {
         let folder = tempfile::tempdir().unwrap();
         let server = ControlServer::open_in(folder.path(), "robot").unwrap();
         let (done, ended) = (AtomicBool::new(false), Mutex::new(Vec::new()));

@@ -314,7 +314,7 @@ fn a_control_socket_that_cannot_listen_says_what_helps() {
 }
 
 #[test]
-fn a_stop_stands_also_before_the_loop_has_told_of_any_axis() {
+fn a_stop_stands_also_before_the_loop_has_reported_any_axis() {
     let handle = MotionHandle::default();
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let mut client = Client::at(path).unwrap();
@@ -331,8 +331,8 @@ fn a_name_has_one_control_socket_and_what_a_killed_one_left_is_replaced() {
     let folder = tempfile::tempdir().unwrap();
     let first = ControlServer::open_in(folder.path(), "robot").unwrap();
     let second = ControlServer::open_in(folder.path(), "robot").unwrap_err();
-    let told = format!("(process {})", std::process::id());
-    assert!(second.to_string().contains(&told), "{second}");
+    let owner = format!("(process {})", std::process::id());
+    assert!(second.to_string().contains(&owner), "{second}");
     ControlServer::open_in(folder.path(), "other").unwrap();
     let path = first.path().to_owned();
     drop(first);

@@ -313,7 +313,7 @@ fn a_toggle_that_does_not_turn_ends_the_transfer() {
 }
 
 #[test]
-fn a_dictionary_tells_all_its_objects_in_pieces() {
+fn a_dictionary_lists_all_its_objects_in_pieces() {
     let mut pair = pair(20);
     let mut pieces = vec![pair.ask(|it| Info::<&[u8]>::ListRequest(ListType::ALL).write(it))];
     let mut message = [0; 20];

@@ -272,11 +272,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_only_tells_is_not_written() {
-        for tells in [
+    fn what_only_reports_is_not_written() {
+        for read_only in [
             0x0000, 0x0008, 0x0012, 0x0110, 0x0130, 0x0210, 0x0805, 0x0807, 0x092C, 0x0982, 0x1000,
         ] {
-            assert!(!writable(tells), "{tells:04X}");
+            assert!(!writable(read_only), "{read_only:04X}");
         }
         for obeys in [
             0x0010, 0x0103, 0x0120, 0x0502, 0x060C, 0x0806, 0x0910, 0x0981, 0x09A4,

@@ -133,7 +133,7 @@ impl SubDeviceController {
         self.settle();
         // Each step goes down, so there are at most three.
         while let Some((from, _)) = self.chip.left.take() {
-            self.tell_change(from);
+            self.notify_change(from);
         }
         self.chip.deliver();
         self.hand_over();

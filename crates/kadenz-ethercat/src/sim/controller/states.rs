@@ -61,7 +61,7 @@ impl SubDeviceController {
         self.chip.show(None);
         let status = AlStatus::new(self.chip.state, control.acknowledges());
         self.chip.memory.set_u16(register::AL_STATUS, status.0);
-        self.tell_change(from);
+        self.notify_change(from);
     }
 
     fn ask(&mut self, to: State) {
@@ -89,7 +89,7 @@ impl SubDeviceController {
             Ok(()) => {
                 let from = std::mem::replace(&mut self.chip.state, to);
                 self.chip.show(None);
-                self.tell_change(from);
+                self.notify_change(from);
             }
             Err(code) => self.refuse(code),
         }
@@ -100,7 +100,7 @@ impl SubDeviceController {
     }
 
     /// Notifies the application of a changed state.
-    pub(super) fn tell_change(&mut self, from: State) {
+    pub(super) fn notify_change(&mut self, from: State) {
         let to = self.chip.state;
         if from == to {
             return;

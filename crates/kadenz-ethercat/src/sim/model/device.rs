@@ -251,10 +251,10 @@ impl<B: Behaviour> Device<B> {
     }
 
     fn cycle_ns(&self, pdi: &dyn Pdi) -> u32 {
-        let told = self.objects.number(Address::new(0x1C32, 2));
-        let told = told.and_then(|it| u32::try_from(it).ok());
+        let by_object = self.objects.number(Address::new(0x1C32, 2));
+        let by_object = by_object.and_then(|it| u32::try_from(it).ok());
         let clock = pdi.sync_cycles().0.filter(|it| *it > 0);
-        clock.or(told).unwrap_or(1_000_000)
+        clock.or(by_object).unwrap_or(1_000_000)
     }
 
     /// Wakes the device, which works for a time before its cycle. A device that works already is not woken again.
@@ -299,11 +299,11 @@ impl<B: Behaviour> Device<B> {
         if let Some(period) = self.behaviour.period_ns() {
             self.next_run = pdi.now().after(period);
         }
-        self.tell(emergency, pdi);
+        self.send_emergencies(emergency, pdi);
     }
 
     /// Queues an emergency, and sends as much as the mailbox takes.
-    fn tell(&mut self, emergency: Option<Emergency>, pdi: &mut dyn Pdi) {
+    fn send_emergencies(&mut self, emergency: Option<Emergency>, pdi: &mut dyn Pdi) {
         if let Some(emergency) = emergency.filter(|_| self.emergencies.len() < EMERGENCIES) {
             self.emergencies.push_back(emergency);
         }
@@ -384,7 +384,7 @@ impl<B: Behaviour> Application for Device<B> {
         }
         if from == State::Op {
             let lost = self.behaviour.process_data_lost(&mut self.objects);
-            self.tell(lost, pdi);
+            self.send_emergencies(lost, pdi);
         }
         if to >= State::SafeOp {
             self.cycle(pdi);
@@ -459,12 +459,12 @@ impl<B: Behaviour> Application for Device<B> {
         if self.behaviour.period_ns().is_some() {
             self.cycle(pdi);
         }
-        self.tell(None, pdi);
+        self.send_emergencies(None, pdi);
     }
 
     fn fail(&mut self, code: u16, pdi: &mut dyn Pdi) {
         let emergency = self.behaviour.fail(code, &mut self.objects);
-        self.tell(emergency, pdi);
+        self.send_emergencies(emergency, pdi);
     }
 }
 

@@ -199,7 +199,7 @@ fn every_model_s_description_is_whole() {
 }
 
 #[test]
-fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
+fn a_stamp_reports_when_its_work_on_a_command_was_done_and_when_events_were() {
     use super::stamp::{StampOutput, StampSettings, stamp};
     use crate::sim::Application as _;
     let settings = StampSettings {
@@ -213,11 +213,11 @@ fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
     bench.write_entry(Address::new(0x7000, 1), 7);
     bench.exchange();
     let woken = bench.fake.now;
-    let told = |bench: &Bench<_>| StampOutput::read(bench.inputs(3)).unwrap();
-    assert_eq!(told(&bench).command, 0, "it works");
+    let output = |bench: &Bench<_>| StampOutput::read(bench.inputs(3)).unwrap();
+    assert_eq!(output(&bench).command, 0, "it works");
     bench.fake.now = woken.after(400_000);
     bench.device.run(&mut bench.fake);
-    let after = told(&bench);
+    let after = output(&bench);
     assert_eq!((after.command, after.command_ns), (7, woken.0 + 400_000));
     assert_eq!(after.events, 0);
     for _ in 0..25 {
@@ -225,7 +225,7 @@ fn a_stamp_tells_when_its_work_on_a_command_was_done_and_when_events_were() {
         bench.fake.now = bench.fake.now.after(400_000);
         bench.device.run(&mut bench.fake);
     }
-    let later = told(&bench);
+    let later = output(&bench);
     assert_eq!((later.command, later.command_ns), (7, after.command_ns));
     assert_eq!((later.events, later.event_ns), (3, 30_000_000));
 }

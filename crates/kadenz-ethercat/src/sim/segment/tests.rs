@@ -183,7 +183,7 @@ fn branches_are_passed_in_the_order_of_ports() {
 }
 
 #[test]
-fn receive_times_tell_the_delays_of_the_branches() {
+fn receive_times_show_the_delays_of_the_branches() {
     let mut sender = Sender::new(tree());
     let (_, count) = sender.send(
         Command::Bwr,

@@ -98,8 +98,8 @@ impl Segment {
     }
 
     /// A new command to a cable or a device cancels the end of an earlier fault there.
-    fn forget_end(&mut self, told: WireFault) {
-        self.ends.retain(|(_, end)| match (told, end) {
+    fn forget_end(&mut self, fault: WireFault) {
+        self.ends.retain(|(_, end)| match (fault, end) {
             (
                 WireFault::Cut(cable) | WireFault::Heal(cable) | WireFault::Flap(cable, _),
                 WireFault::Heal(it),

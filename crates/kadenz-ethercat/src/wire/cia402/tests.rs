@@ -2,7 +2,7 @@ use super::*;
 use proptest::prelude::*;
 
 #[test]
-fn a_statusword_tells_its_state_whatever_else_it_says() {
+fn a_statusword_shows_its_state_whatever_else_it_says() {
     for state in DriveState::ALL {
         for bits in [0, Statusword::VOLTAGE, 0xFF80 | Statusword::VOLTAGE] {
             assert_eq!(Statusword::new(state, bits).state(), state, "{bits:04X}");

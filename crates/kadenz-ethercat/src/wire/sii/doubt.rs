@@ -17,12 +17,12 @@ pub enum SiiProblem {
     #[error("{0} bytes are too few: the fixed part and an end mark behind it take {MIN}")]
     Short(usize),
     /// The image is longer than the memory by its own size field.
-    #[error("it has {bytes} bytes, and by its own word 0x3E the memory has {told}")]
+    #[error("it has {bytes} bytes, and by its own word 0x3E the memory has {size}")]
     Long {
         /// Bytes of the image.
         bytes: usize,
         /// Bytes of the memory.
-        told: usize,
+        size: usize,
     },
     /// The checksum over the first words is wrong: the controller would load nothing at power-on.
     #[error(
@@ -67,10 +67,10 @@ pub fn doubts(bytes: &[u8]) -> Vec<SiiProblem> {
     if !bytes.len().is_multiple_of(2) {
         doubts.push(SiiProblem::Odd(bytes.len()));
     }
-    let told = (usize::from(word_at(bytes, word::SIZE.into()).unwrap_or(0)) + 1) * KIBIT;
-    if bytes.len() > told {
+    let size = (usize::from(word_at(bytes, word::SIZE.into()).unwrap_or(0)) + 1) * KIBIT;
+    if bytes.len() > size {
         let bytes = bytes.len();
-        doubts.push(SiiProblem::Long { bytes, told });
+        doubts.push(SiiProblem::Long { bytes, size });
     }
     let mut first = [0; CHECKED];
     first.copy_from_slice(&bytes[..CHECKED]);
@@ -138,8 +138,8 @@ mod tests {
         assert_eq!(doubts(&good[..129]), [SiiProblem::Short(129)]);
         assert_eq!(doubts(&good[..2047]), [SiiProblem::Odd(2047)]);
         let long = [&good[..], &[0xFF, 0xFF]].concat();
-        let (bytes, told) = (2050, 2048);
-        assert_eq!(doubts(&long), [SiiProblem::Long { bytes, told }]);
+        let (bytes, size) = (2050, 2048);
+        assert_eq!(doubts(&long), [SiiProblem::Long { bytes, size }]);
         let mut spoiled = good.clone();
         spoiled[14] ^= 0x10;
         let (has, wanted) = (good[14] ^ 0x10, good[14]);

@@ -70,17 +70,17 @@ fn without_anything_that_varies_the_command_is_repeated() {
 }
 
 #[test]
-fn the_time_is_told_by_the_options_or_not_at_all() {
+fn the_time_follows_from_the_options_or_is_unknown() {
     assert_eq!(plan().measuring_time(), Some(Duration::from_secs(12)));
     let varied = PLAN.replace("load = [\"idle\", \"busy\"]", "count = [1000, 3000]");
     let varied = Plan::parse(&varied).unwrap();
     assert_eq!(varied.measuring_time(), Some(Duration::from_secs(24)));
-    let untold = PLAN.replace("--count 1000", "");
-    assert_eq!(Plan::parse(&untold).unwrap().measuring_time(), None);
+    let without_count = PLAN.replace("--count 1000", "");
+    assert_eq!(Plan::parse(&without_count).unwrap().measuring_time(), None);
 }
 
 #[test]
-fn what_is_wrong_is_told_with_its_line_and_a_remedy() {
+fn errors_give_their_line_and_a_remedy() {
     let vary = |line: &str| format!("name = \"a\"\ncommand = \"hiccup\"\n[vary]\n{line}\n");
     for (text, line, words) in [
         (
@@ -152,7 +152,7 @@ fn plans_differ_by_what_they_say_not_by_how_it_is_written() {
         ("ROS", "our", "`name`"),
     ] {
         let other = Plan::parse(&PLAN.replace(from, to)).unwrap();
-        let told = plan().difference(&other).unwrap();
-        assert!(told.contains(words), "{told}");
+        let difference = plan().difference(&other).unwrap();
+        assert!(difference.contains(words), "{difference}");
     }
 }

@@ -318,8 +318,8 @@ mod tests {
         };
         let task = hackbench(&[LoadKind::Processes], &options).unwrap();
         let text = "Running in process mode with 5 groups\nTime: 0.500\nsomething\nTime: 2.000\n";
-        let told = times(&task, text);
-        let rate = &told[0].rates[0];
+        let loads = times(&task, text);
+        let rate = &loads[0].rates[0];
         assert_eq!((rate.min, rate.max), (Some(100_000.0), Some(400_000.0)));
         assert_eq!((rate.mean, rate.seconds), (160_000.0, 3));
         for nothing in ["", "Time: 0\nTime: x\n"] {

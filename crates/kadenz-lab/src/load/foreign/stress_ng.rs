@@ -114,33 +114,34 @@ impl StressorFigures<'_> {
 
 /// Reads its YAML as far as it is needed: a list of `- stressor: NAME` with `key: number` below.
 fn parse(text: &str) -> Vec<StressorFigures<'_>> {
-    let mut told: Vec<StressorFigures<'_>> = Vec::new();
+    let mut reported: Vec<StressorFigures<'_>> = Vec::new();
     for line in text.lines() {
         let line = line.trim();
         if let Some(stressor) = line.strip_prefix("- stressor:") {
-            told.push(StressorFigures {
+            reported.push(StressorFigures {
                 stressor: stressor.trim(),
                 figures: Vec::new(),
             });
-        } else if let (Some(last), Some((key, value))) = (told.last_mut(), line.split_once(':')) {
+        } else if let (Some(last), Some((key, value))) = (reported.last_mut(), line.split_once(':'))
+        {
             let number = value.trim().parse::<f64>().ok();
             let number = number.filter(|number| number.is_finite());
             last.figures.extend(number.map(|number| (key, number)));
         }
     }
-    told
+    reported
 }
 
 fn read(task: &ForeignTask, text: &str) -> Vec<LoadRates> {
-    let told = parse(text);
+    let reported = parse(text);
     let asked = task.asked.iter();
     asked
         .map(|(kind, words)| {
             // How many workers there are does not matter here, only which.
             let names = stressors(*kind, &LoadOptions::default());
-            let mine = told
+            let mine = reported
                 .iter()
-                .filter(|told| names.iter().any(|(name, _)| *name == told.stressor));
+                .filter(|it| names.iter().any(|(name, _)| *name == it.stressor));
             LoadRates {
                 kind: *kind,
                 asked: words.clone(),
@@ -188,22 +189,22 @@ metrics:
     }
 
     #[test]
-    fn its_own_figures_are_told_for_each_kind() {
+    fn its_own_figures_are_reported_for_each_kind() {
         let kinds = [LoadKind::Disk, LoadKind::Memory, LoadKind::Cpu];
-        let told = read(&task_for(&kinds, &LoadOptions::default()), YAML);
+        let loads = read(&task_for(&kinds, &LoadOptions::default()), YAML);
         let names = |load: &LoadRates| {
             let rates = load.rates.iter();
             let names: Vec<String> = rates.map(|it| format!("{} {}", it.name, it.unit)).collect();
             names
         };
-        assert_eq!(names(&told[0]), ["hdd bogo-ops/s", "written MB/s"]);
+        assert_eq!(names(&loads[0]), ["hdd bogo-ops/s", "written MB/s"]);
         assert_eq!(
-            (told[0].rates[1].mean, told[0].rates[1].min),
+            (loads[0].rates[1].mean, loads[0].rates[1].min),
             (1016.609654, None)
         );
-        assert_eq!(told[0].rates[1].seconds, 2);
-        assert_eq!(names(&told[1]), ["fault bogo-ops/s"]);
-        assert!(told[2].rates.is_empty());
+        assert_eq!(loads[0].rates[1].seconds, 2);
+        assert_eq!(names(&loads[1]), ["fault bogo-ops/s"]);
+        assert!(loads[2].rates.is_empty());
     }
 
     #[test]

@@ -182,9 +182,9 @@ impl Testbed {
     ///
     /// # Errors
     /// The disk is full.
-    pub fn tell_status(&self) -> io::Result<()> {
+    pub fn publish_status(&self) -> io::Result<()> {
         let status = serde_json::to_vec(&self.status())?;
-        self.claim.tell(&status).map_err(io::Error::other)
+        self.claim.publish_status(&status).map_err(io::Error::other)
     }
 
     /// Whether the wire still carries frames.

@@ -35,7 +35,7 @@ const SPIN: Duration = Duration::from_micros(60);
 /// How soon the thread notices a stop when no frame travels.
 const IDLE: Duration = Duration::from_millis(50);
 /// Maximum age of the published counts, while no frame is nearly due.
-const TELL: Picos = Picos::from_ns(50_000_000);
+const MAX_AGE: Picos = Picos::from_ns(50_000_000);
 /// Frames that one host may send before the thread reads those of the others.
 const TURN: usize = 16;
 /// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): kernels ignore it.
@@ -181,7 +181,7 @@ impl<'a> Carrier<'a> {
     /// Publishes the counts for other threads now and then, because this takes longer than a frame may be late.
     fn publish(&mut self) {
         let now = self.now();
-        if now.since(self.published) >= TELL {
+        if now.since(self.published) >= MAX_AGE {
             self.published = now;
             self.wire.counters.publish(&self.fabric);
         }

@@ -156,7 +156,7 @@ fn secret() -> [u8; 32] {
 }
 
 fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
-    let told = [
+    let problems = [
         (
             "batches_lost",
             streams.lost_batches(),
@@ -197,6 +197,6 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
     let warning = |(id, count, words, remedy): (&str, u64, &str, &str)| {
         Warning::new(id, format!("{count} {words}"), Some(remedy))
     };
-    let told = told.into_iter().filter(|(_, count, _, _)| *count > 0);
-    told.map(warning).collect()
+    let problems = problems.into_iter().filter(|(_, count, _, _)| *count > 0);
+    problems.map(warning).collect()
 }

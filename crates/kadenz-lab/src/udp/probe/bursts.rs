@@ -172,9 +172,9 @@ mod tests {
         assert_eq!(bursts.broadcasts().unwrap().sent, 200 - awaited);
         bursts.give_up();
         bursts.give_up();
-        let told = bursts.broadcasts().unwrap();
-        assert_eq!((told.sent, told.complete), (200, 179));
-        assert_eq!(told.concordance, Some(1.0));
+        let broadcasts = bursts.broadcasts().unwrap();
+        assert_eq!((broadcasts.sent, broadcasts.complete), (200, 179));
+        assert_eq!(broadcasts.concordance, Some(1.0));
         let places = [0, 1, 2].map(|device| bursts.places(device).unwrap());
         assert_eq!((places[2].first, places[2].highest), (200, 1));
         assert_eq!((places[1].answers, places[1].last), (179, 179));

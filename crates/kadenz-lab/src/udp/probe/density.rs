@@ -143,7 +143,11 @@ mod tests {
         }
     }
 
-    fn told(densities: &mut Densities, sequence: u32, came: &[Option<i64>]) -> Option<Density> {
+    fn density_of(
+        densities: &mut Densities,
+        sequence: u32,
+        came: &[Option<i64>],
+    ) -> Option<Density> {
         let mut last = None;
         for (place, came_ns) in came.iter().enumerate() {
             assert_eq!(last, None, "given before the last answer");
@@ -162,16 +166,19 @@ mod tests {
             // Out of order, as two queues of a card may give them.
             ([190, 100, 187, 180, 150], 10),
         ] {
-            let density = told(&mut densities, 7, &times.map(Some)).unwrap();
+            let density = density_of(&mut densities, 7, &times.map(Some)).unwrap();
             assert_eq!((density.spread_ns, density.half_ns), (90, half_ns));
         }
     }
 
     #[test]
-    fn an_answer_without_a_stamp_leaves_its_broadcast_untold() {
+    fn an_answer_without_a_stamp_leaves_its_broadcast_without_a_density() {
         let mut densities = Densities::new(3);
-        assert_eq!(told(&mut densities, 1, &[Some(5), None, Some(9)]), None);
-        let next = told(&mut densities, 65, &[Some(5), Some(6), Some(9)]);
+        assert_eq!(
+            density_of(&mut densities, 1, &[Some(5), None, Some(9)]),
+            None
+        );
+        let next = density_of(&mut densities, 65, &[Some(5), Some(6), Some(9)]);
         assert_eq!(next.unwrap().spread_ns, 4, "the slot is used again");
     }
 
@@ -192,7 +199,7 @@ mod tests {
 
     #[test]
     fn one_device_has_no_density() {
-        assert_eq!(told(&mut Densities::new(1), 1, &[Some(5)]), None);
+        assert_eq!(density_of(&mut Densities::new(1), 1, &[Some(5)]), None);
     }
 
     #[test]

@@ -132,7 +132,7 @@ impl ProbeSetup {
             .map_err(|_| measuring_threads::MeasuringThreadError::Lost)?;
         ongoing.running.add_warnings(warnings(&receiver));
         if let Some(Ok(facts)) = estimator.map(std::thread::JoinHandle::join) {
-            trust::tell_of_ways(ongoing, &plan, facts);
+            trust::note_ways(ongoing, &plan, facts);
         }
         let here = before.lost_since(&mut receiver);
         let network = Network {
@@ -166,7 +166,7 @@ impl ProbeSetup {
             receiver.hand_on(hand_on);
         }
         if let Some(exchanges) = exchanges {
-            receiver.tell_of_exchanges(exchanges);
+            receiver.set_exchanges(exchanges);
         }
         ongoing.note_tuning(&self.received, &self.port_measures);
         let received: Vec<&str> = self.received.iter().map(String::as_str).collect();
@@ -263,11 +263,11 @@ fn listens_for(plan: &ProbePlan) -> Duration {
 fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
     let payload = Payload::new(plan.payload_bytes as u64).ok();
     let frames = payload.into_iter().flat_map(|it| it.frames(Tag::None));
-    let told = receiver.counts.broadcasts()?;
+    let counted = receiver.counts.broadcasts()?;
     Some(Broadcasts {
         most_at_once: receiver.most_at_once,
         answer_bytes: frames.map(EthernetFrame::bytes_on_link).sum(),
-        ..told
+        ..counted
     })
 }
 

@@ -43,7 +43,7 @@ impl Exchanges {
     ///
     /// # Real-time safety
     /// Real-time safe: wait-free, no allocation, no system call.
-    pub(super) fn tell(&mut self, reply: &ProbeReply) {
+    pub(super) fn push(&mut self, reply: &ProbeReply) {
         let Some(stamps) = reply.device_stamps else {
             return;
         };

@@ -100,7 +100,7 @@ impl Receiver {
     }
 
     /// Passes on exchanges with device stamps, too.
-    pub(super) fn tell_of_exchanges(&mut self, exchanges: Exchanges) {
+    pub(super) fn set_exchanges(&mut self, exchanges: Exchanges) {
         self.exchanges = Some(exchanges);
     }
 
@@ -243,7 +243,7 @@ impl Receiver {
                 }
             }
             if let Some(exchanges) = &mut self.exchanges {
-                exchanges.tell(&reply);
+                exchanges.push(&reply);
             }
             if let Some(hand_on) = &mut self.hand_on {
                 hand_on.measured(datagram.from, &reply);

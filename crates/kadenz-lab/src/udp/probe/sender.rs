@@ -24,7 +24,7 @@ pub(super) struct Sender {
     beats: u64,
     next: u64,
     warm_up: u32,
-    untold: u64,
+    unannounced: u64,
 }
 
 /// A beat that has been sent.
@@ -95,7 +95,7 @@ impl Sender {
             beats: beats.saturating_add(plan.warm_up.into()),
             next: 0,
             warm_up: plan.warm_up,
-            untold: 0,
+            unannounced: 0,
         })
     }
 
@@ -170,7 +170,7 @@ impl Sender {
         let (intended_ns, sent_ns) = (since_origin(intended), since_origin(sent));
         if self.receives_on == ReceiveThread::Another {
             // Before the packet can be answered: every answer must belong to a known packet.
-            self.tell(Departure::Leaving {
+            self.announce(Departure::Leaving {
                 sequence,
                 intended_ns,
                 sent_ns,
@@ -198,7 +198,7 @@ impl Sender {
             ..
         } = departed;
         if self.receives_on == ReceiveThread::Oneself {
-            self.tell(Departure::Leaving {
+            self.announce(Departure::Leaving {
                 sequence,
                 intended_ns,
                 sent_ns,
@@ -206,7 +206,7 @@ impl Sender {
         }
         let keys = (0..self.outbox.len()).filter_map(|at| self.outbox.outcome(at)?.ok());
         let first_key = keys.map(|key| key.ordinal()).next().unwrap_or(0);
-        self.tell(Departure::Left {
+        self.announce(Departure::Left {
             sequence,
             first_key,
             accepted: u32::try_from(departures.sent).unwrap_or(u32::MAX),
@@ -226,12 +226,12 @@ impl Sender {
     /// Reports the end to the receiver; returns how many departures found no room in the ring.
     pub(super) fn over(&mut self) -> u64 {
         // The receiver empties the ring all the time; if it does not, it has ended already.
-        self.tell(Departure::Over);
-        self.untold
+        self.announce(Departure::Over);
+        self.unannounced
     }
 
-    fn tell(&mut self, departure: Departure) {
-        self.untold += u64::from(!self.announcer.tell(departure));
+    fn announce(&mut self, departure: Departure) {
+        self.unannounced += u64::from(!self.announcer.announce(departure));
     }
 }
 
@@ -301,7 +301,7 @@ const OVER: u64 = 2 << 32;
 impl Announcer {
     /// Reports an event, before the packet can be answered. False if there is no room: the receiver has not run for a
     /// minute, and cannot match the answers to packets that are sent now.
-    pub(super) fn tell(&mut self, departure: Departure) -> bool {
+    pub(super) fn announce(&mut self, departure: Departure) -> bool {
         self.0.push(departure.into())
     }
 }
@@ -387,7 +387,7 @@ mod tests {
             Departure::Over,
         ];
         for departure in all {
-            assert!(announcer.tell(departure));
+            assert!(announcer.announce(departure));
         }
         for departure in all {
             assert_eq!(announced.next(), Some(departure));

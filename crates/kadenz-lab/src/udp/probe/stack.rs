@@ -133,13 +133,13 @@ impl Stack {
         Some(software)
     }
 
-    /// Calls `told` with the parts of every answer whose packet's stamp is there.
-    pub(super) fn settle(&mut self, mut told: impl FnMut(&ProbeReply, &Parts)) {
+    /// Calls `take` with the parts of every answer whose packet's stamp is there.
+    pub(super) fn settle(&mut self, mut take: impl FnMut(&ProbeReply, &Parts)) {
         let mut at = 0;
         while let Some(waiting) = self.waiting.get(at).copied() {
             match self.parts(&waiting) {
                 Some(parts) => {
-                    told(&waiting.reply, &parts);
+                    take(&waiting.reply, &parts);
                     self.waiting.swap_remove(at);
                 }
                 None => at += 1,

@@ -90,7 +90,7 @@ fn allocations(plan: &ProbePlan, out: &Path) -> u64 {
     let counts = PacketCounts::new(plan, id);
     let mut receiver = Receiver::new(plan, second, announced, counts, series.recorders, origin);
     let (exchanges, estimator) = one_way(1, 1, series.ways.unwrap());
-    receiver.tell_of_exchanges(exchanges);
+    receiver.set_exchanges(exchanges);
     let estimator = std::thread::spawn(|| estimator.run());
     let clock = clock::open(ClockKind::Monotonic).unwrap();
     let mut sleeper = sleep::open(SleeperKind::recommended(), SleeperOptions::default()).unwrap();

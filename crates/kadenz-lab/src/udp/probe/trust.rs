@@ -24,8 +24,8 @@ pub(super) fn synchronised(apart: Duration, origin: MonotonicTime) -> Synchronis
 }
 
 /// Notes in the run the error of the ways there and back, and by which clocks they were measured.
-pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts) {
-    let by = by_whose_clocks(plan.clocks, facts);
+pub(super) fn note_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts) {
+    let by = clock_basis(plan.clocks, facts);
     let error_ns = facts.error_ns;
     ongoing.running.update(|run| {
         let parameters = &mut run.parameters;
@@ -42,7 +42,7 @@ pub(super) fn tell_of_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFac
     ongoing.running.add_warnings(warnings(plan, facts, kept));
 }
 
-fn by_whose_clocks(clocks: Clocks, facts: OneWayFacts) -> String {
+fn clock_basis(clocks: Clocks, facts: OneWayFacts) -> String {
     let apart = match clocks {
         Clocks::Synchronised { apart } if facts.by_claim > 0 => nanoseconds(apart),
         _ => return "fitted to each other".to_owned(),
@@ -174,20 +174,20 @@ mod tests {
     };
 
     #[test]
-    fn the_run_says_by_whose_clocks() {
+    fn the_run_says_which_clocks_its_ways_rest_on() {
         let facts = |settled, by_claim| OneWayFacts {
             settled,
             by_claim,
             ..OneWayFacts::default()
         };
         let said = "synchronised and said to agree within 1000 ns";
-        assert_eq!(by_whose_clocks(SAID, facts(9, 9)), said);
+        assert_eq!(clock_basis(SAID, facts(9, 9)), said);
         assert_eq!(
-            by_whose_clocks(SAID, facts(9, 4)),
+            clock_basis(SAID, facts(9, 4)),
             format!("{said}, 5 round trips fitted to each other")
         );
         for clocks in [SAID, Clocks::Fitted] {
-            assert_eq!(by_whose_clocks(clocks, facts(9, 0)), "fitted to each other");
+            assert_eq!(clock_basis(clocks, facts(9, 0)), "fitted to each other");
         }
     }
 

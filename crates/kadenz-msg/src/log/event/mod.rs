@@ -149,13 +149,13 @@ impl LogWriter for EventWriter {
 }
 
 /// Goes through whole events, and passes on each one's channel and bytes of payload.
-fn each_event(mut events: &[u8], tell: &mut dyn FnMut(&str, u64)) {
+fn each_event(mut events: &[u8], take: &mut dyn FnMut(&str, u64)) {
     while let Some((header, rest)) = events.split_first_chunk()
         && let Some(header) = EventHeader::parse(header)
         && let Some((name, rest)) = rest.split_at_checked(header.name_bytes as usize)
         && let Some(rest) = rest.get(header.data_bytes as usize..)
     {
-        tell(&String::from_utf8_lossy(name), header.data_bytes.into());
+        take(&String::from_utf8_lossy(name), header.data_bytes.into());
         events = rest;
     }
 }

@@ -207,11 +207,11 @@ proptest! {
         prop_oneof![Just(0xed_u8), Just(0xa1), Just(0xda), Just(1), Just(0), any::<u8>()], 0..400)
     ) {
         let (all, reader) = read(&bytes);
-        let told: u64 = all
+        let read_bytes: u64 = all
             .iter()
             .map(|it| (HEADER_BYTES + it.channel.name.len() + it.payload.len()) as u64)
             .sum();
         // A name that is not UTF-8 becomes longer than it was.
-        prop_assert!(told + reader.damage().skipped_bytes >= bytes.len() as u64);
+        prop_assert!(read_bytes + reader.damage().skipped_bytes >= bytes.len() as u64);
     }
 }

@@ -93,7 +93,7 @@ impl<S: Source> McapReader<S> {
     }
 
     /// Returns the statistics, if the file has them and nothing was damaged.
-    fn told(&self) -> Option<Info> {
+    fn statistics(&self) -> Option<Info> {
         let counts = self
             .map
             .counts
@@ -263,7 +263,7 @@ impl<S: Source> LogReader for McapReader<S> {
     }
 
     fn info(&mut self) -> Result<Info, LogError> {
-        match self.told() {
+        match self.statistics() {
             Some(info) => Ok(info),
             None => survey_all(self),
         }

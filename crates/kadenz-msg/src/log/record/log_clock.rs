@@ -71,7 +71,7 @@ mod tests {
         }
     }
 
-    fn told(clock: &mut LogClock, mono_ns: i64, wall_ns: i64) -> (i64, u64) {
+    fn time_and_step(clock: &mut LogClock, mono_ns: i64, wall_ns: i64) -> (i64, u64) {
         let (time, back_ns) = clock.at(reading(mono_ns, wall_ns));
         (time.as_unix_ns(), back_ns)
     }
@@ -79,35 +79,38 @@ mod tests {
     #[test]
     fn a_clock_that_is_set_back_is_reported_once_and_spans_stay() {
         let mut clock = LogClock::default();
-        assert_eq!(told(&mut clock, S, 100 * S), (100 * S, 0));
-        assert_eq!(told(&mut clock, 2 * S, 101 * S), (101 * S, 0));
+        assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
+        assert_eq!(time_and_step(&mut clock, 2 * S, 101 * S), (101 * S, 0));
         // An hour back, a second later.
         assert_eq!(
-            told(&mut clock, 3 * S, 102 * S - 3600 * S),
+            time_and_step(&mut clock, 3 * S, 102 * S - 3600 * S),
             (102 * S, 3600 * 1_000_000_000)
         );
-        assert_eq!(told(&mut clock, 4 * S, 103 * S - 3600 * S), (103 * S, 0));
+        assert_eq!(
+            time_and_step(&mut clock, 4 * S, 103 * S - 3600 * S),
+            (103 * S, 0)
+        );
         // The clock is set right again: the log goes on with the clock's own time.
-        assert_eq!(told(&mut clock, 5 * S, 104 * S), (104 * S, 0));
-        assert_eq!(told(&mut clock, 6 * S, 105 * S), (105 * S, 0));
+        assert_eq!(time_and_step(&mut clock, 5 * S, 104 * S), (104 * S, 0));
+        assert_eq!(time_and_step(&mut clock, 6 * S, 105 * S), (105 * S, 0));
     }
 
     #[test]
     fn a_clock_that_is_set_forward_or_slewed_is_followed() {
         let mut clock = LogClock::default();
-        assert_eq!(told(&mut clock, S, 100 * S), (100 * S, 0));
-        assert_eq!(told(&mut clock, 2 * S, 500 * S), (500 * S, 0));
+        assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
+        assert_eq!(time_and_step(&mut clock, 2 * S, 500 * S), (500 * S, 0));
         let slewed = 501 * S - 500_000;
-        assert_eq!(told(&mut clock, 3 * S, slewed), (slewed, 0));
+        assert_eq!(time_and_step(&mut clock, 3 * S, slewed), (slewed, 0));
     }
 
     #[test]
     fn a_thread_that_was_held_up_between_two_clocks_is_no_step() {
         let mut clock = LogClock::default();
-        assert_eq!(told(&mut clock, S, 100 * S), (100 * S, 0));
+        assert_eq!(time_and_step(&mut clock, S, 100 * S), (100 * S, 0));
         let mut held_up = reading(2 * S, 101 * S + S / 5);
         held_up.after = held_up.before.offset_by_ns(S / 4);
         assert_eq!(clock.at(held_up).1, 0);
-        assert_eq!(told(&mut clock, 3 * S, 102 * S), (102 * S, 0));
+        assert_eq!(time_and_step(&mut clock, 3 * S, 102 * S), (102 * S, 0));
     }
 }

@@ -220,9 +220,11 @@ impl Writing {
         if self.channels.len() >= MAX_DESCRIBED && !self.channels.contains_key(&key) {
             return Arc::new(LoggedChannel::lcm(name.as_str()));
         }
-        let told = Arc::new((self.describe)(&name, fingerprint));
+        let described = Arc::new((self.describe)(&name, fingerprint));
         let mut known = self.channels.values();
-        let channel = known.find(|it| **it == told).map_or(told, Arc::clone);
+        let channel = known
+            .find(|it| **it == described)
+            .map_or(described, Arc::clone);
         let is_lcm = channel.encoding == LCM_ENCODING;
         let key = (name, fingerprint.filter(|_| is_lcm));
         self.channels.insert(key, Arc::clone(&channel));

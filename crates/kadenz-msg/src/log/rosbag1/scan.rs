@@ -34,8 +34,8 @@ impl Connections {
             encoding: "ros1msg".to_owned(),
             data: facts.get("message_definition")?.to_vec(),
         };
-        let told = ["md5sum", "callerid", "latching"];
-        let metadata = told.map(|name| Some((name.to_owned(), facts.text(name)?)));
+        let names = ["md5sum", "callerid", "latching"];
+        let metadata = names.map(|name| Some((name.to_owned(), facts.text(name)?)));
         let channel = LoggedChannel {
             name: record.header.text("topic")?,
             encoding: "ros1".to_owned(),

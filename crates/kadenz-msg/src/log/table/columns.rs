@@ -448,8 +448,8 @@ mod tests {
         ] {
             let mut cells = vec![Cell::Null; COMMON.len()];
             let columns = Columns::of(&types, &name, lists);
-            let told = columns.fill_within(text_bytes, Some(&value), &mut cells);
-            assert_eq!(told, is_whole, "{lists:?} {text_bytes}");
+            let is_filled = columns.fill_within(text_bytes, Some(&value), &mut cells);
+            assert_eq!(is_filled, is_whole, "{lists:?} {text_bytes}");
             let [n, image, last] = &cells[COMMON.len()..] else {
                 panic!("{cells:?}");
             };

@@ -70,14 +70,14 @@ pub struct MalformedCount(Arc<Mutex<(u64, Option<String>)>>);
 impl MalformedCount {
     /// The number until now, and the first reason.
     #[must_use]
-    pub fn told(&self) -> (u64, Option<String>) {
+    pub fn get(&self) -> (u64, Option<String>) {
         lock(&self.0).clone()
     }
 
     fn add(&self, reason: impl FnOnce() -> String) {
-        let mut told = lock(&self.0);
-        told.0 += 1;
-        told.1.get_or_insert_with(reason);
+        let mut malformed = lock(&self.0);
+        malformed.0 += 1;
+        malformed.1.get_or_insert_with(reason);
     }
 }
 

@@ -163,9 +163,9 @@ impl Provider for Amqp {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let status = Arc::new(Lock::new(Status::default()));
-        let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
+        let (account, shared) = (Arc::clone(&self.account), Arc::clone(&status));
         let greet =
-            move |words: &mut Vec<u8>| session::PublisherSession::greet(words, &account, &told);
+            move |words: &mut Vec<u8>| session::PublisherSession::greet(words, &account, &shared);
         let side = Side::Place(self.place.clone());
         let peers = PeerSet::start(side, self.queue, Box::new(greet));
         let peers = peers.map_err(|error| self.failed(&error))?;
@@ -183,10 +183,10 @@ impl Provider for Amqp {
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
         let failed = |error: io::Error| self.failed(&error);
         let status = Arc::new(Lock::new(Status::default()));
-        let (account, told) = (Arc::clone(&self.account), Arc::clone(&status));
+        let (account, shared) = (Arc::clone(&self.account), Arc::clone(&status));
         let (depth, largest) = (self.depth, self.largest);
         let greet = move |words: &mut Vec<u8>| {
-            subscribing::ConsumerSession::greet(words, &account, &told, depth, largest)
+            subscribing::ConsumerSession::greet(words, &account, &shared, depth, largest)
         };
         let mut receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
         receiver.connect(0, self.place.clone(), Box::new(greet));

@@ -70,7 +70,7 @@ impl Session {
         &self.account
     }
 
-    pub(in crate::provider) fn tell(&self, status: Status) {
+    pub(in crate::provider) fn set_status(&self, status: Status) {
         self.status.with(|it| *it = status);
     }
 
@@ -99,7 +99,7 @@ impl Session {
             Method::CLOSE | Method::CHANNEL_CLOSE => {
                 let code = reader.u16()?;
                 let reason = String::from_utf8_lossy(reader.short()?).into_owned();
-                self.tell(Status::Refused(format!("{code} {reason}")));
+                self.set_status(Status::Refused(format!("{code} {reason}")));
                 AmqpFrameWriter::method(words, Method::CLOSE_OK).end();
                 return Err(ProtocolError);
             }
@@ -180,7 +180,7 @@ impl PeerSetProtocol for PublisherSession {
         if frame.kind == METHOD && self.session.obey(frame.payload, reply)? == BrokerMessage::Ready
         {
             self.is_ready = true;
-            self.session.tell(Status::Ready);
+            self.session.set_status(Status::Ready);
         }
         Ok(frame.length)
     }

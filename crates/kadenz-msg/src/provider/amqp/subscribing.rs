@@ -68,7 +68,7 @@ impl ConsumerSession {
                 self.want(wanted, words);
                 self.consume(words);
             }
-            BrokerMessage::Method(Method::CONSUME_OK, _) => self.session.tell(Status::Ready),
+            BrokerMessage::Method(Method::CONSUME_OK, _) => self.session.set_status(Status::Ready),
             BrokerMessage::Method(Method::DELIVER, fields) => self.begin(fields)?,
             BrokerMessage::Method(..) => {}
         }

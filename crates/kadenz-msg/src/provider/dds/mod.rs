@@ -76,7 +76,7 @@ const TYPE: &str = "kadenz::Message";
 
 /// A domain of DDS.
 #[derive(Debug, Clone)]
-pub(crate) struct Dds(Arc<DdsBus>);
+pub struct Dds(Arc<DdsBus>);
 
 /// A domain of DDS, with the participants in it that outlets and inlets share.
 #[derive(Debug)]

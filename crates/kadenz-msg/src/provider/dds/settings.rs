@@ -171,7 +171,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_is_refused_with_a_remedy() {
-        for (url, told) in [
+        for (url, remedy) in [
             ("dds://233", "0 to 232"),
             ("dds://robot", "?bus="),
             ("dds://0?bus=left-arm", "letters"),
@@ -181,7 +181,7 @@ mod tests {
             ("dds://0?partition=a", "knows no parameter"),
         ] {
             let error = read(url).unwrap_err();
-            assert!(error.contains(told), "{url}: {error}");
+            assert!(error.contains(remedy), "{url}: {error}");
         }
     }
 }

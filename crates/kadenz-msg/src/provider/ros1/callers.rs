@@ -24,7 +24,7 @@ const BATCH: usize = 16;
 #[derive(Debug)]
 pub(super) struct Callers {
     acceptor: Acceptor,
-    seats: ConnectionSlots,
+    slots: ConnectionSlots,
     memory: Arc<Budget>,
     callers: Vec<Caller>,
     room: Vec<u8>,
@@ -32,7 +32,7 @@ pub(super) struct Callers {
 
 #[derive(Debug)]
 struct Caller {
-    seat: ConnectionId,
+    id: ConnectionId,
     socket: Socket,
     incoming: HttpMessageReader,
     memory: Share,
@@ -48,7 +48,7 @@ impl Callers {
         Self {
             acceptor: Acceptor::new(door),
             // A caller stays an unknown peer until it has its answer, and is then disconnected.
-            seats: ConnectionSlots::new(MAX_CALLERS, PATIENCE),
+            slots: ConnectionSlots::new(MAX_CALLERS, PATIENCE),
             memory: Budget::new(MEMORY),
             callers: Vec::new(),
             room: vec![0; 16 << 10],
@@ -70,7 +70,7 @@ impl Callers {
 
     /// Returns the time of the next step that needs no input.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
-        let all = [self.seats.deadline(), self.acceptor.deadline()];
+        let all = [self.slots.deadline(), self.acceptor.deadline()];
         all.into_iter().flatten().min()
     }
 
@@ -92,8 +92,8 @@ impl Callers {
                 self.give_up_the_greediest();
             }
         }
-        while let Some(seat) = self.seats.overdue(clock::now()) {
-            self.hang_up(|it| it.seat == seat);
+        while let Some(id) = self.slots.overdue(clock::now()) {
+            self.hang_up(|it| it.id == id);
         }
         self.hang_up(|it| it.is_done);
         self.let_in();
@@ -115,13 +115,13 @@ impl Callers {
             let Some(socket) = self.acceptor.accept(now) else {
                 return;
             };
-            if !self.seats.has_room()
-                && let Some(seat) = self.seats.least_known(now)
+            if !self.slots.has_room()
+                && let Some(id) = self.slots.least_known(now)
             {
-                self.hang_up(|it| it.seat == seat);
+                self.hang_up(|it| it.id == id);
             }
             self.callers.push(Caller {
-                seat: self.seats.take(now),
+                id: self.slots.take(now),
                 socket,
                 incoming: HttpMessageReader::new(MAX_REQUEST),
                 memory: self.memory.share(),
@@ -135,14 +135,14 @@ impl Callers {
     fn hang_up(&mut self, on: impl Fn(&Caller) -> bool) {
         let Self {
             callers,
-            seats,
+            slots,
             acceptor,
             ..
         } = self;
         callers.retain(|caller| {
             let goes = on(caller);
             if goes {
-                seats.leave(caller.seat);
+                slots.leave(caller.id);
                 acceptor.resume();
             }
             !goes

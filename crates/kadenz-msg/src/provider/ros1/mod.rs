@@ -249,8 +249,8 @@ impl RosOutlet {
         self.publishers
             .topics
             .with(|topics| topics.add(channel.as_str()));
-        let told = self.publishers.node.advertise(&topic, &self.kind.name);
-        told.map_err(|error| PublishError::Refused {
+        let advertised = self.publishers.node.advertise(&topic, &self.kind.name);
+        advertised.map_err(|error| PublishError::Refused {
             channel: *channel,
             reason: error.kind(),
         })?;

@@ -137,19 +137,19 @@ impl ShmInlet {
             std::hint::spin_loop();
             return Ok(());
         };
-        let told = match end {
+        let waited = match end {
             None => listener.blocking_wait(|_| {}),
             Some(end) => listener.timed_wait(|_| {}, end.remaining(clock::now())),
         };
         // A signal ends the wait as well; the caller looks again.
-        told.map(|_| ()).or_else(|error| match error {
+        waited.map(|_| ()).or_else(|error| match error {
             iceoryx2::port::listener::ListenerWaitError::InterruptSignal => Ok(()),
             _ => Err(self.lost()),
         })
     }
 
     /// Discards earlier events, so that they do not end the next wait.
-    fn forget_what_was_told(&self) {
+    fn discard_events(&self) {
         if let Some(listener) = &self.listener {
             let _ = listener.try_wait(|_| {});
         }
@@ -177,7 +177,7 @@ impl Inlet for ShmInlet {
                 return Ok(Received::Nothing);
             }
             if self.waker.was_used() {
-                self.forget_what_was_told();
+                self.discard_events();
                 return Ok(Received::Woken);
             }
             let looks = self.listener.is_some() || turn.is_multiple_of(TURNS);

@@ -71,36 +71,36 @@ impl ConnectionSlots {
 
     /// Gives a slot to an unknown peer.
     pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> ConnectionId {
-        let seat = ConnectionId(self.next);
+        let id = ConnectionId(self.next);
         self.next += 1;
-        self.ungreeted.insert(seat, now + self.greeting);
-        seat
+        self.ungreeted.insert(id, now + self.greeting);
+        id
     }
 
     /// Notes the peer's standing; it never falls.
-    pub(in crate::provider) fn note(&mut self, seat: ConnectionId, standing: Standing) {
+    pub(in crate::provider) fn note(&mut self, id: ConnectionId, standing: Standing) {
         if standing > Standing::Ungreeted
-            && let Some(until) = self.ungreeted.remove(&seat)
+            && let Some(until) = self.ungreeted.remove(&id)
         {
-            self.greeted.insert(seat, until);
+            self.greeted.insert(id, until);
         }
-        if standing == Standing::Active && self.greeted.remove(&seat).is_some() {
-            self.set_active(seat, MonotonicTime::from_ns(0));
+        if standing == Standing::Active && self.greeted.remove(&id).is_some() {
+            self.set_active(id, MonotonicTime::from_ns(0));
         }
     }
 
-    fn set_active(&mut self, seat: ConnectionId, until: MonotonicTime) {
-        let before = self.active.insert(seat, until);
-        before.map(|before| self.by_time.remove(&(before, seat)));
-        self.by_time.insert((until, seat));
+    fn set_active(&mut self, id: ConnectionId, until: MonotonicTime) {
+        let before = self.active.insert(id, until);
+        before.map(|before| self.by_time.remove(&(before, id)));
+        self.by_time.insert((until, id));
     }
 
     /// Frees the slot of a disconnected peer.
-    pub(in crate::provider) fn leave(&mut self, seat: ConnectionId) {
-        self.ungreeted.remove(&seat);
-        self.greeted.remove(&seat);
-        if let Some(until) = self.active.remove(&seat) {
-            self.by_time.remove(&(until, seat));
+    pub(in crate::provider) fn leave(&mut self, id: ConnectionId) {
+        self.ungreeted.remove(&id);
+        self.greeted.remove(&id);
+        if let Some(until) = self.active.remove(&id) {
+            self.by_time.remove(&(until, id));
         }
     }
 
@@ -111,12 +111,12 @@ impl ConnectionSlots {
         last: impl Fn(ConnectionId) -> MonotonicTime,
     ) -> Option<(ConnectionId, MonotonicTime)> {
         loop {
-            let (until, seat) = *self.by_time.first()?;
-            let now = last(seat);
+            let (until, id) = *self.by_time.first()?;
+            let now = last(id);
             if now <= until {
-                return Some((seat, until));
+                return Some((id, until));
             }
-            self.set_active(seat, now);
+            self.set_active(id, now);
         }
     }
 
@@ -134,8 +134,8 @@ impl ConnectionSlots {
     ) -> Option<ConnectionId> {
         let come_by = now + self.greeting.saturating_sub(GRACE);
         let first = |peers: &BTreeMap<ConnectionId, MonotonicTime>, until: MonotonicTime| {
-            let (seat, its) = peers.first_key_value()?;
-            (*its <= until).then_some(*seat)
+            let (id, its) = peers.first_key_value()?;
+            (*its <= until).then_some(*id)
         };
         let end = MonotonicTime::from_ns(u64::MAX);
         let of_before = first(&self.ungreeted, come_by).or(first(&self.greeted, come_by));
@@ -145,13 +145,13 @@ impl ConnectionSlots {
 
     /// Returns an unknown peer whose time is over.
     pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<ConnectionId> {
-        let (seat, until) = self.ungreeted.first_key_value()?;
-        (*until <= now).then_some(*seat)
+        let (id, until) = self.ungreeted.first_key_value()?;
+        (*until <= now).then_some(*id)
     }
 
     /// Returns whether this is an unknown peer whose time is over.
-    pub(in crate::provider) fn is_overdue(&self, seat: ConnectionId, now: MonotonicTime) -> bool {
-        self.ungreeted.get(&seat).is_some_and(|until| *until <= now)
+    pub(in crate::provider) fn is_overdue(&self, id: ConnectionId, now: MonotonicTime) -> bool {
+        self.ungreeted.get(&id).is_some_and(|until| *until <= now)
     }
 
     /// Returns when the next unknown peer's time is over.
@@ -244,86 +244,86 @@ mod tests {
         MonotonicTime::from_ns(ms * 1_000_000)
     }
 
-    fn seats() -> ConnectionSlots {
+    fn slots() -> ConnectionSlots {
         ConnectionSlots::new(3, Duration::from_millis(500))
     }
 
     #[test]
     fn the_silent_go_first_then_the_idle_and_never_the_active() {
-        let mut seats = seats();
-        let [active, greeted, ungreeted] = [0, 1, 2].map(|ms| seats.take(at(ms)));
-        seats.note(active, Standing::Active);
-        seats.note(greeted, Standing::Greeted);
-        assert!(!seats.has_room());
-        assert_eq!(seats.least_known(at(102)), Some(ungreeted));
+        let mut slots = slots();
+        let [active, greeted, ungreeted] = [0, 1, 2].map(|ms| slots.take(at(ms)));
+        slots.note(active, Standing::Active);
+        slots.note(greeted, Standing::Greeted);
+        assert!(!slots.has_room());
+        assert_eq!(slots.least_known(at(102)), Some(ungreeted));
         assert_eq!(
-            seats.least_known(at(101)),
+            slots.least_known(at(101)),
             Some(greeted),
             "it has just come"
         );
-        seats.leave(greeted);
-        assert_eq!(seats.least_known(at(101)), Some(ungreeted));
-        seats.leave(ungreeted);
-        assert!(seats.has_room());
-        assert_eq!(seats.least_known(at(9999)), None);
+        slots.leave(greeted);
+        assert_eq!(slots.least_known(at(101)), Some(ungreeted));
+        slots.leave(ungreeted);
+        assert!(slots.has_room());
+        assert_eq!(slots.least_known(at(9999)), None);
     }
 
     #[test]
     fn only_the_time_of_an_unknown_peer_ends() {
-        let mut seats = seats();
-        let [first, second] = [0, 10].map(|ms| seats.take(at(ms)));
-        assert_eq!(seats.deadline(), Some(at(500)));
-        assert_eq!(seats.overdue(at(499)), None);
-        assert_eq!(seats.overdue(at(500)), Some(first));
-        seats.note(first, Standing::Greeted);
-        assert_eq!(seats.overdue(at(500)), None);
-        assert_eq!(seats.overdue(at(510)), Some(second));
-        seats.leave(second);
-        assert_eq!((seats.overdue(at(9999)), seats.deadline()), (None, None));
+        let mut slots = slots();
+        let [first, second] = [0, 10].map(|ms| slots.take(at(ms)));
+        assert_eq!(slots.deadline(), Some(at(500)));
+        assert_eq!(slots.overdue(at(499)), None);
+        assert_eq!(slots.overdue(at(500)), Some(first));
+        slots.note(first, Standing::Greeted);
+        assert_eq!(slots.overdue(at(500)), None);
+        assert_eq!(slots.overdue(at(510)), Some(second));
+        slots.leave(second);
+        assert_eq!((slots.overdue(at(9999)), slots.deadline()), (None, None));
     }
 
     #[test]
     fn of_the_active_the_one_that_is_idle_for_the_longest_is_found() {
-        let mut seats = ConnectionSlots::new(4, Duration::from_millis(500));
-        let [busy, quiet, mute] = [0, 1, 2].map(|ms| seats.take(at(ms)));
-        let ungreeted = seats.take(at(3));
-        for seat in [busy, quiet, mute] {
-            seats.note(seat, Standing::Active);
+        let mut slots = ConnectionSlots::new(4, Duration::from_millis(500));
+        let [busy, quiet, mute] = [0, 1, 2].map(|ms| slots.take(at(ms)));
+        let ungreeted = slots.take(at(3));
+        for id in [busy, quiet, mute] {
+            slots.note(id, Standing::Active);
         }
         let mut last = [at(900), at(50), at(40)];
-        let find = |seats: &mut ConnectionSlots, last: &[MonotonicTime]| {
-            seats.longest_idle(|seat| last[seat.0 as usize])
+        let find = |slots: &mut ConnectionSlots, last: &[MonotonicTime]| {
+            slots.longest_idle(|id| last[id.0 as usize])
         };
-        assert_eq!(find(&mut seats, &last), Some((mute, at(40))));
+        assert_eq!(find(&mut slots, &last), Some((mute, at(40))));
         last[2] = at(60);
-        assert_eq!(find(&mut seats, &last), Some((quiet, at(50))));
-        assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(ungreeted));
-        seats.note(ungreeted, Standing::Greeted);
-        assert_eq!(seats.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(seats.least_needed(at(103), Some(quiet)), Some(ungreeted));
-        assert_eq!(seats.least_needed(at(100), None), Some(ungreeted));
-        seats.leave(quiet);
-        seats.leave(mute);
-        assert_eq!(find(&mut seats, &last), Some((busy, at(900))));
-        seats.leave(busy);
-        assert_eq!(find(&mut seats, &last), None);
+        assert_eq!(find(&mut slots, &last), Some((quiet, at(50))));
+        assert_eq!(slots.least_needed(at(100), Some(quiet)), Some(quiet));
+        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(ungreeted));
+        slots.note(ungreeted, Standing::Greeted);
+        assert_eq!(slots.least_needed(at(100), Some(quiet)), Some(quiet));
+        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(ungreeted));
+        assert_eq!(slots.least_needed(at(100), None), Some(ungreeted));
+        slots.leave(quiet);
+        slots.leave(mute);
+        assert_eq!(find(&mut slots, &last), Some((busy, at(900))));
+        slots.leave(busy);
+        assert_eq!(find(&mut slots, &last), None);
     }
 
     #[test]
-    fn a_standing_never_falls_and_seats_come_back() {
-        let mut seats = seats();
+    fn a_standing_never_falls_and_slots_come_back() {
+        let mut slots = slots();
         for _ in 0..3 {
-            let seat = seats.take(at(0));
-            seats.note(seat, Standing::Active);
-            seats.note(seat, Standing::Greeted);
+            let id = slots.take(at(0));
+            slots.note(id, Standing::Active);
+            slots.note(id, Standing::Greeted);
         }
-        assert!(!seats.has_room() && seats.least_known(at(9999)).is_none());
-        for seat in 0..3 {
-            seats.leave(ConnectionId(seat));
+        assert!(!slots.has_room() && slots.least_known(at(9999)).is_none());
+        for id in 0..3 {
+            slots.leave(ConnectionId(id));
         }
-        let again: Vec<_> = (0..3).map(|_| seats.take(at(1))).collect();
-        assert!(!seats.has_room() && again[0] == ConnectionId(3));
+        let again: Vec<_> = (0..3).map(|_| slots.take(at(1))).collect();
+        assert!(!slots.has_room() && again[0] == ConnectionId(3));
     }
 }
 

@@ -69,7 +69,7 @@ pub(in crate::provider) struct PeerReceiver<T> {
     door: Option<(Acceptor, MakeProtocol<T>)>,
     targets: Vec<Target<T>>,
     connections: Vec<PeerReceiverConnection<T>>,
-    seats: ConnectionSlots,
+    slots: ConnectionSlots,
     memory: Arc<Budget>,
     wanted: Vec<Pattern>,
     /// The longest message, with all bytes around it.
@@ -105,7 +105,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             door: None,
             targets: Vec::new(),
             connections: Vec::new(),
-            seats: ConnectionSlots::new(MAX_PEERS, GREETING),
+            slots: ConnectionSlots::new(MAX_PEERS, GREETING),
             memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
             wanted: Vec::new(),
             longest,
@@ -149,12 +149,12 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     pub(in crate::provider) fn keep(&mut self, keeps: impl Fn(u64) -> bool) {
         self.targets.retain(|target| keeps(target.id));
         let Self {
-            connections, seats, ..
+            connections, slots, ..
         } = self;
         connections.retain(|it| {
             let kept = it.target.is_none_or(&keeps);
             if !kept {
-                seats.leave(it.seat);
+                slots.leave(it.id);
             }
             kept
         });
@@ -301,7 +301,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         let stalled = self.connections.iter().filter_map(|it| it.stalled_since);
         let stalled = stalled.map(|since| since + self.unfinished);
         let next = tries.chain(stalled);
-        let next = next.chain(self.seats.deadline()).chain(pause).min();
+        let next = next.chain(self.slots.deadline()).chain(pause).min();
         let until = match (wait, next) {
             (Wait::Until(end), Some(next)) => Wait::Until(end.min(next)),
             (Wait::Forever, Some(next)) => Wait::Until(next),
@@ -376,17 +376,17 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     /// those that were given up.
     fn hang_up_on_the_silent(&mut self) {
         let Self {
-            connections, seats, ..
+            connections, slots, ..
         } = self;
         for connection in &*connections {
-            seats.note(connection.seat, connection.talk.standing());
+            slots.note(connection.id, connection.talk.standing());
         }
         let now = clock::now();
         for place in (0..self.connections.len()).rev() {
             let connection = &self.connections[place];
             let stalled = connection.stalled_since;
             let is_stalled = stalled.is_some_and(|since| since + self.unfinished <= now);
-            let is_overdue = self.seats.is_overdue(connection.seat, now);
+            let is_overdue = self.slots.is_overdue(connection.id, now);
             if connection.is_given_up || is_stalled || is_overdue {
                 let _ = self.hang_up(place, io::ErrorKind::TimedOut);
             }
@@ -401,25 +401,25 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             let Some(socket) = acceptor.accept(clock::now()) else {
                 return;
             };
-            if !self.seats.has_room() {
-                let seat = self.seats.least_known(clock::now());
-                let mut seated = self.connections.iter();
-                let Some(place) = seated.position(|it| Some(it.seat) == seat) else {
+            if !self.slots.has_room() {
+                let id = self.slots.least_known(clock::now());
+                let mut connections = self.connections.iter();
+                let Some(place) = connections.position(|it| Some(it.id) == id) else {
                     continue;
                 };
-                self.seats.leave(self.connections.remove(place).seat);
+                self.slots.leave(self.connections.remove(place).id);
             }
-            let seat = self.seats.take(clock::now());
-            match PeerReceiverConnection::greet(socket, make, None, seat, &self.memory) {
+            let id = self.slots.take(clock::now());
+            match PeerReceiverConnection::greet(socket, make, None, id, &self.memory) {
                 Some(connection) => self.connections.push(connection),
-                None => self.seats.leave(seat),
+                None => self.slots.leave(id),
             }
         }
     }
 
     fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
         let connection = self.connections.remove(place);
-        self.seats.leave(connection.seat);
+        self.slots.leave(connection.id);
         self.counters.incomplete += u64::from(connection.is_within());
         if let Some((acceptor, _)) = &mut self.door {
             acceptor.resume();
@@ -441,16 +441,16 @@ impl<T: PeerProtocol> PeerReceiver<T> {
                 continue;
             }
             let socket = target.place.connect();
-            let id = Some(target.id);
-            let seat = self.seats.take(now);
+            let target_id = Some(target.id);
+            let id = self.slots.take(now);
             // This receiver opened the connection itself, so the peer is not unknown.
-            self.seats.note(seat, Standing::Active);
+            self.slots.note(id, Standing::Active);
             let (make, memory) = (&mut target.make, &self.memory);
             let greeted = socket.ok();
-            let greeted =
-                greeted.and_then(|it| PeerReceiverConnection::greet(it, make, id, seat, memory));
+            let greeted = greeted
+                .and_then(|it| PeerReceiverConnection::greet(it, make, target_id, id, memory));
             if greeted.is_none() {
-                self.seats.leave(seat);
+                self.slots.leave(id);
                 target.next_try = Some(clock::now() + RETRY);
             } else {
                 target.next_try = None;

@@ -126,7 +126,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
             side,
             limit,
             make,
-            seats: ConnectionSlots::new(MAX_PEERS, GREETING),
+            slots: ConnectionSlots::new(MAX_PEERS, GREETING),
             memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
         };
         let thread = thread::Builder::new()
@@ -159,9 +159,9 @@ impl<P: PeerSetProtocol> PeerSet<P> {
         parts: impl Fn(&P) -> Option<[&'a [u8]; PARTS]>,
     ) -> Sent {
         let now = clock::now();
-        let (sent, tell) = self.shared.connections.with(|connections| {
+        let (sent, wakes) = self.shared.connections.with(|connections| {
             first();
-            let (mut sent, mut tell) = (Sent::default(), false);
+            let (mut sent, mut wakes) = (Sent::default(), false);
             let mut lacks = None;
             for connection in connections.iter_mut().filter(|it| !it.is_lost) {
                 let Some(parts) = parts(&connection.peer) else {
@@ -171,7 +171,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
                     Ok(true) => {
                         sent.taken += 1;
                         let waits = !connection.outgoing.is_empty();
-                        tell |= waits;
+                        wakes |= waits;
                         if !waits {
                             connection.last = now;
                         }
@@ -183,18 +183,18 @@ impl<P: PeerSetProtocol> PeerSet<P> {
                     }
                     Err(_) => {
                         connection.is_lost = true;
-                        tell = true;
+                        wakes = true;
                     }
                 }
             }
             // Not even the first message could be kept: the peer that holds the most gives up its memory for
             // the next.
             if let Some(held) = lacks {
-                tell |= give_up_the_greediest(connections, held);
+                wakes |= give_up_the_greediest(connections, held);
             }
-            (sent, tell)
+            (sent, wakes)
         });
-        if tell {
+        if wakes {
             self.shared.waker.wake();
         }
         sent
@@ -220,7 +220,7 @@ struct PeerSetThread<P> {
     side: Side,
     limit: usize,
     make: MakePeer<P>,
-    seats: ConnectionSlots,
+    slots: ConnectionSlots,
     memory: Arc<Budget>,
 }
 
@@ -256,7 +256,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
             Side::Door(acceptor) => acceptor.deadline(),
             Side::Place(_) => None,
         };
-        [self.seats.deadline(), accepts].into_iter().flatten().min()
+        [self.slots.deadline(), accepts].into_iter().flatten().min()
     }
 
     /// Gives up lost connections and watches the others; returns their number, and the places of those whose
@@ -266,7 +266,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
             shared,
             watch,
             side,
-            seats,
+            slots,
             ..
         } = self;
         watch.clear();
@@ -274,7 +274,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         let count = shared.connections.with(|connections| {
             connections.retain(|connection| {
                 if connection.is_lost {
-                    seats.leave(connection.seat);
+                    slots.leave(connection.id);
                     side.resume();
                 }
                 !connection.is_lost
@@ -303,7 +303,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         let Self {
             shared,
             watch,
-            seats,
+            slots,
             ..
         } = self;
         let mut unheard = unheard.iter().copied().peekable();
@@ -318,7 +318,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
                     return;
                 };
                 let outcome = connection.tend(room, readable || is_unheard, writable);
-                seats.note(connection.seat, connection.peer.standing());
+                slots.note(connection.id, connection.peer.standing());
                 connection.is_lost |= outcome.is_err();
                 let held = connection.held();
                 if !connection.is_lost && !connection.claim() {
@@ -350,8 +350,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 
     fn hang_up_on_the_silent(&mut self) {
-        if let Some(seat) = self.seats.overdue(clock::now()) {
-            self.lose(seat);
+        if let Some(id) = self.slots.overdue(clock::now()) {
+            self.lose(id);
         }
     }
 
@@ -359,8 +359,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     /// returns whether there was one.
     fn send_one_away(&mut self) -> bool {
         let now = clock::now();
-        let seat = self.seats.least_needed(now, self.idle(now));
-        seat.map(|seat| self.lose(seat)).is_some()
+        let id = self.slots.least_needed(now, self.idle(now));
+        id.map(|id| self.lose(id)).is_some()
     }
 
     /// The peer that has been idle for the longest, where that is long enough.
@@ -368,15 +368,15 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         self.shared.connections.with(|connections| {
             let longest_idle = connections.iter().min_by_key(|it| it.last);
             let idle = longest_idle.filter(|it| now > it.last + IDLE);
-            idle.map(|it| it.seat)
+            idle.map(|it| it.id)
         })
     }
 
-    fn lose(&mut self, seat: ConnectionId) {
+    fn lose(&mut self, id: ConnectionId) {
         self.shared.connections.with(|connections| {
-            connections.retain(|connection| connection.seat != seat);
+            connections.retain(|connection| connection.id != id);
         });
-        self.seats.leave(seat);
+        self.slots.leave(id);
         self.side.resume();
     }
 
@@ -390,19 +390,19 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 
     fn add(&mut self, socket: Socket) {
-        if !self.seats.has_room() && !self.send_one_away() {
+        if !self.slots.has_room() && !self.send_one_away() {
             return;
         }
         let now = clock::now();
-        let seat = self.seats.take(now);
+        let id = self.slots.take(now);
         if matches!(self.side, Side::Place(_)) {
             // This set opened the connection itself, so the peer is not unknown.
-            self.seats.note(seat, Standing::Active);
+            self.slots.note(id, Standing::Active);
         }
         let mut words = Vec::new();
         let peer = (self.make)(&mut words);
         let mut connection = PeerSetConnection {
-            seat,
+            id,
             socket,
             peer,
             outgoing: Outgoing::new(self.limit, Some(self.memory.share())),

@@ -27,10 +27,10 @@ impl Turns {
     }
 
     /// Notes that there is work for the peer.
-    pub(in crate::provider) fn wait(&mut self, seat: ConnectionId, waits: &mut Waits) {
+    pub(in crate::provider) fn wait(&mut self, id: ConnectionId, waits: &mut Waits) {
         if !waits.0 {
             waits.0 = true;
-            self.quick.push_back(seat);
+            self.quick.push_back(id);
         }
     }
 
@@ -38,24 +38,19 @@ impl Turns {
     /// [`Turns::done`].
     pub(in crate::provider) fn next(&mut self) -> Option<ConnectionId> {
         let is_long = self.quick.is_empty() || self.quick_turns >= QUICK_TURNS;
-        if is_long && let Some(seat) = self.long.pop_front() {
+        if is_long && let Some(id) = self.long.pop_front() {
             self.quick_turns = 0;
-            return Some(seat);
+            return Some(id);
         }
         self.quick_turns += 1;
         self.quick.pop_front()
     }
 
     /// Notes that the peer had its turn, which was enough or not.
-    pub(in crate::provider) fn done(
-        &mut self,
-        seat: ConnectionId,
-        waits: &mut Waits,
-        enough: bool,
-    ) {
+    pub(in crate::provider) fn done(&mut self, id: ConnectionId, waits: &mut Waits, enough: bool) {
         waits.0 = !enough;
         if !enough {
-            self.long.push_back(seat);
+            self.long.push_back(id);
         }
     }
 }
@@ -69,22 +64,22 @@ mod tests {
         let mut turns = Turns::default();
         let mut greedy: Vec<Waits> = (0..10_000).map(|_| Waits::default()).collect();
         let mut modest = Waits::default();
-        for (seat, waits) in (0..).zip(&mut greedy) {
-            turns.wait(ConnectionId(seat), waits);
+        for (id, waits) in (0..).zip(&mut greedy) {
+            turns.wait(ConnectionId(id), waits);
         }
-        let mut serve_greedy = |turns: &mut Turns, seat: ConnectionId| {
-            turns.done(seat, &mut greedy[seat.0 as usize], false);
+        let mut serve_greedy = |turns: &mut Turns, id: ConnectionId| {
+            turns.done(id, &mut greedy[id.0 as usize], false);
         };
         // Until all have had a turn, and wait for another.
         for _ in 0..20_000 {
-            let seat = turns.next().unwrap();
-            serve_greedy(&mut turns, seat);
+            let id = turns.next().unwrap();
+            serve_greedy(&mut turns, id);
         }
         for round in 0..1000 {
             turns.wait(ConnectionId(99_999), &mut modest);
             let mut before = 0;
-            while let Some(seat) = turns.next().filter(|seat| *seat != ConnectionId(99_999)) {
-                serve_greedy(&mut turns, seat);
+            while let Some(id) = turns.next().filter(|id| *id != ConnectionId(99_999)) {
+                serve_greedy(&mut turns, id);
                 before += 1;
             }
             assert!(before <= 1, "{before} in round {round}");
@@ -98,16 +93,16 @@ mod tests {
         let mut long = [(); 2].map(|()| Waits::default());
         let mut quick = Waits::default();
         let mut count = [0_u32; 3];
-        for (seat, waits) in (0..).zip(&mut long) {
-            turns.wait(ConnectionId(seat), waits);
+        for (id, waits) in (0..).zip(&mut long) {
+            turns.wait(ConnectionId(id), waits);
         }
         for _ in 0..1000 {
             turns.wait(ConnectionId(2), &mut quick);
-            let seat = turns.next().unwrap();
-            count[seat.0 as usize] += 1;
-            match seat.0 {
-                2 => turns.done(seat, &mut quick, true),
-                at => turns.done(seat, &mut long[at as usize], false),
+            let id = turns.next().unwrap();
+            count[id.0 as usize] += 1;
+            match id.0 {
+                2 => turns.done(id, &mut quick, true),
+                at => turns.done(id, &mut long[at as usize], false),
             }
         }
         assert!(

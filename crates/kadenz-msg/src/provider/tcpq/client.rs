@@ -209,20 +209,20 @@ impl TcpqClient {
     }
 
     /// Excludes the client from the messages that are passed on.
-    pub(super) fn skip(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
-        self.change(seat, routes, ForwardingMode::Skipped);
+    pub(super) fn skip(&mut self, id: ConnectionId, routes: &mut ClientRoutes) {
+        self.change(id, routes, ForwardingMode::Skipped);
     }
 
     /// Serves the client again.
-    pub(super) fn resume(&mut self, seat: ConnectionId, routes: &mut ClientRoutes) {
-        self.change(seat, routes, ForwardingMode::Served);
+    pub(super) fn resume(&mut self, id: ConnectionId, routes: &mut ClientRoutes) {
+        self.change(id, routes, ForwardingMode::Served);
     }
 
-    fn change(&mut self, seat: ConnectionId, routes: &mut ClientRoutes, to: ForwardingMode) {
+    fn change(&mut self, id: ConnectionId, routes: &mut ClientRoutes, to: ForwardingMode) {
         let from = mem::replace(&mut self.forwarding, to);
         if from != to {
             for pattern in self.wanted.keys() {
-                routes.change(seat, pattern, from, to);
+                routes.change(id, pattern, from, to);
             }
             self.count_skipped(routes);
         }
@@ -261,7 +261,7 @@ pub(super) struct Listening {
     longest: usize,
     greeted: bool,
     /// The patterns that the server has received.
-    told: Vec<String>,
+    subscribed: Vec<String>,
 }
 
 impl Listening {
@@ -271,27 +271,31 @@ impl Listening {
         Self {
             longest,
             greeted: false,
-            told: Vec::new(),
+            subscribed: Vec::new(),
         }
     }
 }
 
 impl PeerProtocol for Listening {
     fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
-        let is_wanted = |told: &String| wanted.iter().any(|it| it.as_str() == told);
+        let is_wanted = |subscribed: &String| wanted.iter().any(|it| it.as_str() == subscribed);
         // New patterns first, so that the channels of both old and new patterns have no gap. A pattern that
         // the wire cannot carry has no effect.
         for pattern in wanted {
             let text = pattern.as_str();
-            let is_new = !self.told.iter().any(|told| told == text);
+            let is_new = !self.subscribed.iter().any(|subscribed| subscribed == text);
             if is_new && push_subscription(words, text, true).is_ok() {
-                self.told.push(text.to_owned());
+                self.subscribed.push(text.to_owned());
             }
         }
-        for gone in self.told.iter().filter(|told| !is_wanted(told)) {
+        for gone in self
+            .subscribed
+            .iter()
+            .filter(|subscribed| !is_wanted(subscribed))
+        {
             let _ = push_subscription(words, gone, false);
         }
-        self.told.retain(is_wanted);
+        self.subscribed.retain(is_wanted);
     }
 
     fn read<'a>(

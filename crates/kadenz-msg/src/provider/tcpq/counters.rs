@@ -103,16 +103,12 @@ pub(super) struct AtomicServerCounters {
 }
 
 impl AtomicServerCounters {
-    pub(super) fn remember(
-        &self,
-        seat: ConnectionId,
-        address: String,
-    ) -> Arc<AtomicClientCounters> {
+    pub(super) fn remember(&self, id: ConnectionId, address: String) -> Arc<AtomicClientCounters> {
         let client = Arc::new(AtomicClientCounters {
             address,
             ..AtomicClientCounters::default()
         });
-        lock(&self.clients).insert(seat, Arc::clone(&client));
+        lock(&self.clients).insert(id, Arc::clone(&client));
         client
     }
 

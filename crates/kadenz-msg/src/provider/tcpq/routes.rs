@@ -78,21 +78,21 @@ struct Subscribers {
 }
 
 impl Subscribers {
-    fn add(&mut self, seat: ConnectionId, forwarding: ForwardingMode) {
+    fn add(&mut self, id: ConnectionId, forwarding: ForwardingMode) {
         match forwarding {
-            ForwardingMode::Served => *self.served.entry(seat).or_default() += 1,
+            ForwardingMode::Served => *self.served.entry(id).or_default() += 1,
             ForwardingMode::Skipped => self.skipped += 1,
         }
     }
 
-    fn remove(&mut self, seat: ConnectionId, forwarding: ForwardingMode) {
+    fn remove(&mut self, id: ConnectionId, forwarding: ForwardingMode) {
         match forwarding {
             ForwardingMode::Skipped => self.skipped = self.skipped.saturating_sub(1),
             ForwardingMode::Served => {
-                if let Some(times) = self.served.get_mut(&seat) {
+                if let Some(times) = self.served.get_mut(&id) {
                     *times -= 1;
                     if *times == 0 {
-                        self.served.remove(&seat);
+                        self.served.remove(&id);
                     }
                 }
             }
@@ -108,7 +108,7 @@ impl Subscribers {
 #[derive(Debug, Default)]
 pub(super) struct Recipients {
     /// In the order of connection, each once.
-    pub(super) seats: Vec<ConnectionId>,
+    pub(super) ids: Vec<ConnectionId>,
     /// The number of matching names, prefixes and expressions of skipped clients.
     pub(super) skipped: usize,
 }
@@ -117,7 +117,7 @@ impl Recipients {
     fn take(&mut self, subscribers: &mut Subscribers) {
         subscribers.messages.fetch_add(1, Ordering::Relaxed);
         self.skipped += subscribers.skipped;
-        self.seats.extend(subscribers.served.keys());
+        self.ids.extend(subscribers.served.keys());
     }
 }
 
@@ -135,13 +135,13 @@ impl ClientRoutes {
     /// Adds a client's pattern. The caller adds each of its patterns once.
     pub(super) fn subscribe(
         &mut self,
-        seat: ConnectionId,
+        id: ConnectionId,
         pattern: &str,
         forwarding: ForwardingMode,
     ) -> Result<PatternKind, Refusal> {
         let Some(parts) = names(pattern) else {
             let expression = self.expression(pattern)?;
-            expression.subscribers.add(seat, forwarding);
+            expression.subscribers.add(id, forwarding);
             return Ok(PatternKind::Expression);
         };
         let mut count = 0;
@@ -149,11 +149,11 @@ impl ClientRoutes {
             count += 1;
             let (map, text) = self.place(part);
             if let Some(subscribers) = map.get_mut(text) {
-                subscribers.add(seat, forwarding);
+                subscribers.add(id, forwarding);
                 continue;
             }
             let subscribers = map.entry(text.into()).or_default();
-            subscribers.add(seat, forwarding);
+            subscribers.add(id, forwarding);
             if let Some(prefixes) = self.prefixes_like(part) {
                 *prefixes += 1;
             }
@@ -186,11 +186,11 @@ impl ClientRoutes {
     /// Removes a client's pattern.
     pub(super) fn unsubscribe(
         &mut self,
-        seat: ConnectionId,
+        id: ConnectionId,
         pattern: &str,
         forwarding: ForwardingMode,
     ) {
-        self.each(pattern, |subscribers| subscribers.remove(seat, forwarding));
+        self.each(pattern, |subscribers| subscribers.remove(id, forwarding));
         let Some(parts) = names(pattern) else {
             for place in &mut self.expressions {
                 place.take_if(|it| it.is(pattern) && it.subscribers.is_empty());
@@ -211,14 +211,14 @@ impl ClientRoutes {
     /// Serves a client of a pattern from now on, or skips it.
     pub(super) fn change(
         &mut self,
-        seat: ConnectionId,
+        id: ConnectionId,
         pattern: &str,
         from: ForwardingMode,
         to: ForwardingMode,
     ) {
         self.each(pattern, |subscribers| {
-            subscribers.remove(seat, from);
-            subscribers.add(seat, to);
+            subscribers.remove(id, from);
+            subscribers.add(id, to);
         });
     }
 
@@ -266,13 +266,13 @@ impl ClientRoutes {
 
     /// Returns the clients that get a message on the channel. Counts the message.
     pub(super) fn route(&mut self, channel: &Channel, found: &mut Recipients) {
-        found.seats.clear();
+        found.ids.clear();
         found.skipped = 0;
         let name = channel.as_str();
         if let Some(subscribers) = self.names.get_mut(name) {
             found.take(subscribers);
         }
-        let of_first = found.seats.len();
+        let of_first = found.ids.len();
         for length in 0..=name.len() {
             if self.lengths[length] > 0
                 && let Some(prefix) = name.get(..length)
@@ -285,9 +285,9 @@ impl ClientRoutes {
             self.route_by_expressions(channel, found);
         }
         // Names alone are in order.
-        if found.seats.len() > of_first {
-            found.seats.sort_unstable();
-            found.seats.dedup();
+        if found.ids.len() > of_first {
+            found.ids.sort_unstable();
+            found.ids.dedup();
         }
     }
 
@@ -365,32 +365,32 @@ mod tests {
     fn route(routes: &mut ClientRoutes, channel: &str) -> Vec<u64> {
         let mut found = Recipients::default();
         routes.route(&channel.parse().unwrap(), &mut found);
-        found.seats.into_iter().map(|seat| seat.0).collect()
+        found.ids.into_iter().map(|id| id.0).collect()
     }
 
     fn subscribe(
         routes: &mut ClientRoutes,
-        seat: u64,
+        id: u64,
         pattern: &str,
     ) -> Result<PatternKind, Refusal> {
-        routes.subscribe(ConnectionId(seat), pattern, ForwardingMode::Served)
+        routes.subscribe(ConnectionId(id), pattern, ForwardingMode::Served)
     }
 
-    fn unsubscribe(routes: &mut ClientRoutes, seat: u64, pattern: &str) {
-        routes.unsubscribe(ConnectionId(seat), pattern, ForwardingMode::Served);
+    fn unsubscribe(routes: &mut ClientRoutes, id: u64, pattern: &str) {
+        routes.unsubscribe(ConnectionId(id), pattern, ForwardingMode::Served);
     }
 
     #[test]
     fn a_client_is_found_once_by_whatever_it_wants_a_channel_for() {
         let mut routes = ClientRoutes::new();
-        for (seat, pattern) in [
+        for (id, pattern) in [
             (7, "A.*"),
             (3, "ARM"),
             (3, ".*"),
             (3, "AR[MX]"),
             (5, "B|ARM"),
         ] {
-            subscribe(&mut routes, seat, pattern).unwrap();
+            subscribe(&mut routes, id, pattern).unwrap();
         }
         assert_eq!(route(&mut routes, "ARM"), [3, 5, 7]);
         assert_eq!(route(&mut routes, "ARX"), [3, 7]);
@@ -424,7 +424,7 @@ mod tests {
             let messages = routes.messages(pattern);
             let mut found = Recipients::default();
             routes.route(&"ARM".parse().unwrap(), &mut found);
-            assert_eq!((found.seats, found.skipped), (vec![ConnectionId(2)], 1));
+            assert_eq!((found.ids, found.skipped), (vec![ConnectionId(2)], 1));
             assert_eq!(messages.len(), 1);
             assert_eq!(messages[0].load(Ordering::Relaxed), 1);
             unsubscribe(&mut routes, 2, pattern);
@@ -436,8 +436,8 @@ mod tests {
     #[test]
     fn expressions_are_compiled_once_for_all_and_few_of_them() {
         let mut routes = ClientRoutes::new();
-        for seat in 0..10_000 {
-            subscribe(&mut routes, seat, "[A]+").unwrap();
+        for id in 0..10_000 {
+            subscribe(&mut routes, id, "[A]+").unwrap();
         }
         for more in 1..MAX_EXPRESSIONS {
             subscribe(&mut routes, 0, &format!("[A]{{{more}}}")).unwrap();
@@ -475,23 +475,23 @@ mod tests {
         ) {
             let mut wanted = wanted;
             let mut routes = ClientRoutes::new();
-            for (seat, pattern) in &wanted {
-                subscribe(&mut routes, *seat, pattern).unwrap();
+            for (id, pattern) in &wanted {
+                subscribe(&mut routes, *id, pattern).unwrap();
             }
             for gone in gone {
                 for channel in &channels {
                     let mut expected: Vec<u64> = wanted
                         .iter()
                         .filter(|(_, pattern)| Pattern::new(pattern).unwrap().matches(channel))
-                        .map(|(seat, _)| *seat)
+                        .map(|(id, _)| *id)
                         .collect();
                     expected.sort_unstable();
                     expected.dedup();
                     prop_assert_eq!(route(&mut routes, channel), expected);
                 }
                 if !wanted.is_empty() {
-                    let (seat, pattern) = wanted.remove(gone.index(wanted.len()));
-                    unsubscribe(&mut routes, seat, &pattern);
+                    let (id, pattern) = wanted.remove(gone.index(wanted.len()));
+                    unsubscribe(&mut routes, id, &pattern);
                 }
             }
         }

@@ -47,7 +47,7 @@ pub(super) struct Serving {
     door: Door,
     poller: Poller,
     clients: HashMap<ConnectionId, TcpqClient>,
-    seats: ConnectionSlots,
+    slots: ConnectionSlots,
     turns: Turns,
     routes: ClientRoutes,
     memory: Arc<Budget>,
@@ -100,7 +100,7 @@ impl Serving {
             door,
             poller,
             clients: HashMap::new(),
-            seats: ConnectionSlots::new(options.clients, options.greeting),
+            slots: ConnectionSlots::new(options.clients, options.greeting),
             turns: Turns::default(),
             routes: ClientRoutes::new(),
             room: Vec::new(),
@@ -131,8 +131,8 @@ impl Serving {
             }
             self.hear_of_changes();
             let until = clock::now() + ROUND;
-            while let Some(seat) = self.turns.next() {
-                self.serve(seat);
+            while let Some(id) = self.turns.next() {
+                self.serve(id);
                 if clock::now() >= until {
                     break;
                 }
@@ -147,7 +147,7 @@ impl Serving {
         if may_let_in || !self.turns.is_empty() {
             return Wait::Poll;
         }
-        let until = self.rests_until.into_iter().chain(self.seats.deadline());
+        let until = self.rests_until.into_iter().chain(self.slots.deadline());
         until.min().map_or(Wait::Forever, Wait::Until)
     }
 
@@ -175,58 +175,58 @@ impl Serving {
     }
 
     /// Gives a client its turn.
-    fn serve(&mut self, seat: ConnectionId) {
-        let Some(client) = self.clients.get_mut(&seat) else {
+    fn serve(&mut self, id: ConnectionId) {
+        let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
         let empty = Decoder::new(Peer::Client, 0);
         let mut decoder = mem::replace(&mut client.decoder, empty);
-        let outcome = self.hear(seat, &mut decoder, clock::now());
+        let outcome = self.hear(id, &mut decoder, clock::now());
         for lost in mem::take(&mut self.lost) {
             self.leave(lost);
         }
         match outcome {
-            Ok(()) => self.end_turn(seat, decoder),
-            Err(Leaves::Gone) => self.leave(seat),
-            Err(Leaves::Refused) => self.refuse(seat),
+            Ok(()) => self.end_turn(id, decoder),
+            Err(Leaves::Gone) => self.leave(id),
+            Err(Leaves::Refused) => self.refuse(id),
         }
     }
 
-    fn end_turn(&mut self, seat: ConnectionId, mut decoder: Decoder) {
+    fn end_turn(&mut self, id: ConnectionId, mut decoder: Decoder) {
         decoder.give_back(&mut self.room);
         // First, so that a buffer which the decoder keeps counts once.
         if !self.room_memory.resize(self.room.len()) {
             self.give_room_back();
         }
-        if !self.claim(seat, decoder.held()) {
-            return self.refuse(seat);
+        if !self.claim(id, decoder.held()) {
+            return self.refuse(id);
         }
         // The client may have been disconnected to give its memory to another one.
-        let Some(client) = self.clients.get_mut(&seat) else {
+        let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
         client.decoder = decoder;
         let is_enough = !client.has_work();
-        self.turns.done(seat, &mut client.waits, is_enough);
+        self.turns.done(id, &mut client.waits, is_enough);
     }
 
     /// Sends to a client, and reads its frames, for a turn from now.
     fn hear(
         &mut self,
-        seat: ConnectionId,
+        id: ConnectionId,
         decoder: &mut Decoder,
         now: MonotonicTime,
     ) -> Result<(), Leaves> {
         decoder.lend(&mut self.room);
-        if !self.claim(seat, decoder.needed()) {
+        if !self.claim(id, decoder.needed()) {
             return Err(Leaves::Refused);
         }
-        let Some(client) = self.clients.get_mut(&seat) else {
+        let Some(client) = self.clients.get_mut(&id) else {
             return Ok(());
         };
         client.flush(now)?;
         if client.queue.bytes() <= self.options.queue / 2 {
-            client.resume(seat, &mut self.routes);
+            client.resume(id, &mut self.routes);
         }
         if client.readable && !client.unheard {
             client.read(decoder, now)?;
@@ -234,9 +234,9 @@ impl Serving {
         let (mut heard, mut unheard) = (false, false);
         while let Some(frame) = decoder.next()? {
             heard = true;
-            self.obey(seat, frame)?;
+            self.obey(id, frame)?;
             // The client may have been disconnected to give its memory to another one; its frames end here.
-            if !self.clients.contains_key(&seat) {
+            if !self.clients.contains_key(&id) {
                 return Ok(());
             }
             unheard = clock::now() >= now + TURN;
@@ -244,7 +244,7 @@ impl Serving {
                 break;
             }
         }
-        if let Some(client) = self.clients.get_mut(&seat) {
+        if let Some(client) = self.clients.get_mut(&id) {
             client.unheard = unheard;
             client.progress.part(decoder.pending(), heard, now);
             let standing = match (heard, decoder.is_greeted()) {
@@ -254,21 +254,21 @@ impl Serving {
             };
             if standing > client.standing {
                 client.standing = standing;
-                self.seats.note(seat, standing);
+                self.slots.note(id, standing);
             }
         }
         Ok(())
     }
 
-    fn obey(&mut self, seat: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
+    fn obey(&mut self, id: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
         match frame {
             Frame::Publish { channel, payload } => {
                 let channel = channel.parse().map_err(|_| TcpqError::Name)?;
                 count(&self.counters.messages);
                 self.pass_on(&channel, payload);
             }
-            Frame::Subscribe { pattern } => self.subscribe(seat, pattern)?,
-            Frame::Unsubscribe { pattern } => self.unsubscribe(seat, pattern),
+            Frame::Subscribe { pattern } => self.subscribe(id, pattern)?,
+            Frame::Unsubscribe { pattern } => self.unsubscribe(id, pattern),
         }
         Ok(())
     }
@@ -285,9 +285,9 @@ impl Serving {
     }
 
     /// Claims memory for a client whose decoder holds so much; returns whether there was enough.
-    fn claim(&mut self, seat: ConnectionId, decoder: usize) -> bool {
+    fn claim(&mut self, id: ConnectionId, decoder: usize) -> bool {
         loop {
-            let Some(client) = self.clients.get_mut(&seat) else {
+            let Some(client) = self.clients.get_mut(&id) else {
                 return true;
             };
             if client.claim(decoder) {
@@ -320,9 +320,9 @@ impl Serving {
     /// Disconnects the one of some clients that holds the most memory, if that exceeds `than`.
     fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&TcpqClient) -> bool) -> bool {
         let some = self.clients.iter().filter(|(_, client)| of(client));
-        let all = some.map(|(seat, client)| (client.held(), *seat));
+        let all = some.map(|(id, client)| (client.held(), *id));
         let greediest = all.max().filter(|(most, _)| *most > than);
-        greediest.map(|(_, seat)| self.refuse(seat)).is_some()
+        greediest.map(|(_, id)| self.refuse(id)).is_some()
     }
 
     fn let_in(&mut self) {
@@ -347,25 +347,25 @@ impl Serving {
     /// Finds a descriptor when the system has none left: a silent client's, or a later one.
     fn find_a_descriptor(&mut self) {
         match self.least_needed(clock::now()) {
-            Some(seat) => self.refuse(seat),
+            Some(id) => self.refuse(id),
             None => self.rests_until = Some(clock::now() + REST),
         }
     }
 
     /// Returns the client whose slot a new client gets if there is no other.
     fn least_needed(&mut self, now: MonotonicTime) -> Option<ConnectionId> {
-        let Self { seats, clients, .. } = self;
-        let last = |seat: ConnectionId| clients.get(&seat).map_or(now, |it| it.progress.last());
-        let longest_idle = seats.longest_idle(last);
+        let Self { slots, clients, .. } = self;
+        let last = |id: ConnectionId| clients.get(&id).map_or(now, |it| it.progress.last());
+        let longest_idle = slots.longest_idle(last);
         let idle = longest_idle.filter(|(_, last)| now > *last + self.options.idle);
-        seats.least_needed(now, idle.map(|(seat, _)| seat))
+        slots.least_needed(now, idle.map(|(id, _)| id))
     }
 
     fn admit(&mut self, mut socket: Socket) {
         let now = clock::now();
-        if !self.seats.has_room() {
+        if !self.slots.has_room() {
             match self.least_needed(now) {
-                Some(seat) => self.refuse(seat),
+                Some(id) => self.refuse(id),
                 None => return count(&self.counters.refused),
             }
         }
@@ -375,43 +375,43 @@ impl Serving {
         if !greeted.is_ok_and(|count| count == greeting.len()) {
             return;
         }
-        let seat = self.seats.take(now);
-        if socket.register(&mut self.poller, seat.0).is_err() {
+        let id = self.slots.take(now);
+        if socket.register(&mut self.poller, id.0).is_err() {
             count(&self.counters.refused);
-            return self.seats.leave(seat);
+            return self.slots.leave(id);
         }
-        let counters = self.counters.remember(seat, socket.peer());
+        let counters = self.counters.remember(id, socket.peer());
         let memory = self.memory.share();
         let client = TcpqClient::new(socket, self.options.longest, memory, counters, now);
-        self.clients.insert(seat, client);
+        self.clients.insert(id, client);
     }
 
     fn hang_up_on_the_silent(&mut self) {
         let now = clock::now();
         for _ in 0..BATCH {
-            match self.seats.overdue(now) {
-                Some(seat) => self.refuse(seat),
+            match self.slots.overdue(now) {
+                Some(id) => self.refuse(id),
                 None => return,
             }
         }
     }
 
-    fn refuse(&mut self, seat: ConnectionId) {
-        if self.clients.contains_key(&seat) {
+    fn refuse(&mut self, id: ConnectionId) {
+        if self.clients.contains_key(&id) {
             count(&self.counters.refused);
-            self.leave(seat);
+            self.leave(id);
         }
     }
 
-    fn leave(&mut self, seat: ConnectionId) {
-        let Some(client) = self.clients.remove(&seat) else {
+    fn leave(&mut self, id: ConnectionId) {
+        let Some(client) = self.clients.remove(&id) else {
             return;
         };
         for pattern in client.wanted.keys() {
-            self.routes.unsubscribe(seat, pattern, client.forwarding);
+            self.routes.unsubscribe(id, pattern, client.forwarding);
         }
-        self.seats.leave(seat);
-        self.poller.remove(seat.0);
-        self.counters.forget(seat);
+        self.slots.leave(id);
+        self.poller.remove(id.0);
+        self.counters.forget(id);
     }
 }

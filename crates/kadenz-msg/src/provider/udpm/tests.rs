@@ -89,7 +89,7 @@ fn the_longest_message_that_is_promised_can_be_put_together() {
 }
 
 #[test]
-fn senders_are_told_apart_by_address_and_port() {
+fn senders_are_distinguished_by_address_and_port() {
     let of = |text: &str| sender_of(text.parse().unwrap());
     let all = [
         "10.0.0.1:1",

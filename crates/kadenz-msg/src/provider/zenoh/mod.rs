@@ -59,7 +59,7 @@ const MAX_WAIT: Duration = Duration::from_millis(200);
 
 /// A network of Zenoh.
 #[derive(Debug, Clone)]
-pub(crate) struct Zenoh(Arc<ZenohBus>);
+pub struct Zenoh(Arc<ZenohBus>);
 
 /// An opened session of Zenoh and the URL's settings, which outlets and inlets keep alive.
 struct ZenohBus {

@@ -89,8 +89,8 @@ impl Bus {
     /// As [`Bus::serve`]; a host's name has 50 bytes at most.
     pub fn serve_clock(&self, host: &str, tuning: Tuning) -> Result<Server, ServeError> {
         let name = format!("{SERVICE}{host}");
-        let tell = |_: &ClockQuery, asked: &RequestContext| Ok(stamps(asked));
-        self.serve_with(&name, &options(), tuning, tell)
+        let answer = |_: &ClockQuery, asked: &RequestContext| Ok(stamps(asked));
+        self.serve_with(&name, &options(), tuning, answer)
     }
 }
 

@@ -146,7 +146,7 @@ impl HeartbeatWatch {
     }
 
     /// Looks for nodes that are late or dead by now, and reports each that was not before.
-    pub fn look(&mut self, now: MonotonicTime, mut tell: impl FnMut(&Node, Event)) {
+    pub fn look(&mut self, now: MonotonicTime, mut report: impl FnMut(&Node, Event)) {
         for node in self.nodes.values_mut() {
             let life = node.life_at(now, &self.options);
             // A beat alone makes a node alive.
@@ -154,7 +154,7 @@ impl HeartbeatWatch {
                 continue;
             }
             node.life = life;
-            tell(
+            report(
                 node,
                 match life {
                     Life::Dead => Event::Died,
@@ -222,8 +222,8 @@ impl Node {
                 self.begin_again(beat, at);
                 return Some(Event::Recovered);
             }
-            let told = std::mem::replace(&mut self.doubled, true);
-            return (!told).then_some(Event::Doubled);
+            let is_reported = std::mem::replace(&mut self.doubled, true);
+            return (!is_reported).then_some(Event::Doubled);
         }
         if beat.instance != self.instance {
             self.begin_again(beat, at);

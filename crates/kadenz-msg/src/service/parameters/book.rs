@@ -230,16 +230,16 @@ pub(super) fn answer(
         ParameterQuery::LIST => {
             let first = usize::try_from(query.first).map_err(|_| "first is negative")?;
             let page = entries.iter().skip(first).take(PAGE);
-            page.map(|(name, entry)| entry.told(name)).collect()
+            page.map(|(name, entry)| entry.describe(name)).collect()
         }
-        ParameterQuery::GET => vec![find(entries, &query.name)?.told(&query.name)],
+        ParameterQuery::GET => vec![find(entries, &query.name)?.describe(&query.name)],
         ParameterQuery::SET => {
             let entry = find(entries, &query.name)?;
             let value = Setting::from_wire(&query.value).ok_or("there is no value to set")?;
             let refused = |reason| format!("{} is not set: {reason}", query.name);
             entry.place.set(&value).map_err(refused)?;
             set();
-            vec![entry.told(&query.name)]
+            vec![entry.describe(&query.name)]
         }
         other => return Err(format!("there is no action {other}")),
     };
@@ -260,7 +260,7 @@ fn find<'a>(
 }
 
 impl ParameterEntry {
-    fn told(&self, name: &str) -> Parameter {
+    fn describe(&self, name: &str) -> Parameter {
         let limits = self.place.limits();
         let wire = |it: Option<&Setting>| it.map_or_else(ParameterValue::default, Setting::to_wire);
         Parameter {

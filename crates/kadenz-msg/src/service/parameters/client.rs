@@ -58,8 +58,8 @@ impl ParameterClient {
             let answer = self.client.call(&query, left)?;
             let is_last = answer.parameters.is_empty();
             all.extend(answer.parameters.into_iter().map(ParameterInfo::of));
-            let told = usize::try_from(answer.total).unwrap_or(0);
-            if is_last || all.len() >= told.min(MAX_PARAMETERS) {
+            let total = usize::try_from(answer.total).unwrap_or(0);
+            if is_last || all.len() >= total.min(MAX_PARAMETERS) {
                 return Ok(all);
             }
         }

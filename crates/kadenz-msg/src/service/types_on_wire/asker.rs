@@ -166,7 +166,7 @@ impl Asker {
     }
 
     /// Takes an answer; `None` if there was no question, or enough wrong answers arrived.
-    pub(super) fn told(
+    pub(super) fn take_answer(
         &mut self,
         answer: &TypeAnswer,
     ) -> Option<Result<Arc<FoundType>, WrongAnswer>> {

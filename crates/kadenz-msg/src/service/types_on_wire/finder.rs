@@ -191,7 +191,7 @@ impl TypeFinder {
             Err(RecvError::Decode { .. }) => return Ok(true),
             Err(error) => return Err(error.into()),
         }
-        if let Some(Err(wrong)) = self.asker.told(&self.answer) {
+        if let Some(Err(wrong)) = self.asker.take_answer(&self.answer) {
             self.wrong += 1;
             self.last_wrong = Some(wrong);
         }

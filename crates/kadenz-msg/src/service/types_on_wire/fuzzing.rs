@@ -1,7 +1,7 @@
 //! Questions and answers of any program, for fuzzing.
 
 use super::asker::{Asker, Want};
-use super::telling::Teller;
+use super::responder::AnswerSchedule;
 use crate::message::{Fingerprint, Message};
 use crate::service::fuzzing::said;
 use crate::service::messages::{Heartbeat, TypeAnswer};
@@ -12,8 +12,8 @@ use crate::service::messages::{Heartbeat, TypeAnswer};
 /// # Panics
 /// If it is not.
 pub fn types_on_wire(bytes: &[u8]) {
-    let (mut asker, mut teller) = (Asker::default(), Teller::default());
-    let mut told_at = None;
+    let (mut asker, mut schedule) = (Asker::default(), AnswerSchedule::default());
+    let mut answered_at = None;
     for said in said(bytes) {
         let stranger = said
             .body
@@ -22,14 +22,14 @@ pub fn types_on_wire(bytes: &[u8]) {
         match said.kind % 4 {
             0 => drop(asker.want(Fingerprint(stranger), said.at)),
             1 => drop(asker.want(Heartbeat::FINGERPRINT, said.at)),
-            2 => teller.asked(Heartbeat::FINGERPRINT, said.at),
-            _ => tell(&mut asker, &said.as_message::<TypeAnswer>()),
+            2 => schedule.asked(Heartbeat::FINGERPRINT, said.at),
+            _ => check_answer(&mut asker, &said.as_message::<TypeAnswer>()),
         }
-        if let Some(fingerprint) = teller.due(said.at) {
+        if let Some(fingerprint) = schedule.due(said.at) {
             assert_eq!(fingerprint, Heartbeat::FINGERPRINT);
-            let rested = told_at.is_none_or(|it| said.at.since(it) >= 400_000_000);
-            assert!(rested, "told again too soon");
-            told_at = Some(said.at);
+            let rested = answered_at.is_none_or(|it| said.at.since(it) >= 400_000_000);
+            assert!(rested, "answered again too soon");
+            answered_at = Some(said.at);
         }
         if let Want::Known(found) = asker.want(Heartbeat::FINGERPRINT, said.at) {
             assert_eq!(
@@ -40,12 +40,12 @@ pub fn types_on_wire(bytes: &[u8]) {
     }
 }
 
-fn tell(asker: &mut Asker, message: &[u8]) {
+fn check_answer(asker: &mut Asker, message: &[u8]) {
     let Ok(answer) = TypeAnswer::decode(message) else {
         return;
     };
     let asked = Fingerprint(answer.fingerprint.cast_unsigned());
-    if let Some(Ok(found)) = asker.told(&answer) {
+    if let Some(Ok(found)) = asker.take_answer(&answer) {
         assert_eq!(found.fingerprint, asked);
         assert_eq!(found.types.fingerprint(&found.name), Some(asked));
     }

@@ -11,7 +11,7 @@
 //!
 //! let bus = Bus::open("memq://")?;
 //! let _publisher = bus.publisher::<Heartbeat>("BEAT")?; // its type is known to the bus now
-//! let _teller = bus.tell_types(Tuning::default())?; // and described to other programs
+//! let _responder = bus.serve_types(Tuning::default())?; // and described to other programs
 //!
 //! let mut finder = TypeFinder::new(&bus)?;
 //! let found = finder.find(Heartbeat::FINGERPRINT, Duration::from_secs(5))?.expect("the bus describes it");
@@ -33,7 +33,7 @@ mod asker;
 mod finder;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
-mod telling;
+mod responder;
 
 use std::fmt;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
 pub use asker::{FoundType, WrongAnswer};
 pub use finder::{FindError, FinderError, Look, TypeFinder};
-pub use telling::{AnnounceError, TypeResponder};
+pub use responder::{AnnounceError, TypeResponder};
 
 /// The channel of questions.
 pub const ASK: &str = "KADENZ/TYPES/ASK";

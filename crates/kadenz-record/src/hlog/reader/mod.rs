@@ -159,7 +159,7 @@ impl<R: BufRead> IntervalLog<R> {
     /// The start time that the log has stated so far: wall time in seconds since 1970.
     #[must_use]
     pub fn start_time_s(&self) -> Option<f64> {
-        self.times.told_start()
+        self.times.stated_start()
     }
 
     /// Whether the last line was cut off and left out. Known once the last interval has been read.

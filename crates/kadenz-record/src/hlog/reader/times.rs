@@ -7,7 +7,7 @@ const A_YEAR_S: f64 = 365.0 * 24.0 * 3600.0;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Times {
     /// The first stated start time.
-    told: Option<f64>,
+    stated: Option<f64>,
     /// The origin of relative times: the first start time, stated or deduced.
     first: Option<f64>,
     /// The latest start time.
@@ -19,14 +19,14 @@ pub(super) struct Times {
 enum Base {
     #[default]
     Unknown,
-    Told(f64),
+    Stated(f64),
     Deduced(f64),
 }
 
 impl Times {
     /// Enters a start time of the log.
     pub(super) fn start(&mut self, seconds: f64) {
-        self.told.get_or_insert(seconds);
+        self.stated.get_or_insert(seconds);
         self.first.get_or_insert(seconds);
         self.start = Some(seconds);
         if let Base::Deduced(_) = self.base {
@@ -36,17 +36,17 @@ impl Times {
 
     /// Enters a base time of the log.
     pub(super) fn base(&mut self, seconds: f64) {
-        self.base = Base::Told(seconds);
+        self.base = Base::Stated(seconds);
     }
 
-    pub(super) fn told_start(&self) -> Option<f64> {
-        self.told
+    pub(super) fn stated_start(&self) -> Option<f64> {
+        self.stated
     }
 
     /// The absolute time of a timestamp, and the time since the log's start.
     pub(super) fn place(&mut self, timestamp: f64) -> (f64, f64) {
         let base = match (self.base, self.start) {
-            (Base::Told(base) | Base::Deduced(base), _) => base,
+            (Base::Stated(base) | Base::Deduced(base), _) => base,
             (Base::Unknown, Some(start)) if timestamp < start - A_YEAR_S => start,
             (Base::Unknown, _) => 0.0,
         };
@@ -109,7 +109,7 @@ mod tests {
         let mut times = Times::default();
         assert_eq!(times.place(17.0), (17.0, 0.0));
         assert_eq!(times.place(18.5), (18.5, 1.5));
-        assert_eq!(times.told_start(), None);
+        assert_eq!(times.stated_start(), None);
     }
 
     #[test]
@@ -119,6 +119,6 @@ mod tests {
         times.place(0.0);
         times.start(START + 100.0);
         assert_eq!(times.place(1.0), (START + 101.0, 101.0));
-        assert_eq!(times.told_start(), Some(START));
+        assert_eq!(times.stated_start(), Some(START));
     }
 }

@@ -155,7 +155,7 @@ fn the_path_is_named_as_far_as_it_is_known() {
 }
 
 #[test]
-fn of_the_layer_with_the_wire_its_part_is_told() {
+fn the_layer_with_the_wire_says_how_much_is_wire() {
     for (stamped, name) in [(true, "wire and device"), (false, "round trip")] {
         let mut wired = run(10_000, stamped);
         sent_to(&mut wired, 0, 0);
@@ -170,8 +170,8 @@ fn of_the_layer_with_the_wire_its_part_is_told() {
         network.path = path(ToldBy::User, 8_128);
         let budget = Budget::of(&wired).unwrap();
         let with_wire = budget.layers.iter().filter(|it| it.wire_ns.is_some());
-        let told: Vec<(&str, Option<i64>)> = with_wire.map(|it| (it.name, it.wire_ns)).collect();
-        assert_eq!(told, [(name, Some(8_128))]);
+        let on_wire: Vec<(&str, Option<i64>)> = with_wire.map(|it| (it.name, it.wire_ns)).collect();
+        assert_eq!(on_wire, [(name, Some(8_128))]);
         let text = budget.to_string();
         assert!(text.contains(", of it 8.13 us on the wire"), "{text}");
         wired.run.network.as_mut().unwrap().path = path(ToldBy::Loopback, 0);

@@ -127,8 +127,8 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
     if words.is_empty() {
         out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and were granted what they requested.</p>");
     } else {
-        let told = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
-        if matrix.contributions.iter().any(told) {
+        let has_ratio = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
+        if matrix.contributions.iter().any(has_ratio) {
             out.tag("<div class=\"controls\"><p class=\"key-loads\">");
             for load in loads(matrix) {
                 out.tag("<span class=\"key\"><b").attr("class", load.name());
@@ -261,7 +261,7 @@ fn refused(out: &mut Markup, matrix: &Matrix) {
     for cell in &matrix.cells {
         for measure in &cell.refused {
             let name = cell.combination.to_string();
-            match refused.iter_mut().find(|(told, _)| *told == measure) {
+            match refused.iter_mut().find(|(listed, _)| *listed == measure) {
                 Some((_, cells)) if !cells.contains(&name) => cells.push(name),
                 Some(_) => {}
                 None => refused.push((measure, vec![name])),

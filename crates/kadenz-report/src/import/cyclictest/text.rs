@@ -23,7 +23,7 @@ const HARDLY_US: u64 = 1000;
 /// The importer of the output of `cyclictest -h`.
 pub(in crate::import) enum CyclictestText {
     /// In the unit of its status lines.
-    Told,
+    Reported,
     /// In the unit that the user states.
     Stated(CyclictestUnit),
 }
@@ -183,12 +183,12 @@ impl HistogramTable {
         if summed {
             self.columns.pop();
         }
-        let told = self
+        let has_overflows = self
             .overflows
             .iter()
             .take(self.columns.len())
             .any(|&count| count > 0);
-        if !told && self.columns.iter().all(|bins| bins.count() == 0) {
+        if !has_overflows && self.columns.iter().all(|bins| bins.count() == 0) {
             return Err(NO_HISTOGRAM);
         }
         self.check_unit(sink)?;

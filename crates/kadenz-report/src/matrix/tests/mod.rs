@@ -9,7 +9,7 @@ use crate::testing::{named, run_of, searched, series_of};
 use crate::text::{Style, Text};
 
 /// The name and value of a measure in `run.json`.
-fn told(measure: Measure) -> (&'static str, &'static str) {
+fn name_and_value(measure: Measure) -> (&'static str, &'static str) {
     match measure {
         Measure::Priority => ("policy", "SCHED_FIFO 80"),
         Measure::Memory => ("memory_lock", "all pages"),
@@ -21,7 +21,7 @@ fn told(measure: Measure) -> (&'static str, &'static str) {
 
 fn tuning(combination: Combination) -> Vec<TuningMeasure> {
     let granted = |measure| {
-        let (name, value) = told(measure);
+        let (name, value) = name_and_value(measure);
         TuningMeasure::granted(name, value)
     };
     combination.measures().map(granted).collect()
@@ -235,7 +235,7 @@ fn what_was_not_granted_is_never_recommended() {
 }
 
 #[test]
-fn a_measure_of_which_the_run_tells_nothing_was_not_granted() {
+fn a_measure_that_the_run_does_not_mention_was_not_granted() {
     let mut cells = both(&[("none", LATE), ("M", STEADY)]);
     for series in cells.iter_mut().flatten() {
         series.series.tuning.clear();
@@ -394,7 +394,7 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
 }
 
 #[test]
-fn a_page_of_a_matrix_tells_what_recurs_where_it_was_searched_for() {
+fn a_page_of_a_matrix_shows_what_recurs_where_it_was_searched_for() {
     let mut run = run(both(&[("none", LATE), ("P", STEADY)]));
     let unasked = crate::html::render(std::slice::from_ref(&run));
     assert!(unasked.contains("id=\"cells\"") && !unasked.contains("#modes"));

@@ -334,14 +334,14 @@ fn the_three_modes_are_found_on_a_level_that_wanders() {
 }
 
 #[test]
-fn modes_that_all_stray_are_told_apart() {
+fn modes_that_all_stray_are_distinguished() {
     let mut recipe = two_hours();
     recipe.modes.iter_mut().for_each(|mode| mode.stray = 0.01);
     finds(&recipe);
 }
 
 #[test]
-fn a_mode_is_not_told_again_as_its_multiple() {
+fn a_mode_is_not_reported_again_as_its_multiple() {
     finds(&Recipe {
         samples: 1_000_000,
         modes: vec![
@@ -383,7 +383,7 @@ fn it_is_known_where_each_occurrence_of_a_mode_that_strays_began() {
 }
 
 #[test]
-fn of_many_occurrences_a_thousand_starts_are_told_on_the_grid_of_the_mode() {
+fn of_many_occurrences_a_thousand_starts_are_given_on_the_grid_of_the_mode() {
     let found = search(&Recipe {
         samples: 1_000_000,
         modes: vec![planted(ModeKind::Spike, 2.0, 0.01, 30_000.0)],

@@ -49,7 +49,7 @@ fn a_cpuset_is_entered_before_its_cpus_are_asked_for() {
         ..Launch::default()
     };
     let script = "grep Cpus_allowed_list /proc/self/status; grep :cpuset: /proc/self/cgroup";
-    let told = made.map(|()| {
+    let outcome = made.map(|()| {
         let _one = SPINNING.lock();
         let (awake, spinning) = Awake::hold(launch.cpus.as_ref(), launch.enter.as_deref());
         let inside = std::fs::read_to_string(group.join("tasks")).unwrap();
@@ -64,7 +64,7 @@ fn a_cpuset_is_entered_before_its_cpus_are_asked_for() {
         std::fs::remove_dir(&group).is_ok()
     });
     assert!(removed, "{} stays behind", group.display());
-    let (said, measures) = told.unwrap();
+    let (said, measures) = outcome.unwrap();
     assert!(measures.iter().all(|measure| measure.ok), "{measures:?}");
     assert!(
         said.starts_with(&format!("Cpus_allowed_list:\t{last}\n")),

@@ -90,11 +90,11 @@ impl Claim {
         }
     }
 
-    /// Publishes the status of the testbed for other processes, which read it by [`told`].
+    /// Publishes the status of the testbed for other processes, which read it by [`read_status`].
     ///
     /// # Errors
     /// When the disk is full.
-    pub fn tell(&self, status: &[u8]) -> Result<(), ClaimError> {
+    pub fn publish_status(&self, status: &[u8]) -> Result<(), ClaimError> {
         let path = self.path.with_file_name(STATUS_NAME);
         let new = path.with_extension("new");
         let mut file = own_file::open_or_create(&new)?;
@@ -149,7 +149,7 @@ pub(crate) fn find_in(folder: &Path) -> Result<Option<FoundClaim>, ClaimError> {
 ///
 /// # Errors
 /// The file exists and this user may not read it.
-pub fn told() -> Result<Vec<u8>, ClaimError> {
+pub fn read_status() -> Result<Vec<u8>, ClaimError> {
     let path = journal_folder().join(STATUS_NAME);
     match own_file::open(&path, Access::Read, Trusted::User)? {
         Some(mut file) => Ok(bytes(&mut file, &path)?),

@@ -27,7 +27,7 @@ const HOST: &[FakeFile] = &[
 ];
 
 #[test]
-fn a_card_tells_its_link() {
+fn a_card_reports_its_link() {
     let folder = tempfile::tempdir().unwrap();
     let root = fake::write(folder.path(), HOST).unwrap();
     let facts = facts_at(&root, "eth0").unwrap();
@@ -41,7 +41,7 @@ fn a_card_tells_its_link() {
 }
 
 #[test]
-fn every_kind_is_told() {
+fn every_kind_is_recognised() {
     let folder = tempfile::tempdir().unwrap();
     let root = fake::write(folder.path(), HOST).unwrap();
     let kinds = [

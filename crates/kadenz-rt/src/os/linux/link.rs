@@ -372,8 +372,8 @@ mod tests {
     fn damaged_lists_and_errors_are_errors_or_nothing() {
         let mut found = Vec::new();
         let error = message(2, &(-libc::EPERM).to_ne_bytes());
-        let told = take_links(&error, &mut found).unwrap_err();
-        assert_eq!(told.raw_os_error(), Some(libc::EPERM));
+        let refusal = take_links(&error, &mut found).unwrap_err();
+        assert_eq!(refusal.raw_os_error(), Some(libc::EPERM));
         let whole = link(2, "a", Some("mine"));
         for end in 0..whole.len() {
             let _ = take_links(&whole[..end], &mut found);

@@ -129,7 +129,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mapped_user_namespace_is_told_from_the_first() {
+    fn a_mapped_user_namespace_is_distinguished_from_the_first() {
         assert!(maps_every_user("         0          0 4294967295\n"));
         assert!(!maps_every_user("         0       1000          1\n"));
     }

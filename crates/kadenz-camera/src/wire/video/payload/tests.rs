@@ -259,17 +259,17 @@ fn a_lost_fragment_damages_its_picture_and_no_other() {
     // Its marker stands in a fragment that is left out.
     let pictures = stream.take();
     assert_eq!(pictures[0].bytes, annex_b(&[P, &[0x61, 0b0100_0110, 0]]));
-    let told: Vec<_> = pictures
+    let marks: Vec<_> = pictures
         .iter()
         .map(|it| (it.timestamp, it.is_damaged, it.missed))
         .collect();
-    assert_eq!(told, [(6000, true, 0), (9000, false, 0)]);
+    assert_eq!(marks, [(6000, true, 0), (9000, false, 0)]);
 }
 
 #[test]
 fn pictures_between_which_packets_are_lost_are_marked() {
     let mut stream = Stream::h264(&[SPS, PPS]);
-    let told = |stream: &mut Stream| {
+    let marks = |stream: &mut Stream| {
         let pictures = stream.take();
         pictures
             .iter()
@@ -281,19 +281,19 @@ fn pictures_between_which_packets_are_lost_are_marked() {
     stream.lose(2);
     stream.packet(4, true, P);
     assert_eq!(
-        told(&mut stream),
+        marks(&mut stream),
         [(0, false, 0), (1, false, 0), (4, false, 2)]
     );
     // A gap in time without a lost packet is the camera's own.
     stream.packet(7, true, P);
-    assert_eq!(told(&mut stream), [(7, false, 0)]);
+    assert_eq!(marks(&mut stream), [(7, false, 0)]);
     stream.packet(8, true, P);
     // The end of one and the beginning of the next are lost.
     stream.packet(9, false, P);
     stream.lose(2);
     stream.packet(10, true, P_REST);
     assert_eq!(
-        told(&mut stream),
+        marks(&mut stream),
         [(8, false, 0), (9, true, 0), (10, true, 0)]
     );
 }

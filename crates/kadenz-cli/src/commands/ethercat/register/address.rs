@@ -52,10 +52,10 @@ impl RegisterAddress {
         r#type: Option<ValueType>,
         length: Option<u16>,
     ) -> anyhow::Result<(ValueType, u16)> {
-        let told = self.known().map(|it| it.bytes);
+        let known_bytes = self.known().map(|it| it.bytes);
         let (r#type, length) = match (r#type, length) {
             (Some(r#type), length) => {
-                let own = r#type.bytes().or(length).or(told);
+                let own = r#type.bytes().or(length).or(known_bytes);
                 anyhow::ensure!(
                     length.is_none() || own == length,
                     "a {type} has {} bytes; leave the length out, or take --type bytes",
@@ -63,8 +63,8 @@ impl RegisterAddress {
                 );
                 (r#type, own)
             }
-            (None, length) if length.is_none() || length == told => {
-                (self.r#type().unwrap_or(ValueType::Bytes), told)
+            (None, length) if length.is_none() || length == known_bytes => {
+                (self.r#type().unwrap_or(ValueType::Bytes), known_bytes)
             }
             (None, length) => (ValueType::Bytes, length),
         };

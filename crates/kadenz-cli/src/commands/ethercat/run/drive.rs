@@ -110,7 +110,7 @@ fn network(
         (BeatOption::Reference, Some(shift)) => net.sync0(shift.0),
     };
     let (net, name) = with_control_socket(net, options.name.as_deref())?;
-    Ok(net.on_event(move |event| tell(event, name.as_deref())))
+    Ok(net.on_event(move |event| note_event(event, name.as_deref())))
 }
 
 /// Prefixes an error with the option that requires what the segment lacks.
@@ -160,7 +160,7 @@ fn with_control_socket<'a>(
 
 /// Prints an event, cut off to one line except for notes and stops of the axes; and the command that lets stopped axes
 /// continue.
-fn tell(event: &NetworkEvent<'_>, name: Option<&str>) {
+fn note_event(event: &NetworkEvent<'_>, name: Option<&str>) {
     let text = match event {
         NetworkEvent::Retrying { error, within } => {
             let within = Span(*within);

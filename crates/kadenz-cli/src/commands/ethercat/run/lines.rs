@@ -127,14 +127,14 @@ mod tests {
     #[test]
     fn many_events_are_counted_and_the_state_keeps_its_line() {
         let mut lines = Lines::default();
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         for second in 0..12 {
             (0..9).for_each(|it| lines.add(format!("event {it}")));
-            told.extend(lines.due(at(second * 1_000), true));
+            shown.extend(lines.due(at(second * 1_000), true));
         }
         let counted = StatusLine::Event("9 more events; --verbose tells each".to_owned());
-        assert_eq!((told.len(), &told[0]), (12, &counted));
-        assert!(told.iter().filter(|it| **it == StatusLine::State).count() >= 2);
+        assert_eq!((shown.len(), &shown[0]), (12, &counted));
+        assert!(shown.iter().filter(|it| **it == StatusLine::State).count() >= 2);
         assert!(lines.rest().is_empty(), "all were counted");
     }
 

@@ -64,7 +64,7 @@ impl LoopProgress {
                 source.name.clone_from(name);
             }
             if output::is_verbose() {
-                self.tell_in_full(&notice);
+                self.note_in_full(&notice);
             } else if self.was_well || !matches!(notice.event, Event::State { code: 0, .. }) {
                 self.incidents.add(notice);
             }
@@ -77,7 +77,7 @@ impl LoopProgress {
         }
     }
 
-    fn tell_in_full(&self, notice: &Notice) {
+    fn note_in_full(&self, notice: &Notice) {
         if self.quiet {
             return;
         }
@@ -95,7 +95,7 @@ impl LoopProgress {
     }
 
     /// Prints the next line, if one is due.
-    fn tell(&mut self, elapsed_s: u64) {
+    fn note_due_line(&mut self, elapsed_s: u64) {
         let now = clock::now();
         let settled = self.incidents.settled(now);
         self.add(settled);
@@ -175,7 +175,7 @@ fn tail(spread: &Spread) -> String {
 impl Watch for LoopProgress {
     fn tick(&mut self, progress: &RunProgress) {
         self.hear();
-        self.tell(progress.elapsed.as_secs());
+        self.note_due_line(progress.elapsed.as_secs());
     }
 
     fn tuned(&mut self, series: &[String], measures: &[TuningMeasure]) {

@@ -205,7 +205,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::say(&table.unwrap_or_default());
         output::say(&format!("{report}\n"));
     }
-    let outcome = outcome::tell(&OutcomeOptions {
+    let outcome = outcome::report_run(&OutcomeOptions {
         deciding: Some(&[CycleSeries::WAKE_UP]),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;

@@ -9,7 +9,7 @@ use kadenz::ethercat::running_loop::control_socket::LoopObjects;
 use kadenz::ethercat::wire::State;
 
 use crate::commands::ethercat::access::DeviceAccess;
-use crate::commands::ethercat::device::{Device, DeviceSelector, whose};
+use crate::commands::ethercat::device::{Device, DeviceSelector, label_of};
 use crate::commands::ethercat::esi::DevicesOptions;
 use crate::commands::ethercat::operate;
 use crate::commands::ethercat::segment::Segment;
@@ -56,7 +56,7 @@ fn by_mailbox<R>(
     anyhow::ensure!(
         device.has_coe(),
         "{} has no objects: its mailbox speaks no CoE",
-        whose(device)
+        label_of(device)
     );
     let is_in_init = status.state() == Some(State::Init);
     if is_in_init {
@@ -67,7 +67,7 @@ fn by_mailbox<R>(
     }
     let met = &mut met[place];
     let matched = options.esi.matched(&descriptions, &[&met.device])?;
-    let label = whose(&met.device);
+    let label = label_of(&met.device);
     if is_in_init {
         segment.ask(|registers| -> anyhow::Result<()> {
             operate::to_pre_op(registers, met, &matched)?;

@@ -52,7 +52,7 @@ impl Shore {
     }
 
     /// Whether the bus distinguishes senders: behind a server all messages come from the server.
-    fn tells_senders(&self) -> bool {
+    fn distinguishes_senders(&self) -> bool {
         !matches!(self.discovery, Discovery::Server | Discovery::File)
     }
 
@@ -113,7 +113,7 @@ fn find(
     let until = clock::now() + PATIENCE;
     while clock::now() < until {
         if let Some(sender) = heard(on_here, word, until) {
-            here.own = here.tells_senders().then_some(sender);
+            here.own = here.distinguishes_senders().then_some(sender);
             // Through another bridge it arrives a little later.
             anyhow::ensure!(
                 heard(on_there, word, clock::now() + SETTLE).is_none(),

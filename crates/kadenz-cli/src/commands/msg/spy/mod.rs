@@ -105,7 +105,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         true => spy.live()?,
         false => spy.plainly(options)?,
     }
-    spy.ears.tell_missing();
+    spy.ears.note_missing();
     Ok(Outcome::Kept)
 }
 

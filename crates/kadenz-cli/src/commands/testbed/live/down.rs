@@ -31,21 +31,21 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
-    let mut told = EndedOrCleared::default();
+    let mut report = EndedOrCleared::default();
     match claim::find()? {
         None => {}
-        Some(FoundClaim { alive: false, .. }) => told.cleared = claim::restore()?,
+        Some(FoundClaim { alive: false, .. }) => report.cleared = claim::restore()?,
         Some(FoundClaim { record, .. }) => {
             let record = super::standing().ok().or(record);
             if let Some(record) = record {
                 if claim::ask_to_end(&record) {
                     wait(record.pid)?;
                 }
-                told.ended = Some(record.topology);
+                report.ended = Some(record.topology);
             }
         }
     }
-    output::answer(&told)
+    output::answer(&report)
 }
 
 impl Answer for EndedOrCleared {

@@ -29,7 +29,7 @@ fn build(topology: &Topology, text: &str, out: &Path) -> anyhow::Result<Testbed>
 }
 
 /// Prints the failures of programs, a line each.
-fn tell_troubles(testbed: &Testbed, told: &mut usize) {
+fn note_troubles(testbed: &Testbed, noted: &mut usize) {
     let troubles: Vec<String> = testbed
         .status()
         .programs
@@ -44,8 +44,8 @@ fn tell_troubles(testbed: &Testbed, told: &mut usize) {
         })
         .collect();
     // The states keep their order, but failures occur in any: each new one is printed once.
-    if troubles.len() > *told {
-        *told = troubles.len();
+    if troubles.len() > *noted {
+        *noted = troubles.len();
         output::note(&troubles.join("\n"));
     }
 }

@@ -58,7 +58,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     // Ctrl-C reaches the program by itself; the testbed ends after it.
     let stop = interrupt::stop_on_interrupt()?;
     let testbed = super::build(&topology, &text, &out)?;
-    super::tell_troubles(&testbed, &mut 0);
+    super::note_troubles(&testbed, &mut 0);
     let around = Around {
         topology: &topology,
         host,
@@ -73,7 +73,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (_, at_end) = testbed.end(ended_by)?;
     super::keep_status(&out, &at_end)?;
     output::note(&super::status::lines(&at_end).join("\n"));
-    outcome::tell_aside(&out)?;
+    outcome::note_run(&out)?;
     Ok(Outcome::Program(as_a_shell_says(status)))
 }
 

@@ -31,11 +31,11 @@ pub(crate) struct StandingTestbed {
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
     let testbed = super::standing()?;
-    let told = claim::told().context("cannot read the testbed's status")?;
+    let status = claim::read_status().context("cannot read the testbed's status")?;
     output::answer(&StandingTestbed {
         version: Version,
         testbed,
-        status: serde_json::from_slice(&told).ok(),
+        status: serde_json::from_slice(&status).ok(),
     })
 }
 

@@ -104,7 +104,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         status,
         run: out.clone(),
     })?;
-    outcome::tell_aside(&out)?;
+    outcome::note_run(&out)?;
     Ok(Outcome::Kept)
 }
 
@@ -116,8 +116,8 @@ fn keep(testbed: &Testbed, duration: Option<Span>, stop: &Stop) -> EndedBy {
         if duration.is_some_and(|duration| elapsed >= duration.0) {
             return EndedBy::Finished;
         }
-        super::tell_troubles(testbed, &mut troubles);
-        if let Err(error) = testbed.tell_status() {
+        super::note_troubles(testbed, &mut troubles);
+        if let Err(error) = testbed.publish_status() {
             output::note(&format!("`kadenz testbed status` gets no status: {error}"));
         }
         std::thread::sleep(POLL_INTERVAL);

@@ -7,10 +7,10 @@ const WATCHDOG: u16 = 0x1B;
 /// Notices at these milliseconds, grouped.
 fn grouped(notices: &[(u64, Option<usize>, Event)]) -> Vec<String> {
     let mut incidents = Incidents::default();
-    let mut told = Vec::new();
+    let mut settled = Vec::new();
     for (number, (ms, device, event)) in (1..).zip(notices) {
         let at_ns = ms * 1_000_000;
-        told.extend(incidents.settled(MonotonicTime::from_ns(at_ns)));
+        settled.extend(incidents.settled(MonotonicTime::from_ns(at_ns)));
         incidents.add(Notice {
             number,
             at_ns,
@@ -22,8 +22,8 @@ fn grouped(notices: &[(u64, Option<usize>, Event)]) -> Vec<String> {
             event: event.clone(),
         });
     }
-    told.extend(incidents.rest());
-    told.iter().map(ToString::to_string).collect()
+    settled.extend(incidents.rest());
+    settled.iter().map(ToString::to_string).collect()
 }
 
 fn state(from: u16, to: u16, code: u16) -> Event {

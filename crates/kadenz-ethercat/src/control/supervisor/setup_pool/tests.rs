@@ -151,8 +151,8 @@ fn an_answer_that_got_lost_is_asked_for_again_though_an_emergency_lies_behind_it
     };
     set_up(&mut pool, &mut exchange, &all, MAX);
     assert_eq!((exchange.lost, exchange.repeats), (1, 1));
-    let told = device_table.with(one, |it| std::mem::take(&mut it.emergencies));
-    let codes: Vec<_> = told.unwrap().iter().map(|it| it.code).collect();
+    let emergencies = device_table.with(one, |it| std::mem::take(&mut it.emergencies));
+    let codes: Vec<_> = emergencies.unwrap().iter().map(|it| it.code).collect();
     assert_eq!(codes, [EMERGENCY]);
 }
 
@@ -216,7 +216,7 @@ fn receive_times_are_taken_by_a_frame_that_carries_nothing_else() {
     let set_again: Setup = Box::new(move |device, registers| {
         // No two devices are at the same question.
         for _ in 0..device.position.0 {
-            states::read(registers, device.whose())?;
+            states::read(registers, device.target())?;
         }
         let set = clocks.set_again(registers, device.position);
         set.map_err(|error| ConfigureError::Setup(error.into()))
@@ -303,16 +303,16 @@ fn a_set_up_begins_when_the_device_is_free_and_then_reserves_it() {
 fn a_waiting_caller_is_refused_when_the_set_up_begins() {
     let (_, devices) = found(1);
     let device_table = Arc::new(DeviceTable::new(devices));
-    let (tell, told) = sync_channel(1);
+    let (sender, receiver) = sync_channel(1);
     let asking = Arc::clone(&device_table);
     device_table
         .with(0, |_| {
-            std::thread::spawn(move || tell.send(is_refused(&asking)));
+            std::thread::spawn(move || sender.send(is_refused(&asking)));
             // Time for the other to begin to wait; one that comes later is refused as well.
             std::thread::sleep(MS * 50);
             device_table.set_up(0, true);
-            let told = told.recv_timeout(Duration::from_secs(10));
-            assert_eq!(told, Ok(true));
+            let refused = receiver.recv_timeout(Duration::from_secs(10));
+            assert_eq!(refused, Ok(true));
         })
         .unwrap();
 }

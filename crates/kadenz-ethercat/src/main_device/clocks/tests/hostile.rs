@@ -33,7 +33,8 @@ struct Liar<'l> {
     register: u16,
     /// The answers, repeated without end.
     lies: &'l [u8],
-    told: usize,
+    /// How many bytes were replaced.
+    replaced: usize,
 }
 
 impl Exchange for Liar<'_> {
@@ -45,8 +46,8 @@ impl Exchange for Liar<'_> {
             let reads = datagram.command().is_some_and(|it| it.reads());
             if reads && address.device() == self.station.0 && address.register() == self.register {
                 for byte in datagram.data {
-                    *byte = self.lies[self.told % self.lies.len()];
-                    self.told += 1;
+                    *byte = self.lies[self.replaced % self.lies.len()];
+                    self.replaced += 1;
                 }
             }
         }
@@ -127,10 +128,10 @@ proptest! {
             station: bench.devices[liar].station,
             register,
             lies: &lies,
-            told: 0,
+            replaced: 0,
         };
         let went = all_of_it(&mut Registers::by(&mut way), &bench.devices);
-        let told = way.told;
+        let replaced = way.replaced;
         match went {
             Ok(_) | Err(ClockError::Sync(_)) => {}
             // Times that run backwards; all others are of links.
@@ -144,6 +145,6 @@ proptest! {
         // was set.
         let is_asked = register != DC_SYSTEM_TIME && register != DC_RECEIVE_TIME_UNIT || liar == 0;
         let is_asked = is_asked && (register != DC_OFFSET || liar == 0);
-        prop_assert!(told > 0 || !is_asked, "0x{register:04X} of {liar} was not asked");
+        prop_assert!(replaced > 0 || !is_asked, "0x{register:04X} of {liar} was not asked");
     }
 }

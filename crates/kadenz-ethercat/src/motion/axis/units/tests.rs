@@ -77,7 +77,7 @@ fn units_of_si_are_understood_or_refused() {
 }
 
 #[test]
-fn what_a_drive_does_not_tell_a_user_may_state() {
+fn what_a_drive_does_not_report_a_user_may_state() {
     let nothing = Units::default();
     let refused = nothing.scale(&UnitSettings::default(), Control::Position);
     let words = refused.unwrap_err().to_string();

@@ -138,9 +138,12 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
             println!("skipped: {test}: {why}");
             return;
         };
-        let told = String::from_utf8_lossy(&output.stdout).into_owned();
+        let printed = String::from_utf8_lossy(&output.stdout).into_owned();
         let words = "is run by user 0, and obeys that user and root, not user 65534";
-        assert!(output.status.success() && told.contains(words), "{told}");
+        assert!(
+            output.status.success() && printed.contains(words),
+            "{printed}"
+        );
         assert!(
             handle.take_stop().is_none(),
             "another user stopped the axes"

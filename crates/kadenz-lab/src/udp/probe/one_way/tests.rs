@@ -93,7 +93,7 @@ fn played_with(
     if let Some(synchronised) = synchronised {
         estimator.believe(synchronised);
     }
-    replies.for_each(|reply| exchanges.tell(&reply));
+    replies.for_each(|reply| exchanges.push(&reply));
     drop(exchanges);
     let facts = estimator.run();
     running.finish(EndedBy::Finished).unwrap();
@@ -135,7 +135,7 @@ fn a_clock_that_steps_is_not_averaged_over() {
 }
 
 #[test]
-fn synchronised_clocks_tell_each_way_as_well_as_they_agree() {
+fn synchronised_clocks_give_each_way_as_well_as_they_agree() {
     let replies = (1..3000).map(|n| synchronised_reply(n, 700));
     let (facts, [there, back]) = played_with(Some(claim(1_000)), replies);
     assert_eq!(

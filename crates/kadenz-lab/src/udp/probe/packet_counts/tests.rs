@@ -161,8 +161,11 @@ fn answers_to_a_broadcast_have_places() {
         .unwrap();
     assert_eq!((late.place, late.completes), (Some(2), true));
     assert_eq!(late.timing, Timing::Late);
-    let told = counts.broadcasts().unwrap();
-    assert_eq!((told.sent, told.complete, told.concordance), (5, 1, None));
+    let broadcasts = counts.broadcasts().unwrap();
+    assert_eq!(
+        (broadcasts.sent, broadcasts.complete, broadcasts.concordance),
+        (5, 1, None)
+    );
     let flows = counts.close(&plan.devices);
     let places = flows.iter().map(|flow| flow.places.unwrap());
     let places: Vec<_> = places.map(|it| (it.answers, it.first, it.last)).collect();
@@ -181,12 +184,12 @@ fn packets_of_their_own_have_no_places_among_others() {
 }
 
 #[test]
-fn telling_the_order_and_the_density_of_answers_allocates_nothing() {
+fn finding_the_order_and_the_density_of_answers_allocates_nothing() {
     let plan = broadcasting(40);
     let mut counts = PacketCounts::new(&plan, RUN);
     let mut densities = Densities::new(40);
     let answers: Vec<Vec<u8>> = (0..200).map(|sequence| answer(sequence, 0)).collect();
-    let mut told: Option<Density> = None;
+    let mut last: Option<Density> = None;
     let counted = allocation_counter::measure(|| {
         for (sequence, bytes) in (0..).zip(&answers) {
             counts.leaving(sequence, 0, 0);
@@ -196,20 +199,20 @@ fn telling_the_order_and_the_density_of_answers_allocates_nothing() {
                 let reply = counts.answered(device.address, bytes, 9_000);
                 let density =
                     reply.and_then(|it| densities.came(&it, it.place.map(|at| at as i64)));
-                told = density.or(told);
+                last = density.or(last);
             }
         }
     });
     assert_eq!(counted.count_total, 0);
     assert_eq!(
-        told.unwrap(),
+        last.unwrap(),
         Density {
             spread_ns: 39,
             half_ns: 19
         }
     );
-    let told = counts.broadcasts().unwrap();
-    assert_eq!((told.sent, told.complete), (200, 180));
+    let broadcasts = counts.broadcasts().unwrap();
+    assert_eq!((broadcasts.sent, broadcasts.complete), (200, 180));
 }
 
 proptest! {
@@ -228,22 +231,22 @@ proptest! {
         }
         let mixed = |at: &u32| (u64::from(*at) ^ shuffle).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         answers.sort_by_key(mixed);
-        let (mut told, mut reordered, mut highest) = (0, 0, None);
+        let (mut answered, mut reordered, mut highest) = (0, 0, None);
         let mut seen = std::collections::BTreeSet::new();
         for sequence in &answers {
             let reply = counts.answered(plan.devices[0].address, &answer(*sequence, 0), 1000);
             let new = seen.insert(*sequence);
             prop_assert_eq!(reply.is_some(), new);
-            told += u64::from(new);
+            answered += u64::from(new);
             let behind = highest.is_some_and(|it| *sequence < it);
             reordered += u64::from(new && behind);
             highest = highest.max(Some(*sequence));
         }
         let flow = &counts.close(&plan.devices)[0];
         prop_assert_eq!(flow.sent, copies.len() as u64);
-        prop_assert_eq!(flow.answered, told);
-        prop_assert_eq!(flow.lost, flow.sent - told);
-        prop_assert_eq!(flow.duplicates, answers.len() as u64 - told);
+        prop_assert_eq!(flow.answered, answered);
+        prop_assert_eq!(flow.lost, flow.sent - answered);
+        prop_assert_eq!(flow.duplicates, answers.len() as u64 - answered);
         prop_assert_eq!(flow.reordered, reordered);
     }
 }

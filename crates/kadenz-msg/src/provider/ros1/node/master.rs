@@ -181,14 +181,14 @@ impl RosNodeContext {
             (state.published.clone(), state.services.clone(), subscribed)
         });
         for (topic, kind) in &published {
-            self.tell("registerPublisher", &[topic, kind, &self.uri])?;
+            self.call_or_refused("registerPublisher", &[topic, kind, &self.uri])?;
         }
         for (service, place) in &services {
-            self.tell("registerService", &[service, place, &self.uri])?;
+            self.call_or_refused("registerService", &[service, place, &self.uri])?;
         }
         for topic in &subscribed {
-            let told = self.tell("registerSubscriber", &[topic, "*", &self.uri])?;
-            if let Some(publishers) = told {
+            let answer = self.call_or_refused("registerSubscriber", &[topic, "*", &self.uri])?;
+            if let Some(publishers) = answer {
                 let _ = self.update(topic, &publishers);
             }
         }
@@ -196,7 +196,7 @@ impl RosNodeContext {
     }
 
     /// Calls the master; `None` if it refuses, which it would do again.
-    fn tell(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
+    fn call_or_refused(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
         match self.ask(method, arguments) {
             Ok(value) => Ok(Some(value)),
             Err(error) if is_refusal(&error) => Ok(None),

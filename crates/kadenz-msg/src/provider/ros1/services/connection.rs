@@ -16,7 +16,7 @@ const STALLED: Duration = Duration::from_secs(30);
 
 #[derive(Debug)]
 pub(super) struct ClientConnection {
-    pub(super) seat: ConnectionId,
+    pub(super) id: ConnectionId,
     socket: Socket,
     talk: ClientSession,
     heard: Vec<u8>,
@@ -36,13 +36,13 @@ pub(super) struct ClientConnection {
 
 impl ClientConnection {
     pub(super) fn new(
-        seat: ConnectionId,
+        id: ConnectionId,
         socket: Socket,
         talk: ClientSession,
         memory: Share,
     ) -> Self {
         Self {
-            seat,
+            id,
             socket,
             talk,
             heard: Vec::new(),

@@ -54,7 +54,7 @@ show_fields!(ServiceServer: node);
 
 /// A request on its way to a thread that answers.
 struct Job {
-    seat: ConnectionId,
+    id: ConnectionId,
     request: Vec<u8>,
     _memory: Share,
 }
@@ -133,7 +133,7 @@ impl Worker {
                 return;
             }
             let outcome = self.answer(&job.request);
-            if self.answers.send((job.seat, outcome)).is_err() {
+            if self.answers.send((job.id, outcome)).is_err() {
                 return;
             }
             self.waker.wake();
@@ -160,7 +160,7 @@ struct ServerThread {
     watch: Watch,
     acceptor: Acceptor,
     offer: Arc<Offer>,
-    seats: ConnectionSlots,
+    slots: ConnectionSlots,
     memory: Arc<Budget>,
     connections: Vec<ClientConnection>,
     jobs: SyncSender<Job>,
@@ -182,7 +182,7 @@ impl ServerThread {
             acceptor: Acceptor::new(door),
             memory: Budget::new(MEMORY.max(offer.longest.saturating_mul(4))),
             offer,
-            seats: ConnectionSlots::new(MAX_CLIENTS, GREETING),
+            slots: ConnectionSlots::new(MAX_CLIENTS, GREETING),
             connections: Vec::new(),
             jobs,
             answered,
@@ -221,13 +221,13 @@ impl ServerThread {
             .iter()
             .filter_map(ClientConnection::deadline)
             .min();
-        let all = [self.seats.deadline(), self.acceptor.deadline(), stalled];
+        let all = [self.slots.deadline(), self.acceptor.deadline(), stalled];
         all.into_iter().flatten().min()
     }
 
     fn take_answers(&mut self) {
-        while let Ok((seat, outcome)) = self.answered.try_recv() {
-            if let Some(place) = self.connections.iter().position(|it| it.seat == seat) {
+        while let Ok((id, outcome)) = self.answered.try_recv() {
+            if let Some(place) = self.connections.iter().position(|it| it.id == id) {
                 let request = self.connections[place].answer(&outcome);
                 self.pass_on(place, request);
             }
@@ -238,8 +238,8 @@ impl ServerThread {
     fn pass_on(&mut self, place: usize, request: Option<Vec<u8>>) {
         let mut request = request;
         while let Some(asked) = request {
-            let seat = self.connections[place].seat;
-            request = match self.pass(seat, asked) {
+            let id = self.connections[place].id;
+            request = match self.pass(id, asked) {
                 true => None,
                 false => {
                     self.connections[place].answer(&Err("too many requests wait here".to_owned()))
@@ -247,7 +247,7 @@ impl ServerThread {
             };
         }
         let connection = &self.connections[place];
-        self.seats.note(connection.seat, connection.standing());
+        self.slots.note(connection.id, connection.standing());
         while !self.connections[place].claim() {
             let greediest = self.connections.iter_mut().max_by_key(|it| it.held());
             greediest.into_iter().for_each(ClientConnection::give_up);
@@ -255,12 +255,12 @@ impl ServerThread {
     }
 
     /// Returns whether there was room for a request.
-    fn pass(&self, seat: ConnectionId, request: Vec<u8>) -> bool {
+    fn pass(&self, id: ConnectionId, request: Vec<u8>) -> bool {
         let Some(memory) = self.memory.take(request.len()) else {
             return false;
         };
         let job = Job {
-            seat,
+            id,
             request,
             _memory: memory,
         };
@@ -272,8 +272,8 @@ impl ServerThread {
 
     fn hang_up_on_the_silent(&mut self) {
         let now = clock::now();
-        while let Some(seat) = self.seats.overdue(now) {
-            self.hang_up(|it| it.seat == seat);
+        while let Some(id) = self.slots.overdue(now) {
+            self.hang_up(|it| it.id == id);
         }
         self.hang_up(|it| it.is_done || it.deadline().is_some_and(|until| until <= now));
     }
@@ -284,39 +284,39 @@ impl ServerThread {
             let Some(socket) = self.acceptor.accept(now) else {
                 return;
             };
-            if !self.seats.has_room() {
+            if !self.slots.has_room() {
                 let idle = self.connections.iter().filter(|it| !it.is_busy);
                 let idle = idle.min_by_key(|it| it.last);
-                let idle = idle.filter(|it| now > it.last + IDLE).map(|it| it.seat);
-                let Some(seat) = self.seats.least_needed(now, idle) else {
+                let idle = idle.filter(|it| now > it.last + IDLE).map(|it| it.id);
+                let Some(id) = self.slots.least_needed(now, idle) else {
                     continue;
                 };
-                self.hang_up(|it| it.seat == seat);
+                self.hang_up(|it| it.id == id);
             }
             self.add(now, socket);
         }
     }
 
     fn add(&mut self, now: MonotonicTime, socket: Socket) {
-        let (seat, talk) = (
-            self.seats.take(now),
+        let (id, talk) = (
+            self.slots.take(now),
             ClientSession::new(Arc::clone(&self.offer)),
         );
-        let connection = ClientConnection::new(seat, socket, talk, self.memory.share());
+        let connection = ClientConnection::new(id, socket, talk, self.memory.share());
         self.connections.push(connection);
     }
 
     fn hang_up(&mut self, on: impl Fn(&ClientConnection) -> bool) {
         let Self {
             connections,
-            seats,
+            slots,
             acceptor,
             ..
         } = self;
         connections.retain(|connection| {
             let goes = on(connection);
             if goes {
-                seats.leave(connection.seat);
+                slots.leave(connection.id);
                 acceptor.resume();
             }
             !goes

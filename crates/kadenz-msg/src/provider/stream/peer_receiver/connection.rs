@@ -13,7 +13,7 @@ use super::{FIRST_ROOM, MakeProtocol, PeerProtocol};
 
 /// The connection to a peer, and the bytes that have arrived on it.
 pub(super) struct PeerReceiverConnection<T> {
-    pub(super) seat: ConnectionId,
+    pub(super) id: ConnectionId,
     pub(super) socket: Socket,
     pub(super) talk: T,
     pub(super) outgoing: Outgoing,
@@ -35,13 +35,13 @@ impl<T: PeerProtocol> PeerReceiverConnection<T> {
         socket: Socket,
         make: &mut MakeProtocol<T>,
         target: Option<u64>,
-        seat: ConnectionId,
+        id: ConnectionId,
         memory: &Arc<Budget>,
     ) -> Option<Self> {
         let mut words = Vec::new();
         let talk = make(&mut words);
         let mut connection = Self {
-            seat,
+            id,
             socket,
             talk,
             outgoing: Outgoing::new(0, Some(memory.share())),

@@ -153,8 +153,11 @@ fn a_peer_for_whom_no_descriptor_is_left_does_not_end_the_wait() {
     let mut peer = TcpStream::connect(&place).unwrap();
     peer.write_all(&[1, 7]).unwrap();
     assert_eq!(receiver.wait(Wait::Poll), Woke::Nothing);
-    let told = receiver.receive(Wait::Forever, &mut |_| More::GoOn);
-    assert!(matches!(told, Err(ReceiveError::NoDescriptor)), "{told:?}");
+    let result = receiver.receive(Wait::Forever, &mut |_| More::GoOn);
+    assert!(
+        matches!(result, Err(ReceiveError::NoDescriptor)),
+        "{result:?}"
+    );
     assert_eq!(
         listen(&mut receiver, 100),
         1,

@@ -15,7 +15,7 @@ pub(super) const TURN: usize = 64;
 
 /// The connection to a peer of a set.
 pub(super) struct PeerSetConnection<P> {
-    pub(super) seat: ConnectionId,
+    pub(super) id: ConnectionId,
     pub(super) socket: Socket,
     pub(super) peer: P,
     pub(super) outgoing: Outgoing,

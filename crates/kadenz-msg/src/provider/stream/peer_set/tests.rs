@@ -29,11 +29,11 @@ impl Bytes {
     }
 }
 
-fn connection(seat: u64, memory: &Arc<Budget>) -> (PeerSetConnection<Bytes>, UnixStream) {
+fn connection(id: u64, memory: &Arc<Budget>) -> (PeerSetConnection<Bytes>, UnixStream) {
     let (near, far) = UnixStream::pair().unwrap();
     near.set_nonblocking(true).unwrap();
     let connection = PeerSetConnection {
-        seat: ConnectionId(seat),
+        id: ConnectionId(id),
         socket: Socket::Unix(near),
         peer: Bytes::default(),
         outgoing: Outgoing::new(1000, Some(memory.share())),
@@ -108,7 +108,7 @@ fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
 }
 
 #[test]
-fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
+fn a_newcomer_gets_the_slot_of_the_peer_that_is_idle_for_the_longest() {
     let memory = Budget::new(1 << 20);
     let watch = Watch::new().unwrap();
     let (mut first, _far) = connection(0, &memory);
@@ -125,7 +125,7 @@ fn a_newcomer_gets_the_seat_of_the_peer_that_is_idle_for_the_longest() {
         side: Side::Place(SocketAddress::of("127.0.0.1:1")),
         limit: 1000,
         make: Box::new(|_: &mut Vec<u8>| Bytes::default()),
-        seats: ConnectionSlots::new(2, GREETING),
+        slots: ConnectionSlots::new(2, GREETING),
         memory,
     };
     assert_eq!(keeper.idle(start + IDLE), None);

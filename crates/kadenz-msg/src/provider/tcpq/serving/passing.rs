@@ -34,12 +34,12 @@ impl Passing<'_> {
 }
 
 impl Serving {
-    pub(super) fn subscribe(&mut self, seat: ConnectionId, pattern: &str) -> Result<(), Leaves> {
-        let client = self.clients.get_mut(&seat).ok_or(Leaves::Gone)?;
+    pub(super) fn subscribe(&mut self, id: ConnectionId, pattern: &str) -> Result<(), Leaves> {
+        let client = self.clients.get_mut(&id).ok_or(Leaves::Gone)?;
         if client.wants_again(pattern) {
             return Ok(());
         }
-        let taken = self.routes.subscribe(seat, pattern, client.forwarding);
+        let taken = self.routes.subscribe(id, pattern, client.forwarding);
         let kind = taken.map_err(|_| Leaves::Refused)?;
         match client.note(pattern, kind, &mut self.routes) {
             true => Ok(()),
@@ -47,12 +47,12 @@ impl Serving {
         }
     }
 
-    pub(super) fn unsubscribe(&mut self, seat: ConnectionId, pattern: &str) {
-        let Some(client) = self.clients.get_mut(&seat) else {
+    pub(super) fn unsubscribe(&mut self, id: ConnectionId, pattern: &str) {
+        let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
         if client.forget(pattern) {
-            self.routes.unsubscribe(seat, pattern, client.forwarding);
+            self.routes.unsubscribe(id, pattern, client.forwarding);
             client.count_skipped(&mut self.routes);
         }
     }
@@ -70,25 +70,25 @@ impl Serving {
         self.routes.route(channel, &mut found);
         self.counters.skipped(found.skipped);
         // Clients that keep up do not wait for those that do not.
-        for seat in &found.seats {
-            let client = self.clients.get(seat);
+        for id in &found.ids {
+            let client = self.clients.get(id);
             match client.is_some_and(|it| !it.queue.is_empty()) {
-                true => behind.push(*seat),
-                false => self.deliver(*seat, &mut passing),
+                true => behind.push(*id),
+                false => self.deliver(*id, &mut passing),
             }
         }
-        for seat in behind.drain(..) {
-            self.deliver(seat, &mut passing);
+        for id in behind.drain(..) {
+            self.deliver(id, &mut passing);
         }
         (self.found, self.behind) = (found, behind);
     }
 
-    fn deliver(&mut self, seat: ConnectionId, passing: &mut Passing<'_>) {
+    fn deliver(&mut self, id: ConnectionId, passing: &mut Passing<'_>) {
         // A frame behind a part of another one would be taken for its end.
-        if self.lost.contains(&seat) {
+        if self.lost.contains(&id) {
             return;
         }
-        let Some(client) = self.clients.get_mut(&seat) else {
+        let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
         let length = passing.length();
@@ -100,7 +100,7 @@ impl Serving {
                 Err(_) => is_lost = true,
             }
         } else if client.queue.bytes() + length > self.options.queue {
-            client.skip(seat, &mut self.routes);
+            client.skip(id, &mut self.routes);
             return self.counters.dropped(&client.counters);
         }
         if written > 0 {
@@ -109,8 +109,8 @@ impl Serving {
         if written == length {
             return self.counters.delivered(&client.counters);
         }
-        let kept = !is_lost && self.keep(seat, passing, written);
-        let Some(client) = self.clients.get_mut(&seat) else {
+        let kept = !is_lost && self.keep(id, passing, written);
+        let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
         if kept {
@@ -119,21 +119,20 @@ impl Serving {
             self.counters.dropped(&client.counters);
             // A part of a message is no message.
             if is_lost || written > 0 {
-                self.lost.push(seat);
+                self.lost.push(id);
             }
         }
     }
 
     /// Keeps a message for a client that has not taken all of it; returns whether there is memory for it.
-    fn keep(&mut self, seat: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
+    fn keep(&mut self, id: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
         if matches!(passing.copy, Copy::NotMade) {
             passing.copy = match self.take_memory(WireMessage::cost(passing.length())) {
                 Some(memory) => Copy::Made(WireMessage::new(&passing.parts, memory)),
                 None => Copy::Refused,
             };
         }
-        let (Copy::Made(message), Some(client)) = (&passing.copy, self.clients.get_mut(&seat))
-        else {
+        let (Copy::Made(message), Some(client)) = (&passing.copy, self.clients.get_mut(&id)) else {
             return false;
         };
         client.writable = false;

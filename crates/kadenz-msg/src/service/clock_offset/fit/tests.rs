@@ -23,7 +23,7 @@ fn an_exchange_bounds_the_offset_by_its_round_trip() {
 }
 
 #[test]
-fn the_shortest_round_trip_tells_most_and_a_long_one_takes_nothing_away() {
+fn the_shortest_round_trip_decides_and_a_long_one_takes_nothing_away() {
     let mut fit = OffsetFit::new(0);
     fit.add(exchange(0, 10_050, 10_050, 100)).unwrap();
     let before = fit.at(1_000_000).unwrap();

@@ -154,23 +154,23 @@ fn an_unknown_programs_values_are_bounded() {
 proptest! {
     /// Reported events and states agree, whatever arrives in whatever order of time.
     #[test]
-    fn a_node_s_life_is_what_was_told_last(
+    fn a_node_s_life_is_what_was_reported_last(
         steps in prop::collection::vec((0..3_i64, 0..50_i64, 0..400_u64, any::<bool>()), 0..100)
     ) {
         let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
-        let mut told = None;
+        let mut reported = None;
         let mut now = 0;
         for (instance, number, pause, looks) in steps {
             now += pause;
             if looks {
-                watch.look(at(now), |_, event| told = Some(event));
+                watch.look(at(now), |_, event| reported = Some(event));
             } else if let Some(event) = watch.heard(&beat("arm", instance, number), at(now))
                 && event != Event::Doubled
             {
-                told = Some(event);
+                reported = Some(event);
             }
             let life = watch.node("arm").map(|it| it.life);
-            let expected = told.map(|it| match it {
+            let expected = reported.map(|it| match it {
                 Event::Late => Life::Late,
                 Event::Died => Life::Dead,
                 _ => Life::Alive,

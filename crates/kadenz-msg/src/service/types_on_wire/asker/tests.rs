@@ -53,15 +53,15 @@ fn noise_that_looks_like_new_types_is_asked_about_within_bounds() {
 fn an_answer_whose_text_has_the_fingerprint_is_believed_and_kept() {
     let mut asker = Asker::default();
     let right = answer(pose(), "robot.pose_t", TEXT);
-    assert!(asker.told(&right).is_none(), "nobody asked");
+    assert!(asker.take_answer(&right).is_none(), "nobody asked");
     asker.want(pose(), at(0));
-    let found = asker.told(&right).unwrap().unwrap();
+    let found = asker.take_answer(&right).unwrap().unwrap();
     assert_eq!(
         (found.name.as_str(), found.fingerprint),
         ("robot.pose_t", pose())
     );
     assert!(matches!(asker.want(pose(), at(1)), Want::Known(_)));
-    assert!(asker.told(&right).is_none(), "known already");
+    assert!(asker.take_answer(&right).is_none(), "known already");
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn what_does_not_have_the_fingerprint_is_never_believed() {
     let other = TEXT.replace("position", "rotation");
     let long = format!("// {}\n{TEXT}", "x".repeat(MAX_TEXT));
     let mut wrong = |name: &str, text: &str| {
-        let refused = asker.told(&answer(pose(), name, text)).unwrap();
+        let refused = asker.take_answer(&answer(pose(), name, text)).unwrap();
         refused.unwrap_err().to_string()
     };
     assert!(wrong("robot.pose_t", &other).contains("has the fingerprint 0x"));
@@ -87,12 +87,14 @@ fn a_flood_of_wrong_answers_is_not_read_and_the_next_question_is_answered() {
     let mut asker = Asker::default();
     asker.want(pose(), at(0));
     let wrong = answer(pose(), "robot.pose_t", "struct {");
-    let read = (0..1000).filter(|_| asker.told(&wrong).is_some()).count();
+    let read = (0..1000)
+        .filter(|_| asker.take_answer(&wrong).is_some())
+        .count();
     assert_eq!(read, 10);
     let right = answer(pose(), "robot.pose_t", TEXT);
-    assert!(asker.told(&right).is_none());
+    assert!(asker.take_answer(&right).is_none());
     assert!(matches!(asker.want(pose(), at(500)), Want::Ask));
-    assert!(asker.told(&right).unwrap().is_ok());
+    assert!(asker.take_answer(&right).unwrap().is_ok());
 }
 
 proptest! {
@@ -102,8 +104,8 @@ proptest! {
     ) {
         let mut asker = Asker::default();
         asker.want(Fingerprint(fingerprint), at(0));
-        let told = asker.told(&answer(Fingerprint(fingerprint), &name, &text));
-        if let Some(Ok(found)) = told {
+        let taken = asker.take_answer(&answer(Fingerprint(fingerprint), &name, &text));
+        if let Some(Ok(found)) = taken {
             prop_assert_eq!(found.types.fingerprint(&name), Some(Fingerprint(fingerprint)));
         }
     }

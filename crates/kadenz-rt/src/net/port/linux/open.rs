@@ -185,6 +185,6 @@ fn fragmentation(socket: &Socket, v6: bool, wish: Fragmentation) -> Result<(), i
 
 /// Makes the kernel report with each datagram how many were dropped before; `None` where it does not.
 fn count_drops(socket: &Socket) -> Option<Drops> {
-    let told = socket.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
-    told.is_ok().then(Drops::default)
+    let result = socket.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
+    result.is_ok().then(Drops::default)
 }

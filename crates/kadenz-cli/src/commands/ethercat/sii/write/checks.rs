@@ -9,13 +9,13 @@ pub(super) fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
     let (Ok(wanted), Some(has)) = (Image::of(image), device.image()) else {
         return objections;
     };
-    let told = room(&has.fixed());
+    let capacity = room(&has.fixed());
     // A memory whose first words have a wrong checksum gives no reliable identity.
     if has.checksum_holds() {
         objections.extend(against(&wanted.fixed(), &has.fixed()));
-        if image.len() > told {
+        if image.len() > capacity {
             objections.push(format!(
-                "it has {} bytes, and the device says that its memory has {told}",
+                "it has {} bytes, and the device says that its memory has {capacity}",
                 image.len()
             ));
         }

@@ -193,8 +193,11 @@ fn ipv6_stamps_and_counts_the_same() {
         .local_addr()
         .unwrap();
     sender.send_to(b"anyone?", closed).unwrap();
-    let told = until(|| sender.network_errors().next());
-    assert_eq!((told.to, told.error), (closed, ReceiveError::Refused));
+    let reported = until(|| sender.network_errors().next());
+    assert_eq!(
+        (reported.to, reported.error),
+        (closed, ReceiveError::Refused)
+    );
 }
 
 #[test]
@@ -313,7 +316,7 @@ fn a_closed_port_of_the_peer_is_reported() {
 }
 
 #[test]
-fn closed_ports_of_many_are_told_apart_and_disturb_no_other() {
+fn closed_ports_of_many_are_distinguished_and_disturb_no_other() {
     let (_, mut device) = pair();
     let mut port = UdpPort::open(&PortOptions::default()).unwrap();
     let closed = [closed_port(), closed_port()];
@@ -331,12 +334,12 @@ fn closed_ports_of_many_are_told_apart_and_disturb_no_other() {
     let mut inbox = Inbox::new(8, 8);
     let soon = Wait::Until(now() + Duration::from_millis(2));
     assert_eq!(port.receive_batch(&mut inbox, soon), Ok(Reception::Nothing));
-    let told: Vec<NetworkError> = port.network_errors().collect();
+    let reported: Vec<NetworkError> = port.network_errors().collect();
     let expected = closed.map(|to| NetworkError {
         to,
         error: ReceiveError::Refused,
     });
-    assert_eq!(told, expected);
+    assert_eq!(reported, expected);
     assert_eq!(device.receive_batch(&mut inbox, long()).unwrap().count(), 2);
 }
 

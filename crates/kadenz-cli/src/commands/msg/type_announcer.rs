@@ -17,7 +17,7 @@ use crate::output;
 /// Answers questions for types, on a thread of its own, until it is dropped.
 pub(in crate::commands) struct TypeAnnouncer {
     bus: Bus,
-    teller: TypeResponder,
+    responder: TypeResponder,
     /// Names of types that were announced or could not be parsed.
     seen: BTreeSet<String>,
     /// Time of the first publication, from which on other programs may ask.
@@ -44,10 +44,10 @@ impl TypeAnnouncer {
         ) {
             return None;
         }
-        match bus.tell_types(Tuning::default()) {
-            Ok(teller) => Some(Self {
+        match bus.serve_types(Tuning::default()) {
+            Ok(responder) => Some(Self {
                 bus,
-                teller,
+                responder,
                 seen: BTreeSet::new(),
                 since: None,
             }),
@@ -98,7 +98,7 @@ impl TypeAnnouncer {
         };
         let until = since + LINGER;
         let goes_on = || clock::now() < until && !stop.requested();
-        while goes_on() && self.teller.told() < self.seen.len() as u64 {
+        while goes_on() && self.responder.answers() < self.seen.len() as u64 {
             std::thread::sleep(POLL_INTERVAL);
         }
     }

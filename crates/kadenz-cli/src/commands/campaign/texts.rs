@@ -32,7 +32,7 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
 }
 
 /// Reports all finished runs; returns how many are missing.
-pub(super) fn tell(campaign: &Campaign) -> anyhow::Result<usize> {
+pub(super) fn report_runs(campaign: &Campaign) -> anyhow::Result<usize> {
     let runs = waiting("reading the measurement", || read(campaign))?;
     let plan = campaign.plan();
     let left = plan.count() - runs.len();

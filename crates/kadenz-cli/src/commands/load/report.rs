@@ -10,7 +10,7 @@ use crate::output::{self, Outcome};
 
 /// Each load as requested and as measured; docs/load.md explains it.
 #[derive(Serialize, JsonSchema)]
-pub(in crate::commands) struct Told<'a> {
+pub(in crate::commands) struct LoadReport<'a> {
     /// A reader must refuse an unknown version.
     version: Version<1>,
     /// The loads, in the order of the request.
@@ -18,8 +18,8 @@ pub(in crate::commands) struct Told<'a> {
 }
 
 /// Prints the report; the outcome is whether every load worked throughout.
-pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
-    output::answer(&Told {
+pub(super) fn print_result(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
+    output::answer(&LoadReport {
         version: Version,
         loads,
     })?;
@@ -33,7 +33,7 @@ pub(super) fn tell(loads: &[LoadRates]) -> anyhow::Result<Outcome> {
     Ok(outcome)
 }
 
-impl Answer for Told<'_> {
+impl Answer for LoadReport<'_> {
     /// The requested loads, a line each, and the measured work as a table.
     fn document(&self) -> Document {
         let loads = self.loads.iter();

@@ -26,7 +26,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// Describes this bus's types to other programs. Dropping it ends that.
 #[derive(Debug)]
 pub struct TypeResponder {
-    told: Arc<AtomicU64>,
+    answers: Arc<AtomicU64>,
     _thread: TunedThread,
 }
 
@@ -56,7 +56,7 @@ pub enum AnnounceError {
 }
 
 impl Bus {
-    /// Makes a type known to this bus, for the answers of [`Bus::tell_types`]. Types of
+    /// Makes a type known to this bus, for the answers of [`Bus::serve_types`]. Types of
     /// [publishers](Bus::publisher) are known already; those of [`Bus::publish`] are not.
     ///
     /// # Real-time safety
@@ -79,7 +79,7 @@ impl Bus {
             let length = text.len();
             return Err(AnnounceError::TooLong { name, length });
         }
-        self.published().add_told(PublishedType {
+        self.published().add_type(PublishedType {
             fingerprint,
             name: Cow::Owned(name),
             text: Cow::Owned(text),
@@ -93,23 +93,23 @@ impl Bus {
     ///
     /// # Errors
     /// If the provider cannot send or receive, or no thread can be started.
-    pub fn tell_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
+    pub fn serve_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
         let mut heard = self.beside().aggregator_with(ASK, &queue)?;
         heard.add(TELL)?;
-        let told = Arc::new(AtomicU64::new(0));
-        let mut telling = TypeAnswerThread {
+        let answers = Arc::new(AtomicU64::new(0));
+        let mut answering = TypeAnswerThread {
             publisher: self.publisher(TELL).map_err(AnnounceError::Advertise)?,
             bus: self.clone(),
             heard,
-            teller: Teller::default(),
-            told: Arc::clone(&told),
+            schedule: AnswerSchedule::default(),
+            answers: Arc::clone(&answers),
         };
         let thread = TunedThread::start("kadenz-types", tuning, move |stop| {
-            while !stop.load(Ordering::Acquire) && telling.go_on() {}
+            while !stop.load(Ordering::Acquire) && answering.go_on() {}
         });
         Ok(TypeResponder {
-            told,
+            answers,
             _thread: thread.map_err(SubscribeError::Thread)?,
         })
     }
@@ -118,8 +118,8 @@ impl Bus {
 impl TypeResponder {
     /// Returns how many answers it has sent.
     #[must_use]
-    pub fn told(&self) -> u64 {
-        self.told.load(Ordering::Relaxed)
+    pub fn answers(&self) -> u64 {
+        self.answers.load(Ordering::Relaxed)
     }
 }
 
@@ -128,18 +128,18 @@ struct TypeAnswerThread {
     bus: Bus,
     heard: Aggregator,
     publisher: Publisher<TypeAnswer>,
-    teller: Teller,
-    told: Arc<AtomicU64>,
+    schedule: AnswerSchedule,
+    answers: Arc<AtomicU64>,
 }
 
 impl TypeAnswerThread {
     /// Reads questions and sends answers for a while; `false` if no further message will arrive.
     fn go_on(&mut self) -> bool {
         let now = clock::now();
-        while let Some(fingerprint) = self.teller.due(now) {
-            self.tell(fingerprint);
+        while let Some(fingerprint) = self.schedule.due(now) {
+            self.answer(fingerprint);
         }
-        let due = self.teller.next_due().map(|it| it.remaining(now));
+        let due = self.schedule.next_due().map(|it| it.remaining(now));
         let wait = due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
         match self.hear(wait) {
             Ok(()) => true,
@@ -160,31 +160,31 @@ impl TypeAnswerThread {
         if let Ok(query) = raw.decode::<TypeQuery>() {
             let fingerprint = Fingerprint(query.fingerprint.cast_unsigned());
             if self.bus.published().find(fingerprint).is_some() {
-                self.teller.asked(fingerprint, now);
+                self.schedule.asked(fingerprint, now);
             }
         } else if let Ok(answer) = raw.decode::<TypeAnswer>() {
             let fingerprint = Fingerprint(answer.fingerprint.cast_unsigned());
             let ours = self.bus.published().find(fingerprint);
             // Another answer to the question does not keep this program silent.
             if ours.is_some_and(|it| it.name == answer.name && it.text == answer.text) {
-                self.teller.told(fingerprint, now);
+                self.schedule.answered(fingerprint, now);
             }
         }
         Ok(())
     }
 
-    fn tell(&mut self, fingerprint: Fingerprint) {
-        let Some(told) = self.bus.published().find(fingerprint) else {
+    fn answer(&mut self, fingerprint: Fingerprint) {
+        let Some(published) = self.bus.published().find(fingerprint) else {
             return;
         };
         let answer = TypeAnswer {
             fingerprint: fingerprint.0.cast_signed(),
-            name: told.name.into_owned(),
-            text: told.text.into_owned(),
+            name: published.name.into_owned(),
+            text: published.text.into_owned(),
         };
         // A program without an answer repeats its question.
         if self.publisher.publish(&answer).is_ok() {
-            self.told.fetch_add(1, Ordering::Relaxed);
+            self.answers.fetch_add(1, Ordering::Relaxed);
         }
     }
 }
@@ -199,7 +199,7 @@ const REST: Duration = Duration::from_millis(400);
 
 /// The questions about known types: the waiting and the given answers, a place a type.
 #[derive(Debug, Default)]
-pub(super) struct Teller {
+pub(super) struct AnswerSchedule {
     types: BTreeMap<Fingerprint, Turn>,
     drawing: RandomState,
 }
@@ -212,7 +212,7 @@ enum Turn {
     Rests(MonotonicTime),
 }
 
-impl Teller {
+impl AnswerSchedule {
     /// Notes a question about a type that this program knows.
     pub(super) fn asked(&mut self, fingerprint: Fingerprint, now: MonotonicTime) {
         match self.types.get(&fingerprint) {
@@ -226,7 +226,7 @@ impl Teller {
     }
 
     /// Notes that another program gave the same answer.
-    pub(super) fn told(&mut self, fingerprint: Fingerprint, now: MonotonicTime) {
+    pub(super) fn answered(&mut self, fingerprint: Fingerprint, now: MonotonicTime) {
         self.types.insert(fingerprint, Turn::Rests(now + REST));
     }
 
@@ -235,7 +235,7 @@ impl Teller {
         let mut types = self.types.iter();
         let due = types.find(|(_, turn)| matches!(turn, Turn::Due(due) if *due <= now));
         let fingerprint = *due?.0;
-        self.told(fingerprint, now);
+        self.answered(fingerprint, now);
         Some(fingerprint)
     }
 
@@ -265,40 +265,40 @@ mod tests {
     }
 
     #[test]
-    fn a_type_is_told_within_the_wait_and_not_again_before_it_has_rested() {
-        let mut teller = Teller::default();
-        teller.asked(TYPE, at(0));
-        teller.asked(TYPE, at(1));
-        assert!(teller.next_due().unwrap() < at(20));
-        assert_eq!(teller.due(at(20)), Some(TYPE));
-        assert_eq!((teller.due(at(20)), teller.next_due()), (None, None));
+    fn a_type_is_described_within_the_wait_and_not_again_before_it_has_rested() {
+        let mut schedule = AnswerSchedule::default();
+        schedule.asked(TYPE, at(0));
+        schedule.asked(TYPE, at(1));
+        assert!(schedule.next_due().unwrap() < at(20));
+        assert_eq!(schedule.due(at(20)), Some(TYPE));
+        assert_eq!((schedule.due(at(20)), schedule.next_due()), (None, None));
         for ms in 21..420 {
-            teller.asked(TYPE, at(ms));
+            schedule.asked(TYPE, at(ms));
             assert_eq!(
-                teller.due(at(ms)),
+                schedule.due(at(ms)),
                 None,
                 "a flood of questions has one answer"
             );
         }
-        teller.asked(TYPE, at(420));
-        assert_eq!(teller.due(at(440)), Some(TYPE));
+        schedule.asked(TYPE, at(420));
+        assert_eq!(schedule.due(at(440)), Some(TYPE));
     }
 
     #[test]
     fn a_program_that_receives_the_same_answer_stays_silent() {
-        let mut teller = Teller::default();
-        teller.asked(TYPE, at(0));
-        teller.told(TYPE, at(0));
-        teller.asked(TYPE, at(100));
-        assert_eq!((teller.due(at(300)), teller.next_due()), (None, None));
+        let mut schedule = AnswerSchedule::default();
+        schedule.asked(TYPE, at(0));
+        schedule.answered(TYPE, at(0));
+        schedule.asked(TYPE, at(100));
+        assert_eq!((schedule.due(at(300)), schedule.next_due()), (None, None));
     }
 
     #[test]
-    fn tellers_wait_for_different_moments() {
+    fn programs_wait_for_different_moments() {
         let dues = (0..20).map(|_| {
-            let mut teller = Teller::default();
-            teller.asked(TYPE, at(0));
-            teller.next_due().unwrap()
+            let mut schedule = AnswerSchedule::default();
+            schedule.asked(TYPE, at(0));
+            schedule.next_due().unwrap()
         });
         let dues: std::collections::BTreeSet<_> = dues.collect();
         assert!(dues.len() > 15, "{dues:?}");
