@@ -149,7 +149,7 @@ impl<T: Clone> Fabric<T> {
 
     /// When something happens next; `None` when the network is at rest.
     #[must_use]
-    pub(crate) fn next_event(&self) -> Option<Picos> {
+    pub fn next_event(&self) -> Option<Picos> {
         self.events.next_time()
     }
 
