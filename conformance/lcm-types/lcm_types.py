@@ -140,7 +140,7 @@ def to_json(types, value, of, shape):
     return members
 
 
-def told(types, name, message):
+def message_json(types, name, message):
     value = to_json(types, message, name, [])
     return {"type": name, "hex": message.encode().hex(), "value": value}
 
@@ -151,7 +151,7 @@ def make(folder, seed):
     for name in sorted(types.classes):
         for round in range(6):
             maker = Maker(types, f"{seed} {name} {round}", plain=round == 0)
-            messages.append(told(types, name, maker.message(name)))
+            messages.append(message_json(types, name, maker.message(name)))
     fingerprints = {name: types.fingerprint(name) for name in sorted(types.classes)}
     return {"fingerprints": fingerprints, "messages": messages}
 
@@ -161,7 +161,7 @@ def echo(folder, given):
     messages = []
     for it in given["messages"]:
         message = types.classes[it["type"]].decode(bytes.fromhex(it["hex"]))
-        messages.append(told(types, it["type"], message))
+        messages.append(message_json(types, it["type"], message))
     return {"messages": messages}
 
 

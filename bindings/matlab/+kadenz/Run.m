@@ -19,10 +19,10 @@ classdef Run < kadenz.internal.Handle
   methods
     function this = Run(path)
       this.id = kadenz_mex('run', path);
-      told = jsondecode(kadenz_mex('run_json', this.id));
-      this.json = told.run;
-      this.warnings = told.warnings;
-      this.series = told.series;
+      facts = jsondecode(kadenz_mex('run_json', this.id));
+      this.json = facts.run;
+      this.warnings = facts.warnings;
+      this.series = facts.series;
       if isstruct(this.series)
         this.series = num2cell(this.series);
       end

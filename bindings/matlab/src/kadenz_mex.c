@@ -71,12 +71,12 @@ static int64_t ns(double seconds)
 
 static void *handle(int place, enum kind kind)
 {
-    static char told[96];
+    static char message[96];
     double which = number(place);
     size_t index = which >= 0 && which < made_count ? (size_t)which : made_count;
     if (index < made_count && made[index].kind == kind) return made[index].pointer;
-    snprintf(told, sizeof told, "this is not %s, or it was closed", KINDS[kind]);
-    fail(told);
+    snprintf(message, sizeof message, "this is not %s, or it was closed", KINDS[kind]);
+    fail(message);
     return NULL;
 }
 
@@ -422,9 +422,9 @@ static void run_compare(mxArray **out)
     const kadenz_run *baseline = handle(0, RUN), *candidate = handle(1, RUN);
     int64_t room = kadenz_compare(baseline, candidate, NULL, 0);
     if (room < 0) fail(kadenz_error());
-    char *told = mxMalloc((size_t)room);
-    kadenz_compare(baseline, candidate, told, (size_t)room);
-    out[0] = mxCreateString(told);
+    char *summary = mxMalloc((size_t)room);
+    kadenz_compare(baseline, candidate, summary, (size_t)room);
+    out[0] = mxCreateString(summary);
 }
 
 static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] = {

@@ -70,7 +70,7 @@ def test_what_a_block_raises_goes_through_and_the_run_is_whole(tmp_path):
         kadenz.Recording(tmp_path / "run")
 
 
-def test_bad_input_is_told_with_its_remedy(tmp_path):
+def test_bad_input_gives_an_error_with_its_remedy(tmp_path):
     for wrong in (
         lambda: kadenz.Periodic("1000"),
         lambda: kadenz.Periodic("1kHz", deadline="400"),
@@ -231,8 +231,8 @@ def test_waiting_lets_other_threads_run_and_ends_by_ctrl_c():
     child.stdout.readline()
     time.sleep(0.5)
     child.send_signal(signal.SIGINT)
-    _, told = child.communicate(timeout=60)
-    assert b"KeyboardInterrupt" in told
+    _, errors = child.communicate(timeout=60)
+    assert b"KeyboardInterrupt" in errors
 
 
 def test_messages_come_in_asyncio():

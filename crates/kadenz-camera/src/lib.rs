@@ -5,7 +5,7 @@
 //! readers in any process and any language. [`server`] runs the four on threads of its own; a program opens a
 //! [`Camera`], or a stereo pair as a [`CameraGroup`].
 //!
-//! The wire formats ([`wire`]) are sans-IO: bytes and a time in, bytes and events out. The simulator
+//! The wire formats (`wire`) are sans-IO: bytes and a time in, bytes and events out. The simulator
 //! ([`sim`]) is a camera for tests: it scripts jitter, loss, stalls and reboots, and paints the number and
 //! the time of each frame into its pixels, so that a latency is measured from the picture itself.
 
@@ -21,6 +21,8 @@ pub mod ring;
 pub mod server;
 pub mod sim;
 pub mod source;
+/// Wire formats: public for fuzz targets alone.
+#[doc(hidden)]
 pub mod wire;
 
 #[cfg(target_os = "linux")]

@@ -87,7 +87,7 @@ fn what_udp_loses_is_counted_and_what_it_reorders_is_put_in_order() {
 
 #[test]
 fn what_is_predicted_from_a_lost_picture_is_not_served() {
-    let (at, lasts, fault) = (Duration::ZERO, Duration::MAX, Fault::Loss(0.03));
+    let (at, lasts, fault) = (Duration::ZERO, Duration::MAX, Fault::Loss(0.05));
     let script = Script::new(vec![Event { at, lasts, fault }]);
     let sim = CameraSim::start(Options {
         script,

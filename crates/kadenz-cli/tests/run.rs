@@ -179,7 +179,7 @@ fn idle_states_are_held_off_while_the_program_runs() {
     let folder = folder();
     let file = folder.path().join("report.json");
     let in_force = "od -An -td4 /dev/cpu_dma_latency";
-    let words = ["run", "--cpu-dma-latency", "3us", "--report", text(&file)];
+    let words = ["run", "--cpu-dma-latency", "3us", "--granted", text(&file)];
     let said = run(&[&words[..], &["--", "sh", "-c", in_force]].concat());
     let report = report(&file);
     let measure = &report["measures"][0];

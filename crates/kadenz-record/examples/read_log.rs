@@ -1,5 +1,5 @@
-//! Measures the cost of reading the interval log of 24 h, 80 million values in intervals of 1 s. Prints medians over the
-//! rounds as JSON, in seconds.
+//! Measures the cost of reading the interval log of 24 h, 80 million values in intervals of 1 s. Prints medians over
+//! the rounds as JSON, in seconds.
 //!
 //! ```text
 //! cargo run --release -p kadenz-record --example read_log

@@ -1,4 +1,4 @@
-//! Text for a terminal: prose and tables that keep to a width, without foreign control characters.
+//! Text for a terminal: prose that keeps to a width, without foreign control characters.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -286,7 +286,7 @@ fn csv_samples_keep_their_order_and_give_the_start() {
 /// An import is an ordinary run, which every report reads.
 #[test]
 fn reports_read_every_import() {
-    use kadenz_report::{documents, html, json, summary::Summary};
+    use kadenz_report::{html, json, run_documents, summary::Summary, text::Style};
     let folder = tempfile::tempdir().unwrap();
     let mut summaries = Vec::new();
     for entry in std::fs::read_dir(fixture("")).unwrap() {
@@ -303,7 +303,9 @@ fn reports_read_every_import() {
             assert_eq!(summarised.max_ns, series.counts.max_ns, "{name}");
             assert_eq!(summarised.min_ns, series.counts.min_ns, "{name}");
         }
-        assert!(documents::summary(&summary).markdown().len() > 100);
+        let document = run_documents::summary(&summary);
+        assert!(document.terminal(Style::plain()).to_string().len() > 100);
+        assert!(document.markdown().len() > 100);
         summaries.push(summary);
     }
     assert!(summaries.len() >= 16);

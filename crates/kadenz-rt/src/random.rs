@@ -47,7 +47,8 @@ impl Random {
         self.unit() < probability
     }
 
-    /// A number of the normal distribution of mean 0 and standard deviation 1 (Box and Muller).
+    /// A number of the normal distribution of mean 0 and standard deviation 1 (Box and Muller). Its last bits may
+    /// differ between platforms, as those of `ln` and `cos` do.
     pub fn normal(&mut self) -> f64 {
         let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
         radius * (std::f64::consts::TAU * self.unit()).cos()

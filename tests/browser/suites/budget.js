@@ -18,16 +18,16 @@ export const tests = {
           name: row.querySelector("th").innerText,
           median: width(".median") / width(".share"),
           most: width(".most") / width(".share"),
-          told: cells.slice(1, 3).map((text) => parseFloat(text) / 400),
+          expected: cells.slice(1, 3).map((text) => parseFloat(text) / 400),
         };
       }));
     assert.deepEqual(
       rows.map(({ name }) => name),
       ["wake-up", "send stack", "wire and device", "receive stack", "response"],
     );
-    for (const { name, median, most, told } of rows) {
-      near(median, told[0], `${name}, median`);
-      near(most, told[1], `${name}, 99.9 %`);
+    for (const { name, median, most, expected } of rows) {
+      near(median, expected[0], `${name}, median`);
+      near(most, expected[1], `${name}, 99.9 %`);
     }
     const part = page.locator(".budget tbody tr.part");
     assert.equal(await part.locator("th").innerText(), "of it on the wire (computed)");

@@ -146,16 +146,16 @@ export const tests = {
     }
   },
 
-  "each chart tells its values under the pointer": async ({ open }) => {
+  "each chart shows its values under the pointer": async ({ open }) => {
     const page = await open("check");
-    const told = {
+    const expected = {
       percentiles: /% of samples.*≤/s,
       extremes: /into the run · 2026-05-09 07:\d\d:\d\d UTC.*ordinary/s,
       histogram: /to.*ordinary/s,
       jitter: /into the run.*realtime/s,
       gaussian: / to .*measured.*Gaussian/s,
     };
-    for (const [chart, words] of Object.entries(told)) {
+    for (const [chart, words] of Object.entries(expected)) {
       const plot = page.locator(`#${chart} .plot`);
       await plot.scrollIntoViewIfNeeded();
       const box = await plot.boundingBox();
@@ -188,11 +188,11 @@ export const tests = {
 
   "the Gaussian is described for the picked series": async ({ open }) => {
     const page = await open("day");
-    const told = () => page.locator("#gaussian .told:visible").allInnerTexts();
-    assert.match((await told())[0], /^windows-10: a Gaussian/);
+    const shown = () => page.locator("#gaussian .difference:visible").allInnerTexts();
+    assert.match((await shown())[0], /^windows-10: a Gaussian/);
     await page.locator("#gaussian select").selectOption({ label: "osx-10.9.5" });
-    assert.equal((await told()).length, 1);
-    assert.match((await told())[0], /^osx-10\.9\.5: .*375 deviations above the mean/);
+    assert.equal((await shown()).length, 1);
+    assert.match((await shown())[0], /^osx-10\.9\.5: .*375 deviations above the mean/);
     await page.context().close();
   },
 };

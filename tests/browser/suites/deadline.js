@@ -28,13 +28,13 @@ export const tests = {
     for (let n = 0; n < 12; n += 1) await page.keyboard.press("ArrowLeft");
     assert.ok(Number((await misses(page, 1)).split(" ")[0]) > before, "fewer µs, more misses");
     assert.match(plain(await page.locator("#what-if-note").innerText()), /^Recounted from the histogram, resolution [\d.]+ %/);
-    const told = plain(await page.locator("#what-if output").innerText());
-    assert.equal(plain(await slider.getAttribute("aria-valuetext")), told);
-    assert.match(page.url(), new RegExp(`#deadline=${parseFloat(told)}us$`));
+    const shown = plain(await page.locator("#what-if output").innerText());
+    assert.equal(plain(await slider.getAttribute("aria-valuetext")), shown);
+    assert.match(page.url(), new RegExp(`#deadline=${parseFloat(shown)}us$`));
     await page.waitForTimeout(100);
     const lines = await page.evaluate(() =>
       Kadenz.figures[0].chart.getOption().series.flatMap(({ markLine }) => markLine?.data ?? []));
-    assert.deepEqual(lines.map(({ limit }) => limit / 1000), [parseFloat(told)]);
+    assert.deepEqual(lines.map(({ limit }) => limit / 1000), [parseFloat(shown)]);
     await page.locator("#what-if .reset").click();
     assert.equal(await misses(page, 1), String(before));
     assert.ok(!page.url().includes("#"));

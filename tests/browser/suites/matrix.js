@@ -87,7 +87,7 @@ export const tests = {
     await page.context().close();
   },
 
-  "tooltips of both charts tell what lies under the pointer": async ({ open }) => {
+  "tooltips of both charts show what lies under the pointer": async ({ open }) => {
     const page = await open("matrix");
     const plot = page.locator("#bought .plot");
     await plot.scrollIntoViewIfNeeded();

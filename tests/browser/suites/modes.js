@@ -15,7 +15,7 @@ const rowsOf = (page) =>
       return {
         words: row.querySelector("th").innerText.replaceAll("\u00a0", " "),
         cells: [...row.querySelectorAll("td")].map((it) => it.innerText.replaceAll("\u00a0", " ").trim()),
-        told: svg.getAttribute("aria-label").replaceAll("\u00a0", " "),
+        label: svg.getAttribute("aria-label").replaceAll("\u00a0", " "),
         most: heights(row.querySelector(".shape .most")),
         median: heights(row.querySelector(".shape polyline:not(.most)")),
         size: [box.width, box.height],
@@ -36,7 +36,7 @@ const find = (rows, what) => {
 };
 
 /** Series, period, length, height, seen of expected, confidence. */
-const tells = ({ cells, words }, patterns) =>
+const matches = ({ cells, words }, patterns) =>
   patterns.forEach((pattern, index) => assert.match(cells[index], pattern, `${words}: column ${index + 2}`));
 
 export const tests = {
@@ -45,13 +45,13 @@ export const tests = {
     const rows = await rowsOf(page);
     assert.equal(rows.length, 3);
     const sure = /^(above 99\.99|99\.\d\d|98\.\d\d) %$/;
-    tells(find(rows, /^every 2 min a 1\d\.\d s phase of \+[34](\.\d+)? [µu]s/), [
+    matches(find(rows, /^every 2 min a 1\d\.\d s phase of \+[34](\.\d+)? [µu]s/), [
       /^rtt$/, /^1(19\.9\d*|20) s$/, /^1[45](\.\d+)? s$/, /^[34](\.\d+)? µs$/, /^1[45] of 15$/, sure,
     ]);
-    tells(find(rows, /^every 5\.00 s one packet at 2\d\d [µu]s/), [
+    matches(find(rows, /^every 5\.00 s one packet at 2\d\d [µu]s/), [
       /^rtt$/, /^5 s$/, /^0\.01 s$/, /^1[67](\.\d+)? µs$/, /^3\d\d of 360$/, sure,
     ]);
-    tells(find(rows, /^every 4 min a ramp of up to 1[45]\d(\.\d+)? [µu]s over (9|10) packets/), [
+    matches(find(rows, /^every 4 min a ramp of up to 1[45]\d(\.\d+)? [µu]s over (9|10) packets/), [
       /^rtt$/, /^240 s$/, /^0\.(1|09) s$/, /^1[45]\d(\.\d+)? µs$/, /^[78] of 8$/, sure,
     ]);
     await page.locator("nav a", { hasText: "Modes" }).click();
@@ -64,13 +64,13 @@ export const tests = {
   "each mode is drawn as it looks, and the drawing is described": async ({ open }) => {
     const page = await open("night");
     const rows = await rowsOf(page);
-    for (const { words, median, most, told, size, strokes } of rows) {
+    for (const { words, median, most, label, size, strokes } of rows) {
       assert.equal(median.length, most.length, words);
       assert.ok(median.length >= 10, `${words}: ${median.length} corners`);
       assert.ok([...median, ...most].every(({ x, y }) => x >= 0 && x <= 1 && y >= 0 && y <= 1), words);
       assert.ok(median.every(({ y }, index) => y <= most[index].y + 1e-6), `${words}: the median above 90 %`);
       assert.ok(Math.max(...most.map(({ y }) => y)) > 0.95 && Math.min(...median.map(({ y }) => y)) < 0.05, words);
-      assert.match(told, /^Median and 90th percentile over [\d.]+ s around an occurrence, from [\d.]+ µs to [\d.]+ µs$/);
+      assert.match(label, /^Median and 90th percentile over [\d.]+ s around an occurrence, from [\d.]+ µs to [\d.]+ µs$/);
       assert.ok(size[0] > 60 && size[1] > 20, `${words}: ${size}`);
       assert.ok(strokes.length === 2 && !strokes.includes("none"), `${words}: ${strokes}`);
     }

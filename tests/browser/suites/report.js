@@ -50,9 +50,9 @@ export const tests = {
     assert.deepEqual(doubts, ["The RT throttle is on", "This is a virtual machine"]);
     assert.ok((await page.locator(".doubts").boundingBox()).y < 400);
     await page.locator(".doubts a").first().click();
-    const told = await page.locator("li:target").innerText();
-    assert.match(told, /kernel\.sched_rt_runtime_us=-1/);
-    assert.match(told, /Concerns realtime, floor, \S+, \S+ and \d+ more/);
+    const shown = await page.locator("li:target").innerText();
+    assert.match(shown, /kernel\.sched_rt_runtime_us=-1/);
+    assert.match(shown, /Concerns realtime, floor, \S+, \S+ and \d+ more/);
     await page.context().close();
   },
 

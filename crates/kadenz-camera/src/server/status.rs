@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use crate::picture::Size;
 
 /// The prefix of the names of all shared memory of cameras.
-pub(crate) const PREFIX: &str = "kadenz-camera-";
+pub const PREFIX: &str = "kadenz-camera-";
 const WORDS: usize = 1024;
 const TEXT_AT: usize = 16;
 
@@ -132,7 +132,7 @@ pub fn memory_name(camera: &str) -> String {
 
 /// Reads the status of a camera's server; `None` where no server of that name runs.
 #[must_use]
-pub(crate) fn read(camera: &str) -> Option<Status> {
+pub fn read(camera: &str) -> Option<Status> {
     let viewer = Viewer::open(&memory_name(camera)).ok()?;
     if viewer.count() != WORDS || !viewer.owner_lives() {
         return None;

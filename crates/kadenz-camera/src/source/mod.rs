@@ -16,7 +16,7 @@ use kadenz_rt::clock::{MonotonicTime, WallTime};
 pub use mjpeg::MjpegSource;
 pub use network::NetworkOptions;
 pub use rtsp::RtspSource;
-pub use v4l::V4lSource;
+pub(crate) use v4l::V4lSource;
 
 use crate::picture::Picture;
 pub use crate::wire::Coding;

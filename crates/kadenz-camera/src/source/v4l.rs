@@ -170,7 +170,7 @@ fn name(code: &FourCc) -> String {
 
 /// A camera of this machine.
 #[derive(Debug)]
-pub struct V4lSource {
+pub(crate) struct V4lSource {
     stated: DeviceUrl,
     device: VideoDevice,
     format: VideoFormat,
@@ -197,7 +197,7 @@ impl V4lSource {
     ///
     /// # Errors
     /// [`SourceError`] where the device is not there, or has no format that can be read.
-    pub fn open(text: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
+    pub(crate) fn open(text: &str, options: &NetworkOptions) -> Result<Self, SourceError> {
         let stated = DeviceUrl::read(text).map_err(|cause| SourceError {
             cause: format!("{text}: {cause}"),
             remedy: REMEDY.to_owned(),

@@ -44,7 +44,7 @@ impl Cheapest {
         self.command.as_deref()
     }
 
-    /// The sentence, with the command that uses the tuning.
+    /// The sentence, the command that uses the tuning, and the folder of the matrix.
     pub(crate) fn document(&self) -> Document {
         let command = self.command.as_deref();
         let run = self.run.as_deref().map(Path::display);

@@ -6,9 +6,9 @@ use clap::Args;
 use kadenz::report::compare::fail_if::{self, FailIf};
 use kadenz::report::compare::{CompareOptions, Comparison};
 use kadenz::report::document::{Answer, Document};
-use kadenz::report::documents;
 use kadenz::report::html;
 use kadenz::report::json::ComparisonOutput;
+use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
 use schemars::JsonSchema;
@@ -108,9 +108,9 @@ impl Answer for Compared<'_> {
     fn document(&self) -> Document {
         let (comparison, runs) = (self.comparison, self.runs);
         match runs.len() {
-            1 => documents::summaries(runs),
-            _ if self.details => documents::comparison(comparison, runs),
-            _ => documents::comparison_answer(comparison, runs),
+            1 => run_documents::summaries(runs),
+            _ if self.details => run_documents::comparison(comparison, runs),
+            _ => run_documents::comparison_answer(comparison, runs),
         }
     }
 }

@@ -219,11 +219,12 @@ fn page(findings: &[Finding], all: bool) -> Document {
 /// A finding, with its severity in its colour.
 fn lines(finding: &Finding) -> Vec<DocumentLine> {
     const INDENT: u16 = 15;
-    let (word, emphasis) = match finding.severity {
-        Severity::Spoils => ("spoils", Emphasis::Bad),
-        Severity::Costs => ("costs", Emphasis::Warning),
-        Severity::Note => ("note", Emphasis::Bold),
-        Severity::Fine => ("fine", Emphasis::Good),
+    let word = word(finding.severity);
+    let emphasis = match finding.severity {
+        Severity::Spoils => Emphasis::Bad,
+        Severity::Costs => Emphasis::Warning,
+        Severity::Note => Emphasis::Bold,
+        Severity::Fine => Emphasis::Good,
     };
     let title = DocumentLine::labelled(word, INDENT, &finding.title);
     let facts = [

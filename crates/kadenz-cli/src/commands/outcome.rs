@@ -12,9 +12,9 @@ use kadenz::record::run::messages::ONE_WAY;
 use kadenz::record::run::network::RESPONSE;
 use kadenz::report::answers::budget::Budget;
 use kadenz::report::document::{Answer, Document};
-use kadenz::report::documents::{self, Aside};
 use kadenz::report::json::Output;
 use kadenz::report::matrix::{self, Matrix};
+use kadenz::report::run_documents::{self, Aside};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
@@ -95,11 +95,11 @@ struct RunsShown<'a> {
 impl RunsShown<'_> {
     fn document(&self, aside: &Aside<'_>) -> Document {
         if output::is_quiet() {
-            documents::headline(self.runs).into()
+            run_documents::headline(self.runs).into()
         } else if self.details {
-            documents::summaries(self.runs)
+            run_documents::summaries(self.runs)
         } else {
-            documents::brief(self.runs, aside)
+            run_documents::brief(self.runs, aside)
         }
     }
 }
@@ -206,7 +206,7 @@ fn silence(run: &Summary) -> Option<String> {
 /// Reports a run on standard error, where standard output belongs to a started program.
 pub(crate) fn note_run(folder: &Path) -> anyhow::Result<()> {
     let runs = read(std::iter::once(folder))?;
-    output::note(&documents::summaries(&runs).terminal(Style::plain()));
+    output::note(&run_documents::summaries(&runs).terminal(Style::plain()));
     output::note(&whereabouts(folder, None));
     Ok(())
 }
@@ -304,7 +304,7 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
     if matches!(result, Err(ExperimentError::Finish(_)))
         && let Ok(summary) = Summary::of_run(folder)
     {
-        output::note(&documents::summaries(&[summary]).terminal(Style::plain()));
+        output::note(&run_documents::summaries(&[summary]).terminal(Style::plain()));
     }
     Ok(result?)
 }

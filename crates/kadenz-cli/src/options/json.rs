@@ -9,11 +9,11 @@ const WITHOUT_JSON: [(&str, &str); 7] = [
     ("run", "`--granted FILE` writes what was granted as JSON"),
     (
         "testbed run",
-        "`kadenz testbed status --json` tells of a testbed that stands",
+        "`kadenz testbed status --json` reports the testbed that is up",
     ),
     (
         "testbed exec",
-        "`kadenz testbed status --json` tells of a testbed that stands",
+        "`kadenz testbed status --json` reports the testbed that is up",
     ),
     ("report", "`kadenz show RUN --json` prints a run's figures"),
     ("export", "`kadenz show RUN --json` prints a run's figures"),

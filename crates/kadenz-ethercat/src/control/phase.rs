@@ -3,7 +3,7 @@
 //!
 //! The oscillator of this computer and that of the reference clock differ by some parts per million; a loop by
 //! its own clock would drift through all of the segment's cycle in a minute, and now and then its frames would
-//! arrive when devices pulse. A regulator takes the system time of each beat, and returns by how much the
+//! arrive when devices pulse. [`Regulator`] takes the system time of each beat, and returns by how much the
 //! next is to come earlier or later; [`Follow`] makes it the [`Phase`] of a loop.
 //!
 //! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns

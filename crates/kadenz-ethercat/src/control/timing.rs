@@ -27,7 +27,7 @@ use super::cyclic::{CycleReport, LoopSettings, Observer};
 use crate::main_device::cycle::Outcome;
 use crate::main_device::link::LinkCounts;
 
-pub use histogram::Histogram;
+pub(crate) use histogram::Histogram;
 
 /// Statistics of a loop, since it began. [`new`](Self::new) makes them; `default()` has an interval of 0.
 #[derive(Debug, Default)]
@@ -225,7 +225,7 @@ pub struct Spread {
 impl Spread {
     /// The spread of a histogram.
     #[must_use]
-    pub fn of(histogram: &Histogram) -> Self {
+    pub(crate) fn of(histogram: &Histogram) -> Self {
         let count = histogram.count();
         Self {
             count,

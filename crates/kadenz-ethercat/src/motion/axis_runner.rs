@@ -87,7 +87,7 @@ impl AxisRunner {
     /// With [`Control::Velocity`] the regulator's output (rad/s) is added to the program's velocity; with
     /// [`Control::Torque`] it is the torque (N m). With [`Control::Position`] it is not used.
     #[must_use]
-    pub(crate) fn new(axis: Axis, program: Program, limits: Limits, gains: Gains) -> Self {
+    pub fn new(axis: Axis, program: Program, limits: Limits, gains: Gains) -> Self {
         let start = Point::at_rest(program.start());
         Self {
             name: format!("device {}", axis.device()),
@@ -113,7 +113,7 @@ impl AxisRunner {
 
     /// The same with a name; the default is its device's position.
     #[must_use]
-    pub(crate) fn named(mut self, name: impl Into<String>) -> Self {
+    pub fn named(mut self, name: impl Into<String>) -> Self {
         self.name = name.into();
         self
     }
@@ -138,7 +138,7 @@ impl AxisRunner {
 
     /// The last set-point of the drive, in the unit of its control.
     #[must_use]
-    pub(crate) const fn asked(&self) -> f64 {
+    pub const fn asked(&self) -> f64 {
         self.asked
     }
 

@@ -213,8 +213,8 @@ pub trait Application: Any + Send {
         let _ = pdi;
     }
 
-    /// Something inside fails, by a script or a user's command: the device emits an emergency with that code and goes to
-    /// its fault state, or reacts in its own way. Codes are CiA 402's and CiA 301's; 0 is the end of the failure.
+    /// Something inside fails, by a script or a user's command: the device emits an emergency with that code and goes
+    /// to its fault state, or reacts in its own way. Codes are CiA 402's and CiA 301's; 0 is the end of the failure.
     fn fail(&mut self, code: u16, pdi: &mut dyn Pdi) {
         let _ = (code, pdi);
     }

@@ -154,7 +154,7 @@ pub struct PlannedDevice {
 impl PlannedDevice {
     /// A device with defaults: two ports, a metre of cable, a true clock.
     #[must_use]
-    pub(crate) fn new(name: &str, kind: Kind, parent: Option<Parent>) -> Self {
+    pub fn new(name: &str, kind: Kind, parent: Option<Parent>) -> Self {
         Self {
             name: name.to_owned(),
             kind,
@@ -198,7 +198,7 @@ impl PlannedDevice {
 
     /// Whether it can have more than two ports.
     #[must_use]
-    pub(crate) fn branches(&self) -> bool {
+    pub fn branches(&self) -> bool {
         matches!(self.kind, Kind::Drive(_) | Kind::Imu | Kind::Force)
     }
 

@@ -43,7 +43,7 @@ impl DatagramAddress {
 
     /// For the logical commands.
     #[must_use]
-    pub(crate) const fn logical(logical: Logical) -> Self {
+    pub const fn logical(logical: Logical) -> Self {
         Self(logical.0)
     }
 
@@ -59,13 +59,13 @@ impl DatagramAddress {
 
     /// ADP: which SubDevice, by position or configured address.
     #[must_use]
-    pub(crate) const fn device(self) -> u16 {
+    pub const fn device(self) -> u16 {
         (self.0 & 0xFFFF) as u16
     }
 
     /// ADO: which register.
     #[must_use]
-    pub(crate) const fn register(self) -> u16 {
+    pub const fn register(self) -> u16 {
         (self.0 >> 16) as u16
     }
 

@@ -66,7 +66,7 @@ impl Command {
 
     /// Whether the addressed SubDevice puts its bytes into the datagram.
     #[must_use]
-    pub(crate) const fn reads(self) -> bool {
+    pub const fn reads(self) -> bool {
         !matches!(
             self,
             Self::Nop | Self::Apwr | Self::Fpwr | Self::Bwr | Self::Lwr
@@ -76,7 +76,7 @@ impl Command {
     /// Whether the addressed SubDevice takes bytes from the datagram. The multiple writes count as reads: the other
     /// SubDevices write.
     #[must_use]
-    pub(crate) const fn writes(self) -> bool {
+    pub const fn writes(self) -> bool {
         matches!(
             self,
             Self::Apwr

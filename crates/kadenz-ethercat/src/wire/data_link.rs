@@ -17,9 +17,9 @@ pub struct DlStatus(pub u16);
 
 impl DlStatus {
     /// The SII is loaded; the process data interface works.
-    pub(crate) const READY: u16 = 1 << 0;
+    pub const READY: u16 = 1 << 0;
     /// The application triggers its watchdog in time.
-    pub(crate) const WATCHDOG_FED: u16 = 1 << 1;
+    pub const WATCHDOG_FED: u16 = 1 << 1;
 
     /// The same with a port's link, loop and communication set.
     ///
@@ -42,7 +42,7 @@ impl DlStatus {
     /// # Panics
     /// For a port above 3.
     #[must_use]
-    pub(crate) const fn link(self, port: u8) -> bool {
+    pub const fn link(self, port: u8) -> bool {
         assert!(port < 4);
         self.0 & 1 << (4 + port) != 0
     }
@@ -80,18 +80,18 @@ pub struct DlControl(pub u32);
 
 impl DlControl {
     /// The value after power on: only EtherCAT is passed on, loops are automatic.
-    pub(crate) const POWER_ON: Self = Self(0x0007_0001);
+    pub const POWER_ON: Self = Self(0x0007_0001);
     /// Frames of other protocols are destroyed, and those of EtherCAT are marked as returned.
-    pub(crate) const ONLY_ETHERCAT: u32 = 1 << 0;
+    pub const ONLY_ETHERCAT: u32 = 1 << 0;
     /// The station alias counts beside the configured address.
-    pub(crate) const ALIAS: u32 = 1 << 24;
+    pub const ALIAS: u32 = 1 << 24;
 
     /// How a port's loop is controlled.
     ///
     /// # Panics
     /// For a port above 3.
     #[must_use]
-    pub(crate) const fn port(self, port: u8) -> LoopControl {
+    pub const fn port(self, port: u8) -> LoopControl {
         assert!(port < 4);
         match self.0 >> (8 + 2 * port) & 3 {
             0 => LoopControl::Auto,
@@ -119,7 +119,7 @@ impl DlControl {
 
     /// Whether the alias counts.
     #[must_use]
-    pub(crate) const fn alias(self) -> bool {
+    pub const fn alias(self) -> bool {
         self.0 & Self::ALIAS != 0
     }
 }

@@ -62,7 +62,7 @@ impl Fmmu {
 
     /// Reads the registers; bits without a meaning are dropped.
     #[must_use]
-    pub(crate) const fn from_bytes(bytes: [u8; 16]) -> Self {
+    pub const fn from_bytes(bytes: [u8; 16]) -> Self {
         Self {
             logical: u32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]),
             length: u16::from_le_bytes([bytes[4], bytes[5]]),
@@ -93,7 +93,7 @@ impl Fmmu {
 
     /// How many bits it maps; 0 where the last bit is before the first.
     #[must_use]
-    pub(crate) fn bits(self) -> u32 {
+    pub fn bits(self) -> u32 {
         let end = u32::from(self.length) * 8;
         let left_out = u32::from(self.first_bit) + 7 - u32::from(self.last_bit);
         end.saturating_sub(left_out)

@@ -109,8 +109,8 @@ pub struct Datagram<'a> {
     pub events: u16,
     /// The bytes that were read or are to be written.
     pub data: &'a [u8],
-    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and a
-    /// write 2.
+    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and
+    /// a write 2.
     pub working_counter: u16,
 }
 
@@ -184,7 +184,7 @@ pub struct DatagramMut<'a> {
 impl DatagramMut<'_> {
     /// The command; `None` for an unknown number.
     #[must_use]
-    pub(crate) fn command(&self) -> Option<Command> {
+    pub fn command(&self) -> Option<Command> {
         Command::from_number(self.header[0])
     }
 
@@ -216,13 +216,13 @@ impl DatagramMut<'_> {
     }
 
     /// Replaces the address.
-    pub(crate) fn set_address(&mut self, address: DatagramAddress) {
+    pub fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
 
     /// Whether the frame circulated in a ring.
     #[must_use]
-    pub(crate) fn circulated(&self) -> bool {
+    pub fn circulated(&self) -> bool {
         u16::from_le_bytes([self.header[6], self.header[7]]) & CIRCULATED != 0
     }
 
@@ -238,10 +238,10 @@ impl DatagramMut<'_> {
         self.header[8..10].copy_from_slice(&field.to_le_bytes());
     }
 
-    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and a
-    /// write 2.
+    /// The working counter. Each SubDevice that reads or writes adds 1; for a command that does both, a read adds 1 and
+    /// a write 2.
     #[must_use]
-    pub(crate) fn working_counter(&self) -> u16 {
+    pub fn working_counter(&self) -> u16 {
         u16::from_le_bytes([self.counter[0], self.counter[1]])
     }
 
@@ -321,13 +321,13 @@ impl Slot {
 
     /// Where its data is in the frame's bytes.
     #[must_use]
-    pub(crate) const fn range(self) -> std::ops::Range<usize> {
+    pub const fn range(self) -> std::ops::Range<usize> {
         self.start as usize..self.start as usize + self.length as usize
     }
 
     /// The working counter behind its data; `None` where the frame is too short.
     #[must_use]
-    pub(crate) fn working_counter(self, frame: &[u8]) -> Option<u16> {
+    pub fn working_counter(self, frame: &[u8]) -> Option<u16> {
         let end = self.range().end;
         frame
             .get(end..end + COUNTER)
@@ -384,7 +384,7 @@ impl<'b> FrameWriter<'b> {
 
     /// Bytes of data that one more datagram may have.
     #[must_use]
-    pub(crate) fn room(&self) -> usize {
+    pub fn room(&self) -> usize {
         (self.buffer.len() - self.end).saturating_sub(DATAGRAM_OVERHEAD)
     }
 

@@ -64,13 +64,13 @@ impl AlControl {
 
     /// The requested state; `None` for a number that is no state.
     #[must_use]
-    pub(crate) const fn state(self) -> Option<State> {
+    pub const fn state(self) -> Option<State> {
         State::from_number((self.0 & 0x0F) as u8)
     }
 
     /// Whether the request acknowledges the error.
     #[must_use]
-    pub(crate) const fn acknowledges(self) -> bool {
+    pub const fn acknowledges(self) -> bool {
         self.0 & 0x10 != 0
     }
 }

@@ -3,11 +3,11 @@
 /// Offset of the control byte in a SyncManager's registers.
 pub const CONTROL: u16 = 4;
 /// Offset of the status byte.
-pub(crate) const STATUS: u16 = 5;
+pub const STATUS: u16 = 5;
 /// Offset of the byte by which the MainDevice activates the SyncManager.
-pub(crate) const ACTIVATE: u16 = 6;
+pub const ACTIVATE: u16 = 6;
 /// Offset of the byte by which the application controls it.
-pub(crate) const PDI_CONTROL: u16 = 7;
+pub const PDI_CONTROL: u16 = 7;
 
 /// How a SyncManager guards its memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,7 +20,7 @@ pub enum SyncManagerMode {
 
 /// The direction of a SyncManager.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) enum SyncManagerDirection {
+pub enum SyncManagerDirection {
     /// The MainDevice reads: inputs, and mailboxes of answers.
     Read,
     /// The MainDevice writes: outputs, and mailboxes of requests.
@@ -33,9 +33,9 @@ pub struct SyncManagerControl(pub u8);
 
 impl SyncManagerControl {
     /// A mailbox that the MainDevice writes, as SubDevices propose it.
-    pub(crate) const MAILBOX_OUT: Self = Self(0x26);
+    pub const MAILBOX_OUT: Self = Self(0x26);
     /// A mailbox that the MainDevice reads.
-    pub(crate) const MAILBOX_IN: Self = Self(0x22);
+    pub const MAILBOX_IN: Self = Self(0x22);
     /// Outputs, with the watchdog.
     pub const OUTPUTS: Self = Self(0x64);
     /// Inputs.
@@ -53,7 +53,7 @@ impl SyncManagerControl {
 
     /// The direction; `None` for the two unused numbers.
     #[must_use]
-    pub(crate) const fn direction(self) -> Option<SyncManagerDirection> {
+    pub const fn direction(self) -> Option<SyncManagerDirection> {
         match self.0 >> 2 & 0x03 {
             0 => Some(SyncManagerDirection::Read),
             1 => Some(SyncManagerDirection::Write),
@@ -80,17 +80,17 @@ pub struct SyncManagerStatus(pub u8);
 
 impl SyncManagerStatus {
     /// Set when the whole buffer was written, until its first byte is read.
-    pub(crate) const WRITTEN: u8 = 1 << 0;
+    pub const WRITTEN: u8 = 1 << 0;
     /// Set when the whole buffer was read, until its first byte is written.
-    pub(crate) const READ: u8 = 1 << 1;
+    pub const READ: u8 = 1 << 1;
     /// The mailbox is full.
-    pub(crate) const FULL: u8 = 1 << 3;
+    pub const FULL: u8 = 1 << 3;
     /// Bits 4 and 5: which buffer was written last; 3 for none yet.
-    pub(crate) const NOTHING_WRITTEN: u8 = 3 << 4;
+    pub const NOTHING_WRITTEN: u8 = 3 << 4;
 
     /// Whether the mailbox holds a message.
     #[must_use]
-    pub(crate) const fn full(self) -> bool {
+    pub const fn full(self) -> bool {
         self.0 & Self::FULL != 0
     }
 
@@ -123,13 +123,13 @@ pub struct SyncManager {
 
 impl SyncManager {
     /// Bit of `activate`: the SyncManager is active.
-    pub(crate) const ACTIVE: u8 = 1 << 0;
+    pub const ACTIVE: u8 = 1 << 0;
     /// Bit of `activate`: its change requests the last message again.
-    pub(crate) const REPEAT: u8 = 1 << 1;
+    pub const REPEAT: u8 = 1 << 1;
     /// Bit of `pdi_control`: the application has deactivated it.
-    pub(crate) const DEACTIVATED: u8 = 1 << 0;
+    pub const DEACTIVATED: u8 = 1 << 0;
     /// Bit of `pdi_control`: equals the repeat bit when the message lies there again.
-    pub(crate) const REPEATED: u8 = 1 << 1;
+    pub const REPEATED: u8 = 1 << 1;
 
     /// An active SyncManager.
     #[must_use]
@@ -182,7 +182,7 @@ impl SyncManager {
 
     /// The byte behind its first buffer; more than 16 bits where it reaches over the memory's end.
     #[must_use]
-    pub(crate) const fn end(self) -> u32 {
+    pub const fn end(self) -> u32 {
         self.start as u32 + self.length as u32
     }
 }

@@ -1,7 +1,8 @@
 //! The lines between Kadenz and a probe: a program that publishes, subscribes or sets timers by a library of its
 //! own (docs/messages-probes.md). Sans-IO.
 //!
-//! A probe reads `Settings` and then `Order`s from its standard input, and writes `Line`s to its standard output.
+//! A probe reads a line of settings and then orders from its standard input, and writes [`Line`]s to its standard
+//! output.
 
 use std::fmt;
 
@@ -105,8 +106,8 @@ pub enum Line {
     Foreign,
     /// `published COUNT REFUSED`: the publisher's counts, when it has ended.
     Published {
-        /// Messages that were due, refused ones included, without those for warming up; after the order to end only those
-        /// until then.
+        /// Messages that were due, refused ones included, without those for warming up; after the order to end only
+        /// those until then.
         published: u64,
         /// Of these, messages that the middleware did not take.
         refused: u64,

@@ -16,7 +16,7 @@ const WINDOW_WORDS: usize = 1024;
 /// # Real-time safety
 /// No allocation, lock or system call afterwards.
 #[derive(Debug)]
-pub struct ArrivalCounts {
+pub(crate) struct ArrivalCounts {
     run: i64,
     count: u64,
     /// The first number of which no message, nor a later one, has come.
@@ -29,7 +29,7 @@ pub struct ArrivalCounts {
 
 /// Classification of a message that came.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ArrivalKind {
+pub(crate) enum ArrivalKind {
     /// A counted message, for the first time.
     First,
     /// A repeated message, one before the measurement, or one of another measurement: its times are not recorded.

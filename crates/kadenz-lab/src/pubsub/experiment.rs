@@ -210,7 +210,7 @@ impl LatencySetup<'_> {
             Publishing::Elsewhere(source) => (None, Some(source)),
         };
         let thread_ended = Stop::default();
-        let (result, results) = mpsc::sync_channel(1);
+        let (counts_sender, counts) = mpsc::sync_channel(1);
         let (listened, listeners) = mpsc::sync_channel(self.measured.len());
         note_measures(ongoing, &self.measured);
         note_middleware(ongoing, source.as_deref(), &self.measured);
@@ -219,7 +219,9 @@ impl LatencySetup<'_> {
             .into_iter()
             .map(|measured| listening(measuring, measured, ongoing.origin, &listened))
             .collect();
-        members.extend(publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, result)));
+        members.extend(
+            publisher.map(|it| publishing(measuring, &plan, it, &thread_ended, counts_sender)),
+        );
         let ended_by = {
             let mut attendant = PublishingControl {
                 watch,
@@ -237,7 +239,7 @@ impl LatencySetup<'_> {
         listeners.sort_by(|a, b| (a.name().len(), a.name()).cmp(&(b.name().len(), b.name())));
         let published = match source {
             Some(source) => note_source(ongoing, &plan, source),
-            None => results.recv().ok(),
+            None => counts.recv().ok(),
         };
         let has_failed = published.is_none() || listeners.iter().any(Listener::has_failed);
         conclude(ongoing, &plan, listeners, published);
@@ -282,12 +284,12 @@ fn publishing(
     plan: &LatencyPlan,
     mut publisher: Publisher<LatencyProbe>,
     ended: &Stop,
-    result: SyncSender<Published>,
+    counts: SyncSender<Published>,
 ) -> Member {
     let (plan, ended) = (plan.publish, ended.clone());
     let work = move |context: &mut LoopContext<'_>| {
         let published = publish_on_beat(&plan, &mut publisher, context);
-        let _ = result.send(published);
+        let _ = counts.send(published);
         ended.request();
     };
     measuring.member(&OF_PUBLISHER, Box::new(work))

@@ -35,7 +35,6 @@ use kadenz_msg::provider::ProviderError;
 use crate::measuring::ExperimentError;
 use crate::probes::{ProbeCommand, ProbeFailed};
 
-pub use arrivals::{ArrivalCounts, ArrivalKind};
 pub(crate) use experiment::{LatencySetup, PubSubConnection};
 pub use experiment::{can_spin, latency, run_number};
 pub use latency_probe::{LatencyProbe, MIN};

@@ -33,7 +33,7 @@ pub struct CyclicPlan {
 
 /// Samples of one wake-up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CyclicSamples {
+pub(crate) struct CyclicSamples {
     /// Actual less intended time.
     pub lateness: Sample,
     /// Interval since the wake-up before, less the expected interval; none at the first.
@@ -45,7 +45,7 @@ pub struct CyclicSamples {
 /// Lateness is against the beat, whatever happened before: after a stall of three seconds every beat of these seconds
 /// is recorded with its lateness. Jitter is Sticha's `timestamp[i] - timestamp[i-1] - 1/frequency` (section 4.2.1).
 #[derive(Clone, Debug)]
-pub struct CyclicMeter {
+pub(crate) struct CyclicMeter {
     origin: MonotonicTime,
     interval_ns: i64,
     previous: Option<MonotonicTime>,

@@ -21,8 +21,10 @@ use crate::measuring_threads::{self, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
 
-pub use cyclic::{CyclicMeter, CyclicPlan, CyclicSamples, cyclic};
-pub use oneshot::{OneShotMeter, OneShotPlan, OneShotRecorders, OneShotSamples, oneshot};
+pub(crate) use cyclic::CyclicMeter;
+pub use cyclic::{CyclicPlan, cyclic};
+pub(crate) use oneshot::OneShotMeter;
+pub use oneshot::{OneShotPlan, OneShotRecorders, oneshot};
 pub use probe::{TimerProbe, cyclic_probe, oneshot_probe};
 
 /// Error of a loop that stops at its first late wake-up, which measures no lateness.

@@ -19,7 +19,7 @@ pub struct OneShotPlan {
 
 /// Samples of one timeout.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OneShotSamples {
+pub(crate) struct OneShotSamples {
     /// `end - timeout - start`, both stamps taken by the caller around the call.
     pub measured: Sample,
     /// The timer's own value: the time at which it returned less the time it was set to.
@@ -30,7 +30,7 @@ pub struct OneShotSamples {
 
 /// Turns the stamps of one timeout into Sticha's three values (section 4.1.1). Sans-IO.
 #[derive(Clone, Debug)]
-pub struct OneShotMeter {
+pub(crate) struct OneShotMeter {
     origin: MonotonicTime,
     timeout_ns: i64,
     sequence: u64,

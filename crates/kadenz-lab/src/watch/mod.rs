@@ -16,7 +16,7 @@ mod observer;
 
 use std::collections::BTreeMap;
 
-pub use observer::{ThreadReader, WatchError, WatchPlan, WatchSetup, Watching, prepare};
+pub use observer::{WatchError, WatchPlan, WatchSetup, Watching, prepare};
 
 /// Counts of the kernel for one thread since it began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -187,7 +187,7 @@ impl From<WatchError> for ExperimentError {
 
 /// Reads `/proc/<pid>/task/*/schedstat` under a root.
 #[derive(Clone, Debug)]
-pub struct ThreadReader {
+pub(crate) struct ThreadReader {
     root: Root,
     tasks: String,
 }
@@ -206,7 +206,7 @@ impl ThreadReader {
     ///
     /// # Errors
     /// [`WatchError::NotCounted`] where it does not.
-    pub fn check(root: &Root) -> Result<(), WatchError> {
+    pub(crate) fn check(root: &Root) -> Result<(), WatchError> {
         let read = root.read("/proc/thread-self/schedstat");
         let found = match &read {
             Ok(line) => match Schedstat::parse(line) {

@@ -33,7 +33,7 @@ use crate::log::{self, Format, LogError, LogWriter};
 
 /// A log as a bus.
 #[derive(Debug)]
-pub(crate) struct FileProvider {
+pub struct FileProvider {
     address: Address,
     path: PathBuf,
     role: Role,
@@ -65,7 +65,7 @@ impl FileProvider {
     ///
     /// # Errors
     /// If the URL has an invalid parameter, or the file cannot be made.
-    pub(crate) fn open(address: &Address) -> Result<Self, ProviderError> {
+    pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let mut parameters = address.parameters();
         let modes = [("r", Mode::Read), ("w", Mode::Write), ("a", Mode::Append)];
         let mode = parameters.choice("mode", &modes)?.unwrap_or(Mode::Read);

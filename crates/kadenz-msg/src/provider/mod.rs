@@ -7,7 +7,7 @@ pub mod amqp;
 mod choose;
 #[cfg(feature = "dds")]
 pub mod dds;
-pub(crate) mod file;
+pub mod file;
 #[cfg(any(test, fuzzing))]
 pub mod fuzzing;
 pub mod memq;

@@ -29,9 +29,9 @@ pub use fragments::{
 pub use reassembly::{Added, Complete, Reassembly, ReassemblyCounters, ReassemblyLimits};
 
 /// `LC02`: a short message.
-pub(crate) const SHORT: u32 = 0x4c43_3032;
+pub const SHORT: u32 = 0x4c43_3032;
 /// `LC03`: a fragment of a long one.
-pub(crate) const LONG: u32 = 0x4c43_3033;
+pub const LONG: u32 = 0x4c43_3033;
 /// The most bytes of channel, NUL and payload that go into one datagram (`LCM_SHORT_MESSAGE_MAX_SIZE`).
 pub const MAX_SHORT_MESSAGE: usize = 65_499;
 /// The most bytes of channel, NUL and payload in a fragment (`LCM_FRAGMENT_MAX_PAYLOAD`).

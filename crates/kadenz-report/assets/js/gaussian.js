@@ -120,7 +120,7 @@
       };
     };
 
-    const told = () => {
+    const showChosen = () => {
       for (const note of figure.element.querySelectorAll("[data-series]")) {
         note.hidden = Number(note.dataset.series) !== chosen;
       }
@@ -130,10 +130,10 @@
     select?.addEventListener("change", () => {
       chosen = Number(select.value);
       Object.assign(figure.zoom, { start: 0, end: 100 });
-      told();
+      showChosen();
       figure.draw();
     });
-    if (first >= 0) told();
+    if (first >= 0) showChosen();
     const onZoom = () =>
       figure.chart.setOption({
         xAxis: Kadenz.valueTicks(Kadenz.linear, ...window()),

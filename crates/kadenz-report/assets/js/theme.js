@@ -15,7 +15,7 @@
 
   const isDark = () => (root.dataset.theme ?? (system.matches ? "dark" : "light")) === "dark";
 
-  const tell = () => {
+  const announce = () => {
     const button = document.getElementById("theme-toggle");
     const next = isDark() ? "light" : "dark";
     button.setAttribute("aria-label", `Switch to ${next} colours`);
@@ -30,7 +30,7 @@
     } catch {
       // The choice then lasts as long as the page.
     }
-    tell();
+    announce();
   };
 
   let beforePrint;
@@ -56,8 +56,8 @@
       document
         .getElementById("theme-toggle")
         .addEventListener("click", () => set(isDark() ? "light" : "dark"));
-      system.addEventListener("change", tell);
-      tell();
+      system.addEventListener("change", announce);
+      announce();
     },
     /** The colours of the page, from its style sheet. */
     colours: () => {

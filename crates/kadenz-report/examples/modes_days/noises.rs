@@ -37,9 +37,9 @@ pub(crate) fn with_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
             shuffled(V2, 0.99)?,
             &[],
         ),
-        quiet("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
-        quiet("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
-        quiet("jHiccup V2, 90 % below 0.9 us", V2, 0.9)?,
+        recorded("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
+        recorded("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
+        recorded("jHiccup V2, 90 % below 0.9 us", V2, 0.9)?,
         of(
             "jHiccup V2, 99 % below 0.9 us, wander 300 ns, bursts 60/h",
             stretches(V2, 0.99)?,
@@ -71,9 +71,9 @@ pub(crate) fn without_modes() -> Result<Vec<Surroundings>, Box<dyn Error>> {
             pareto(2_000.0, 1.5),
             &[bursts(600.0, 10.0), wander(400.0)],
         ),
-        quiet("jHiccup V2, as recorded", V2, 0.0)?,
-        quiet("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
-        quiet("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
+        recorded("jHiccup V2, as recorded", V2, 0.0)?,
+        recorded("jHiccup V2, 99 % below 0.9 us", V2, 0.99)?,
+        recorded("jHiccup V1, 99 % below 0.9 us", V1, 0.99)?,
     ])
 }
 
@@ -137,8 +137,9 @@ fn of(name: &str, noise: Noise, disturbances: &[Disturbance]) -> Surroundings {
     }
 }
 
-/// The intervals of a log, with this share of the values below 0.9 us, without disturbances.
-fn quiet(name: &str, log: &str, share: f64) -> Result<Surroundings, Box<dyn Error>> {
+/// The intervals of a log without disturbances, scaled so that this share of the values lies below 0.9 us; of 0, as
+/// they were recorded.
+fn recorded(name: &str, log: &str, share: f64) -> Result<Surroundings, Box<dyn Error>> {
     Ok(of(name, stretches(log, share)?, &[]))
 }
 

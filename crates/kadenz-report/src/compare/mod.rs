@@ -104,8 +104,8 @@ pub struct FigureComparison {
     pub ratio: Option<f64>,
     /// Interval of the ratio, for this figure alone, or why there is none.
     pub interval: Result<(f64, f64), NoInterval>,
-    /// Whether chance hardly explains the difference: whether 1 lies outside of an interval that is wide enough that, with
-    /// this confidence, chance marks no figure of the comparison (C. E. Bonferroni). Absent without an interval.
+    /// Whether chance hardly explains the difference: whether 1 lies outside of an interval that is wide enough that,
+    /// with this confidence, chance marks no figure of the comparison (C. E. Bonferroni). Absent without an interval.
     pub significant: Option<bool>,
 }
 

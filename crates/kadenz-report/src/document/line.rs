@@ -136,6 +136,17 @@ mod tests {
     }
 
     #[test]
+    fn emphasis_goes_on_in_the_next_line() {
+        let line = DocumentLine::from("one two three".to_owned()).emphasised(7, Emphasis::Bold);
+        let rich = Style {
+            rich: true,
+            ..Style::plain().of_width(4)
+        };
+        let bold = "\u{1b}[1mone\u{1b}[0m\n\u{1b}[1mtwo\u{1b}[0m\nthree";
+        assert_eq!(line.drawn(rich), bold);
+    }
+
+    #[test]
     fn further_lines_begin_below_the_words() {
         let line = DocumentLine::labelled("  costs", 9, "much time in each second");
         assert_eq!(

@@ -133,16 +133,16 @@ impl Document {
     }
 
     fn push_on(mut self, only: Option<Medium>, block: DocumentBlock) -> Self {
-        let columns = None;
         self.0.push(Part {
             only,
-            columns,
+            columns: None,
             block,
         });
         self
     }
 
-    /// Adds a sentence. Sentences that follow each other are lines of one paragraph.
+    /// Adds a sentence. Sentences that follow each other are lines of one paragraph, unless the document is
+    /// [fitted](Self::fitted).
     #[must_use]
     pub fn sentence(self, text: impl Into<String>) -> Self {
         self.push(DocumentBlock::Sentence(text.into()))
@@ -227,17 +227,17 @@ impl Document {
         self
     }
 
-    /// Fits the blocks so far to the width of a terminal: each sentence is a paragraph, which is wrapped, and tables have
-    /// lines and colours.
+    /// Fits the blocks so far, and none that are added later, to the width of a terminal: each sentence is a paragraph,
+    /// which is wrapped, and tables have lines and colours.
     #[must_use]
     pub fn fitted(self) -> Self {
         self.within(u16::MAX)
     }
 
-    /// As [`fitted`](Self::fitted), to this many columns at most.
+    /// As [`fitted`](Self::fitted), to this many columns at most; a smaller number that a block already has stays.
     pub(crate) fn within(mut self, columns: u16) -> Self {
         for part in &mut self.0 {
-            part.columns = Some(columns);
+            part.columns = Some(part.columns.map_or(columns, |it| it.min(columns)));
         }
         self
     }
@@ -374,6 +374,37 @@ mod tests {
         );
         assert_eq!(document.markdown(), "    kept <i>\\u{1b}[2J\n");
         assert_eq!(document.html(), "<pre>kept &lt;i&gt;\\u{1b}[2J</pre>");
+    }
+
+    #[test]
+    fn lines_and_notes_of_a_table_are_paragraphs_beyond_a_terminal() {
+        let mut table = Table::new(&["name"], 1, vec![vec!["knee".to_owned()]]);
+        table.notes.push("of <one> segment".to_owned());
+        let lines = [DocumentLine::labelled("costs", 9, "much <time>")];
+        let document = Document::new().lines(lines).table(table);
+        let markdown = document.markdown();
+        assert!(
+            markdown.starts_with("costs much &lt;time>\n\n| name |"),
+            "{markdown}"
+        );
+        assert!(
+            markdown.ends_with("| knee |\n\nof &lt;one> segment\n"),
+            "{markdown}"
+        );
+        let html = document.html();
+        assert!(html.starts_with("<p>costs much &lt;time&gt;</p>"), "{html}");
+        assert!(
+            html.ends_with("<p class=\"hint\">of &lt;one&gt; segment</p>"),
+            "{html}"
+        );
+    }
+
+    #[test]
+    fn a_document_of_fitted_ones_keeps_the_smallest_number_of_columns() {
+        let words = "twelve words that stand in a paragraph";
+        let document = Document::new().sentence(words).within(12).fitted();
+        let shown = document.terminal(Style::plain().of_width(80));
+        assert_eq!(shown, "twelve words\nthat stand\nin a\nparagraph");
     }
 
     #[test]

@@ -18,7 +18,7 @@ pub struct Table {
     /// Lines directly below it.
     pub(crate) notes: Vec<String>,
     /// Without lines and with a bold head, where a terminal draws it with colours.
-    pub(super) open: bool,
+    pub(super) without_lines: bool,
     pub(super) split: Option<Split>,
     max_drawn: Option<usize>,
 }
@@ -249,8 +249,11 @@ impl Table {
     }
 
     /// Takes the lines away, and makes the head bold.
-    pub(crate) fn open(self) -> Self {
-        Self { open: true, ..self }
+    pub(crate) fn without_lines(self) -> Self {
+        Self {
+            without_lines: true,
+            ..self
+        }
     }
 
     /// Becomes several tables where a terminal is too narrow.

@@ -10,8 +10,8 @@ use crate::text::{Style, Text, one_line, wrap};
 
 impl Document {
     /// For a terminal or a pipe. Where it is not [fitted](Self::fitted) to the width of the style, tables have columns
-    /// without lines, which programs such as awk read too. Control characters in foreign names and texts have no effect
-    /// on the terminal.
+    /// without lines, which programs such as awk read too; paragraphs of [`lines`](Self::lines) keep to the width and
+    /// have colours in any case. Control characters in foreign names and texts have no effect on the terminal.
     #[must_use]
     pub fn terminal(&self, style: Style) -> Text {
         let mut text = Text::default();
@@ -85,7 +85,7 @@ impl Table {
         let columns: Vec<usize> = self.columns_of(Medium::Terminal).map(|it| it.0).collect();
         let mut tables = match style.zip(self.split) {
             Some((style, split)) => self.parted(split, &columns, style),
-            None => vec![self.of_columns(&columns, 0, style)],
+            None => vec![self.of_columns(&columns, None, style)],
         };
         if let Some(last) = tables.pop() {
             let width = style.map_or(u16::MAX, |it| it.width);
@@ -114,7 +114,7 @@ impl Table {
         };
         let tables = ranges.into_iter().map(|range| {
             let columns = [first, &groups[range].concat()].concat();
-            self.of_columns(&columns, each, Some(style))
+            self.of_columns(&columns, Some(each), Some(style))
         });
         tables.collect()
     }
@@ -129,12 +129,12 @@ impl Table {
         MARGIN + widths.fold(head.chars().count(), usize::max)
     }
 
-    /// A table of these columns, without rows that have no content beyond the first of them.
-    fn of_columns(&self, columns: &[usize], first: usize, style: Option<Style>) -> Text {
+    /// A table of these columns; of a table that is split, without rows that have content in the repeated columns only.
+    fn of_columns(&self, columns: &[usize], repeated: Option<usize>, style: Option<Style>) -> Text {
         let mut table = self.frame(style);
         table.set_header(columns.iter().map(|&it| {
             let head = one_line(self.columns[it].head(Medium::Terminal).unwrap_or_default());
-            match self.open {
+            match self.without_lines {
                 true => marked(&head, BOLD),
                 false => head.into_owned(),
             }
@@ -142,7 +142,7 @@ impl Table {
         for row in self.rows_drawn() {
             let cells = || columns.iter().filter_map(|&it| row.cells.get(it));
             let has_content = |cell: &TableCell| !cell.shown(Medium::Terminal).is_empty();
-            if first == 0 || cells().skip(first).any(has_content) {
+            if repeated.is_none_or(|it| cells().skip(it).any(has_content)) {
                 table.add_row(cells().map(|it| self.cell(it)));
             }
         }
@@ -164,8 +164,8 @@ impl Table {
     fn frame(&self, style: Option<Style>) -> comfy_table::Table {
         let mut table = comfy_table::Table::new();
         table.load_style(match style {
-            Some(style) if !self.open && style.rich => UTF8_FULL_CONDENSED,
-            Some(_) if !self.open => ASCII_MARKDOWN,
+            Some(style) if !self.without_lines && style.rich => UTF8_FULL_CONDENSED,
+            Some(_) if !self.without_lines => ASCII_MARKDOWN,
             _ => NOTHING,
         });
         match style {
@@ -183,7 +183,7 @@ impl Table {
         match cell.good {
             None => words.into_owned(),
             Some(true) => marked(&words, GOOD),
-            Some(false) if self.open => marked(&marked(&words, BAD), BOLD),
+            Some(false) if self.without_lines => marked(&marked(&words, BAD), BOLD),
             Some(false) => marked(&words, BAD),
         }
     }

@@ -40,7 +40,7 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
                 out.element("h3", text);
             }
             DocumentBlock::List(items) => {
-                out.tag("<ul class=\"told-list\">");
+                out.tag("<ul class=\"sentences\">");
                 for item in items {
                     out.element("li", printed(item));
                 }

@@ -44,7 +44,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
         "Measured distribution against a Gaussian of the same mean and standard deviation; the sentences below tell the difference.",
     );
     for (index, series, times) in &spread {
-        out.tag("<p class=\"told\"")
+        out.tag("<p class=\"difference\"")
             .attr("data-series", index)
             .tag(">");
         out.text(difference(series, *times)).tag("</p>");

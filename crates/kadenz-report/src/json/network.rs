@@ -139,8 +139,8 @@ pub struct TestbedOutput<'a> {
     pub links: &'a [TestbedLink],
     /// Round trips of the model, with ideal hosts; `null` where it could not be computed.
     pub model: Option<ModelOutput>,
-    /// How much later than the topology requires frames were delivered; `null` where the testbed's own run is not beside
-    /// the run's folder.
+    /// How much later frames were delivered than the topology requires; `null` where the testbed's own run is not
+    /// beside the run's folder.
     pub error: Option<ErrorOutput>,
 }
 

@@ -1,7 +1,7 @@
 //! A small generator of random numbers, the same on every machine.
 
-/// SplitMix64. Source: G. L. Steele, D. Lea, C. H. Flood, "Fast splittable pseudorandom number generators" (2014). Good
-/// enough to draw blocks, unsuitable for secrets.
+/// SplitMix64, as in kadenz-rt, on which this crate does not depend. Source: G. L. Steele, D. Lea, C. H. Flood, "Fast
+/// splittable pseudorandom number generators" (2014). Good enough to draw blocks, unsuitable for secrets.
 #[derive(Clone, Debug)]
 pub(crate) struct Random(u64);
 

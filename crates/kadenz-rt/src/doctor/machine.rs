@@ -47,8 +47,7 @@ impl<'a> Machine<'a> {
     }
 
     /// The kernel's build configuration, where it can be read.
-    #[must_use]
-    pub fn build(&self) -> Option<&BuildConfig> {
+    pub(crate) fn build(&self) -> Option<&BuildConfig> {
         self.build
             .get_or_init(|| BuildConfig::read(self.root))
             .as_ref()

@@ -21,7 +21,7 @@ pub(crate) fn parameter(root: &Root, name: &str) -> Option<String> {
 
 /// The kernel's build configuration, as distributions leave it in `/boot`.
 #[derive(Clone, Debug)]
-pub struct BuildConfig {
+pub(crate) struct BuildConfig {
     /// The file.
     pub path: String,
     text: String,
@@ -31,7 +31,7 @@ impl BuildConfig {
     /// Reads `/boot/config-<release>` or the copy beside the kernel's modules; `None` when neither can
     /// be read.
     #[must_use]
-    pub fn read(root: &Root) -> Option<Self> {
+    pub(crate) fn read(root: &Root) -> Option<Self> {
         let release = root.read("/proc/sys/kernel/osrelease").ok()?;
         // The release comes from the kernel; an unexpected one must not lead out of the folder.
         if release.contains('/') {
@@ -49,13 +49,13 @@ impl BuildConfig {
 
     /// Whether a line such as `CONFIG_PREEMPT_RT=y` stands in it.
     #[must_use]
-    pub fn has(&self, line: &str) -> bool {
+    pub(crate) fn has(&self, line: &str) -> bool {
         self.text.lines().any(|found| found == line)
     }
 
     /// The value of `CONFIG_HZ` and its like.
     #[must_use]
-    pub fn value(&self, option: &str) -> Option<&str> {
+    pub(crate) fn value(&self, option: &str) -> Option<&str> {
         self.text
             .lines()
             .find_map(|line| line.strip_prefix(option)?.strip_prefix('='))

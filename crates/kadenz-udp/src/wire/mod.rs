@@ -30,9 +30,9 @@ pub use write::{Discover, Probe, patch};
 /// Bytes of the header, and of the smallest datagram.
 pub const HEADER_BYTES: usize = 18;
 /// Bytes that the device's stamps take.
-pub(crate) const STAMPS_BYTES: usize = 16;
+pub const STAMPS_BYTES: usize = 16;
 /// Bytes that the tag of a token takes.
-pub(crate) const TAG_BYTES: usize = 16;
+pub const TAG_BYTES: usize = 16;
 /// The largest payload of UDP over IPv4: 65,535 bytes less 20 of IPv4 (RFC 791) and 8 of UDP (RFC 768).
 pub const MAX_PAYLOAD_BYTES: usize = 65_507;
 
@@ -181,7 +181,7 @@ impl Kind {
 
     /// The kind that the first byte of a datagram announces; `None` if it is no datagram of this protocol.
     #[must_use]
-    pub(crate) fn of(first_byte: u8) -> Option<Self> {
+    pub fn of(first_byte: u8) -> Option<Self> {
         Self::ALL
             .into_iter()
             .find(|kind| kind.first_byte() == first_byte)

@@ -29,9 +29,9 @@ pub struct Token {
 
 impl Token {
     /// The shortest valid token: a shorter one could be guessed.
-    pub(crate) const MIN_BYTES: usize = 8;
+    pub const MIN_BYTES: usize = 8;
     /// The longest valid token: the block of SHA-256, which HMAC uses as it is.
-    pub(crate) const MAX_BYTES: usize = 64;
+    pub const MAX_BYTES: usize = 64;
 
     /// Makes a token of these bytes.
     ///

@@ -22,7 +22,7 @@ use crate::output::{self, Outcome};
 Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
   kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
-  kadenz msg gen types --lang python --out messages              a Python package for each LCM package; put messages on PYTHONPATH
+  kadenz msg gen types --lang python --out messages              a package for each LCM package; put messages on PYTHONPATH
   kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz' jar
   kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
   kadenz msg gen types --lang cpp --out include                  headers alone; c++ -std=c++17 -Iinclude

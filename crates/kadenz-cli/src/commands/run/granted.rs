@@ -51,7 +51,7 @@ fn table(measures: &[TuningMeasure]) -> Text {
     Document::new().table(table).terminal(Style::plain())
 }
 
-/// The report of `kadenz run --report`, written at the start and again at the end.
+/// The file of `kadenz run --granted`, written at the start and again at the end.
 #[derive(Serialize)]
 pub(super) struct RunReport<'a> {
     /// The program with its arguments.

@@ -11,8 +11,8 @@ commands! {
     /// Build or compute a network of hosts, links and switches from a topology file
     ///
     /// `model` computes the round trips and losses of datagrams on plain Ethernet in such a network; `up`, `run` and
-    /// `exec` build it out of network namespaces and run programs on its hosts (Linux, as root). `kadenz testbed list` lists the built-in
-    /// topologies.
+    /// `exec` build it out of network namespaces and run programs on its hosts (Linux, as root). `kadenz testbed list`
+    /// lists the built-in topologies.
     enum Testbed in testbed {
         List(shown::TestbedListOptions) = shown::list => "list": shown::Topologies;
         Show(shown::Show) = shown::show => "show": shown::ShownTopology;

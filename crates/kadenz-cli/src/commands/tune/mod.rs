@@ -16,9 +16,9 @@ use kadenz::record::run::folder::RunReader;
 use kadenz::record::run::matrix::Combination;
 use kadenz::record::run::model::{EndedBy, Run};
 use kadenz::report::document::{Answer, Document, Version};
-use kadenz::report::documents;
 use kadenz::report::html;
 use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, RecommendationStanding};
+use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
 use kadenz::rt::beat::{Overrun, Rate};
@@ -52,7 +52,8 @@ Examples:
   kadenz tune --bus 59 --pace relative              on the fieldbus of Yoon et al., 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
-Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it could not be measured in full.")]
+Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it was interrupted, nothing can be decided, or
+combinations were left out and none of the others keeps it.")]
 pub(crate) struct Options {
     /// Rate of the beat
     #[arg(long, value_name = "RATE", default_value = "1kHz")]
@@ -195,7 +196,7 @@ pub(super) struct TuneReport<'a> {
 
 impl Answer for TuneReport<'_> {
     fn document(&self) -> Document {
-        documents::summary_of_matrix(self.summary, self.found)
+        run_documents::summary_of_matrix(self.summary, self.found)
     }
 }
 
@@ -311,8 +312,8 @@ mod tests {
         }
     }
 
-    /// The recorded options take precedence over the command: `kadenz --json tune` has an option that `tune` itself does
-    /// not have.
+    /// The recorded options take precedence over the command: `kadenz --json tune` has an option that `tune` itself
+    /// does not have.
     #[test]
     fn a_matrix_goes_on_with_the_options_it_was_begun_under() {
         let mut run = Run {

@@ -14,7 +14,7 @@ const GREATEST: u64 = (1 << OCTAVES) - 1;
 ///
 /// One thread records, any number read.
 #[derive(Debug)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     buckets: Box<[AtomicU64]>,
     sum: AtomicU64,
     least: AtomicU64,
@@ -66,14 +66,14 @@ impl Histogram {
 
     /// The number of values.
     #[must_use]
-    pub fn count(&self) -> u64 {
+    pub(crate) fn count(&self) -> u64 {
         let counts = self.buckets.iter().map(|it| it.load(Ordering::Relaxed));
         counts.sum()
     }
 
     /// Sum of all values in ns.
     #[must_use]
-    pub fn sum(&self) -> u64 {
+    pub(crate) fn sum(&self) -> u64 {
         self.sum.load(Ordering::Relaxed)
     }
 
@@ -93,7 +93,7 @@ impl Histogram {
     /// nor more than a 64th above it. `None` where no value lies beyond it, as then it would be the
     /// maximum under another name.
     #[must_use]
-    pub fn percentile(&self, per_mille: u64) -> Option<u64> {
+    pub(crate) fn percentile(&self, per_mille: u64) -> Option<u64> {
         let count = self.count();
         let beyond = u128::from(count) * u128::from(1000_u64.saturating_sub(per_mille));
         if beyond < 1000 {

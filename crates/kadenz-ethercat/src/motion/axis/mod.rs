@@ -29,7 +29,7 @@ pub enum Control {
 impl Control {
     /// Its mode of operation.
     #[must_use]
-    pub(crate) const fn mode(self) -> OperationMode {
+    pub const fn mode(self) -> OperationMode {
         match self {
             Self::Position => OperationMode::CyclicPosition,
             Self::Velocity => OperationMode::CyclicVelocity,
@@ -91,7 +91,7 @@ pub(super) struct Fields {
 
 /// The units of a drive's values at the joint. A negative factor is one of the opposite direction.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Scale {
+pub struct Scale {
     /// Units of position per turn of the joint.
     pub increments: f64,
     /// Units of velocity per turn of the joint a second; `None` where neither the drive nor the user states it.
@@ -105,7 +105,7 @@ pub(crate) struct Scale {
 impl Scale {
     /// How far the drive can count, in rad: its positions have 32 bits.
     #[must_use]
-    pub(crate) fn farthest(&self) -> f64 {
+    pub fn farthest(&self) -> f64 {
         f64::from(i32::MAX) * TAU / self.increments.abs()
     }
 }
@@ -153,25 +153,25 @@ impl Axis {
 
     /// The kind of its set-point.
     #[must_use]
-    pub(crate) const fn control(&self) -> Control {
+    pub const fn control(&self) -> Control {
         self.control
     }
 
     /// The units of its values at the joint.
     #[must_use]
-    pub(crate) const fn scale(&self) -> Scale {
+    pub const fn scale(&self) -> Scale {
         self.scale
     }
 
     /// The units that the drive reports.
     #[must_use]
-    pub(crate) const fn units(&self) -> &Units {
+    pub const fn units(&self) -> &Units {
         &self.units
     }
 
     /// Reads the drive's values from its inputs.
     #[must_use]
-    pub(crate) fn read(&self, inputs: &[u8]) -> Reading {
+    pub fn read(&self, inputs: &[u8]) -> Reading {
         let get = |field: Field| f64::from(field.get(inputs));
         let both = |field: Option<Field>, scale: Option<f64>| field.zip(scale);
         let velocity = both(self.fields.velocity, self.scale.velocity);
@@ -187,7 +187,7 @@ impl Axis {
 
     /// Writes the controlword that brings the drive nearer to a goal, and a target in the unit of its control. Resets
     /// a fault where `reset` is set; the bit stays set as long, and counts as one reset.
-    pub(crate) fn write(
+    pub fn write(
         &self,
         outputs: &mut [u8],
         state: DriveState,

@@ -147,7 +147,7 @@ pub struct ProcessMap {
 impl ProcessMap {
     /// The map of an assignment object, such as 0x1C12, by its present value. Empty where there is no such object.
     #[must_use]
-    pub(crate) fn of(dictionary: &Dictionary, assignment: u16) -> Self {
+    pub fn of(dictionary: &Dictionary, assignment: u16) -> Self {
         let mut map = Self::default();
         for pdo in counted(dictionary, assignment) {
             for (address, bits) in mapping(dictionary, pdo as u16) {
@@ -170,12 +170,12 @@ impl ProcessMap {
 
     /// Bytes of the process data.
     #[must_use]
-    pub(crate) const fn bytes(&self) -> usize {
+    pub const fn bytes(&self) -> usize {
         self.bits.div_ceil(8)
     }
 
     /// Copies values from process data to the dictionary. Allocates nothing.
-    pub(crate) fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
+    pub fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
         let values = dictionary.raw_mut();
         for piece in &self.pieces {
             copy_bits(data, piece.bit, values, piece.value * 8, piece.bits);
@@ -183,7 +183,7 @@ impl ProcessMap {
     }
 
     /// Copies values from the dictionary to process data. Allocates nothing.
-    pub(crate) fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
+    pub fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
         let values = dictionary.raw();
         for piece in &self.pieces {
             copy_bits(values, piece.value * 8, data, piece.bit, piece.bits);

@@ -1,7 +1,8 @@
 //! CANopen over EtherCAT (ETG.1000.6, chapter 5.6): SDOs, SDO information, and emergencies. It reads requests and
 //! answers from hostile bytes, and writes them into the caller's.
 //!
-//! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe).
+//! [`Message`] is the data of a mailbox message of [`Protocol::Coe`](super::mailbox::Protocol::Coe);
+//! [`client`] makes whole transfers of them.
 
 pub mod client;
 mod info;

@@ -206,7 +206,7 @@ impl<'a> Request<'a> {
     ///
     /// # Errors
     /// [`CoeError::CutShort`], [`CoeError::Command`].
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
         let (head, _) = split::<8>(body)?;
         let complete = head[0] & COMPLETE != 0;
         Ok(match head[0] >> 5 {
@@ -268,7 +268,7 @@ impl<'a> Response<&'a [u8]> {
     ///
     /// # Errors
     /// [`CoeError::CutShort`], [`CoeError::Command`].
-    pub(crate) fn read(body: &'a [u8]) -> Result<Self, CoeError> {
+    pub fn read(body: &'a [u8]) -> Result<Self, CoeError> {
         let (head, _) = split::<8>(body)?;
         let complete = head[0] & COMPLETE != 0;
         Ok(match head[0] >> 5 {

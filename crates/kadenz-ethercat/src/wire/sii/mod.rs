@@ -19,14 +19,14 @@ pub use write::ImageWriter;
 /// Bytes of the fixed part, before the first category.
 pub const FIXED: usize = 128;
 /// Word address of the first category.
-pub(crate) const FIRST_CATEGORY: u16 = 0x40;
+pub const FIRST_CATEGORY: u16 = 0x40;
 /// Bytes that the checksum covers.
 const CHECKED: usize = 14;
 
 /// Word addresses of the fixed part.
 pub mod word {
     /// Kind of the process data interface.
-    pub(crate) const PDI_CONTROL: u16 = 0x00;
+    pub const PDI_CONTROL: u16 = 0x00;
     /// Alias of the station.
     pub const ALIAS: u16 = 0x04;
     /// Checksum over the first seven words, in the low byte.
@@ -34,21 +34,21 @@ pub mod word {
     /// Vendor, u32.
     pub const VENDOR: u16 = 0x08;
     /// Product code, u32.
-    pub(crate) const PRODUCT: u16 = 0x0A;
+    pub const PRODUCT: u16 = 0x0A;
     /// Revision, u32.
-    pub(crate) const REVISION: u16 = 0x0C;
+    pub const REVISION: u16 = 0x0C;
     /// Serial number, u32.
-    pub(crate) const SERIAL: u16 = 0x0E;
+    pub const SERIAL: u16 = 0x0E;
     /// Mailboxes in BOOT: receive offset and size, send offset and size.
-    pub(crate) const BOOT_MAILBOX: u16 = 0x14;
+    pub const BOOT_MAILBOX: u16 = 0x14;
     /// Mailboxes in the other states, likewise.
-    pub(crate) const MAILBOX: u16 = 0x18;
+    pub const MAILBOX: u16 = 0x18;
     /// Protocols of the mailbox.
-    pub(crate) const PROTOCOLS: u16 = 0x1C;
+    pub const PROTOCOLS: u16 = 0x1C;
     /// Size of the memory in KiBit, less one.
-    pub(crate) const SIZE: u16 = 0x3E;
+    pub const SIZE: u16 = 0x3E;
     /// Version of the layout: 1.
-    pub(crate) const VERSION: u16 = 0x3F;
+    pub const VERSION: u16 = 0x3F;
 }
 
 /// Numbers of categories.
@@ -68,7 +68,7 @@ pub mod category {
     /// Settings of distributed clocks.
     pub const CLOCKS: u16 = 60;
     /// The end mark behind the last category.
-    pub(crate) const END: u16 = 0xFFFF;
+    pub const END: u16 = 0xFFFF;
 }
 
 /// Why bytes are not an image.
@@ -179,7 +179,7 @@ impl Protocols {
 
     /// The protocols of both.
     #[must_use]
-    pub(crate) const fn and(self, other: Self) -> Self {
+    pub const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
@@ -241,9 +241,9 @@ pub struct General {
 /// Bits of [`General::coe`].
 pub mod coe_details {
     /// SDO services.
-    pub(crate) const SDO: u8 = 1 << 0;
+    pub const SDO: u8 = 1 << 0;
     /// SDO information services.
-    pub(crate) const SDO_INFO: u8 = 1 << 1;
+    pub const SDO_INFO: u8 = 1 << 1;
     /// PDOs can be assigned.
     pub const PDO_ASSIGN: u8 = 1 << 2;
     /// PDOs can be mapped.
@@ -251,7 +251,7 @@ pub mod coe_details {
     /// PDOs are loaded at the start.
     pub const UPLOAD: u8 = 1 << 4;
     /// Complete access.
-    pub(crate) const COMPLETE_ACCESS: u8 = 1 << 5;
+    pub const COMPLETE_ACCESS: u8 = 1 << 5;
 }
 
 /// Bits of [`General::flags`].
@@ -295,7 +295,7 @@ numbered_or_other! {
 impl SyncManagerUse {
     /// The direction of its process data; `None` where it carries none.
     #[must_use]
-    pub(crate) const fn direction(self) -> Option<Direction> {
+    pub const fn direction(self) -> Option<Direction> {
         match self {
             Self::Outputs => Some(Direction::Outputs),
             Self::Inputs => Some(Direction::Inputs),
@@ -366,7 +366,7 @@ pub enum Direction {
 impl Direction {
     /// The category that lists its PDOs.
     #[must_use]
-    pub(crate) const fn category(self) -> u16 {
+    pub const fn category(self) -> u16 {
         match self {
             Self::Outputs => category::RX_PDO,
             Self::Inputs => category::TX_PDO,

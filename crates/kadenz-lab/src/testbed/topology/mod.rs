@@ -25,7 +25,7 @@ use super::wire::Payload;
 use crate::file_error;
 
 pub use crate::file_error::FileError;
-pub use tree::SpanningTree;
+pub(crate) use tree::SpanningTree;
 
 /// A checked topology.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,7 +9,7 @@ use crate::testbed::quantity::LinkSpeed;
 /// The first switch is the root; every other switch reaches it at the lowest cost. With equal costs the link that
 /// stands first in the file is taken. Links of hosts always carry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpanningTree {
+pub(crate) struct SpanningTree {
     /// Whether each link carries.
     pub carries: Vec<bool>,
 }

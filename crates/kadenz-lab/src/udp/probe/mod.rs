@@ -41,7 +41,6 @@ use kadenz_udp::wire::Token;
 use crate::udp::wiring::Wiring;
 pub use experiment::probe;
 pub(crate) use experiment::{ProbeSetup, open};
-pub use packet_counts::{PacketCounts, ProbeReply};
 
 // The receivers of packets, and how they are sent.
 

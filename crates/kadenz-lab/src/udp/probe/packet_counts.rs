@@ -19,7 +19,7 @@ const REMEMBERED: usize = WINDOW_WORDS * 64;
 
 /// A counted answer: the first to its packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ProbeReply {
+pub(crate) struct ProbeReply {
     /// The device that answered, as an index into the plan's devices.
     pub device: usize,
     /// The number of the packet.
@@ -50,7 +50,7 @@ pub struct ProbeReply {
 /// # Real-time safety
 /// No allocation, lock or system call afterwards.
 #[derive(Debug)]
-pub struct PacketCounts {
+pub(crate) struct PacketCounts {
     token: Option<Token>,
     first_sequence: u32,
     table: DeviceTable<Vec<DeviceTableSlot>>,

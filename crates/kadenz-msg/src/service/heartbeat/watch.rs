@@ -222,8 +222,8 @@ impl Node {
                 self.begin_again(beat, at);
                 return Some(Event::Recovered);
             }
-            let is_reported = std::mem::replace(&mut self.doubled, true);
-            return (!is_reported).then_some(Event::Doubled);
+            let was_reported = std::mem::replace(&mut self.doubled, true);
+            return (!was_reported).then_some(Event::Doubled);
         }
         if beat.instance != self.instance {
             self.begin_again(beat, at);

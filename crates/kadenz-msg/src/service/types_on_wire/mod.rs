@@ -52,7 +52,7 @@ pub const ASK: &str = "KADENZ/TYPES/ASK";
 pub const TELL: &str = "KADENZ/TYPES/TELL";
 
 /// The maximum length of a text in an answer, in bytes.
-pub(crate) const MAX_TEXT: usize = 256 << 10;
+pub const MAX_TEXT: usize = 256 << 10;
 
 /// The difference between a sent type and the expected one.
 #[derive(Debug, Clone)]

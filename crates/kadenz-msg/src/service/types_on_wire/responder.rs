@@ -40,7 +40,7 @@ pub enum AnnounceError {
         name: String,
     },
     /// The text is too long to be accepted by a receiver.
-    #[error("the text of {name} has {length} bytes; {MAX_TEXT} can be told")]
+    #[error("the text of {name} has {length} bytes; {MAX_TEXT} are possible")]
     TooLong {
         /// The name.
         name: String,

@@ -386,7 +386,7 @@ fn names_that_are_none_of_a_matrix_are_left_to_the_usual_table() {
     assert_eq!(matrix.cells.len(), 2);
     assert_eq!(matrix.others(&run).count(), 5);
     assert_eq!(matrix.claim, Percent::P99_99);
-    let text = crate::documents::summary(&run).terminal(Style::plain());
+    let text = crate::run_documents::summary(&run).terminal(Style::plain());
     assert!(
         text.contains("heavy-<b>") && text.contains("Nothing is needed"),
         "{text}"

@@ -148,8 +148,8 @@ fn a_phase_of_4_us_is_found_on_a_level_that_wanders_by_a_third_of_it() {
     }
 }
 
-/// Prints the table of docs/modes.md: for each condition, in how many of the tried records exactly the planted modes are
-/// found.
+/// Prints the table of docs/modes.md: for each condition, in how many of the tried records exactly the planted modes
+/// are found.
 #[test]
 #[ignore = "takes minutes: for the table in docs/modes.md"]
 #[allow(clippy::print_stdout, reason = "the table")]

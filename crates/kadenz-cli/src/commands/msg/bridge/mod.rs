@@ -55,7 +55,8 @@ pub(crate) struct Options {
     #[arg(long)]
     both: bool,
 
-    /// The most messages per second of each channel; further ones are held back (not carried, and counted)
+    /// The most messages per second of each channel; the bridge drops further ones and counts them as held
+    /// back
     #[arg(long, value_name = "RATE")]
     rate_limit: Option<Rate>,
 

@@ -181,13 +181,14 @@ impl RosNodeContext {
             (state.published.clone(), state.services.clone(), subscribed)
         });
         for (topic, kind) in &published {
-            self.call_or_refused("registerPublisher", &[topic, kind, &self.uri])?;
+            self.call_unless_refused("registerPublisher", &[topic, kind, &self.uri])?;
         }
         for (service, place) in &services {
-            self.call_or_refused("registerService", &[service, place, &self.uri])?;
+            self.call_unless_refused("registerService", &[service, place, &self.uri])?;
         }
         for topic in &subscribed {
-            let answer = self.call_or_refused("registerSubscriber", &[topic, "*", &self.uri])?;
+            let answer =
+                self.call_unless_refused("registerSubscriber", &[topic, "*", &self.uri])?;
             if let Some(publishers) = answer {
                 let _ = self.update(topic, &publishers);
             }
@@ -196,7 +197,11 @@ impl RosNodeContext {
     }
 
     /// Calls the master; `None` if it refuses, which it would do again.
-    fn call_or_refused(&self, method: &str, arguments: &[&str]) -> io::Result<Option<XmlRpcValue>> {
+    fn call_unless_refused(
+        &self,
+        method: &str,
+        arguments: &[&str],
+    ) -> io::Result<Option<XmlRpcValue>> {
         match self.ask(method, arguments) {
             Ok(value) => Ok(Some(value)),
             Err(error) if is_refusal(&error) => Ok(None),

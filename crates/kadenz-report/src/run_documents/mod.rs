@@ -21,7 +21,7 @@ use sheet::sheet;
 /// The whole document of a run: experiment and machine, the answer in words, the series, the warnings.
 ///
 /// ```
-/// use kadenz_report::documents::summary;
+/// use kadenz_report::run_documents::summary;
 /// use kadenz_report::summary::Summary;
 ///
 /// assert!(summary(&Summary::default()).markdown().contains("no series"));
@@ -55,12 +55,12 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>) -> Document {
             false => document.and(sheet(&summary.by_themselves().collect::<Vec<_>>())),
         };
     }
-    let document = match modes(summary) {
-        Some(modes) => document.listing(modes),
-        None => document,
-    };
     let warnings = summary.warnings.iter().flat_map(warning);
-    document.lines(refused(summary)).lines(warnings).fitted()
+    document
+        .and(modes(summary))
+        .lines(refused(summary))
+        .lines(warnings)
+        .fitted()
 }
 
 /// Several runs: each by itself, then the table of all.
@@ -168,12 +168,14 @@ fn with_remedy(first: String, remedy: Option<&str>) -> impl Iterator<Item = Docu
     std::iter::once(DocumentLine::from(first)).chain(remedy)
 }
 
-/// The modes of the series that are shown by themselves, as on a page, where they were searched; absent
-/// where none was.
-fn modes(summary: &Summary) -> Option<String> {
+/// The modes of the series that are shown by themselves, as on a page, where they were searched.
+fn modes(summary: &Summary) -> Document {
     let searched = summary.by_themselves().filter_map(|it| it.modes.as_ref());
     let all: Vec<String> = searched.map(describe_series).collect();
-    (!all.is_empty()).then(|| all.join("\n"))
+    match all.is_empty() {
+        true => Document::new(),
+        false => Document::new().listing(all.join("\n")),
+    }
 }
 
 const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];

@@ -14,7 +14,7 @@ use crate::summary::{SeriesSummary, Summary};
 /// A comparison of `runs`: their differences, one table per series, series without a partner.
 ///
 /// ```
-/// use kadenz_report::documents::comparison;
+/// use kadenz_report::run_documents::comparison;
 /// use kadenz_report::compare::{CompareOptions, Comparison};
 ///
 /// let runs = [];

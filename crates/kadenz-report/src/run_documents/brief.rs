@@ -38,12 +38,12 @@ pub struct Aside<'a> {
     pub places: &'a [String],
 }
 
-/// The verdict, a table of at most 8 series, at most three remedies and the places: 24 lines of 80
-/// columns at most, except for places that are longer and where `places` are many. [`super::summaries`]
-/// has everything.
+/// The verdict, a table of at most 8 series, at most three remedies and the places: on a terminal of 80 columns or more
+/// 24 lines at most, except for places that are longer and where `places` are many; on a narrower one its sentences
+/// take more lines. [`super::summaries`] has everything.
 ///
 /// ```
-/// use kadenz_report::documents::{Aside, brief};
+/// use kadenz_report::run_documents::{Aside, brief};
 /// use kadenz_report::summary::Summary;
 ///
 /// let document = brief(&[Summary::default()], &Aside::default());
@@ -175,7 +175,7 @@ fn table(runs: &[Summary], rows: usize) -> Option<Table> {
         row(&format!("{folder}{}", series.series.name), series)
     });
     let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
-    (!chosen.is_empty()).then(|| Table::of(header, rows).open())
+    (!chosen.is_empty()).then(|| Table::of(header, rows).without_lines())
 }
 
 fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
