@@ -21,7 +21,7 @@ pub mod ring;
 pub mod server;
 pub mod sim;
 pub mod source;
-/// Wire formats: public for fuzz targets alone.
+// Public for fuzz targets alone.
 #[doc(hidden)]
 pub mod wire;
 
