@@ -102,8 +102,8 @@ fn implementation(
     let description = description(name, members);
     let hash = members.iter().map(|member| hash(member, krate));
     let length = members.iter().map(|member| code::length(member, krate));
-    let encode = members.iter().map(|member| code::encode(member, krate));
-    let decode = members.iter().map(|member| code::decode(member, krate));
+    let encode = members.iter().map(code::encode);
+    let decode = members.iter().map(code::decode);
     quote! {
         #[automatically_derived]
         #[allow(clippy::all, clippy::pedantic, unused_variables)]
