@@ -11,6 +11,7 @@ use serde::Serialize;
 
 use super::access::DeviceAccess;
 use super::device::{Device, DeviceSelector, label_of, weigh};
+use super::number;
 use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
@@ -36,7 +37,7 @@ pub(crate) struct Options {
     device: DeviceSelector,
 
     /// Its alias, 1 to 65535; 0 removes the present one
-    #[arg(value_name = "ALIAS", value_parser = number)]
+    #[arg(value_name = "ALIAS", value_parser = alias)]
     alias: u16,
 
     #[command(flatten)]
@@ -47,12 +48,8 @@ pub(crate) struct Options {
     force: bool,
 }
 
-fn number(text: &str) -> Result<u16, String> {
-    let read = match text.strip_prefix("0x") {
-        Some(hex) => u16::from_str_radix(hex, 16),
-        None => text.parse(),
-    };
-    read.map_err(|_| {
+fn alias(text: &str) -> Result<u16, String> {
+    number::unsigned(text).ok_or_else(|| {
         format!("`{text}` is not a valid alias; write 0 to 65535, or 0x and hexadecimal digits")
     })
 }
@@ -112,14 +109,14 @@ fn objections(all: &[SubDevice], place: usize, alias: u16) -> Vec<String> {
     let mut same = others.filter(|(_, it)| it.alias == alias || alias_of(it) == alias);
     if let Some((_, other)) = same.next().filter(|_| alias != 0) {
         objections.push(format!(
-            "{} has the alias {alias} already, and both would answer to it",
+            "{} has the alias {alias} already: two devices would share the alias",
             label_of(other)
         ));
     }
     if !all[place].image().is_some_and(|it| it.checksum_holds()) {
         objections.push(
-            "the checksum of its memory's first words does not hold, so what they say is not used now; `kadenz \
-             ethercat sii read --hex` shows them"
+            "the SII checksum is wrong; the device ignores its configuration words (`kadenz ethercat sii read --hex` \
+             shows them)"
                 .to_owned(),
         );
     }
@@ -169,12 +166,10 @@ impl Answer for Alias {
         let words = match (self.written, alias) {
             (false, _) => format!("{device}: its alias is {alias} already; nothing was written"),
             (true, 0) => format!(
-                "{device}: its memory says no alias any more; it was {before} and is until the device gets its power \
-                 the next time"
+                "{device}: alias removed from the SII EEPROM (was {before}); this takes effect at the next power-on"
             ),
             (true, _) => format!(
-                "{device}: its memory says the alias {alias}, and said {before} before; it counts when the device gets \
-                 its power the next time"
+                "{device}: alias {alias} written to the SII EEPROM (was {before}); it takes effect at the next power-on"
             ),
         };
         (words + self.when).into()
@@ -187,10 +182,10 @@ mod tests {
 
     #[test]
     fn an_alias_is_a_number_of_16_bits() {
-        assert_eq!(number("0x3F0"), Ok(0x3F0));
-        assert_eq!(number("65535"), Ok(65_535));
+        assert_eq!(alias("0x3F0"), Ok(0x3F0));
+        assert_eq!(alias("65535"), Ok(65_535));
         for text in ["65536", "-1", "", "x", "0x"] {
-            assert!(number(text).unwrap_err().contains("65535"), "{text}");
+            assert!(alias(text).unwrap_err().contains("65535"), "{text}");
         }
     }
 }

@@ -10,6 +10,7 @@ use kadenz::ethercat::wire::Configured;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::number;
 use crate::output;
 
 /// Selects SubDevices: by the position from 0, the name, the alias (`alias:7`), or all of them.
@@ -26,11 +27,10 @@ impl FromStr for DeviceSelector {
 
     fn from_str(text: &str) -> Result<Self, String> {
         let number = |digits: &str| {
-            let read = match digits.strip_prefix("0x") {
-                Some(hex) => u16::from_str_radix(hex, 16),
-                None => digits.parse(),
-            };
-            read.map_err(|_| format!("`{text}` is not a valid number of a device; take 0 to 65535"))
+            let read = number::unsigned(digits);
+            read.ok_or_else(|| {
+                format!("`{text}` is not a valid number of a device; take 0 to 65535")
+            })
         };
         if text.is_empty() {
             return Err("a device is a position from 0, a name, alias:N, or all".to_owned());
@@ -56,7 +56,7 @@ pub(super) struct Device {
     pub(super) position: u16,
     /// Order number from its SII.
     pub(super) name: String,
-    /// Its long name.
+    /// Long name from its SII.
     pub(super) description: String,
     #[serde(skip)]
     pub(super) alias: u16,

@@ -10,6 +10,7 @@ use kadenz::ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
 
 use super::access::DeviceAccess;
 use super::device::{DeviceSelector, label_of};
+use super::number;
 use super::segment::SegmentOrLoop;
 use crate::output;
 
@@ -95,10 +96,7 @@ impl FromStr for ChosenPdos {
         let refused =
             || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
         let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
-        let index = |it: &str| {
-            let digits = it.trim().strip_prefix("0x")?;
-            u16::from_str_radix(digits, 16).ok()
-        };
+        let index = |it: &str| number::hexadecimal(it.trim());
         let pdos: Option<Vec<u16>> = pdos.split(',').map(index).collect();
         Ok(Self {
             device: device.parse()?,

@@ -10,6 +10,7 @@ mod esi;
 #[cfg(target_os = "linux")]
 mod inputs;
 mod latency;
+mod number;
 mod operate;
 #[cfg(target_os = "linux")]
 mod output;
@@ -39,9 +40,9 @@ commands! {
     ///
     /// Every command uses the segment at a network interface (`--interface`, Linux, with the right to raw frames), or
     /// a virtual one in its own process (`--sim 59`, the humanoid of 59 devices, or `--sim FILE.toml`), which needs
-    /// no rights and no real time: so a user can try each command anywhere. `state`, `sdo`, `dc`, `register` and `sii
-    /// read` also reach the devices of a running loop (`--loop NAME`, Linux); `stats`, `inputs`, `output`, `axes`,
-    /// `stop` and `reset` are for such a loop alone.
+    /// no privileges, so every command can be tried anywhere. `state`, `sdo`, `dc`, `register` and `sii read` also
+    /// reach the devices of a running loop (`--loop NAME`, Linux); `stats`, `inputs`, `output`, `axes`, `stop` and
+    /// `reset` are for such a loop alone.
     enum Ethercat in ethercat {
         Sim(sim::Options) = sim::run => "sim": sim::serve::SimReport;
         Scan(scan::Options) = scan::run => "scan": scan::Scan;

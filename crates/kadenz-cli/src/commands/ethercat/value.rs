@@ -5,6 +5,8 @@ use std::str::FromStr;
 use kadenz::ethercat::wire::coe::DataType;
 use serde_json::Value;
 
+use super::number;
+
 /// Type of bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ValueType {
@@ -241,17 +243,7 @@ impl ValueType {
 }
 
 fn integer(text: &str) -> Option<i128> {
-    let (negative, digits) = match text.strip_prefix('-') {
-        Some(digits) => (true, digits),
-        None => (false, text),
-    };
-    let digits = digits.replace('_', "");
-    let value = match digits.strip_prefix("0x") {
-        Some(hex) => u64::from_str_radix(hex, 16).ok()?,
-        None => digits.parse::<u64>().ok()?,
-    };
-    let value = i128::from(value);
-    Some(if negative { -value } else { value })
+    number::signed(&text.replace('_', ""))
 }
 
 fn bytes(text: &str) -> Option<Vec<u8>> {

@@ -4,6 +4,7 @@ use std::str::FromStr;
 
 use kadenz::ethercat::wire::register::{self, KnownRegister};
 
+use crate::commands::ethercat::number;
 use crate::commands::ethercat::value::ValueType;
 
 /// Most bytes per access: one datagram carries them, so that they are consistent.
@@ -17,9 +18,7 @@ impl FromStr for RegisterAddress {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
-        let digits = text.strip_prefix("0x");
-        let address = digits.and_then(|it| u16::from_str_radix(it, 16).ok());
-        address.map(Self).ok_or_else(|| {
+        number::hexadecimal(text).map(Self).ok_or_else(|| {
             format!("`{text}` is not a valid address of a register; write it in hexadecimal, 0x0000 to 0xFFFF: 0x0130")
         })
     }
@@ -81,7 +80,7 @@ impl RegisterAddress {
     pub(super) fn ensure_inside(self, bytes: usize) -> anyhow::Result<()> {
         anyhow::ensure!(
             (1..=usize::from(MAX)).contains(&bytes),
-            "{bytes} bytes are no valid length; take 1 to {MAX}"
+            "{bytes} bytes are not a valid length; take 1 to {MAX}"
         );
         anyhow::ensure!(
             usize::from(self.0) + bytes <= 0x1_0000,

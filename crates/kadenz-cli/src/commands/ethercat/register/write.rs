@@ -87,7 +87,7 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
     address.ensure_inside(bytes.len())?;
     let writing = writing(address.0, bytes.len());
     if let (Writing::Perilous(why), false) = (writing, options.force) {
-        anyhow::bail!("{address} is not written in passing: {why}; --force writes it nevertheless");
+        anyhow::bail!("{address} is protected: {why}; use --force to write it");
     }
     let mut access = DeviceAccess::open(&options.place)?;
     if writing != Writing::Harmless {

@@ -4,6 +4,8 @@ use std::str::FromStr;
 
 use kadenz::ethercat::wire::coe::Address;
 
+use crate::commands::ethercat::number;
+
 /// An object's index, with an entry's sub-index or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::commands::ethercat) struct ObjectAddress {
@@ -31,13 +33,9 @@ impl FromStr for ObjectAddress {
             Some((index, sub)) => (index, Some(sub)),
             None => (text, None),
         };
-        let index = index.strip_prefix("0x").ok_or_else(refused)?;
-        let index = u16::from_str_radix(index, 16).map_err(|_| refused())?;
-        let sub = sub.map(|sub| match sub.strip_prefix("0x") {
-            Some(hex) => u8::from_str_radix(hex, 16),
-            None => sub.parse(),
-        });
-        let sub = sub.transpose().map_err(|_| refused())?;
+        let index = number::hexadecimal(index).ok_or_else(refused)?;
+        let sub = sub.map(|sub| number::unsigned(sub).ok_or_else(refused));
+        let sub = sub.transpose()?;
         Ok(Self { index, sub })
     }
 }

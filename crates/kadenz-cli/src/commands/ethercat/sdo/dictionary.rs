@@ -267,7 +267,7 @@ mod tests {
         let answer = move |question| {
             is_gone |= goes_at(&question);
             match question {
-                _ if is_gone => Reply::Error("it is being set up just now; ask again".to_owned()),
+                _ if is_gone => Reply::Error("it is being set up; retry".to_owned()),
                 Question::SdoObject { .. } => Reply::Ok(Answer::Object {
                     name: "Identity".to_owned(),
                     code: 9,

@@ -4,7 +4,8 @@ use kadenz::ethercat::sim::Time;
 use kadenz::ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use kadenz::ethercat::wire::{AlStatusCode, State};
 
-use super::names::Names;
+use super::lines::Names;
+use crate::commands::ethercat::number;
 use crate::options::Span;
 use kadenz::rt::units::ParseQuantityError;
 
@@ -216,23 +217,9 @@ impl<'w> Arguments<'w> {
     }
 
     /// Parses a whole number that fits.
-    fn number<T: TryFrom<i64>>(&mut self, what: &str) -> Result<T, String> {
+    fn number<T: TryFrom<i128>>(&mut self, what: &str) -> Result<T, String> {
         let word = self.need(what)?;
-        let (negative, digits) = match word.strip_prefix('-') {
-            Some(digits) => (true, digits),
-            None => (false, word.strip_prefix('+').unwrap_or(word)),
-        };
-        let (digits, radix) = match digits.strip_prefix("0x") {
-            Some(hex) => (hex, 16),
-            None => (digits, 10),
-        };
-        // The number parser would accept a second sign.
-        let value = Some(digits).filter(|it| !it.starts_with(['+', '-']));
-        let value = value.and_then(|it| i64::from_str_radix(it, radix).ok());
-        let value = value.map(|it| if negative { -it } else { it });
-        value
-            .and_then(|it| T::try_from(it).ok())
-            .ok_or_else(|| format!("`{word}` is not {what}"))
+        number::signed(word).ok_or_else(|| format!("`{word}` is not {what}"))
     }
 
     /// Parses the start and the fault.
@@ -251,13 +238,13 @@ impl<'w> Arguments<'w> {
                 _ => break,
             };
             if again {
-                return Err(format!("`{word}` says again when; once is enough"));
+                return Err(format!("`{word}` states the time twice; state it once"));
             }
             word = self.need("what goes wrong")?;
         }
         let (times, fault) = self.fault(word, names)?;
         if frames.is_some() && times > 1 {
-            return Err("it says twice how many frames; leave `next` out".to_owned());
+            return Err("the command states the frame count twice; omit `next`".to_owned());
         }
         FaultInjection {
             fault,

@@ -5,8 +5,6 @@ mod command;
 #[cfg(target_os = "linux")]
 mod lines;
 #[cfg(target_os = "linux")]
-mod names;
-#[cfg(target_os = "linux")]
 pub(super) mod serve;
 
 use anyhow::Context as _;

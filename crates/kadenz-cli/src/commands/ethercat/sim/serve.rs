@@ -16,8 +16,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::command::{self, FaultInjection, SimCommand};
-use super::lines::listen;
-use super::names::Names;
+use super::lines::{Names, listen};
 use super::{Options, PaceOption};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
