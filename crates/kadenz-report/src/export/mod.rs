@@ -31,6 +31,7 @@ mod csv;
 mod gnuplot;
 mod hgrm;
 mod hlog;
+#[cfg(feature = "parquet")]
 mod parquet;
 mod percentiles;
 mod series;
@@ -41,6 +42,7 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 use std::{fmt, io};
 
+#[cfg(feature = "parquet")]
 use ::parquet::errors::ParquetError;
 use kadenz_record::hlog::reader::ReadLogError;
 use kadenz_record::hlog::writer::EncodeLineError;
@@ -138,7 +140,7 @@ impl FromStr for ExportFormat {
 /// What an export wrote.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Exported {
-    /// The files.
+    /// Paths of the written files.
     pub files: Vec<PathBuf>,
     /// Notes for the user: what was left out, or what replaces it.
     pub notes: Vec<String>,
@@ -276,7 +278,10 @@ fn write(
         (_, []) => Ok(()),
         (ExportFormat::Hgrm(unit), [one, ..]) => hgrm::write(one, unit, out),
         (ExportFormat::Csv, [one, ..]) => csv::write(one, out, notes),
+        #[cfg(feature = "parquet")]
         (ExportFormat::Parquet, [one, ..]) => parquet::write(one, out, notes),
+        #[cfg(not(feature = "parquet"))]
+        (ExportFormat::Parquet, _) => Err(ExportError::WithoutParquet),
     }
 }
 
@@ -299,7 +304,7 @@ pub enum ExportError {
     /// The run holds no series at all.
     #[error("{} holds no series: it was ended before anything was measured", run.display())]
     NoSeries {
-        /// The run folder.
+        /// Path of the run folder.
         run: PathBuf,
     },
     /// The format holds samples, and none were kept.
@@ -308,7 +313,7 @@ pub enum ExportError {
          samples kept, or export it as csv (buckets), hgrm or hlog"
     )]
     NeedsSamples {
-        /// The series.
+        /// Name of the series.
         series: String,
         /// The requested format.
         format: &'static str,
@@ -324,7 +329,12 @@ pub enum ExportError {
     Samples(#[from] ReadSamplesError),
     /// Parquet refused its input, or its output.
     #[error("cannot write Parquet: {0}; make room on the disk or choose another folder")]
+    #[cfg(feature = "parquet")]
     Parquet(#[from] ParquetError),
+    /// Built without the feature `parquet`.
+    #[cfg(not(feature = "parquet"))]
+    #[error("this build cannot write Parquet: build it with the feature `parquet`, or export csv")]
+    WithoutParquet,
     /// The output is named as one file, and one file per series results.
     #[error(
         "a {format} file holds one series, and the run has {}: choose one by --series, or name a \
