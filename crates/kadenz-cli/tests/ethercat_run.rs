@@ -36,6 +36,8 @@ fn a_loop_is_measured_as_a_run() {
             (&12.into(), &mode.into())
         );
         let bus = &parameters["bus"];
+        assert_eq!(&json["fieldbus"]["timing"], bus);
+        assert_eq!(json["fieldbus"]["devices"], 12);
         let cycles = bus["cycles"].as_u64().unwrap();
         let left_out = bus["skipped_beats"].as_u64().unwrap();
         // 3 s of cycles of 5 ms, and more until all drives are at rest.
@@ -117,6 +119,14 @@ fn a_loop_stands_beside_the_paper_s_figure() {
     ] {
         assert!(said.out.contains(words), "{words}: {}", said.out);
     }
+    let quiet = tempfile::tempdir().unwrap();
+    let said = drive(quiet.path(), &["--quiet"]);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+    assert!(
+        said.out.starts_with("No deadline was stated"),
+        "{}",
+        said.out
+    );
     let other = tempfile::tempdir().unwrap();
     let said = drive(other.path(), &["--lock", "--sleeper", "nanosleep"]);
     // Column M of figure 7: the lowest 99 % up to 1,032 us.

@@ -174,6 +174,9 @@ fn lost_packets_decide_where_a_limit_is_stated() {
         let limit = limit.as_ref().map_or(&[][..], |it| &it[..]);
         let said = send(&both, &[&all[..], limit].concat());
         assert_eq!(said.code, code, "{limit:?}: {}", said.err);
+        // The run decides alike when it is read later.
+        let shown = run(&["show", text(&out)]);
+        assert_eq!(shown.code, code, "{limit:?}: {}", shown.out);
     }
 }
 

@@ -13,7 +13,7 @@ use common::{INTERVAL, assert_contiguous, child, child_folder, intervals, number
 use kadenz_record::run::folder::{RunReader, RunWriter};
 use kadenz_record::run::model::EndedBy;
 
-/// The child of the tests below: measures for ever, and prints each interval once it is written, with how much was
+/// The child of the tests below: measures forever, and prints each interval once it is written, with how much was
 /// recorded until then.
 #[test]
 fn child_that_measures() {

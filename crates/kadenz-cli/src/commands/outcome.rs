@@ -6,20 +6,20 @@ use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::ethercat::AxesReport;
+use kadenz::ethercat::control::timing::Snapshot;
 use kadenz::lab::measuring::ExperimentError;
-use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
-use kadenz::record::run::messages::ONE_WAY;
-use kadenz::record::run::network::RESPONSE;
 use kadenz::report::answers::budget::Budget;
+use kadenz::report::answers::{Headline, HeadlineAnswer};
 use kadenz::report::document::{Answer, Document};
 use kadenz::report::json::Output;
 use kadenz::report::matrix::{self, Matrix};
 use kadenz::report::run_documents::{self, Aside};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
-use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
+use kadenz::report::summary::{Summary, SummaryOptions};
 use kadenz::report::text::Style;
-use kadenz::report::verdict::{messages, packets};
+use kadenz::report::verdict::packets;
 use kadenz::report::{answers, html};
 use schemars::JsonSchema;
 #[cfg(all(test, target_os = "linux"))]
@@ -27,7 +27,7 @@ use schemars::{Schema, SchemaGenerator, json_schema};
 use serde::Serialize;
 
 use super::cheapest::Cheapest;
-use crate::options::{MaxLoss, MeasureOptions, Span, waiting};
+use crate::options::{MeasureOptions, Span, waiting};
 use crate::output::{self, Outcome};
 
 /// Options of a measurement's report.
@@ -40,12 +40,10 @@ pub(crate) struct OutcomeOptions<'a> {
     pub(crate) report: bool,
     /// Further runs of the same command.
     pub(crate) also: &'a [PathBuf],
-    /// The series whose deadlines decide; `None` for every series with a deadline.
-    pub(crate) deciding: Option<&'a [&'a str]>,
     /// The cheapest tuning that a check found.
     pub(crate) cheapest: Option<&'a Cheapest>,
-    /// The most lost packets; `None` permits no loss where a deadline was stated.
-    pub(crate) max_loss: Option<MaxLoss>,
+    /// The counts of a loop over a segment.
+    pub(crate) fieldbus: Option<&'a FieldbusReport>,
 }
 
 impl<'a> OutcomeOptions<'a> {
@@ -56,9 +54,8 @@ impl<'a> OutcomeOptions<'a> {
             measure,
             report: false,
             also: &[],
-            deciding: None,
             cheapest: None,
-            max_loss: None,
+            fieldbus: None,
         }
     }
 }
@@ -79,8 +76,37 @@ pub(crate) struct MeasurementReport<'a> {
     /// The cheapest tuning that keeps the deadline, if the command searched for it.
     #[serde(skip_serializing_if = "Option::is_none")]
     cheapest: Option<&'a Cheapest>,
+    /// The counts of the loop, if the command ran one over a segment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    fieldbus: Option<&'a FieldbusReport>,
     #[serde(skip)]
     shown: RunsShown<'a>,
+}
+
+/// The counts of a loop over a segment.
+#[derive(Serialize, JsonSchema)]
+pub(crate) struct FieldbusReport {
+    /// Devices on the segment.
+    pub(crate) devices: usize,
+    /// Frames in a cycle.
+    pub(crate) frames_per_cycle: usize,
+    /// The timing of the cycles, and the lost frames.
+    pub(crate) timing: Snapshot,
+    /// How well the axes of the motion followed it.
+    pub(crate) axes: AxesReport,
+    /// Control periods, for people.
+    #[serde(skip)]
+    pub(crate) periods: Option<Document>,
+    /// The counts in words.
+    #[serde(skip)]
+    pub(crate) words: String,
+}
+
+impl Answer for FieldbusReport {
+    fn document(&self) -> Document {
+        let periods = self.periods.clone().unwrap_or_default();
+        periods.sentence(self.words.as_str())
+    }
 }
 
 /// Runs in the form for people.
@@ -118,12 +144,13 @@ impl Answer for MeasurementReport<'_> {
             remedy: self.cheapest.and_then(Cheapest::command),
             places: &[page, format!("more: kadenz show {folder} --details")],
         });
-        match self.cheapest {
-            Some(cheapest) if self.shown.details && !output::is_quiet() => {
-                document.and(cheapest.document())
-            }
-            _ => document,
+        if output::is_quiet() {
+            return document;
         }
+        let fieldbus = self.fieldbus.map(Answer::document).unwrap_or_default();
+        let cheapest = self.cheapest.filter(|_| self.shown.details);
+        let cheapest = cheapest.map(Cheapest::document).unwrap_or_default();
+        fieldbus.and(document).and(cheapest)
     }
 }
 
@@ -163,7 +190,7 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
             .with_context(|| format!("the run is in {}", options.folder.display()))?;
     }
     let silent: Vec<String> = runs.iter().filter_map(silence).collect();
-    let judged = judge(&runs, options.deciding, options.max_loss);
+    let judged = judge(&runs);
     let outcome = judged.or_incomplete(!silent.is_empty());
     let details = options.measure.details;
     output::answer(&MeasurementReport {
@@ -172,6 +199,7 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
         report: report.clone(),
         answer: answer(&runs[0], options.cheapest),
         cheapest: options.cheapest,
+        fieldbus: options.fieldbus,
         shown: RunsShown {
             runs: &runs,
             details,
@@ -250,7 +278,7 @@ impl<'a> Taken<'a> {
             shown: RunsShown {
                 runs,
                 details,
-                kept: judge(runs, None, None) == Outcome::Kept,
+                kept: judge(runs) == Outcome::Kept,
             },
         }
     }
@@ -309,48 +337,14 @@ pub(crate) fn finished<T>(result: Result<T, ExperimentError>, folder: &Path) -> 
     Ok(result?)
 }
 
-pub(crate) fn judge(
-    runs: &[Summary],
-    deciding: Option<&[&str]>,
-    max_loss: Option<MaxLoss>,
-) -> Outcome {
-    let matrix_missed = |run: &Summary| {
-        Matrix::recommendation_of(run)
-            .map(|it| it.standing == matrix::RecommendationStanding::NoneKeeps)
+/// Whether the runs kept what was asked of them. A matrix does if one combination keeps the deadline.
+pub(crate) fn judge(runs: &[Summary]) -> Outcome {
+    let missed = |run: &Summary| match run.run.experiment == matrix::EXPERIMENT {
+        true => Matrix::recommendation_of(run)
+            .is_some_and(|it| it.standing == matrix::RecommendationStanding::NoneKeeps),
+        false => Headline::of(run).answer == HeadlineAnswer::No,
     };
-    // A matrix keeps the deadline if one combination does, not only if all do.
-    let no_cell_keeps = runs.iter().filter_map(matrix_missed).any(|missed| missed);
-    let missed = runs
-        .iter()
-        .filter(|run| run.run.experiment != matrix::EXPERIMENT)
-        .flat_map(|run| &run.series)
-        .filter(|series| deciding.is_none_or(|it| it.contains(&series.series.name.as_str())))
-        .filter_map(|series| series.verdict.as_ref())
-        .any(|verdict| verdict.misses > 0);
-    // Where answers have a deadline, a lost one has missed it, unless the permitted loss covers it.
-    let lost = runs.iter().any(|run| {
-        let total = run.run.network.as_ref().map(packets::total);
-        let judged = run.named(RESPONSE).is_some_and(|it| it.verdict.is_some());
-        let none = judged.then_some(MaxLoss::Packets(0));
-        let limit = max_loss.or(none);
-        (limit.zip(total)).is_some_and(|(limit, total)| limit.exceeded_by(total.lost, total.sent))
-    });
-    let messages_lost = runs.iter().any(|run| {
-        let judged = |it: &SeriesSummary| it.verdict.is_some() && of_messages(it);
-        let counted = run.run.messages.as_ref();
-        run.series.iter().any(judged) && counted.is_some_and(|it| messages::lost(it) > 0)
-    });
-    // A beat that did not run has kept no deadline.
-    let not_run = runs.iter().any(|run| {
-        let gave_up = run.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
-        gave_up && run.series.iter().any(|it| it.verdict.is_some())
-    });
-    Outcome::missed_if(missed || lost || messages_lost || not_run || no_cell_keeps)
-}
-
-/// Whether it is a series of received messages; a lost message has missed its deadline, too.
-fn of_messages(series: &SeriesSummary) -> bool {
-    series.series.value() == ONE_WAY
+    Outcome::missed_if(runs.iter().any(missed))
 }
 
 /// The paths of a run and its page.

@@ -48,7 +48,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     output::note(&format!("report: {}", absolute(&page).display()));
     // The page of a run that missed its deadline is no failure; only a deadline stated here decides the exit code.
     Ok(match options.reading.deadline {
-        Some(_) => outcome::judge(&runs, None, None),
+        Some(_) => outcome::judge(&runs),
         None => Outcome::Kept,
     })
 }

@@ -25,7 +25,7 @@ const PATIENCE: Duration = Duration::from_secs(2);
 /// How a check measures messages.
 #[derive(Clone, Debug)]
 pub struct MessagesPlan {
-    /// The bus.
+    /// The URL of the bus.
     pub url: String,
     /// How long an encoded message is, in bytes.
     pub message_bytes: usize,

@@ -31,7 +31,7 @@ pub use network::{Answering, NetworkPlan, TIMEOUT};
 /// Name of the series of the machine's floor.
 pub(crate) const FLOOR: &str = "floor";
 
-/// What is checked.
+/// What a check measures, and for how long.
 #[derive(Clone, Debug)]
 pub struct CheckPlan {
     /// Time between two beats.
@@ -163,7 +163,7 @@ fn beat_keeper(
     cycles: u64,
 ) -> Result<Member, ExperimentError> {
     let policy = words(tuning);
-    let description = format!("lateness of a beat that asked to be kept as {policy}");
+    let description = format!("wake-up lateness, requested policy {policy}");
     let sketch = SeriesSketch {
         interval: Some(plan.interval.as_duration()),
         deadline: plan.measuring.deadline,

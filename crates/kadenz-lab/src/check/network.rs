@@ -32,7 +32,7 @@ const RECEIVE_BUFFER: usize = 4 << 20;
 /// How a check measures round trips.
 #[derive(Clone, Debug)]
 pub struct NetworkPlan {
-    /// Which device answers.
+    /// The device that answers: an echo in this process, or another device.
     pub answering: Answering,
     /// UDP payload of a packet in bytes.
     pub payload_bytes: usize,
@@ -68,7 +68,6 @@ pub(super) struct NetworkEndpoints {
 }
 
 impl NetworkEndpoints {
-    /// Opens all sockets.
     pub(super) fn open(
         plan: &NetworkPlan,
         interval: Interval,
@@ -114,6 +113,7 @@ impl NetworkEndpoints {
             },
             wiring: plan.wiring.clone(),
             log: None,
+            max_loss: None,
         };
         let port = probe::open(&plan)?;
         Ok(Self { plan, port, echo })

@@ -23,7 +23,7 @@ pub struct DiscoverPlan {
     pub most: usize,
     /// The token that the devices know.
     pub token: Option<Token>,
-    /// The socket.
+    /// The address, interface and other options of the socket.
     pub port: PortOptions,
 }
 

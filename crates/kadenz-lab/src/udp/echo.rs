@@ -26,7 +26,7 @@ pub enum Listening {
 /// The clock of a device's stamps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum StampClock {
-    /// Its monotonic clock.
+    /// The monotonic clock of the device.
     #[default]
     Monotonic,
     /// Its wall clock: ns since 1970-01-01 00:00 UTC. For hosts with synchronised clocks.
@@ -49,11 +49,11 @@ impl StampClock {
 /// Parameters of a device.
 #[derive(Clone, Debug, Default)]
 pub struct EchoPlan {
-    /// The socket.
+    /// The address, interface and other options of the socket.
     pub port: PortOptions,
     /// Which packets it answers, how often, and its name.
     pub policy: Policy,
-    /// How it waits.
+    /// How the device waits for packets.
     pub listening: Listening,
     /// The clock of its stamps.
     pub stamps: StampClock,
@@ -115,7 +115,7 @@ impl EchoDevice {
         })
     }
 
-    /// Its port.
+    /// The port that the device receives and answers by.
     #[must_use]
     pub fn port(&self) -> &UdpPort {
         &self.port
@@ -162,7 +162,7 @@ impl EchoDevice {
         }
     }
 
-    /// Counts so far.
+    /// The counts of packets so far.
     pub fn echoed(&mut self) -> Echoed {
         Echoed {
             counts: self.echo.counts(),

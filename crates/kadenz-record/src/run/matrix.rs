@@ -120,7 +120,7 @@ pub struct Combination(u8);
 pub struct NoCombination;
 
 impl Combination {
-    /// No tuning.
+    /// The combination without any measure.
     pub const NONE: Self = Self(0);
 
     /// Yoon's combinations, in the order of its columns.
@@ -249,7 +249,7 @@ impl FromStr for Combination {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub enum Load {
-    /// Nothing.
+    /// No load beside the measurement.
     #[serde(rename = "none")]
     Unloaded,
     /// As much as it can.

@@ -20,7 +20,7 @@ pub const FORMAT_VERSION: u32 = 1;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Run {
-    /// Format version.
+    /// Version of the format of `run.json`.
     #[cfg_attr(feature = "schema", schemars(extend("const" = FORMAT_VERSION)))]
     pub version: u32,
     /// Version of the program that wrote the run.
@@ -55,7 +55,7 @@ pub struct Run {
     /// The parameters in force, defaults included.
     #[serde(default)]
     pub parameters: BTreeMap<String, Value>,
-    /// The machine.
+    /// The machine that measured, and its system.
     pub host: Host,
     /// The clock that was read, and what reading it costs.
     pub clock: Clock,
@@ -110,19 +110,19 @@ pub struct Host {
     /// `PREEMPT_RT`, `PREEMPT`, `PREEMPT_DYNAMIC (voluntary)`, `none`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub preemption: Option<String>,
-    /// CPU model name.
+    /// CPU model name as the operating system gives it; absent when not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cpu: Option<String>,
     /// Logical CPUs that are online.
     #[serde(default)]
     pub cpus: u32,
-    /// Memory in bytes.
+    /// Total memory in bytes, as the operating system reports it; absent when not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_bytes: Option<u64>,
-    /// Kernel clock source.
+    /// Kernel clock source, for example `tsc`; absent when not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub clock_source: Option<String>,
-    /// CPU frequency governor.
+    /// CPU frequency governor; several, separated by commas, when the CPUs differ.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub governor: Option<String>,
     /// Control group of the measuring process.
@@ -245,7 +245,7 @@ pub struct TuningMeasure {
     /// Why it was refused.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
-    /// The command that mends it.
+    /// The command that fixes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
 }
@@ -293,7 +293,7 @@ impl TuningMeasure {
         Some(Warning {
             id: format!("{}_refused", self.name),
             text: format!(
-                "{} was asked for and not granted ({} is in force){reason}",
+                "{} was requested and not granted ({} is in force){reason}",
                 self.requested, self.granted
             ),
             remedy: self.remedy.clone(),
@@ -335,9 +335,9 @@ pub const BEATS_NOT_RUN: &str = "beats_not_run";
 pub struct Warning {
     /// Stable name, for example `virtual_machine`.
     pub id: String,
-    /// The sentence.
+    /// The warning in words; `remedy` says what to do.
     pub text: String,
-    /// The command or step that mends it.
+    /// The command or step that fixes it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<String>,
     /// Of a refused tuning: the name of the measure, as in the `tuning` of series.

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+pub use super::max_loss::MaxLoss;
 use super::testbed::Testbed;
 
 /// Name of the series: the time from a packet's beat until it was handed to the system.
@@ -66,6 +67,9 @@ pub struct Network {
     /// How the devices answered together, where the packets were broadcasts.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broadcasts: Option<Broadcasts>,
+    /// The most packets that may be lost; without it none where answers have a deadline, and otherwise any number.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub max_loss: Option<MaxLoss>,
 }
 
 /// How devices answered broadcasts together. In which place each of them answered is in
@@ -78,7 +82,7 @@ pub struct Broadcasts {
     /// Broadcasts that every device answered.
     pub complete: u64,
     /// How alike the orders of the answers are, over the complete ones: Kendall's W, from 0 to 1; near
-    /// `1 / complete` if each is drawn anew. Absent with fewer than two broadcasts or devices.
+    /// `1 / complete` if each is drawn independently. Absent with fewer than two broadcasts or devices.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub concordance: Option<f64>,
     /// The most answers that the program found waiting at once: in one call that receives, or in several

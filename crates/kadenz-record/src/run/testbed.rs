@@ -22,10 +22,10 @@ pub struct Testbed {
     /// All hosts, in the order of the topology.
     #[serde(default)]
     pub hosts: Vec<String>,
-    /// The switches.
+    /// The switches between the hosts.
     #[serde(default)]
     pub switches: Vec<TestbedSwitch>,
-    /// The links.
+    /// The links between hosts and switches.
     #[serde(default)]
     pub links: Vec<TestbedLink>,
     /// The model's results for the same round trips; absent where the model cannot compute them.
@@ -37,7 +37,7 @@ pub struct Testbed {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct TestbedSwitch {
-    /// Its name.
+    /// Its name in the topology, which links refer to.
     pub name: String,
     /// From having a frame until it may be sent on.
     pub forwarding_ns: u64,
@@ -62,10 +62,10 @@ pub struct Modelled {
     pub round_trips: u64,
     /// How many of them had no answer.
     pub lost: u64,
-    /// Median.
+    /// Median of the modelled round trips.
     pub p50_ns: u64,
     /// 99 %.
     pub p99_ns: u64,
-    /// The longest.
+    /// The longest modelled round trip.
     pub max_ns: u64,
 }

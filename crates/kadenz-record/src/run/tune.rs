@@ -29,7 +29,7 @@ pub struct Tune {
     /// C: the shielded CPUs; empty where there is none to give away.
     #[serde(default)]
     pub shield: BTreeSet<u32>,
-    /// The unavailable measures.
+    /// The measures that the machine does not grant, each with the reason.
     #[serde(default)]
     pub not_granted: Vec<NotGranted>,
 }
@@ -38,7 +38,7 @@ pub struct Tune {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct NotGranted {
-    /// The measure.
+    /// The measure that was requested.
     pub measure: Measure,
     /// The reason and the remedy, in a sentence.
     pub sentence: String,

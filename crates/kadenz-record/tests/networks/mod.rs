@@ -1,7 +1,7 @@
 //! Records of a network and a testbed: one with every field, and arbitrary ones.
 
 use kadenz_record::run::network::{
-    Broadcasts, Flow, Interface, LostHere, Network, Places, ToldBy, WirePath,
+    Broadcasts, Flow, Interface, LostHere, MaxLoss, Network, Places, ToldBy, WirePath,
 };
 use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch};
 use proptest::option::of;
@@ -54,6 +54,7 @@ pub(crate) fn network() -> Network {
             concordance: Some(0.5),
             ..Broadcasts::default()
         }),
+        max_loss: Some(MaxLoss::Share(0.5)),
     }
 }
 
@@ -94,8 +95,9 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
     let flows = prop::collection::vec(flow, 0..3);
     let around = (of(interface), of(here), of(paths()), of(testbeds()));
     let counts = any::<(u32, u64)>();
-    (counts, flows, around, of(broadcasts())).prop_map(
-        |((payload_bytes, foreign), flows, (interface, here, path, testbed), broadcasts)| Network {
+    let together = (of(broadcasts()), of(max_losses()));
+    (counts, flows, around, together).prop_map(
+        |((payload_bytes, foreign), flows, (interface, here, path, testbed), together)| Network {
             payload_bytes,
             flows,
             interface,
@@ -103,9 +105,15 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
             path,
             testbed,
             foreign,
-            broadcasts,
+            broadcasts: together.0,
+            max_loss: together.1,
         },
     )
+}
+
+fn max_losses() -> impl Strategy<Value = MaxLoss> {
+    let share = crate::number().prop_map(MaxLoss::Share);
+    prop_oneof![any::<u64>().prop_map(MaxLoss::Packets), share]
 }
 
 fn broadcasts() -> impl Strategy<Value = Broadcasts> {

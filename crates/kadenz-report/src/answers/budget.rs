@@ -57,10 +57,10 @@ const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 /// How much of a deadline each layer takes.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Budget {
-    /// The journey.
+    /// What travels, and between which programs.
     #[serde(skip)]
     pub journey: Journey,
-    /// The deadline.
+    /// The deadline in nanoseconds.
     pub limit_ns: u64,
     /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where that is unknown.
     #[serde(skip)]
@@ -136,7 +136,7 @@ pub struct Layer {
     pub name: &'static str,
     /// The series it was measured in.
     pub series: &'static str,
-    /// Median.
+    /// Median, in nanoseconds; absent where there are too few values.
     pub p50_ns: Option<i64>,
     /// 99.9th percentile.
     pub p99_9_ns: Option<i64>,
@@ -298,7 +298,6 @@ fn limit_of(summary: &Summary, series: &SeriesSummary) -> Option<u64> {
     series.series.deadline_ns.or_else(of_beat)
 }
 
-/// A measured layer.
 fn layer(summary: &Summary, what: (&'static str, &'static str)) -> Option<Layer> {
     let series = summary.named(what.1).filter(|series| series.count > 0)?;
     Some(Layer::new(what, series, 0))

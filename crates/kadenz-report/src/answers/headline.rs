@@ -3,7 +3,7 @@
 use kadenz_record::run::check::{EXPERIMENT, REALTIME};
 use kadenz_record::run::messages::ONE_WAY;
 use kadenz_record::run::model::{BEATS_NOT_RUN, Host};
-use kadenz_record::run::network::RESPONSE;
+use kadenz_record::run::network::{MaxLoss, RESPONSE};
 
 use crate::numbers;
 use crate::summary::{SeriesSummary, Summary};
@@ -25,7 +25,7 @@ pub enum HeadlineAnswer {
 /// The answer, and the line that states it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Headline {
-    /// The answer.
+    /// Whether every deadline that decides was kept.
     pub answer: HeadlineAnswer,
     /// "No: 1 kHz / 400 us missed 1.03 % on AMD EPYC, a virtual machine (kvm)".
     pub words: String,
@@ -36,7 +36,7 @@ type Judged<'a> = (&'a SeriesSummary, Verdict);
 
 impl Headline {
     /// The headline of a run. In a check the series with the requested tuning and the round trips decide, in any other
-    /// run every series with a deadline.
+    /// run every series with a deadline. Lost packets decide as [`MaxLoss`] permits them.
     ///
     /// ```
     /// use kadenz_report::summary::Summary;
@@ -49,16 +49,23 @@ impl Headline {
     #[must_use]
     pub fn of(summary: &Summary) -> Self {
         let deciding = deciding(summary);
+        let not_done = not_done(summary, &deciding);
         let Some(asked) = deciding.first() else {
-            return Self {
-                answer: HeadlineAnswer::NotAsked,
-                words: "No deadline was stated".to_owned(),
+            return match not_done {
+                Some(why) => Self {
+                    answer: HeadlineAnswer::No,
+                    words: format!("No: {why}"),
+                },
+                None => Self {
+                    answer: HeadlineAnswer::NotAsked,
+                    words: "No deadline was stated".to_owned(),
+                },
             };
         };
         let on = machine(&summary.run.host).map_or_else(String::new, |it| format!(" on {it}"));
         let missed = deciding.iter().any(|(_, it)| it.misses > 0);
         let few = |(_, it): &Judged<'_>| it.standing == Standing::TooFew;
-        let (answer, words) = match not_done(summary, &deciding) {
+        let (answer, words) = match not_done {
             _ if missed => (HeadlineAnswer::No, format!("No: {}", misses(&deciding))),
             Some(why) => (
                 HeadlineAnswer::No,
@@ -68,7 +75,7 @@ impl Headline {
                 let what = question(asked);
                 (
                     HeadlineAnswer::TooFew,
-                    format!("Too few samples to say: {what}"),
+                    format!("Too few samples to decide: {what}"),
                 )
             }
             None => (HeadlineAnswer::Yes, kept(&deciding)),
@@ -98,11 +105,16 @@ fn not_done(summary: &Summary, deciding: &[Judged<'_>]) -> Option<String> {
         let of = |(it, _): &Judged<'_>| it.series.value() == value;
         deciding.iter().any(of)
     };
-    if summary.warnings.iter().any(|it| it.id == BEATS_NOT_RUN) {
+    let gave_up = summary.warnings.iter().any(|it| it.id == BEATS_NOT_RUN);
+    if gave_up && !deciding.is_empty() {
         return Some("beats were given up".to_owned());
     }
-    let packets = summary.run.network.as_ref().map(packets::total);
-    let packets = packets.filter(|it| it.lost > 0 && judged(RESPONSE));
+    let packets = summary.run.network.as_ref().and_then(|network| {
+        let none = judged(RESPONSE).then_some(MaxLoss::Packets(0));
+        let limit = network.max_loss.or(none)?;
+        let total = packets::total(network);
+        limit.exceeded_by(total.lost, total.sent).then_some(total)
+    });
     let messages = summary.run.messages.as_ref().map(messages::lost);
     let messages = messages.filter(|&lost| lost > 0 && judged(ONE_WAY));
     let packets = packets.map(|it| numbers::counted(it.lost, "lost packet"));
@@ -220,6 +232,7 @@ fn virtual_or_contained(layers: &str) -> String {
 mod tests {
     use kadenz_record::run::check::ORDINARY;
     use kadenz_record::run::model::{Series, TuningMeasure, Warning};
+    use kadenz_record::run::network::{Flow, Network};
 
     use super::*;
 
@@ -280,6 +293,31 @@ mod tests {
             words(&run(EXPERIMENT, both)),
             "No: round trips at 1 kHz / 400 us missed 3 % on AMD EPYC"
         );
+    }
+
+    #[test]
+    fn lost_packets_decide_as_far_as_none_are_permitted() {
+        let of = |deadline: bool, lost, max_loss| {
+            let mut summary = run("udp-send", vec![series(RESPONSE, 1000, 0)]);
+            summary.series[0].verdict = summary.series[0].verdict.filter(|_| deadline);
+            let flow = Flow {
+                sent: 1000,
+                lost,
+                ..Flow::default()
+            };
+            summary.run.network = Some(Network {
+                flows: vec![flow],
+                max_loss,
+                ..Network::default()
+            });
+            Headline::of(&summary).answer
+        };
+        let half_percent = Some(MaxLoss::Share(0.005));
+        assert_eq!(of(true, 1, None), HeadlineAnswer::No);
+        assert_eq!(of(true, 5, half_percent), HeadlineAnswer::Yes);
+        assert_eq!(of(true, 6, half_percent), HeadlineAnswer::No);
+        assert_eq!(of(false, 900, None), HeadlineAnswer::NotAsked);
+        assert_eq!(of(false, 6, half_percent), HeadlineAnswer::No);
     }
 
     #[test]

@@ -88,7 +88,7 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
             (0, Standing::Kept) => capitalised(&format!("{keep} {what} {how}")),
             (0, Standing::Missed) => format!("{keep_not} {what} {how}"),
             (0, Standing::TooFew) => {
-                format!("Too few samples to say whether {keep} {what} {how}")
+                format!("Too few samples to decide whether {keep} {what} {how}")
             }
             (_, Standing::Kept) => format!("; {how} too"),
             (_, Standing::Missed) if judged[0].1.standing == Standing::Missed => {
@@ -237,7 +237,7 @@ mod tests {
         let text = answer_of(vec![series("a", None, Verdict::new(400_000, 100, 0, 0, 0))]);
         assert_eq!(
             text,
-            "Too few samples to say whether this machine keeps 1 kHz with a 400 us deadline in \
+            "Too few samples to decide whether this machine keeps 1 kHz with a 400 us deadline in \
          series `a`: 0 misses in 100, which allows up to 3 in a hundred; 299 samples without a \
          miss claim 99 %."
         );
@@ -313,7 +313,7 @@ mod tests {
             (missed, "Round trips do not keep "),
             (
                 Verdict::new(400_000, 9, 0, 0, 0),
-                "to say whether round trips keep ",
+                "to decide whether round trips keep ",
             ),
         ] {
             let text = of(response);

@@ -24,7 +24,7 @@ pub struct Beside {
     pub p50_ns: Option<i64>,
     /// 99 %.
     pub p99_ns: Option<i64>,
-    /// The largest.
+    /// The largest, in nanoseconds.
     pub max_ns: Option<i64>,
 }
 

@@ -24,7 +24,7 @@ use crate::verdict::wire::RoundTrip;
 /// ```
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct ComparisonOutput<'a> {
-    /// The runs themselves.
+    /// The runs that are compared, each as in a report of its own.
     #[serde(flatten)]
     pub output: Output<'a>,
     /// One entry for each pair of a baseline's series and a candidate's.
@@ -87,7 +87,7 @@ pub struct RoundTripsOutput<'a> {
     pub p90: RoundTrip,
     /// The same less the baseline's; `null` for the baseline itself.
     pub beyond_baseline: Option<RoundTrip>,
-    /// Packets sent.
+    /// Packets sent, answered or not.
     pub sent: u64,
     /// Packets without an answer in time.
     pub lost: u64,

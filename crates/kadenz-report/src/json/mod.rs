@@ -76,7 +76,7 @@ impl std::fmt::Display for Output<'_> {
 /// A run as a whole.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct RunOutput<'a> {
-    /// The run folder.
+    /// Path of the run folder.
     pub folder: String,
     /// The experiment.
     pub experiment: &'a str,
@@ -129,7 +129,7 @@ impl<'a> RunOutput<'a> {
 pub struct BudgetOutput {
     /// The budget in words.
     pub sentence: String,
-    /// Its figures.
+    /// The same budget in numbers.
     #[serde(flatten)]
     pub budget: Budget,
     /// The rest of the deadline after 99.9 % of all packets; negative if they take longer.
@@ -169,7 +169,7 @@ pub struct MessagesOutput<'a> {
 /// Counts of the messages to one subscriber.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SubscriberOutput<'a> {
-    /// Its counts.
+    /// The counts that the run holds of this subscriber.
     #[serde(flatten)]
     pub subscriber: &'a Subscriber,
     /// One-sided 95 % upper bound of the share that is lost (Clopper and Pearson).
@@ -201,7 +201,7 @@ pub struct WarningOutput<'a> {
     pub run: String,
     /// Stable name, for example `virtual_machine`.
     pub id: &'a str,
-    /// The sentence.
+    /// The warning in words.
     pub text: &'a str,
     /// The command or step that removes the cause.
     pub remedy: Option<&'a str>,
@@ -218,12 +218,12 @@ impl<'a> WarningOutput<'a> {
     }
 }
 
-/// A series.
+/// One measured quantity of a run, with its figures.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct SeriesOutput<'a> {
     /// The run folder that holds it.
     pub run: String,
-    /// Its name.
+    /// Name of the series in its run, for example `lateness`.
     #[schemars(regex(pattern = "^[A-Za-z0-9._-]+$"))]
     pub name: &'a str,
     /// What kind of value it holds.
@@ -231,12 +231,12 @@ pub struct SeriesOutput<'a> {
     /// Unit of the values.
     #[schemars(extend("const" = "ns"))]
     pub unit: &'static str,
-    /// Its figures.
+    /// The statistics of its values.
     #[serde(flatten)]
     pub figures: &'a SeriesSummary,
     /// Values missing from the raw samples, because they did not fit the ring; the histogram has them.
     pub dropped: u64,
-    /// Values below zero.
+    /// Values below zero: events that came before their expected time.
     pub early: u64,
     /// Values beyond what the histogram holds.
     pub saturated: u64,

@@ -17,7 +17,7 @@ pub struct NetworkOutput<'a> {
     pub payload_bytes: u32,
     /// The counts in words.
     pub answer: String,
-    /// All flows together.
+    /// The counts of all flows together.
     pub total: FlowOutput,
     /// One flow per device.
     pub flows: Vec<FlowOutput>,
@@ -40,7 +40,7 @@ pub struct NetworkOutput<'a> {
 pub struct PathOutput<'a> {
     /// The links in words.
     pub connection: String,
-    /// The links.
+    /// The same links in numbers.
     #[serde(flatten)]
     pub path: &'a WirePath,
 }
@@ -86,7 +86,7 @@ pub struct FlowOutput {
     pub device: String,
     /// Address and port; empty for the total.
     pub address: String,
-    /// Packets sent.
+    /// Packets sent, answered or not.
     pub sent: u64,
     /// Packets answered in time.
     pub answered: u64,
@@ -107,14 +107,14 @@ pub struct FlowOutput {
     pub places: Option<PlacesOutput>,
 }
 
-/// A network interface.
+/// The network interface of the measurement, as far as it is known.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct InterfaceOutput<'a> {
-    /// Name.
+    /// Name of the interface, for example `eth0`.
     pub name: &'a str,
     /// `loopback`, `wired`, `wireless`, `virtual`, ...
     pub kind: Option<&'a str>,
-    /// Driver.
+    /// Name of the driver, for example `r8169`; `null` where it is unknown.
     pub driver: Option<&'a str>,
     /// Speed of the link in Mbit/s.
     pub speed_mbit_s: Option<u32>,
@@ -131,11 +131,11 @@ pub struct TestbedOutput<'a> {
     pub run: &'a str,
     /// The host of the measurement.
     pub host: &'a str,
-    /// All hosts.
+    /// Names of all hosts of the topology.
     pub hosts: &'a [String],
-    /// All switches.
+    /// Names of all switches of the topology.
     pub switches: Vec<&'a str>,
-    /// All links.
+    /// All links of the topology.
     pub links: &'a [TestbedLink],
     /// Round trips of the model, with ideal hosts; `null` where it could not be computed.
     pub model: Option<ModelOutput>,

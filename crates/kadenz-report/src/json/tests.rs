@@ -89,6 +89,7 @@ fn network() -> Network {
         }),
         foreign: 1,
         broadcasts: None,
+        max_loss: None,
     }
 }
 

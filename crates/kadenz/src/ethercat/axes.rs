@@ -3,11 +3,13 @@
 use std::fmt;
 
 use kadenz_ethercat::motion::{AxisGroup, MotionHandle};
+use kadenz_record::numbers;
 
 /// The axes of a motion, at the end of their loop. It displays as one line.
 #[derive(Clone, Debug, Default, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxesReport {
-    /// Each of them.
+    /// One report per axis, in the order of the group.
     pub axes: Vec<AxisReport>,
     /// How often all axes were stopped.
     pub stops: u64,
@@ -17,6 +19,7 @@ pub struct AxesReport {
 
 /// How well an axis followed its trajectory.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisReport {
     /// The position of its drive.
     pub position: usize,
@@ -29,7 +32,6 @@ pub struct AxisReport {
 }
 
 impl AxesReport {
-    /// After the loop.
     pub(super) fn of(group: &AxisGroup<'_>, handle: &MotionHandle) -> Self {
         let status = handle.status();
         let axes = group.runners().iter().map(|it| {
@@ -53,15 +55,18 @@ impl fmt::Display for AxesReport {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let all = self.axes.iter();
         let worst = all.max_by(|a, b| a.greatest_error_rad.total_cmp(&b.greatest_error_rad));
-        write!(f, "{} axes", self.axes.len())?;
+        match self.axes.len() {
+            1 => f.write_str("1 axis")?,
+            count => write!(f, "{count} axes")?,
+        }
         match worst {
             None => {}
             Some(_) if self.axes.iter().all(|it| it.cycles == 0) => {
-                write!(f, ", none of which was moved")?;
+                write!(f, "; no axis was moved")?;
             }
             Some(worst) => write!(
                 f,
-                "; the one at position {} was furthest from its way, by {:.2} mrad, {:.2} mrad in the root mean square",
+                "; largest following error: position {}, {:.2} mrad (RMS {:.2} mrad)",
                 worst.position,
                 worst.greatest_error_rad * 1e3,
                 worst.rms_error_rad * 1e3,
@@ -69,7 +74,7 @@ impl fmt::Display for AxesReport {
         }
         match self.stops {
             0 => Ok(()),
-            stops => write!(f, "; all were stopped {stops} times"),
+            stops => write!(f, "; all were stopped {}", numbers::counted(stops, "time")),
         }
     }
 }

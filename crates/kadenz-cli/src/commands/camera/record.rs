@@ -10,7 +10,6 @@ use kadenz::camera::server::is_name;
 use kadenz::lab::camera::video_log::VideoLog;
 use kadenz::lab::camera::{CameraPlan, experiment};
 use kadenz::msg::log::record::{RecordOptions, Recorded};
-use kadenz::record::run::camera::{AGE, END_TO_END};
 use kadenz::report::numbers;
 
 use super::ReaderOption;
@@ -38,7 +37,7 @@ pub(crate) struct Record {
     #[command(flatten)]
     common: Common,
 
-    /// Take sets of frames together with this camera; may be given more than once
+    /// Take sets of frames together with this camera (repeatable)
     #[arg(long, value_name = "URL|NAME")]
     sync_with: Vec<String>,
 
@@ -213,8 +212,5 @@ pub(super) fn take(
         let mut progress = Progress::new("taking frames", Some(plan.duration));
         experiment(cameras, plan, &measuring, &stop, &mut progress)?;
     }
-    outcome::report_run(&OutcomeOptions {
-        deciding: Some(&[AGE, END_TO_END]),
-        ..OutcomeOptions::of(&folder, measure)
-    })
+    outcome::report_run(&OutcomeOptions::of(&folder, measure))
 }

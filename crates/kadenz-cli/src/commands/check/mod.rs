@@ -7,16 +7,12 @@ mod peer;
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::lab::check::{
-    Answering, CheckPlan, MessagesPlan, NetworkPlan, REALTIME, TIMEOUT, check,
-};
+use kadenz::lab::check::{Answering, CheckPlan, MessagesPlan, NetworkPlan, TIMEOUT, check};
 use kadenz::lab::floor::FloorPlan;
 use kadenz::lab::testbed::inside::Questions;
 use kadenz::lab::testbed::model::Cast;
 use kadenz::lab::udp::wiring::Wiring;
 use kadenz::msg::provider::DEFAULT_URL;
-use kadenz::record::run::camera::AGE;
-use kadenz::record::run::network::RESPONSE;
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
 use kadenz::rt::tuning::Policy;
@@ -52,7 +48,7 @@ Examples:
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
 
-Exit codes: 0 the deadline was kept (under the tuning that was granted), by the wake-ups and, with
+Exit codes: 0 the deadline was kept (under the tuning that was granted), by the wake-ups and, with \
 --peer, by the round trips; 1 it was missed; 2 the check could not be done.")]
 pub(crate) struct Options {
     /// Rate of the beat
@@ -145,7 +141,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     };
     outcome::report_run(&OutcomeOptions {
         report: true,
-        deciding: Some(&[REALTIME, RESPONSE, AGE]),
         also: &also,
         cheapest: cheapest.as_ref(),
         ..OutcomeOptions::of(&plan.measuring.session.out, &options.measure)

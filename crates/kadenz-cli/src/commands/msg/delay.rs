@@ -130,14 +130,11 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let (_, counts) = result.with_context(|| format!("the run is in {}", folder.display()))?;
     anyhow::ensure!(
         counts.recorded > 0,
-        "{}; the run in {} says more",
+        "{}; the run in {} has the details",
         why_nothing(&counts, options),
         folder.display()
     );
-    let outcome = outcome::report_run(&OutcomeOptions {
-        deciding: Some(&["latency"]),
-        ..OutcomeOptions::of(&folder, &options.measure)
-    })?;
+    let outcome = outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))?;
     Ok(outcome.or_incomplete(!all_are_latencies(&counts)))
 }
 
@@ -173,7 +170,7 @@ fn why_nothing(counts: &StampedCounts, options: &Options) -> String {
     let (field, channel) = (&options.field, &options.channel);
     match counts {
         _ if counts.received == 0 => {
-            format!("no message came on {channel}; `kadenz msg list` lists the channels")
+            format!("no messages received on {channel}; `kadenz msg list` lists the channels")
         }
         _ if counts.unreadable == counts.received => format!(
             "of {}, none has a member {field} that is a number, as `--types` or their sender describes \

@@ -64,8 +64,8 @@ pub(crate) struct Options {
     #[arg(long, value_name = "CPUS", help_heading = "Tuning")]
     cpus: Option<CpuList>,
 
-    /// Be awake when the next question is due, where questions keep a beat, and have rehearsed the answer: a tenth of
-    /// a CPU at 100 Hz, up to two fifths at 1 kHz and beyond
+    /// Wake before the next periodic request and warm the caches; costs a tenth of a CPU at 100 Hz, up to two fifths at
+    /// 1 kHz and beyond
     #[arg(long, conflicts_with = "busy_poll", help_heading = "Socket")]
     anticipate: bool,
 

@@ -17,7 +17,7 @@ use crate::output::{self, Outcome};
 
 /// Record the measurements of many controllers into one run.
 ///
-/// The logging server of Enner 2016b, for controllers without a disk: `kadenz udp send --log` and firmware send their
+/// The logging server of [Enner2016b], for controllers without a disk: `kadenz udp send --log` and firmware send their
 /// measurements in batches (docs/udp-protocol.md). Receiving never waits for the disk. Listens on the loopback
 /// address by default.
 #[derive(Debug, Args)]
@@ -43,13 +43,25 @@ pub(crate) struct Options {
     #[arg(long, value_name = "RATE", default_value = "100kHz")]
     limit: Rate,
 
-    /// The most controllers; each run of a controller counts as one
-    #[arg(long, value_name = "N", default_value_t = 256, value_parser = clap::value_parser!(u16).range(1..=4096))]
-    most_controllers: u16,
+    /// Maximum number of controllers; each run of a controller counts as one
+    #[arg(
+        long,
+        alias = "most-controllers",
+        value_name = "N",
+        default_value_t = 256,
+        value_parser = clap::value_parser!(u16).range(1..=4096)
+    )]
+    max_controllers: u16,
 
-    /// The most devices with a series of their own
-    #[arg(long, value_name = "N", default_value_t = 512, value_parser = clap::value_parser!(u16).range(1..=2046))]
-    most_devices: u16,
+    /// Maximum number of devices with a series of their own
+    #[arg(
+        long,
+        alias = "most-devices",
+        value_name = "N",
+        default_value_t = 512,
+        value_parser = clap::value_parser!(u16).range(1..=2046)
+    )]
+    max_devices: u16,
 
     #[command(flatten)]
     token: TokenOption,
@@ -71,8 +83,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         port: options.socket.port(local),
         token: options.token.token()?,
         limit: NonZeroU32::new(per_second.round() as u32).map(PerSecond::new),
-        most_streams: options.most_controllers.into(),
-        most_devices: options.most_devices.into(),
+        most_streams: options.max_controllers.into(),
+        most_devices: options.max_devices.into(),
         until_ended: options.controllers,
     };
     let stop = options.measure.stop()?;

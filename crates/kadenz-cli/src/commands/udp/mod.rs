@@ -4,12 +4,10 @@ mod address;
 mod discover;
 mod echo;
 mod log;
-mod path;
 mod probe;
 mod socket;
 
-pub(super) use address::resolve;
-pub(super) use path::PathOption;
+pub(super) use address::{PathOption, resolve};
 pub(super) use socket::{DISCOVERY, any_like};
 
 #[cfg(all(test, target_os = "linux"))]

@@ -12,14 +12,14 @@ use kadenz::lab::udp::probe::{
     Clocks, Destination, Device, Loop, ProbePlan, SocketReceiving, probe,
 };
 use kadenz::lab::udp::{ECHO_PORT, LOG_PORT};
+use kadenz::record::run::network::MaxLoss;
 use kadenz::rt::beat::Rate;
 use kadenz::rt::net::port::PortOptions;
 
-use super::address;
-use super::path::PathOption;
+use super::address::{self, PathOption};
 use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, any_like, wall_clock};
 use crate::commands::outcome::{self, OutcomeOptions};
-use crate::options::{Defaults, MaxLoss, MeasureOptions, Progress, Size, Span, beats};
+use crate::options::{Defaults, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::{self, Outcome};
 
 /// Measure how long a packet to a device and back takes, and how many are lost
@@ -32,15 +32,15 @@ use crate::output::{self, Outcome};
 #[command(after_help = "\
 Examples:
   kadenz udp send --to 127.0.0.1                                     this machine's own stack
-  kadenz udp send --to 10.0.0.5 --rate 100Hz --size 200B --duration 24h      Enner's baseline (2016b)
+  kadenz udp send --to 10.0.0.5 --rate 100Hz --size 200B --duration 24h      the baseline of [Enner2016b]
   kadenz udp send --to 10.0.0.5,10.0.0.6 --rate 1kHz --deadline 1ms  a packet to each of two devices
   kadenz udp send --to 10.0.0.5 --policy fifo:80 --sleeper spin --busy-poll   the least jitter
   kadenz udp send --to 10.0.0.5 --loop closed                        ping-pong, on one thread
 
 On the device runs `kadenz udp echo --bind 0.0.0.0`, or firmware (docs/udp-protocol.md).
 
-Exit codes: 0 every deadline was kept and the loss was within its limit; 1 a deadline was missed
-or more packets were lost (with --deadline, any; with --max-loss, more than so many); 2 no packet was
+Exit codes: 0 every deadline was kept and the loss was within its limit; 1 a deadline was missed \
+or more packets were lost (with --deadline, any; with --max-loss, more than so many); 2 no packet was \
 answered, or the measurement could not be done.")]
 pub(crate) struct Send {
     /// Devices, with a port or without, separated by commas
@@ -54,13 +54,13 @@ pub(crate) struct Send {
 /// Measure how long a whole robot takes to answer one broadcast
 ///
 /// Discovers the devices first, then sends one broadcast on every beat that all of them answer: the microburst of
-/// Enner 2016b. Records the series of `kadenz udp send`, for each device as well, when the first and the last answer
+/// [Enner2016b]. Records the series of `kadenz udp send`, for each device as well, when the first and the last answer
 /// had arrived (`first-reply`, `last-reply`), and how close together the answers were (`reply-spread`,
 /// `densest-half`); prints the order in which devices answer, and how constant it is.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   Enner's robot
+  kadenz udp burst --to 10.0.0.255 --devices 40 --rate 100Hz --duration 90min   the robot of [Enner2016b]
   kadenz udp burst --to 10.0.0.255 --rate 1kHz --no-samples    all devices that answer, histograms only")]
 pub(crate) struct Burst {
     /// Broadcast address of the robot's network, with a port or without
@@ -272,10 +272,7 @@ fn measure(
         probe(&measuring, plan, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::report_run(&OutcomeOptions {
-        max_loss: options.max_loss,
-        ..OutcomeOptions::of(&folder, &options.measure)
-    })
+    outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))
 }
 
 impl ProbeOptions {
@@ -324,6 +321,7 @@ impl ProbeOptions {
             },
             wiring,
             log,
+            max_loss: self.max_loss,
         })
     }
 

@@ -22,7 +22,7 @@ use crate::stop::Stop;
 /// Parameters of a logging server.
 #[derive(Clone, Debug)]
 pub struct LogPlan {
-    /// The socket.
+    /// The address, interface and other options of the socket.
     pub port: PortOptions,
     /// The token that controllers must know.
     pub token: Option<Token>,
@@ -167,7 +167,7 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
             "crowded_out",
             streams.refused,
             "times a controller was refused, because there was no room for another one",
-            "take more with --most-controllers",
+            "accept more with --max-controllers",
         ),
         (
             "strange",
@@ -179,7 +179,7 @@ fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {
             "without_place",
             counts.without_place,
             "values stand in the series of all devices only: there was no room for one of their own",
-            "take more with --most-devices",
+            "accept more with --max-devices",
         ),
         (
             "refused",

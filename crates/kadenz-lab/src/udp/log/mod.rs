@@ -39,7 +39,6 @@ pub use experiment::{LogPlan, log};
 struct Request {
     /// Its place among the server's devices.
     place: usize,
-    /// Its name.
     device: String,
     /// Description of its values.
     description: String,

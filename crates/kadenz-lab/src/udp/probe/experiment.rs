@@ -144,6 +144,7 @@ impl ProbeSetup {
             foreign: receiver.counts.foreign(),
             broadcasts: broadcasts(&mut receiver, &plan),
             flows: receiver.counts.close(&plan.devices),
+            max_loss: plan.max_loss,
         };
         ongoing.running.update(|run| run.network = Some(network));
         Ok(ended_by)
@@ -303,7 +304,7 @@ fn run_id() -> RunId {
 fn warnings(receiver: &Receiver) -> Vec<Warning> {
     let mut warnings = Vec::new();
     if let Some((error, count)) = receiver.trouble {
-        let text = format!("the network said {count} times, at last: {error}");
+        let text = format!("the network reported {count} errors, the last: {error}");
         warnings.push(Warning::new(
             "network_errors",
             text,
@@ -351,7 +352,7 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
             "the logging server refused this run, because it has as many controllers as it takes: it \
              lacks {lacks} of {batches} batches of measurements"
         );
-        (text, "start it with a larger --most-controllers")
+        (text, "start it with a larger --max-controllers")
     } else if kept == 0 {
         let text =
             "the logging server never answered: it has no measurement of this run".to_owned();
@@ -363,7 +364,7 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
         (text, "see that `kadenz udp log` runs there all the time")
     } else if lacks > 0 {
         let text = format!(
-            "the logging server did not say that it kept {lacks} of {batches} batches of measurements"
+            "the logging server did not confirm that it kept {lacks} of {batches} batches of measurements"
         );
         (text, "see its own run for what it lacks")
     } else {

@@ -28,7 +28,6 @@ const ANSWER_BYTES: usize = 34;
 pub(super) struct HandedOn {
     /// Measurements that could not be sent.
     pub(super) failed: u64,
-    /// Batches sent.
     pub(super) batches: u64,
     /// Batches that the server acknowledged.
     pub(super) kept: u64,
@@ -83,7 +82,6 @@ impl HandOn {
         }
     }
 
-    /// Takes a measurement.
     pub(super) fn measured(&mut self, from: SocketAddr, reply: &ProbeReply) {
         let measurement = Measurement {
             device: DeviceKey::from(from),

@@ -34,6 +34,7 @@ use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::time::Duration;
 
+use kadenz_record::run::network::MaxLoss;
 use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::PortOptions;
 use kadenz_udp::wire::Token;
@@ -132,12 +133,14 @@ pub struct ProbePlan {
     pub clocks: Clocks,
     /// The token that the devices know.
     pub token: Option<Token>,
-    /// The socket.
+    /// The address, interface and other options of the socket.
     pub port: PortOptions,
     /// What is known of the links to the devices.
     pub wiring: Wiring,
     /// The logging server that gets every measurement.
     pub log: Option<SocketAddr>,
+    /// The most lost packets of a kept run.
+    pub max_loss: Option<MaxLoss>,
 }
 
 /// The longest polling for an answer: a later answer loses little by a wake-up.

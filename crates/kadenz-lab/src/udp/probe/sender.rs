@@ -251,7 +251,7 @@ pub(super) fn packet(plan: &ProbePlan, run: RunId) -> Result<Vec<u8>, CannotPack
 
 impl Drop for Sender {
     fn drop(&mut self) {
-        // Also where the thread ends by a panic: the receiver must not wait for ever.
+        // Also where the thread ends by a panic: the receiver must not wait forever.
         self.over();
     }
 }

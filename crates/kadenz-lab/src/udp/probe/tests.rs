@@ -73,6 +73,7 @@ fn plan(device: &EchoDevice, looping: Loop, receiving: SocketReceiving) -> Probe
         },
         wiring: Wiring::default(),
         log: None,
+        max_loss: None,
     }
 }
 

@@ -18,7 +18,7 @@ pub enum CreateRunError {
     /// The path belongs to something other than a folder.
     #[error("{} is not a folder; name a new folder for the run", path.display())]
     NotAFolder {
-        /// The path.
+        /// The requested run folder, which exists and is no folder.
         path: PathBuf,
     },
     /// The folder holds a run, complete or not, perhaps one that is being measured now.
@@ -28,13 +28,13 @@ pub enum CreateRunError {
         path.display()
     )]
     HoldsRun {
-        /// The folder.
+        /// The folder with the other run.
         path: PathBuf,
     },
     /// The folder holds other files.
     #[error("{} is not empty; name a new folder for the run", path.display())]
     NotEmpty {
-        /// The folder.
+        /// The folder with the other files.
         path: PathBuf,
     },
     /// Nothing can be written there.
@@ -44,7 +44,7 @@ pub enum CreateRunError {
         path.display()
     )]
     Unwritable {
-        /// The folder.
+        /// The requested run folder.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -60,13 +60,13 @@ pub enum AddSeriesError {
          with a letter, a digit or '_'"
     )]
     BadName {
-        /// The name.
+        /// The requested name of the series.
         name: String,
     },
     /// The run has a series of this name, or one that differs in case alone.
     #[error("the run has a series {name:?} already, upper and lower case being one; rename one")]
     Duplicate {
-        /// The name.
+        /// The requested name, which another series has.
         name: String,
     },
     /// A run of more series could not be read again.
@@ -74,7 +74,7 @@ pub enum AddSeriesError {
         "the run has {limit} series already, the most of a run; measure fewer, or in several runs"
     )]
     TooMany {
-        /// The most.
+        /// The most series of a run.
         limit: usize,
     },
     /// The labels exceed what readers accept.
@@ -89,7 +89,7 @@ pub enum AddSeriesError {
     /// One of its files could not be created.
     #[error("cannot create {}: {source}; check the room and permissions there", path.display())]
     Create {
-        /// The file.
+        /// The file that was to be created.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -105,7 +105,7 @@ pub enum StartRunError {
     /// `run.json` could not be written.
     #[error("cannot write {}: {source}; check the room and permissions there", path.display())]
     RunJson {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -131,7 +131,7 @@ pub enum FinishRunError {
         path.display(), files.join(", ")
     )]
     NotWritten {
-        /// The run folder.
+        /// The folder of the incomplete run.
         path: PathBuf,
         /// Files that lack their end.
         files: Vec<String>,
@@ -147,7 +147,7 @@ pub enum FinishRunError {
         path.display()
     )]
     RunJson {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -176,13 +176,13 @@ pub enum OpenRunError {
     /// There is no `run.json`.
     #[error("{} is not a run folder: it has no run.json", path.display())]
     NoRun {
-        /// The folder.
+        /// The folder without `run.json`.
         path: PathBuf,
     },
     /// `run.json` could not be read.
     #[error("cannot read {}: {source}; check its permissions", path.display())]
     Unreadable {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -190,13 +190,13 @@ pub enum OpenRunError {
     /// `run.json` is empty: the run was killed before it began.
     #[error("{} is empty: the run was killed before it began; remove its folder", path.display())]
     NeverBegan {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
     },
     /// `run.json` is malformed.
     #[error("{} is damaged: {cause}; restore it from a copy, or measure again", path.display())]
     Malformed {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
         /// The error and its place.
         cause: String,
@@ -204,19 +204,19 @@ pub enum OpenRunError {
     /// The run is larger than any run that Kadenz writes.
     #[error("{} has {has}, more than the {limit} of the largest run: it is not read; check that it is the right file", path.display())]
     TooLarge {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
-        /// Its size.
+        /// How much the run holds, for example `300 series`.
         has: String,
-        /// The largest size.
+        /// The most that a run may hold, in words.
         limit: String,
     },
     /// The run was written by a newer program.
     #[error("{} has format version {version}, which is newer than this program; update it", path.display())]
     Newer {
-        /// The file.
+        /// The path of `run.json`.
         path: PathBuf,
-        /// Its format version.
+        /// The format version of the file, above `FORMAT_VERSION`.
         version: u32,
     },
 }
@@ -235,9 +235,9 @@ pub enum OpenSeriesError {
     /// The series has no such file.
     #[error("series {name:?} has no {what}; measure again with them kept")]
     NotKept {
-        /// The series.
+        /// The name of the series.
         name: String,
-        /// The missing file.
+        /// The missing file: `interval log` or `raw samples`.
         what: &'static str,
     },
     /// The interval log could not be opened.
@@ -275,7 +275,7 @@ pub enum AddPartError {
     /// This run cannot be written.
     #[error("cannot write {}: {source}; check its permissions and the room on its disk", path.display())]
     Write {
-        /// The file.
+        /// The file that could not be written.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,

@@ -139,7 +139,7 @@ impl GrowingRun {
         &mut self.run
     }
 
-    /// The run folder.
+    /// The folder that holds the growing run's files.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

@@ -23,9 +23,8 @@ impl Journal {
         }
     }
 
-    /// Appends one record.
     pub(super) fn append(&mut self, record: &[u8]) -> io::Result<()> {
-        self.mend()?;
+        self.repair()?;
         if record.is_empty() {
             return Ok(());
         }
@@ -37,7 +36,7 @@ impl Journal {
             Err(error) => {
                 self.torn = true;
                 // If this fails as well, the next append tries again.
-                let _ = self.mend();
+                let _ = self.repair();
                 Err(error)
             }
         }
@@ -45,11 +44,11 @@ impl Journal {
 
     /// Waits until the file is on the disk.
     pub(super) fn sync(&mut self) -> io::Result<()> {
-        self.mend()?;
+        self.repair()?;
         self.file.sync()
     }
 
-    fn mend(&mut self) -> io::Result<()> {
+    fn repair(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.truncate(self.good)?;
             self.torn = false;

@@ -56,7 +56,7 @@ impl RunReader {
         self.run.complete
     }
 
-    /// The run folder.
+    /// The folder that the run was opened from.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

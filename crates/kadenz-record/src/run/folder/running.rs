@@ -197,13 +197,13 @@ pub struct Progress {
 /// The progress of a series.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct SeriesProgress {
-    /// Its name.
+    /// The name of the series in `run.json`, for example `lateness`.
     pub name: String,
     /// The counts up to the end of the last interval; dropped samples up to some milliseconds ago.
     pub counts: Counts,
     /// When the last interval began, counted from the start of the run.
     pub interval_start: Duration,
-    /// Its real length.
+    /// The measured length of the last interval, which can differ from the planned one.
     pub interval_length: Duration,
     /// Values recorded in it.
     pub interval_count: u64,

@@ -99,7 +99,7 @@ impl WriterThread {
         }
     }
 
-    /// Writes `run.json` anew if it has changed; it stays incomplete.
+    /// Writes `run.json` again if it has changed; it stays incomplete.
     fn refresh_run_json(&self) {
         let mut state = self.shared.lock();
         if !std::mem::take(&mut state.changed) {

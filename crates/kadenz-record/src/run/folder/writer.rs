@@ -84,7 +84,7 @@ impl RunWriter {
         &mut self.run
     }
 
-    /// The run folder.
+    /// The folder that the run is written into.
     #[must_use]
     pub fn dir(&self) -> &Path {
         &self.dir

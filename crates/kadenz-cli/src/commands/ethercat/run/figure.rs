@@ -1,6 +1,8 @@
 //! Control periods beside those of Yoon's figures 7 and 8.
 
+use kadenz::ethercat::CycleSeries;
 use kadenz::lab::measuring::Measuring;
+use kadenz::report::document::{Document, Table};
 use kadenz::report::matrix::paper;
 use kadenz::report::matrix::{Combination, Load, Measure, Periods};
 use kadenz::report::numbers;
@@ -8,9 +10,6 @@ use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
 use kadenz::rt::sleep::SleeperKind;
 use kadenz::rt::tuning::Policy;
-
-use crate::commands::msg::table::table;
-use kadenz::ethercat::CycleSeries;
 
 /// The requested tuning, as `kadenz tune` names it: `PMCS`, `none`.
 pub(super) fn combination(measuring: &Measuring) -> Combination {
@@ -43,7 +42,7 @@ pub(super) fn beside_the_paper(
     run: &Summary,
     asked: Combination,
     load: Option<Load>,
-) -> Option<String> {
+) -> Option<Document> {
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
     let column = Combination::PAPER.iter().position(|it| *it == asked);
     let published = load.zip(column);
@@ -78,9 +77,8 @@ pub(super) fn beside_the_paper(
         }
         None => "Yoon has no such column".to_owned(),
     };
-    Some(format!(
-        "Control periods; the shortest was {}\n{}\n{about}\n",
-        numbers::value(periods.min_ns),
-        table(&head, 1, rows.collect()),
-    ))
+    let shortest = numbers::value(periods.min_ns);
+    let caption = format!("Control periods; the shortest was {shortest}");
+    let table = Table::new(&head, 1, rows.collect());
+    Some(Document::from(caption).table(table).sentence(about))
 }

@@ -66,7 +66,7 @@ impl Lines {
         }
         let more = self.waiting.len();
         self.waiting.clear();
-        Some(format!("{more} more events; --verbose tells each"))
+        Some(format!("{more} more events; --verbose lists them"))
     }
 }
 
@@ -132,7 +132,7 @@ mod tests {
             (0..9).for_each(|it| lines.add(format!("event {it}")));
             shown.extend(lines.due(at(second * 1_000), true));
         }
-        let counted = StatusLine::Event("9 more events; --verbose tells each".to_owned());
+        let counted = StatusLine::Event("9 more events; --verbose lists them".to_owned());
         assert_eq!((shown.len(), &shown[0]), (12, &counted));
         assert!(shown.iter().filter(|it| **it == StatusLine::State).count() >= 2);
         assert!(lines.rest().is_empty(), "all were counted");

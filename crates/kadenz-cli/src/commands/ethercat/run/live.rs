@@ -118,7 +118,10 @@ impl LoopProgress {
         let vitals = self.network.health.vitals();
         let at = self.shown_s;
         let mut parts = match vitals.is_well(self.devices) {
-            true => vec![format!("{at} s: {} devices in OP", self.devices)],
+            true => {
+                let devices = numbers::counted(self.devices.into(), "device");
+                vec![format!("{at} s: {devices} in OP")]
+            }
             false => vec![
                 format!(
                     "{at} s: {} of {} devices answer",
@@ -129,21 +132,28 @@ impl LoopProgress {
         };
         let frames = &snapshot.frames;
         let troubles = [
-            (snapshot.overruns, "overruns"),
-            (frames.lost, "frames lost"),
-            (frames.late, "late"),
-            (frames.working_counter_mismatches, "wrong working counters"),
-            (vitals.link.damaged, "damaged"),
-            (vitals.link.foreign, "foreign"),
-            (vitals.link.refused, "refused"),
+            (snapshot.overruns, "overrun", "overruns"),
+            (frames.lost, "frame lost", "frames lost"),
+            (frames.late, "late", "late"),
+            (
+                frames.working_counter_mismatches,
+                "wrong working counter",
+                "wrong working counters",
+            ),
+            (vitals.link.damaged, "damaged", "damaged"),
+            (vitals.link.foreign, "foreign", "foreign"),
+            (vitals.link.refused, "refused", "refused"),
         ];
-        let troubles = troubles.into_iter().filter(|(count, _)| *count > 0);
-        parts.extend(troubles.map(|(count, what)| format!("{} {what}", numbers::thousands(count))));
+        let troubles = troubles.into_iter().filter(|(count, ..)| *count > 0);
+        parts.extend(troubles.map(|(count, one, many)| {
+            let what = if count == 1 { one } else { many };
+            format!("{} {what}", numbers::thousands(count))
+        }));
         parts.extend([
             format!("wake-up {}", tail(&snapshot.wake_up)),
             format!("period {}", tail(&snapshot.period)),
             format!("exchange {}", tail(&snapshot.exchange)),
-            format!("{} cycles", numbers::thousands(snapshot.cycles)),
+            numbers::counted(snapshot.cycles, "cycle"),
         ]);
         parts
     }

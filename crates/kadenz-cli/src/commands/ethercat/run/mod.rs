@@ -1,6 +1,5 @@
 //! `kadenz ethercat run`.
 
-mod bring_up;
 mod drive;
 mod figure;
 mod lines;
@@ -9,10 +8,10 @@ mod live;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz::ethercat::control::cyclic::{LoopMode, LoopSettings, Overrun};
-use kadenz::ethercat::motion;
-use kadenz::ethercat::{CycleSeries, Readers};
+use kadenz::ethercat::{Missing, NetworkBuilder, Readers, motion};
 use kadenz::lab::load::LoadKind;
 use kadenz::lab::measuring::Measuring;
 use kadenz::report::matrix::Load;
@@ -23,23 +22,22 @@ use kadenz::rt::tuning::Policy;
 
 use super::esi::{EsiOption, ModesOption};
 use super::segment::SegmentOptions;
-use crate::commands::outcome::{self, OutcomeOptions};
+use crate::commands::outcome::{self, FieldbusReport, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Span, complete};
 use crate::output::{self, Outcome};
-use bring_up::BringUpOptions;
 
 /// The experiment's name in `run.json`.
 const EXPERIMENT: &str = "ethercat";
 
-/// Drive the segment by a loop on the beat, and measure how well the loop keeps it.
+/// Run a real-time loop over the segment and record its timing
 ///
 /// The loop of Yoon's robot: every cycle a real-time thread receives the previous cycle's answers, computes, and
 /// sends; a supervisor beside it brings all devices to OP, and back to it after a fault, and reports each event at
 /// once. The run records the control period (less the cycle), the wake-up against the beat, the thread's time on the
 /// bus, and the controller's time; at the end they stand beside Yoon's figure 7 or 8.
 ///
-/// Drives move as the motion's file says (docs/ethercat-motion.md); all of them stop when too many frames are lost or
-/// a drive fails. Without a file the drives of a virtual segment (`--sim`) move to and fro, and those at an interface
+/// Drives move as the motion file says (docs/ethercat-motion.md); all of them stop when too many frames are lost or a
+/// drive fails. Without a file the drives of a virtual segment (`--sim`) move back and forth, and those at an interface
 /// stay switched off, unless `--demo` is given.
 ///
 /// Exit codes: 0 the axes moved to the end and wake-ups kept the `--deadline`, if there is one; 1 one of the two
@@ -75,11 +73,11 @@ pub(crate) struct Options {
     #[command(flatten)]
     bring_up: BringUpOptions,
 
-    /// Move every drive at an interface to and fro by 0.2 rad: only where the motion can hit nothing
+    /// Move every drive at an interface back and forth by 0.2 rad: only where the motion can hit nothing
     #[arg(long, conflicts_with = "motion")]
     demo: bool,
 
-    /// Cycles per second [default: as the motion's file says, or 1kHz]
+    /// Cycles per second [default: as the motion file says, or 1kHz]
     #[arg(long, value_name = "RATE")]
     rate: Option<Rate>,
 
@@ -95,13 +93,13 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "0s")]
     warm_up: Span,
 
-    /// When the loop receives answers [default: as the motion's file says, or pipelined]
+    /// When the loop receives answers [default: as the motion file says, or pipelined]
     #[arg(long, value_name = "MODE")]
     mode: Option<ModeOption>,
 
     /// What the loop does after missed beats: skip (leave them out), catch-up (serve them late, one after the other),
     /// relative (count each period from the last wake-up, as Yoon et al.) or stop (end the loop) [default: as the
-    /// motion's file says, or skip]
+    /// motion file says, or skip]
     #[arg(long, value_name = "POLICY", value_parser = complete::<Overrun>(Overrun::ALL))]
     overrun: Option<Overrun>,
 
@@ -145,6 +143,54 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     measure: MeasureOptions,
+}
+
+/// Patience of the bring-up, and the devices that it expects.
+#[derive(Debug, Args)]
+struct BringUpOptions {
+    /// How long to retry bring-up while devices do not answer
+    #[arg(
+        long,
+        value_name = "SPAN",
+        default_value = "10s",
+        help_heading = "Segment"
+    )]
+    bring_up_timeout: Span,
+
+    /// All devices that the segment must have, as a segment file (docs/ethercat.md); bring-up waits for them
+    /// [default: the most devices that any attempt found]
+    #[arg(long, value_name = "FILE", help_heading = "Segment")]
+    expect: Option<PathBuf>,
+
+    /// Start with the present devices when `--bring-up-timeout` has passed; the file configures the others, which
+    /// reach OP when they appear
+    #[arg(long, requires = "expect", help_heading = "Segment")]
+    start_without_missing: bool,
+}
+
+impl BringUpOptions {
+    /// Refuses options that contradict each other.
+    fn check(&self, beat: BeatOption) -> anyhow::Result<()> {
+        anyhow::ensure!(
+            !self.start_without_missing || beat == BeatOption::Own,
+            "--start-without-missing: the delay to a device that is away cannot be measured, so its clock could not \
+             follow; leave out --beat reference, or wait for all devices"
+        );
+        Ok(())
+    }
+
+    /// Applies these options to a network's builder.
+    fn apply<'a>(&self, net: NetworkBuilder<'a>) -> anyhow::Result<NetworkBuilder<'a>> {
+        let net = net.bring_up_timeout(self.bring_up_timeout.0);
+        let Some(path) = &self.expect else {
+            return Ok(net);
+        };
+        let missing = match self.start_without_missing {
+            true => Missing::JoinLater,
+            false => Missing::Refused,
+        };
+        net.expected(path, missing).context("--expect")
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -195,18 +241,20 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let asked = figure::combination(&measuring);
     let stop = options.measure.stop()?;
     let report = drive::drive(options, file, &measuring, &settings, &stop)?;
-    if !output::is_json() {
-        let load = match options.load {
-            None => Some(Load::Unloaded),
-            Some(LoadKind::Heavy) => Some(Load::Heavy),
-            Some(_) => None,
-        };
-        let table = figure::beside_the_paper(&Summary::of_run(&folder)?, asked, load);
-        output::say(&table.unwrap_or_default());
-        output::say(&format!("{report}\n"));
-    }
+    let load = match options.load {
+        None => Some(Load::Unloaded),
+        Some(LoadKind::Heavy) => Some(Load::Heavy),
+        Some(_) => None,
+    };
     let outcome = outcome::report_run(&OutcomeOptions {
-        deciding: Some(&[CycleSeries::WAKE_UP]),
+        fieldbus: Some(&FieldbusReport {
+            devices: report.devices,
+            frames_per_cycle: report.frames,
+            timing: report.timing,
+            axes: report.axes.clone(),
+            periods: figure::beside_the_paper(&Summary::of_run(&folder)?, asked, load),
+            words: report.to_string(),
+        }),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
     Ok(match (&report.axes.stopped, outcome) {
@@ -307,7 +355,7 @@ fn settings(options: &Options, file: Option<&motion::Plan>) -> anyhow::Result<Lo
     options.bring_up.check(options.beat)?;
     anyhow::ensure!(
         options.sync0.is_none() || options.beat == BeatOption::Reference,
-        "--sync0: devices pulse by the reference clock, so the loop must go by it too; add --beat reference"
+        "--sync0: SYNC0 needs the reference clock as the beat of the loop; add --beat reference"
     );
     anyhow::ensure!(
         options.sync0.is_none_or(|it| it.0 < cycle),

@@ -40,6 +40,7 @@ fn plan(devices: u8, warm_up: u32) -> ProbePlan {
         port: kadenz_rt::net::port::PortOptions::default(),
         wiring: Wiring::default(),
         log: None,
+        max_loss: None,
     }
 }
 
