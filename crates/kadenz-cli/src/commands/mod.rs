@@ -5,7 +5,8 @@
 ///
 /// `enum Udp in udp` keeps the answers of its rows together in `udp.schema.json`, except for a row whose name begins
 /// with the group's, as `testbed-model`, which has a file of its own. `in each` gives each row a file; without `in`,
-/// the answers belong to the group above. After a row's function, further functions may add schemas.
+/// the answers belong to the group above. After a row's function, further functions may add schemas. `in measure` is the
+/// purpose under which the help of the program lists the command.
 macro_rules! commands {
     ($(#[$about:meta])* enum $name:ident in $file:ident { $($rows:tt)* }) => {
         commands! { $(#[$about])* enum $name { $($rows)* } }
@@ -15,7 +16,7 @@ macro_rules! commands {
         $(
             $(#[cfg($cfg:meta)])?
             $(#[command($($clap:tt)*)])?
-            $variant:ident($options:ty) = $run:path $(, $schemas:path)*
+            $variant:ident($options:ty) $(in $purpose:ident)? = $run:path $(, $schemas:path)*
             $(=> $($command:literal: $answer:ty),+)?;
         )*
     }) => {
@@ -23,6 +24,14 @@ macro_rules! commands {
         #[derive(Debug, clap::Subcommand)]
         pub(crate) enum $name {
             $( $(#[cfg($cfg)])? $(#[command($($clap)*)])? $variant($options), )*
+        }
+
+        impl $name {
+            /// The names of all rows, in builds of every kind, with their purposes; those of a group have none.
+            #[allow(dead_code, reason = "the program's own commands alone have purposes")]
+            pub(crate) const PURPOSES: &[(&str, &str)] = &[
+                $( (stringify!($variant), concat!($( stringify!($purpose) )?)), )*
+            ];
         }
 
         /// Runs the command.
@@ -36,7 +45,7 @@ macro_rules! commands {
         $(
             $(#[cfg($cfg:meta)])?
             $(#[command($($clap:tt)*)])?
-            $variant:ident($options:ty) = $run:path $(, $schemas:path)*
+            $variant:ident($options:ty) $(in $purpose:ident)? = $run:path $(, $schemas:path)*
             $(=> $($command:literal: $answer:ty),+)?;
         )*
     }) => {
@@ -96,40 +105,40 @@ use kadenz::report::schema::SchemaFile;
 commands! {
     /// Every command of the program. The help of each is the doc comment of its options.
     enum Command in each {
-        Check(check::Options) = check::run, outcome::schemas;
-        Tune(Box<tune::Options>) = tune::run => "tune": tune::TuneReport<'_>;
-        Doctor(doctor::Options) = doctor::run
+        Check(check::Options) in measure = check::run, outcome::schemas;
+        Tune(Box<tune::Options>) in fix = tune::run => "tune": tune::TuneReport<'_>;
+        Doctor(doctor::Options) in fix = doctor::run
             => "doctor": doctor::DoctorReport<'_>, "restore": doctor::Restoration<'_>;
-        Hiccup(hiccup::Options) = hiccup::run;
+        Hiccup(hiccup::Options) in measure = hiccup::run;
         #[command(subcommand)]
-        Timer(timer::Timer) = timer::run;
+        Timer(timer::Timer) in measure = timer::run;
         #[command(subcommand)]
-        Udp(udp::Udp) = udp::run, udp::schemas;
+        Udp(udp::Udp) in measure = udp::run, udp::schemas;
         #[command(subcommand)]
-        Msg(msg::Msg) = msg::run, msg::schemas;
+        Msg(msg::Msg) in messages = msg::run, msg::schemas;
         #[command(subcommand)]
-        Ethercat(ethercat::Ethercat) = ethercat::run, ethercat::schemas;
+        Ethercat(ethercat::Ethercat) in fieldbus = ethercat::run, ethercat::schemas;
         #[cfg(all(feature = "camera", target_os = "linux"))]
         #[command(subcommand)]
-        Camera(camera::CameraCommand) = camera::run, camera::schemas;
+        Camera(camera::CameraCommand) in measure = camera::run, camera::schemas;
         #[command(subcommand)]
-        Experiment(experiment::Experiment) = experiment::run => "experiment": experiment::Repeated<'_>;
-        Campaign(campaign::Options) = campaign::run, campaign::schemas
+        Experiment(experiment::Experiment) in measure = experiment::run => "experiment": experiment::Repeated<'_>;
+        Campaign(campaign::Options) in measure = campaign::run, campaign::schemas
             => "campaign": kadenz::report::campaign::CampaignReport, "plan": campaign::Planned;
-        Load(load::Options) = load::run => "load": load::report::LoadReport<'_>;
+        Load(load::Options) in measure = load::run => "load": load::report::LoadReport<'_>;
         #[command(subcommand)]
-        Log(log::Log) = log::run, log::schemas;
-        Run(run::Options) = run::run;
-        Wire(wire::Options) = wire::run => "wire": wire::WireTimes;
+        Log(log::Log) in messages = log::run, log::schemas;
+        Run(run::Options) in fix = run::run => "granted": run::granted::RunReport<'_>;
+        Wire(wire::Options) in measure = wire::run => "wire": wire::WireTimes;
         #[command(subcommand)]
-        Testbed(testbed::Testbed) = testbed::run, testbed::schemas;
-        Report(report::Options) = report::run;
-        Show(show::Options) = show::run, SchemaFile::of_runs;
-        Compare(compare::Options) = compare::run;
-        Modes(modes::Options) = modes::run;
-        Import(import::Options) = import::run => "import": import::Imported<'_>;
-        Export(export::Options) = export::run;
-        Completions(completions::Options) = completions::run;
-        Man(man::Options) = man::run;
+        Testbed(testbed::Testbed) in measure = testbed::run, testbed::schemas;
+        Report(report::Options) in data = report::run;
+        Show(show::Options) in data = show::run, SchemaFile::of_runs;
+        Compare(compare::Options) in data = compare::run;
+        Modes(modes::Options) in data = modes::run;
+        Import(import::Options) in data = import::run => "import": import::Imported<'_>;
+        Export(export::Options) in data = export::run;
+        Completions(completions::Options) in help = completions::run;
+        Man(man::Options) in help = man::run;
     }
 }
