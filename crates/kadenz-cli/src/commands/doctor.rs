@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use crate::output::{self, Outcome};
 
-/// Find what spoils real time on this machine, what it costs, and the command that mends it
+/// Find what spoils real time on this machine, what it costs, and the command that fixes it
 ///
 /// States how it read each finding. Changes nothing and needs no rights; with more rights fewer findings stay
 /// unknown.
@@ -72,7 +72,7 @@ struct Failure<'a> {
     what: &'a str,
     /// The reason.
     why: &'a str,
-    /// The command or step that mends it.
+    /// The command or step that fixes it.
     remedy: &'a str,
 }
 
@@ -81,9 +81,7 @@ struct Failure<'a> {
 pub(super) struct DoctorReport<'a> {
     version: Version<1>,
     /// One finding of each check, the worst first.
-    findings: Vec<FindingEntry<'a>>,
-    #[serde(skip)]
-    found: &'a [Finding],
+    findings: &'a [Finding],
     #[serde(skip)]
     all: bool,
 }
@@ -91,28 +89,10 @@ pub(super) struct DoctorReport<'a> {
 impl Answer for DoctorReport<'_> {
     fn document(&self) -> Document {
         match output::is_quiet() {
-            true => totals(self.found, true).into(),
-            false => page(self.found, self.all),
+            true => totals(self.findings, true).into(),
+            false => page(self.findings, self.all),
         }
     }
-}
-
-/// Result of a check.
-#[derive(Serialize, JsonSchema)]
-struct FindingEntry<'a> {
-    /// Stable name of the check.
-    id: &'a str,
-    /// Severity of the finding.
-    #[schemars(extend("enum" = ["spoils", "costs", "note", "fine"]))]
-    severity: &'static str,
-    /// Summary in a few words.
-    title: &'a str,
-    /// Its cost, with the source.
-    cost: &'a str,
-    /// The values that the check read.
-    evidence: &'a str,
-    /// The command or step that mends it.
-    remedy: Option<&'a str>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -124,8 +104,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));
     output::answer(&DoctorReport {
         version: Version,
-        findings: findings.iter().map(row).collect(),
-        found: &findings,
+        findings: &findings,
         all: options.all,
     })?;
     let limit = options.fail_on.map(|level| match level {
@@ -188,26 +167,6 @@ fn restoration(restored: &Restored) -> String {
     }
 }
 
-fn row(finding: &Finding) -> FindingEntry<'_> {
-    FindingEntry {
-        id: finding.id,
-        severity: word(finding.severity),
-        title: &finding.title,
-        cost: &finding.cost,
-        evidence: &finding.evidence,
-        remedy: finding.remedy.as_deref(),
-    }
-}
-
-fn word(severity: Severity) -> &'static str {
-    match severity {
-        Severity::Spoils => "spoils",
-        Severity::Costs => "costs",
-        Severity::Note => "note",
-        Severity::Fine => "fine",
-    }
-}
-
 /// The findings, a paragraph each, and their numbers.
 fn page(findings: &[Finding], all: bool) -> Document {
     let shown = |finding: &&Finding| all || finding.severity > Severity::Note;
@@ -216,17 +175,11 @@ fn page(findings: &[Finding], all: bool) -> Document {
     document.sentence(totals(findings, all)).fitted()
 }
 
-/// A finding, with its severity in its colour.
-fn lines(finding: &Finding) -> Vec<DocumentLine> {
-    const INDENT: u16 = 15;
-    let word = word(finding.severity);
-    let emphasis = match finding.severity {
-        Severity::Spoils => Emphasis::Bad,
-        Severity::Costs => Emphasis::Warning,
-        Severity::Note => Emphasis::Bold,
-        Severity::Fine => Emphasis::Good,
-    };
-    let title = DocumentLine::labelled(word, INDENT, &finding.title);
+/// Where the words of a finding begin, after their labels.
+const INDENT: u16 = 15;
+
+/// A finding with its cost, its evidence and its remedy.
+pub(super) fn lines(finding: &Finding) -> Vec<DocumentLine> {
     let facts = [
         ("       costs", Some(&finding.cost)),
         ("       seen", Some(&finding.evidence)),
@@ -235,8 +188,20 @@ fn lines(finding: &Finding) -> Vec<DocumentLine> {
     let facts = facts.into_iter();
     let facts =
         facts.filter_map(|(label, words)| Some(DocumentLine::labelled(label, INDENT, words?)));
-    let title = title.emphasised(word.len(), emphasis);
-    [title].into_iter().chain(facts).collect()
+    [title(finding)].into_iter().chain(facts).collect()
+}
+
+/// The title of a finding, with its severity in its colour.
+pub(super) fn title(finding: &Finding) -> DocumentLine {
+    let emphasis = match finding.severity {
+        Severity::Spoils => Emphasis::Bad,
+        Severity::Costs => Emphasis::Warning,
+        Severity::Note => Emphasis::Bold,
+        Severity::Fine => Emphasis::Good,
+    };
+    let word = finding.severity.to_string();
+    let length = word.len();
+    DocumentLine::labelled(word, INDENT, &finding.title).emphasised(length, emphasis)
 }
 
 fn totals(findings: &[Finding], all: bool) -> String {
@@ -297,7 +262,7 @@ mod tests {
         let colour = |severity| {
             let text = page(&[finding(severity)], true).terminal(rich);
             let line = text.lines().next().unwrap().to_owned();
-            let at = line.find(word(severity)).unwrap();
+            let at = line.find(&severity.to_string()).unwrap();
             assert!(at > 0, "{line}");
             line[..at].to_owned()
         };

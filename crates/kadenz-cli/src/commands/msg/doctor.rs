@@ -9,10 +9,11 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::BusOptionOrUrl;
+use crate::commands::doctor;
 use crate::output::{self, Outcome};
 
 /// Find out why LCM's messages do not arrive: route, interface, TTL, buffers, filters and listening programs, each
-/// with its evidence, its cost and the command that mends it, and whether this host receives its own messages.
+/// with its evidence, its cost and the command that fixes it, and whether this host receives its own messages.
 ///
 /// Changes nothing and needs no rights. It sends a few datagrams that every LCM program ignores.
 #[derive(Debug, Args)]
@@ -51,30 +52,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 
 impl Answer for Examined {
     fn document(&self) -> Document {
-        let findings: String = self.findings.iter().map(shown).collect();
+        let (fine, other): (Vec<_>, Vec<_>) = self
+            .findings
+            .iter()
+            .partition(|it| it.severity == Severity::Fine);
+        let document = other.into_iter().map(doctor::lines);
+        let document = document.fold(Document::new(), Document::lines);
         let answer = match self.works {
             true => "messages can arrive on this host",
             false => "messages do not arrive",
         };
-        Document::new()
-            .listing(findings.trim_end())
+        document
+            .lines(fine.into_iter().map(doctor::title))
+            .fitted()
             .sentence(format!("{}: {answer}", self.url))
     }
-}
-
-fn shown(finding: &Finding) -> String {
-    let mut text = format!("{:<8}{}\n", finding.severity, finding.title);
-    if finding.severity == Severity::Fine {
-        return text;
-    }
-    let mut add = |label: &str, words: &str| {
-        let words = words.replace('\n', "\n                ");
-        text.push_str(&format!("        {label:<8}{words}\n"));
-    };
-    add("costs", &finding.cost);
-    add("seen", &finding.evidence);
-    if let Some(remedy) = &finding.remedy {
-        add("remedy", remedy);
-    }
-    text
 }
