@@ -1,7 +1,8 @@
-//! A control law over EtherCAT. `open("eth1")?` in place of `sim(59)?` drives the devices at an interface.
+//! A control law over EtherCAT: on the virtual humanoid, or at the interface that the argument names, as `eth1`.
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let run = kadenz::Recording::create("run")?;
-    let net = kadenz::ethercat::Network::sim(59)?.cycle("1kHz")?;
+    let segment = std::env::args().nth(1).unwrap_or("sim:59".to_owned());
+    let net = kadenz::ethercat::Network::open_segment(&segment)?.cycle("1kHz")?;
     let net = net.tuned(kadenz::Tuning::fifo(80).locked());
     let net = net.record(&run).bring_up()?;
     let knee = net.device("left knee")?;

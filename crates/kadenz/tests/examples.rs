@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -22,21 +23,22 @@ fn text(path: &str) -> String {
     std::fs::read_to_string(root().join(path)).unwrap()
 }
 
-/// The output of a program that cargo built beside this test.
-fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> String {
+/// A program that cargo built beside this test.
+fn built(program: &str) -> PathBuf {
     let test = std::env::current_exe().unwrap();
-    let built = test
-        .ancestors()
-        .nth(2)
-        .unwrap()
-        .join("examples")
-        .join(program);
+    let target = test.ancestors().nth(2).unwrap();
+    let built = target.join("examples").join(program);
     assert!(
         built.is_file(),
         "{} is not built; `cargo test --workspace` builds it",
         built.display()
     );
-    let mut command = Command::new(built);
+    built
+}
+
+/// The output of a program.
+fn output_of(program: &str, folder: &Path, environment: &[(&str, &str)]) -> String {
+    let mut command = Command::new(built(program));
     let output = command
         .current_dir(folder)
         .envs(environment.iter().copied())
@@ -109,6 +111,48 @@ fn a_periodic_loop_says_how_late_it_was_and_leaves_a_run() {
     }
     let summary = kadenz::read(folder.path().join("run")).unwrap();
     assert_eq!(summary.series[0].count, series.counts.recorded);
+}
+
+/// The names of the system calls of the thread that sleeps most, from its first sleep to its last.
+#[cfg(target_os = "linux")]
+fn calls_while_it_sleeps(trace: &str) -> Vec<&str> {
+    let mut threads: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    for line in trace.lines() {
+        // `1234 clock_nanosleep(...`, and `1234 <... clock_nanosleep resumed>`.
+        let Some((thread, call)) = line.split_once(' ') else {
+            continue;
+        };
+        let call = call.trim_start().trim_start_matches("<... ");
+        let name = call.split(['(', ' ']).next().unwrap_or_default();
+        threads.entry(thread).or_default().push(name);
+    }
+    let is_sleep = |name: &&str| *name == "clock_nanosleep";
+    let sleeps = |calls: &Vec<&str>| calls.iter().filter(|it| is_sleep(it)).count();
+    let loops = threads.into_values().max_by_key(sleeps).unwrap();
+    let first = loops.iter().position(is_sleep).unwrap();
+    let last = loops.iter().rposition(is_sleep).unwrap();
+    loops[first..=last].to_vec()
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_recorded_loop_makes_no_system_call_but_the_sleep() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut strace = Command::new("strace");
+    strace.args(["-f", "-o", "trace"]).arg(built("periodic"));
+    let traced = strace.current_dir(folder.path()).output();
+    let must = std::env::var_os("KADENZ_SKIP_NOTHING").is_some_and(|it| it == "1");
+    let is_traced = traced.is_ok_and(|it| it.status.success());
+    if !is_traced {
+        assert!(!must, "strace cannot trace");
+        eprintln!("skipped: a recorded loop under strace: needs strace; apt-get install strace");
+        return;
+    }
+    let trace = std::fs::read_to_string(folder.path().join("trace")).unwrap();
+    let mut calls = calls_while_it_sleeps(&trace);
+    assert!(calls.len() > 100, "{calls:?}");
+    calls.retain(|it| *it != "clock_nanosleep");
+    assert!(calls.is_empty(), "{calls:?}");
 }
 
 #[test]

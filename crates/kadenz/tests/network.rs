@@ -202,7 +202,7 @@ fn pulses_later_than_a_cycle_are_refused() {
     );
 }
 
-/// A motion of the left knee to and fro, which a busy machine does not stop.
+/// A motion of the left knee back and forth, which a busy machine does not stop.
 const MOTION: &str = r#"
 cycle_us = 4000
 [safety]
@@ -283,7 +283,7 @@ fn a_loop_runs_on_another_thread_and_may_be_left_alone() {
 #[cfg(target_os = "linux")]
 mod control_socket {
     use kadenz::ethercat::Readers;
-    use kadenz::ethercat::running_loop::control_socket::{Answer, Client, Question};
+    use kadenz::ethercat::running_loop::control_socket::{Answer, ControlClient, Question};
 
     use super::*;
 
@@ -292,12 +292,15 @@ mod control_socket {
         format!("test-library-{of}-{}", std::process::id())
     }
 
-    fn ask(client: &mut Client, question: &Question) -> Answer {
+    fn ask(client: &mut ControlClient, question: &Question) -> Answer {
         client.ask(question).unwrap()
     }
 
     /// Waits until the loop's socket gives the wanted answer, as long as even a very busy machine needs.
-    fn wait_for<T>(client: &mut Client, mut wanted: impl FnMut(&mut Client) -> Option<T>) -> T {
+    fn wait_for<T>(
+        client: &mut ControlClient,
+        mut wanted: impl FnMut(&mut ControlClient) -> Option<T>,
+    ) -> T {
         for _ in 0..6_000 {
             if let Some(it) = wanted(client) {
                 return it;
@@ -319,7 +322,7 @@ mod control_socket {
             let other = std::thread::spawn({
                 let name = name.clone();
                 move || {
-                    let mut client = Client::connect(&name).unwrap();
+                    let mut client = ControlClient::connect(&name).unwrap();
                     let Answer::Devices(devices) = ask(&mut client, &Question::Devices {}) else {
                         panic!("no devices");
                     };
@@ -337,7 +340,9 @@ mod control_socket {
                     };
                     assert!(matches!(ask(&mut client, &question), Answer::Set { .. }));
                     wait_for(&mut client, |client| {
-                        let Ok(Answer::Post { bytes, .. }) = client.ask(&Question::Post {}) else {
+                        let Ok(Answer::ProcessImage { bytes, .. }) =
+                            client.ask(&Question::ProcessImage {})
+                        else {
                             return None;
                         };
                         bytes.windows(4).any(|it| it == [7, 0, 0, 0]).then_some(())
@@ -372,7 +377,7 @@ mod control_socket {
         let builder = builder.expected(expected, Missing::Refused).unwrap();
         let builder = builder.control_socket(&name).unwrap();
         let other = std::thread::spawn(move || {
-            let mut client = Client::connect(&name).unwrap();
+            let mut client = ControlClient::connect(&name).unwrap();
             let by = Some("a test".to_owned());
             ask(&mut client, &Question::Stop { by });
         });
@@ -391,7 +396,7 @@ mod control_socket {
         let net = builder.bring_up().unwrap();
         let stop = net.stop_handle();
         let other = std::thread::spawn(move || {
-            let mut client = Client::connect(&name).unwrap();
+            let mut client = ControlClient::connect(&name).unwrap();
             let by = Some("a test".to_owned());
             ask(&mut client, &Question::Stop { by });
             let event = events.recv().unwrap();
