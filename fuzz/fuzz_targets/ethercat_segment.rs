@@ -1,4 +1,4 @@
-//! Any text as a segment's file: an error that names its line, or a plan that can be built, and that is the same after
+//! Any text as a segment file: an error that names its line, or a plan that can be built, and that is the same after
 //! it was printed and read again.
 #![no_main]
 

@@ -204,7 +204,7 @@ fn command(repository: &Repository, target: &Target, options: &FuzzOptions) -> R
     let mut command = cargo_fuzz(repository)?;
     command.arg("run");
     if options.bare {
-        // In a target folder of its own; the crates of another build would be built anew each time otherwise.
+        // In a target folder of its own; the crates of another build would be built again each time otherwise.
         command.env("CARGO_TARGET_DIR", repository.target().join("fuzz-bare"));
         command.args(["--sanitizer", "none"]);
     } else {

@@ -14,7 +14,7 @@ Needs a JDK (9 or later), as in apt-get install default-jdk-headless.
 
 Usage: cargo xtask java [--target TRIPLE]
 
-  --target  add this platform to the jar, which a call without it begins anew
+  --target  add this platform to the jar, which a call without it restarts
 ";
 
 /// Builds the native library and the jar; true if both are built.
@@ -57,7 +57,7 @@ pub(crate) fn main(repository: &Repository, options: &[String]) -> Result<bool> 
 fn platform_of(target: &str) -> Result<String> {
     let arch = target.split('-').next().unwrap_or_default();
     if !["x86_64", "aarch64"].contains(&arch) {
-        bail!("{target} is no platform of Java that Kadenz knows; take x86_64 or aarch64");
+        bail!("{target} is not a platform of Java that Kadenz knows; take x86_64 or aarch64");
     }
     let systems = [
         ("linux", "linux"),
@@ -67,7 +67,7 @@ fn platform_of(target: &str) -> Result<String> {
     let system = systems.iter().find(|it| target.contains(it.0));
     let Some((_, system)) = system else {
         bail!(
-            "{target} is no platform of Java that Kadenz knows; take one of Linux, macOS or Windows"
+            "{target} is not a platform of Java that Kadenz knows; take one of Linux, macOS or Windows"
         );
     };
     Ok(format!("{system}-{arch}"))

@@ -39,7 +39,7 @@ Usage: cargo xtask <TASK> [OPTIONS]
 
 Tasks:
   test   Run every test this machine can run, and name what was skipped
-  tidy   Check the invariants of docs/ARCHITECTURE.md, format, lints and rustdoc
+  tidy   Check the invariants of docs/invariants.md, format, lints and rustdoc
   bench  Take one of the figures in docs/benchmarks.md
   docs   Build rustdoc, man pages, completions and the command reference; check links
   book   Build docs/ with mdBook, to be read and searched offline

@@ -12,7 +12,7 @@
 // A bus, which any number of threads may use.
 typedef struct kadenz_bus kadenz_bus;
 
-// A camera.
+// An open camera.
 typedef struct kadenz_camera kadenz_camera;
 
 // A log that is read: LCM's event log, MCAP, a bag of ROS 1, or a folder of ROS 2.
@@ -43,7 +43,7 @@ typedef struct kadenz_subscription kadenz_subscription;
 typedef struct {
   // The channel, as a text that ends with a zero.
   const char *channel;
-  // The encoded message.
+  // The encoded message; its length is beside it.
   const uint8_t *payload;
   // Its length in bytes.
   size_t length;
@@ -56,13 +56,13 @@ typedef struct {
 // A frame in shared memory. The camera overwrites it some frames later: copy it, or call `kadenz_frame_is_valid` after
 // use of its pixels.
 typedef struct {
-  // The first byte.
+  // The first byte of the first row.
   const uint8_t *pixels;
-  // Bytes in all.
+  // Bytes of all rows together.
   size_t length;
   // Pixels of a row.
   uint32_t width;
-  // Rows.
+  // Number of rows.
   uint32_t height;
   // 1 for gray, 3 for colour.
   uint32_t channels;
@@ -78,6 +78,20 @@ typedef struct {
   uint64_t captured_ns;
 } kadenz_frame;
 
+// The state of a network.
+typedef struct {
+  // Whether its loop runs.
+  bool is_running;
+  // Cycles up to now.
+  uint64_t cycles;
+  // Frames of process data that did not come back in their cycle.
+  uint64_t lost;
+  // Devices that answer and are in OP.
+  size_t operational;
+  // Devices of the network, answering or not.
+  size_t devices;
+} kadenz_network_state;
+
 // One tick of a periodic loop.
 typedef struct {
   // Its number: 1 for the first; skipped ticks count.
@@ -90,25 +104,11 @@ typedef struct {
   uint64_t lateness_ns;
 } kadenz_tick;
 
-// The state of a network.
-typedef struct {
-  // Whether its loop runs.
-  bool is_running;
-  // Cycles up to now.
-  uint64_t cycles;
-  // Frames of process data that did not come back in their cycle.
-  uint64_t lost;
-  // Devices that answer and are in OP.
-  size_t operational;
-  // Number of devices.
-  size_t devices;
-} kadenz_network_state;
-
 // A bucket of a histogram.
 typedef struct {
   // The lowest value of the bucket.
   int64_t low_ns;
-  // The highest value.
+  // The highest value of the bucket.
   int64_t high_ns;
   // Number of values in it.
   uint64_t count;
@@ -118,13 +118,13 @@ typedef struct {
 typedef struct {
   // The start of the interval, counted from that of the run.
   int64_t start_ns;
-  // Number of values.
+  // Number of values in the interval.
   uint64_t count;
   // Values above the deadline.
   uint64_t misses;
-  // The smallest value.
+  // The smallest value of the interval.
   int64_t min_ns;
-  // The largest one.
+  // The largest value of the interval.
   int64_t max_ns;
   // The median; INT64_MIN where the interval cannot carry it.
   int64_t p50_ns;
@@ -213,12 +213,12 @@ kadenz_log *kadenz_log_open(const char *path);
 int32_t kadenz_log_next(kadenz_log *log,
                         kadenz_message *message);
 
-// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the begin. Returns 0,
+// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the start. Returns 0,
 // or -1 where that fails.
 int32_t kadenz_log_seek(kadenz_log *log,
                         int64_t unix_ns);
 
-// Closes a log.
+// Closes a log and frees its memory.
 void kadenz_log_free(kadenz_log *log);
 
 // Creates a log, and replaces an existing one: MCAP where its name ends with ".mcap", else LCM's event log. Returns
@@ -238,60 +238,6 @@ int32_t kadenz_log_finish(kadenz_log_writer *log);
 
 // Frees a log; an unfinished one is read without an index.
 void kadenz_log_writer_free(kadenz_log_writer *log);
-
-// Starts a run in a new or empty folder. Returns NULL where that fails.
-kadenz_recording *kadenz_recording_create(const char *folder);
-
-// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to
-// `room` bytes. Returns 0, or -1 where a part could not be written. The handle must still be freed.
-int32_t kadenz_recording_finish(kadenz_recording *recording,
-                                char *summary,
-                                size_t room);
-
-// Frees a run; an unfinished one is marked as incomplete.
-void kadenz_recording_free(kadenz_recording *recording);
-
-// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. Returns NULL
-// where that fails.
-kadenz_series *kadenz_series_create(kadenz_recording *recording,
-                                    const char *name,
-                                    uint64_t deadline_ns);
-
-// Records the span between two times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
-// system. Returns 0, or -1 where the handle is NULL.
-int32_t kadenz_series_record(kadenz_series *series,
-                             uint64_t begin_ns,
-                             uint64_t end_ns);
-
-// Frees a series. Its samples stay in the run.
-void kadenz_series_free(kadenz_series *series);
-
-// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may
-// be NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series
-// named `series`. Where the machine refuses a setting, the loop runs without it, and the run has a warning with the
-// remedy. Returns NULL where that fails.
-kadenz_periodic *kadenz_periodic_start(const char *rate,
-                                       const char *deadline,
-                                       uint8_t priority,
-                                       bool lock_memory,
-                                       const char *cpus,
-                                       kadenz_recording *recording,
-                                       const char *series);
-
-// Sleeps until the next tick. Real-time safe: no system call except the sleep. Returns 0, or -1 where a pointer is
-// NULL.
-int32_t kadenz_periodic_next(kadenz_periodic *periodic,
-                             kadenz_tick *tick);
-
-// As `kadenz_periodic_next`, for a caller that must also check something else: sleeps for at most so many nanoseconds.
-// Returns 1 with a tick, 0 where it is not due by then, and the next call waits for it, -1 where a pointer is NULL.
-// Real-time safe.
-int32_t kadenz_periodic_next_within(kadenz_periodic *periodic,
-                                    int64_t longest_ns,
-                                    kadenz_tick *tick);
-
-// Ends a loop, and restores its thread; call it on that thread.
-void kadenz_periodic_free(kadenz_periodic *periodic);
 
 // Opens a segment and brings its devices to SAFEOP: "eth1" is an interface, "sim:59" a virtual segment,
 // "sim:robot.toml" a segment that the file describes. `cycle` is a rate as "1kHz", `deadline`, as "400us", may be
@@ -365,6 +311,60 @@ int32_t kadenz_network_stop(kadenz_network *network,
 // Ends the loop where it runs, and frees the network.
 void kadenz_network_free(kadenz_network *network);
 
+// Starts a run in a new or empty folder. Returns NULL where that fails.
+kadenz_recording *kadenz_recording_create(const char *folder);
+
+// Ends a run. Writes its summary, a few lines that end with a zero, into `summary` where that is not NULL, cut to
+// `room` bytes. Returns 0, or -1 where a part could not be written. The handle must still be freed.
+int32_t kadenz_recording_finish(kadenz_recording *recording,
+                                char *summary,
+                                size_t room);
+
+// Frees a run; an unfinished one is marked as incomplete.
+void kadenz_recording_free(kadenz_recording *recording);
+
+// Adds a series of durations of that name; values above `deadline_ns` count as missed, where it is not 0. Returns NULL
+// where that fails.
+kadenz_series *kadenz_series_create(kadenz_recording *recording,
+                                    const char *name,
+                                    uint64_t deadline_ns);
+
+// Records the span between two times of `kadenz_now_ns`. Real-time safe: it neither allocates, locks nor calls the
+// system. Returns 0, or -1 where the handle is NULL.
+int32_t kadenz_series_record(kadenz_series *series,
+                             uint64_t begin_ns,
+                             uint64_t end_ns);
+
+// Frees a series. Its samples stay in the run.
+void kadenz_series_free(kadenz_series *series);
+
+// Starts a periodic loop on the calling thread, at a rate as "1kHz". `deadline`, as "400us", and `cpus`, as "2-3", may
+// be NULL, `priority` 0 (else `SCHED_FIFO`, 1 to 99). With a `recording` the lateness of each tick becomes a series
+// named `series`. Where the machine refuses a setting, the loop runs without it, and the run has a warning with the
+// remedy. Returns NULL where that fails.
+kadenz_periodic *kadenz_periodic_start(const char *rate,
+                                       const char *deadline,
+                                       uint8_t priority,
+                                       bool lock_memory,
+                                       const char *cpus,
+                                       kadenz_recording *recording,
+                                       const char *series);
+
+// Sleeps until the next tick. Real-time safe: no system call except the sleep. Returns 0, or -1 where a pointer is
+// NULL.
+int32_t kadenz_periodic_next(kadenz_periodic *periodic,
+                             kadenz_tick *tick);
+
+// As `kadenz_periodic_next`, for a caller that must also check something else: sleeps for at most so many nanoseconds.
+// Returns 1 with a tick, 0 where it is not due by then, and the next call waits for it, -1 where a pointer is NULL.
+// Real-time safe.
+int32_t kadenz_periodic_next_within(kadenz_periodic *periodic,
+                                    int64_t longest_ns,
+                                    kadenz_tick *tick);
+
+// Ends a loop, and restores its thread; call it on that thread.
+void kadenz_periodic_free(kadenz_periodic *periodic);
+
 // Opens a run folder, complete or not, or a file that `kadenz import` takes. Returns NULL where that fails.
 kadenz_run *kadenz_run_open(const char *path);
 
@@ -393,7 +393,7 @@ int64_t kadenz_compare(const kadenz_run *baseline,
                        char *into,
                        size_t room);
 
-// Closes a run.
+// Closes a run and frees its memory.
 void kadenz_run_free(kadenz_run *run);
 
 #ifdef __cplusplus

@@ -25,7 +25,7 @@ pub struct kadenz_subscription {
 pub struct kadenz_message {
     /// The channel, as a text that ends with a zero.
     pub channel: *const c_char,
-    /// The encoded message.
+    /// The encoded message; its length is beside it.
     pub payload: *const u8,
     /// Its length in bytes.
     pub length: usize,

@@ -10,7 +10,7 @@ use kadenz_library::camera::ring::Frame;
 
 use crate::{answer, behind, error_text, free, handle, room, text, timeout};
 
-/// A camera.
+/// An open camera.
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_camera(Camera);
 
@@ -19,13 +19,13 @@ pub struct kadenz_camera(Camera);
 #[repr(C)]
 #[allow(non_camel_case_types, reason = "its name in C")]
 pub struct kadenz_frame {
-    /// The first byte.
+    /// The first byte of the first row.
     pub pixels: *const u8,
-    /// Bytes in all.
+    /// Bytes of all rows together.
     pub length: usize,
     /// Pixels of a row.
     pub width: u32,
-    /// Rows.
+    /// Number of rows.
     pub height: u32,
     /// 1 for gray, 3 for colour.
     pub channels: u32,

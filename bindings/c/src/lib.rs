@@ -8,8 +8,8 @@ mod bus;
 #[cfg(target_os = "linux")]
 mod camera;
 mod log;
-mod loops;
 mod network;
+mod periodic;
 mod run;
 
 use std::cell::RefCell;

@@ -66,7 +66,7 @@ pub unsafe extern "C" fn kadenz_log_next(
     })
 }
 
-/// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the begin. Returns 0,
+/// Goes to the first message that was logged at or after a time, in nanoseconds since 1970; 0 is the start. Returns 0,
 /// or -1 where that fails.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> i32 {
@@ -80,7 +80,7 @@ pub unsafe extern "C" fn kadenz_log_seek(log: *mut kadenz_log, unix_ns: i64) -> 
     })
 }
 
-/// Closes a log.
+/// Closes a log and frees its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_log_free(log: *mut kadenz_log) {
     // SAFETY: the caller passes a handle that is not used again.

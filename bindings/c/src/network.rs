@@ -9,7 +9,7 @@ use kadenz_library::ethercat::{
     ValueType,
 };
 
-use crate::loops::{kadenz_recording, put_text};
+use crate::periodic::{kadenz_recording, put_text};
 use crate::{answer, behind, error_text, free, handle, room, text, text_or_none, timeout};
 
 /// A segment with its devices. Any number of threads may read and set its values.
@@ -37,7 +37,7 @@ pub struct kadenz_network_state {
     pub lost: u64,
     /// Devices that answer and are in OP.
     pub operational: usize,
-    /// Number of devices.
+    /// Devices of the network, answering or not.
     pub devices: usize,
 }
 

@@ -19,7 +19,7 @@ pub struct kadenz_run {
 pub struct kadenz_bucket {
     /// The lowest value of the bucket.
     pub low_ns: i64,
-    /// The highest value.
+    /// The highest value of the bucket.
     pub high_ns: i64,
     /// Number of values in it.
     pub count: u64,
@@ -31,13 +31,13 @@ pub struct kadenz_bucket {
 pub struct kadenz_interval {
     /// The start of the interval, counted from that of the run.
     pub start_ns: i64,
-    /// Number of values.
+    /// Number of values in the interval.
     pub count: u64,
     /// Values above the deadline.
     pub misses: u64,
-    /// The smallest value.
+    /// The smallest value of the interval.
     pub min_ns: i64,
-    /// The largest one.
+    /// The largest value of the interval.
     pub max_ns: i64,
     /// The median; INT64_MIN where the interval cannot carry it.
     pub p50_ns: i64,
@@ -182,12 +182,12 @@ pub unsafe extern "C" fn kadenz_compare(
             .map(|it| format!("{it}\n"))
             .collect();
         // SAFETY: the caller promises so much room.
-        unsafe { crate::loops::put_text(&text, into, room) };
+        unsafe { crate::periodic::put_text(&text, into, room) };
         i64::try_from(text.len() + 1).map_err(error_text)
     })
 }
 
-/// Closes a run.
+/// Closes a run and frees its memory.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn kadenz_run_free(run: *mut kadenz_run) {
     // SAFETY: the caller passes a handle that is not used again.

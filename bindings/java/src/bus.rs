@@ -12,7 +12,7 @@ use kadenz::msg::channel::Channel;
 use crate::{Answer, error, handles, native, optional, span, text, whole};
 
 /// The limit of a queue, whose places are allocated at once.
-const LONGEST_QUEUE: usize = 100_000;
+const MAX_QUEUE: usize = 100_000;
 
 /// A subscription, and the channel of its last message.
 struct Subscription(Mutex<(Aggregator, Option<Channel>)>);
@@ -102,9 +102,9 @@ pub fn subscribe<'local>(
 ) -> jlong {
     native(env, |env| {
         let queue = usize::try_from(queue).unwrap_or(0);
-        if !(1..=LONGEST_QUEUE).contains(&queue) {
+        if !(1..=MAX_QUEUE).contains(&queue) {
             return Err(error(format!(
-                "a queue is of 1 to {LONGEST_QUEUE} messages; state another length"
+                "a queue is of 1 to {MAX_QUEUE} messages; state another length"
             )));
         }
         let when_full = match keeps_newest {

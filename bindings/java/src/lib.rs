@@ -100,7 +100,7 @@ fn native<'local, T: Default>(
 
 /// A text of Java; null is an error.
 fn text(env: &Env<'_>, text: &JString<'_>) -> Answer<String> {
-    optional(env, text)?.ok_or_else(|| error("null is no text; state it"))
+    optional(env, text)?.ok_or_else(|| error("null is not a valid text; pass a string"))
 }
 
 /// A text of Java; `None` where it is null.

@@ -111,7 +111,7 @@ pub fn write_log<'local>(
     native(env, |env| {
         let channel = text(env, &channel)?;
         if payload.is_null() {
-            return Err(error("null is no message; pass bytes"));
+            return Err(error("null is not a valid message; pass bytes"));
         }
         let payload = env.convert_byte_array(&payload)?;
         let at = WallTime::from_unix_ns(unix_ns);

@@ -90,7 +90,7 @@ pub fn network_value<'local>(
         let value_type = value_type.map(|it| it.parse()).transpose().map_err(error)?;
         let no_object = |_| {
             error(format!(
-                "{index:#x}:{subindex} is no object; an index has 16 bits, a sub-index 8"
+                "{index:#x}:{subindex} is not a valid object; an index has 16 bits, a sub-index 8"
             ))
         };
         let object = (

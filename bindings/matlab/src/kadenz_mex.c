@@ -428,7 +428,7 @@ static void run_compare(mxArray **out)
 }
 
 static const struct { const char *name; void (*call)(mxArray **); } COMMANDS[] = {
-    /* The commands that loops call come first: the list is searched from its begin. */
+    /* The commands that loops call come first: the list is searched from its start. */
     {"receive", receive}, {"publish", publish}, {"next", periodic_next}, {"record", series_record}, {"now", now},
     {"get", network_get}, {"set", network_set}, {"wait", network_wait}, {"frame", camera_next}, {"latest", camera_latest},
     {"close", close_one}, {"version", version}, {"bus", bus_open}, {"subscribe", subscribe}, {"recording", recording_create},

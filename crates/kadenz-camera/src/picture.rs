@@ -28,9 +28,9 @@ pub enum PictureError {
         "{width}x{height} is not a valid size of a picture; a side has 1 to {MAX_SIDE} pixels, both together at most {MAX_PIXELS}"
     )]
     Size {
-        /// The stated width.
+        /// The stated width in pixels.
         width: u32,
-        /// The stated height.
+        /// The stated height in rows.
         height: u32,
     },
     /// The text is not a size.
@@ -98,7 +98,7 @@ impl Size {
             .ok_or(PictureError::Size { width, height })
     }
 
-    /// Pixels.
+    /// Number of pixels of the picture.
     #[must_use]
     pub fn pixels(self) -> usize {
         self.width as usize * self.height as usize
@@ -240,35 +240,35 @@ impl<'a> Plane<'a> {
 /// The samples of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Pixels<'a> {
-    /// Luma alone.
+    /// A picture of luma alone.
     Gray {
         /// One byte a pixel.
         y: Plane<'a>,
-        /// Its codes.
+        /// Which codes stand for black and white.
         range: Range,
     },
     /// Luma and chroma in planes of their own.
     Yuv {
-        /// Luma.
+        /// The luma samples, one a pixel.
         y: Plane<'a>,
-        /// Blue difference.
+        /// The samples of the blue difference, Cb.
         u: Plane<'a>,
-        /// Red difference.
+        /// The samples of the red difference, Cr.
         v: Plane<'a>,
         /// How many samples `u` and `v` have.
         chroma: Chroma,
-        /// Their coefficients.
+        /// The coefficients between these samples and RGB.
         matrix: Matrix,
-        /// Their codes.
+        /// Which codes stand for black and white.
         range: Range,
     },
     /// Y0 U Y1 V: what most USB cameras send (V4L2's YUYV).
     Yuyv {
         /// Two bytes a pixel, an even number of pixels in a row.
         pairs: Plane<'a>,
-        /// Their coefficients.
+        /// The coefficients between these samples and RGB.
         matrix: Matrix,
-        /// Their codes.
+        /// Which codes stand for black and white.
         range: Range,
     },
     /// R G B, three bytes a pixel.
@@ -336,13 +336,13 @@ impl<'a> Picture<'a> {
         Self::new(size, pixels)
     }
 
-    /// Its size.
+    /// The width and height in pixels.
     #[must_use]
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// Its samples.
+    /// The samples and their format.
     #[must_use]
     pub fn pixels(&self) -> &Pixels<'a> {
         &self.pixels

@@ -76,7 +76,7 @@ fn the_schemas_in_docs_are_those_of_the_answers() {
         }
         assert!(
             made == there || std::env::var_os("KADENZ_BLESS").is_some(),
-            "docs/schema/{name} is not what the program prints: write it anew with KADENZ_BLESS=1"
+            "docs/schema/{name} is not what the program prints: write it again with KADENZ_BLESS=1"
         );
     }
 }

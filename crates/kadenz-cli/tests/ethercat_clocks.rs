@@ -63,7 +63,7 @@ fn latency_in_cycles_stands_beside_the_paper_s() {
     }
 
     let said = words(&["latency", "--sim", "3", "--cycles", "1000"]);
-    for row in ["Yoon says", "(Yoon's)", "synchronous, SYNC0"] {
+    for row in ["[Yoon2009]", "(Yoon's)", "synchronous, SYNC0"] {
         assert!(said.out.contains(row), "{row}: {}", said.out);
     }
 }
@@ -110,7 +110,7 @@ fn devices_pulse_where_the_loop_goes_by_the_reference_clock() {
     assert!(said.err.contains("later than one cycle"), "{}", said.err);
     let said = drive(&[&reference[..], &["--sync0=1ms", "--deadline", "10s"]].concat());
     assert_ended_well(&said);
-    let pulses = "of 12 devices pulse by SYNC0";
+    let pulses = "of 12 devices generate SYNC0";
     assert!(said.err.contains(pulses), "{}", said.err);
     assert_eq!(run_json(&out)["parameters"]["sync0"], "1ms");
 }

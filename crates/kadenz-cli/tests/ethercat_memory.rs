@@ -50,7 +50,7 @@ fn a_memory_is_written_and_read_again() {
     let write = ["sii", "write", "left knee", text(&path), "--sim", "12"];
     let same = answer_of("sii-write", &write);
     assert_eq!((&same["words"], &same["left"]), (&0.into(), &0.into()));
-    assert!(words(&write).out.contains("the same already"));
+    assert!(words(&write).out.contains("already equals the file"));
     std::fs::write(&path, renamed(&bytes)).unwrap();
     let done = answer_of("sii-write", &write);
     let count = done["words"].as_u64().unwrap();
@@ -60,7 +60,7 @@ fn a_memory_is_written_and_read_again() {
         (&count.into(), &0.into())
     );
     let said = words(&write);
-    assert!(said.out.contains("the next time"), "{}", said.out);
+    assert!(said.out.contains("next power-on"), "{}", said.out);
     // From standard input.
     let mut child = kadenz(&[
         "ethercat", "sii", "write", "8", "-", "--sim", "12", "--json",
@@ -94,7 +94,7 @@ fn what_would_spoil_a_device_is_refused_unless_it_is_forced() {
     for (content, word) in [
         (bytes[..100].to_vec(), "100 bytes are too few"),
         (bytes[..129].to_vec(), "too few"),
-        (bytes[..bytes.len() - 1].to_vec(), "no whole words"),
+        (bytes[..bytes.len() - 1].to_vec(), "not whole words"),
         (changed(8, 1), "its checksum is"),
         (changed(0x83, 0xFF), "reaches over the image's end"),
         (changed(0x10, 1), "its vendor is"),
@@ -138,7 +138,11 @@ fn an_alias_is_written_with_its_checksum() {
         (&0.into(), &1008.into(), &true.into())
     );
     let said = words(&alias);
-    assert!(said.out.contains("its power the next time"), "{}", said.out);
+    assert!(
+        said.out.contains("takes effect at the next power-on"),
+        "{}",
+        said.out
+    );
     let none = answer_of("alias", &["alias", "8", "0", "--sim", "12"]);
     assert_eq!(none["written"], false);
     let folder = folder();
@@ -148,11 +152,7 @@ fn an_alias_is_written_with_its_checksum() {
     std::fs::write(&file, segment).unwrap();
     for (device, alias, word) in [
         ("1", "7", "device 0 (a) has the alias 7 already"),
-        (
-            "2",
-            "8",
-            "the checksum of its memory's first words does not hold",
-        ),
+        ("2", "8", "the SII checksum is wrong"),
         ("1", "65536", "65535"),
         ("3", "8", "the last of 3"),
         ("all", "8", "3 devices are all"),
@@ -188,7 +188,7 @@ fn memory_and_alias_stay_and_count_from_the_next_power_on() {
         assert!(
             near(&["sii", "write", "8", text(&file)])
                 .out
-                .contains("the same already")
+                .contains("already equals the file")
         );
         let alias = near(&["alias", "LEFT KNEE", "1008"]);
         assert_eq!(alias.code, 0, "{}", alias.err);

@@ -118,7 +118,7 @@ fn registers_that_a_running_device_lives_by_are_written_by_force_alone() {
     let cleared = write(&["8", "0x0300", "00"]);
     assert_eq!(cleared.code, 0, "{}", cleared.err);
     for (arguments, word) in [
-        (&["8", "0x0010", "7"][..], "it would be lost"),
+        (&["8", "0x0010", "7"][..], "loses the device"),
         (&["8", "0x0120", "1"], "kadenz ethercat state"),
         (&["8", "0x0420", "0"], "watchdogs"),
         (&["8", "0x0502", "0"], "sii write"),
@@ -312,7 +312,7 @@ fn a_loop_drives_a_device_by_chosen_pdos_and_mode() {
     let out = folder.path().join("refused");
     for (mode, word) in [
         ("0=none", "it has SM, DC, DC fixed"),
-        ("0=SM", "no device of this segment asks for pulses"),
+        ("0=SM", "no device's SII or ESI file requests SYNC0"),
     ] {
         let run = ["run", "--duration", "100ms", "--out", text(&out)];
         let refused = words(&[&run[..], &segment[..], &pulses, &[mode]].concat());

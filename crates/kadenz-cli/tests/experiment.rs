@@ -19,7 +19,7 @@ fn hiccups_stand_beside_the_posts_table() {
     assert_eq!(said.code, 0, "{}", said.err);
     let table = std::fs::read_to_string(out.join("table.md")).unwrap();
     for row in [
-        "Enner 2016, Ubuntu 16.04",
+        "Enner2016, Ubuntu 16.04",
         "here, ordinary",
         "here, realtime",
     ] {

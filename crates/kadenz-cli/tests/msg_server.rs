@@ -340,7 +340,7 @@ fn a_single_message_stays_until_its_type_was_asked_for() {
     });
     assert_eq!(message.unwrap()["type"], "robot.goal_t");
     end(echo);
-    let quiet = server.run(&[&arguments[..], &["--no-tell"]].concat());
+    let quiet = server.run(&[&arguments[..], &["--no-announce-types"]].concat());
     assert_eq!(quiet.code, 0, "{}", quiet.err);
 }
 

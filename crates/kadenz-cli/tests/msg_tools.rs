@@ -461,7 +461,7 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
             "1kHz",
         ),
         (
-            &["delay", "A", "--no-ask", "--url", "memq://"][..],
+            &["delay", "A", "--no-request-types", "--url", "memq://"][..],
             "--types",
         ),
         (&["bridge", "memq://", "memq://"][..], "two buses"),

@@ -29,6 +29,7 @@ fn the_program_has_what_was_granted_and_its_exit_code_is_ours() {
     let said = run(&[&words[..], &[text(&file), "--", "sh", "-c", &script]].concat());
     assert_eq!(said.code, 7, "{}", said.err);
     let report = report(&file);
+    assert_described("granted", "granted", &report);
     assert_eq!(report["ended"]["code"], 7);
     assert!(report["pid"].as_u64().is_some());
     assert_eq!(report["measures"][0]["requested"], "SCHED_FIFO 80");

@@ -1,4 +1,4 @@
-//! The pages under docs/start: their commands run as printed, and print what the page says.
+//! The pages under docs/start: their commands run as printed, and print what the page says. README.md shows a check.
 //!
 //! A block of `sh` runs; the block of `text` below it is its output, except for numbers, where `...` stands for any
 //! text. A block of another language is a file. HTML comments above a block, which the rendered page does not show, are
@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use common::{folder, skip};
+use common::{Said, folder, kadenz, parted, skip};
 use examples::{Block, blocks};
 
 /// Seconds after which the test considers a block hung.
@@ -58,6 +58,12 @@ fn says(said: &str, expected: &str) -> Result<(), String> {
         rest = &rest[at + piece.len()..];
     }
     Ok(())
+}
+
+/// The first word of each line, with every number replaced by `0`.
+fn labels(text: &str) -> Vec<String> {
+    let first = |line| shape(line).into_iter().next();
+    text.lines().filter_map(first).collect()
 }
 
 /// The reason why the machine cannot run a block with this need; `None` if it can.
@@ -236,6 +242,28 @@ fn every_start_page_does_what_it_says() {
     assert!(failed.is_empty(), "{failed:#?}");
     let ran: usize = results.into_iter().flatten().sum();
     assert!(ran > 20, "{ran} blocks ran");
+}
+
+#[test]
+fn the_readme_shows_the_lines_that_check_prints() {
+    let readme = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../README.md");
+    let pages = blocks(&std::fs::read_to_string(readme).unwrap());
+    let shown = |it: &Block| it.text.strip_prefix("$ kadenz ").map(str::to_owned);
+    let shown = pages.iter().find_map(shown).unwrap();
+    let (line, answer) = shown.split_once('\n').unwrap();
+    let folder = folder();
+    // 5 s are enough for round trips, and a bus that is asked for is measured in a check of any length.
+    let shorter = "--duration 5s --no-tune --url memq://";
+    let mut command = kadenz(&[parted(line), parted(shorter)].concat());
+    let said = Said::of(command.current_dir(folder.path()).output().unwrap());
+    assert!(said.code == 0 || said.code == 1, "{}", said.err);
+    let mut printed = labels(&said.out).into_iter();
+    for label in labels(answer).iter().filter(|it| *it != "...") {
+        let is_printed = printed.any(|it| it == *label);
+        assert!(is_printed, "{label}: {}", said.out);
+    }
+    let page = answer.lines().last().unwrap();
+    assert_eq!(says(&said.out, page), Ok(()), "{}", said.out);
 }
 
 #[test]

@@ -96,7 +96,7 @@ fn warning<'a>(run: &'a Value, id: &str) -> Option<&'a str> {
 fn forged_batches_take_no_room_and_end_nothing() {
     let folder = folder();
     let out = folder.path().join("log");
-    let log = log(&out, &["--controllers", "1", "--most-controllers", "4"]);
+    let log = log(&out, &["--controllers", "1", "--max-controllers", "4"]);
     let forger = connected(&log);
     for run in 0..400 {
         forger.send(&batch(run, 0..9, Position::Last)).unwrap();
@@ -138,7 +138,7 @@ fn numbers_far_apart_claim_no_loss() {
 #[test]
 fn a_controller_without_room_is_refused_and_reports_it() {
     let folder = folder();
-    let log = log(&folder.path().join("log"), &["--most-controllers", "1"]);
+    let log = log(&folder.path().join("log"), &["--max-controllers", "1"]);
     assert_eq!(introduce(&connected(&log), 7), HandshakeEvent::Welcome);
     assert_eq!(introduce(&connected(&log), 7), HandshakeEvent::Refused);
     let own = send(&Listener::echo(&[]), &log, &folder.path().join("own"));

@@ -16,9 +16,9 @@ pub struct FileError {
     pub file: String,
     /// The line, from 1; `None` where no line is wrong.
     pub line: Option<usize>,
-    /// The cause.
+    /// What is wrong, in words.
     pub cause: String,
-    /// The remedy.
+    /// What the user can do about it.
     pub remedy: String,
 }
 

@@ -63,7 +63,7 @@ fn room_is_not_reserved_for_what_only_looks_like_elements_without_end() {
     }
 }
 
-/// A reader that reads the default anew for each element would need hundreds of times the text.
+/// A reader that reads the default again for each element would need hundreds of times the text.
 #[test]
 fn one_default_of_all_elements_of_an_array_is_read_once() {
     let types = "<DataType><Name>AllARR</Name><BaseType>USINT</BaseType><ArrayInfo><LBound>1</LBound>\

@@ -20,7 +20,7 @@ use kadenz_ethercat::main_device::exchange::{
 use kadenz_ethercat::main_device::link::Link;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, StageName, Status};
 use kadenz_ethercat::running_loop::control_socket::{
-    Answer, Client, ControlServer, Question, ServerContext,
+    Answer, ControlClient, ControlServer, Question, ServerContext,
 };
 use kadenz_ethercat::running_loop::fault_codes::FaultCodes;
 use kadenz_ethercat::sim::WirePort;
@@ -186,7 +186,7 @@ fn a_status_of_the_axes_waits_for_no_drive() {
         scope.spawn(|| server.serve(&counter, &stop));
         // Another caller holds the drive, and no loop carries acyclic frames.
         let answer = rig.device_table.with(DRIVE, |_| {
-            let mut client = Client::at(server.path())?;
+            let mut client = ControlClient::at(server.path())?;
             client.ask(&Question::Axes {})
         });
         stop.store(true, Ordering::Relaxed);

@@ -222,7 +222,7 @@ fn a_faulty_frame_costs_its_cycle_is_reported_and_loses_no_device() {
         FrameFault::Skew { by: -1 },
         FrameFault::Skew { by: 3 },
     ] {
-        // Long enough that the supervisor reports an event anew.
+        // Long enough that the supervisor reports an event again.
         rig.run(SECOND + SECOND);
         rig.notices();
         rig.broken_cycles();
@@ -605,7 +605,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
             .position
             .is_none()
     );
-    // The EEPROM is written anew, without a power cycle.
+    // The EEPROM is written again, without a power cycle.
     rewrite(&mut rig, device, 0x0A, right);
     rig.until_well("mended", SECOND * 6);
 }

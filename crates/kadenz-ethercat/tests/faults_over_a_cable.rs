@@ -29,7 +29,7 @@ use kadenz_ethercat::main_device::objects::Objects as _;
 use kadenz_ethercat::port::Side;
 use kadenz_ethercat::port::{self, InterfacePort};
 use kadenz_ethercat::running_loop::control_socket::{
-    Client, ControlServer, LoopObjects, ReceivedNotice, ServerContext,
+    ControlClient, ControlServer, LoopObjects, ReceivedNotice, ServerContext,
 };
 use kadenz_ethercat::sim::fault::{Fault, FrameFault, WireFault};
 use kadenz_ethercat::sim::humanoid::humanoid;
@@ -360,7 +360,7 @@ fn a_control_socket_shows_the_loop_and_reaches_its_devices() {
             .find(|it| rig.device_table.status(*it).unwrap().name == "KZ-Drive")
             .unwrap();
         at_a_control_socket(rig, |path| {
-            let mut client = Client::at(path).unwrap();
+            let mut client = ControlClient::at(path).unwrap();
             let devices = client.devices().unwrap();
             assert_eq!(devices.len(), DEVICES);
             assert!(client.statistics().unwrap().cycles > 0);
@@ -373,7 +373,7 @@ fn a_control_socket_shows_the_loop_and_reaches_its_devices() {
             assert_eq!(objects.read(acceleration, false).unwrap(), [1, 2, 3, 0]);
             let refused = objects.read(Address::new(0x5FFF, 0), false);
             assert!(refused.unwrap_err().is_refusal());
-            let mut hearing = Client::at(path).unwrap().listen().unwrap();
+            let mut hearing = ControlClient::at(path).unwrap().listen().unwrap();
             for state in [State::PreOp, State::Op] {
                 let status = client.bring(knee, state).unwrap();
                 assert!(status.is_well(), "{status:?}");

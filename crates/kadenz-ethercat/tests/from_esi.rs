@@ -245,7 +245,7 @@ fn a_device_is_not_set_up_where_its_description_cannot_be_read() {
     let text = GRIPPER.replacen("<SubIndex>1<", "<SubIndex>300<", 1);
     let (_, refused) = found(segment(1, |_| ()), &text);
     let said = refused.map(|_| ()).unwrap_err().to_string();
-    for part in ["SubDevice 0", "line 14: \"300\"", "leave it out"] {
+    for part in ["SubDevice 0", "line 14: \"300\"", "omit it"] {
         assert!(said.contains(part), "{said}");
     }
     // A description of another product has no effect on the device.

@@ -92,7 +92,7 @@ impl HiccupMeter {
 /// Plan of an experiment: what to measure, on which CPUs, and beside which program.
 #[derive(Debug)]
 pub struct HiccupExperiment {
-    /// Resolution and duration.
+    /// The resolution and the duration of the measurement.
     pub plan: HiccupPlan,
     /// One thread for each of these CPUs; with none, one thread wherever the system puts it.
     pub cpus: Vec<usize>,
@@ -103,14 +103,14 @@ pub struct HiccupExperiment {
     /// A second process that measures the same, idle (jHiccup's `-c`). It gets a standard input and must end when that
     /// closes.
     pub control: Option<Command>,
-    /// How to measure.
+    /// The clock, sleeper and tuning of the measuring threads.
     pub measuring: Measuring,
 }
 
 /// Result of the experiment.
 #[derive(Debug)]
 pub struct HiccupOutcome {
-    /// The completed run.
+    /// The completed run, as `run.json` holds it.
     pub run: Run,
     /// How the program ended, if there was one.
     pub program: Option<ExitStatus>,

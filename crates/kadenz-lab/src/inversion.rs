@@ -59,7 +59,7 @@ pub enum InversionError {
     /// The machine refused a priority or a CPU.
     #[error("{requested} was not granted: {reason}; remedy: {remedy}")]
     Refused {
-        /// The requested setting.
+        /// The setting that was requested, in words.
         requested: String,
         /// Why it was refused.
         reason: String,
@@ -70,7 +70,7 @@ pub enum InversionError {
     #[error(transparent)]
     Mutex(#[from] CreatePiMutexError),
     /// A task did not reach the point where it waits.
-    #[error("a task never came to wait: this machine does not tell (/proc), or hangs")]
+    #[error("a task never came to wait: /proc does not show it, or this machine hangs")]
     Stuck,
 }
 

@@ -8,7 +8,7 @@
 //! | module | what it answers |
 //! |---|---|
 //! | [`hiccup`] | how long does this machine hold a sleeping thread back? (jHiccup's measurement) |
-//! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of the ROS thesis) |
+//! | [`timer`] | does a timer keep a timeout, and a rate? (the two timer suites of \[Sticha2014\]) |
 //! | [`floor`] | what does the machine take from a thread that never sleeps? |
 //! | [`inversion`] | which tasks does a real-time task wait for, at a lock that it shares with lower ones? |
 //! | [`load`] | what keeps the machine busy while something is measured? |
@@ -17,7 +17,7 @@
 //! | [`pubsub`] | how long does a message take from one program to another? |
 //! | [`probes`] | the same by the clients of other middlewares, which come as sources |
 //! | [`check`] | can this machine keep the robot's beat? |
-//! | [`matrix`] | which real-time measure buys what? (the matrix of the humanoid's paper) |
+//! | [`matrix`] | what is the effect of each real-time measure? (the matrix of \[Yoon2009\]) |
 //! | [`campaign`] | what do many runs say, with one option varied after the other? |
 //! | [`testbed`] | what does the network itself take, and what do hosts add to it? |
 

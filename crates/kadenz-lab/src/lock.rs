@@ -25,15 +25,15 @@ pub enum LockError {
         path.display()
     )]
     Held {
-        /// The folder.
+        /// The folder that the other process measures into.
         path: PathBuf,
-        /// The process.
+        /// The number of the process that measures there.
         pid: u32,
     },
     /// Nothing can be written there.
     #[error("cannot write {}: {source}; check its permissions and the room on its disk", path.display())]
     Write {
-        /// The file.
+        /// The file that could not be written.
         path: PathBuf,
         /// What the system said.
         source: io::Error,

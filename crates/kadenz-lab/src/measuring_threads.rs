@@ -23,7 +23,7 @@ pub struct LoopContext<'a> {
     pub origin: MonotonicTime,
     /// The clock that is read.
     pub clock: &'a dyn Clock,
-    /// The sleeper.
+    /// The sleeper that the loop waits by.
     pub sleeper: &'a mut dyn Sleeper,
     /// Ends the loop early.
     pub stop: &'a Stop,
@@ -42,17 +42,17 @@ pub(crate) type Work = Box<dyn FnOnce(&mut LoopContext<'_>) + Send>;
 pub struct Member {
     /// Names of the series that it fills; its tuning is noted on each.
     pub series: Vec<String>,
-    /// The requested tuning.
+    /// The tuning that the thread requests for itself.
     pub tuning: Tuning,
     /// Whether it runs inside the shield, where the run has one.
     pub shielded: bool,
-    /// How it sleeps.
+    /// The mechanism by which it sleeps until a beat.
     pub sleeper: SleeperKind,
     /// Options of the sleeper.
     pub sleeper_options: SleeperOptions,
     /// The clock it reads.
     pub clock: ClockKind,
-    /// Its loop.
+    /// The loop that it runs.
     pub work: Work,
 }
 
@@ -65,7 +65,7 @@ pub trait Watch {
     fn tuned(&mut self, _series: &[String], _measures: &[TuningMeasure]) {}
 }
 
-/// Watches nothing.
+/// An observer that ignores all it is told.
 #[derive(Debug, Default)]
 pub struct Unwatched;
 
@@ -253,7 +253,7 @@ pub(crate) fn not_run(series: &str, owed: u64) -> Warning {
              machine cannot keep the requested rate",
             GRACE.as_secs()
         ),
-        Some("ask for a lower --rate"),
+        Some("choose a lower --rate"),
     )
 }
 

@@ -249,8 +249,8 @@ fn cpu_time() -> Option<CpuTime> {
 fn stolen(meanwhile: CpuTime) -> Option<Warning> {
     let percent = meanwhile.stolen_percent();
     let text = format!(
-        "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this machine: what it delayed \
-         stands in the values as if the machine had done it"
+        "while this was measured, the hypervisor took {percent:.2} % of the CPU time from this machine: the values \
+         include that delay"
     );
     let remedy = Some("measure again when the host is quiet, or on bare metal");
     (percent >= STOLEN_PERCENT).then(|| Warning::new("stolen_meanwhile", text, remedy))
@@ -305,7 +305,7 @@ fn warnings_of_this_machine() -> Vec<Warning> {
                 "the doctor finds what costs real time here: {}",
                 costs.join("; ")
             ),
-            Some("kadenz doctor says what each costs and how to mend it"),
+            Some("kadenz doctor states the cost and the fix of each"),
         ));
     }
     warnings

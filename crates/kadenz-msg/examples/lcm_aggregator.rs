@@ -1,10 +1,10 @@
-//! Receives in a loop with a timeout: the second snippet of Enner's post on message passing for MATLAB.
+//! Receives in a loop with a timeout: the second snippet of [Enner2017].
 //!
-//! There: subscribe an aggregator to `FEEDBACK_CHANNEL`, ask it for the next message with a timeout of
+//! There: subscribe an aggregator to `FEEDBACK_CHANNEL`, request the next message with a timeout of
 //! 1000 ms, ignore timeouts, compare the channel's name to know the type, make the type from the raw
-//! bytes, read `position` and `velocity`. Enner would rather name the type at the subscription.
+//! bytes, read `position` and `velocity`. [Enner2017] would rather name the type at the subscription.
 //!
-//! Here [`by_channel`] is the loop as in the post, and [`by_type`] the loop that Enner prefers: a message of
+//! Here [`by_channel`] is the loop as in [Enner2017], and [`by_type`] the loop that it prefers: a message of
 //! another type is an error that names the channel and both types.
 //!
 //! `cargo run --example lcm_aggregator [URL]`.
@@ -37,7 +37,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     })
 }
 
-/// The loop as Enner wrote it, until the message of that number.
+/// The loop as in [Enner2017], until the message of that number.
 pub(crate) fn by_channel(
     aggregator: &mut Aggregator,
     until: i64,
@@ -56,7 +56,7 @@ pub(crate) fn by_channel(
     }
 }
 
-/// The loop that Enner wishes for: the type was named at the subscription.
+/// The loop that [Enner2017] prefers: the type was named at the subscription.
 pub(crate) fn by_type(
     subscription: &mut Subscription<Feedback>,
     until: i64,

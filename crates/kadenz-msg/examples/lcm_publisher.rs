@@ -1,4 +1,4 @@
-//! Fills a message and publishes it: the first snippet of Enner's post on message passing for MATLAB.
+//! Fills a message and publishes it: the first snippet of [Enner2017].
 //!
 //! There: get LCM's singleton, make a `types.command`, set `position` and `velocity` to `[1 2 3]`, and
 //! publish it to `COMMAND_CHANNEL`. Here the bus is opened once and named by a URL; the message is an

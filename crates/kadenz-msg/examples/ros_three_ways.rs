@@ -1,8 +1,7 @@
-//! Receives in three ways, and in a fourth that Enner missed: the ROS snippets of Enner's post on message
-//! passing for MATLAB.
+//! Receives in three ways, and in a fourth that [Enner2017] missed: the ROS snippets of [Enner2017].
 //!
 //! There: a subscriber to `/scan` receives with a timeout of 1 s, shows its latest message, which may
-//! not be new, and calls back. What Enner missed is a look for a new message that does not wait;
+//! not be new, and calls back. What [Enner2017] missed is a look for a new message that does not wait;
 //! receiving with a timeout below 0.1 s always failed.
 //!
 //! Here one subscription does all of it. A timeout of zero is one look, and short ones work.
@@ -38,7 +37,7 @@ pub(crate) fn receive(bus: &Bus) -> Result<Vec<String>, Box<dyn Error>> {
     let mut said = Vec::new();
     let mut laser = bus.subscribe::<Scan>("/scan")?;
 
-    // The look that Enner missed: it does not wait.
+    // The look that [Enner2017] missed: it does not wait.
     let is_there = laser.try_recv()?.is_some();
     said.push(format!("before the first: {is_there}"));
 

@@ -1,4 +1,4 @@
-//! Sends and receives bytes: the ZeroMQ snippet of Enner's post on message passing for MATLAB.
+//! Sends and receives bytes: the ZeroMQ snippet of [Enner2017].
 //!
 //! There: a publisher at port 43210 and a subscriber to 127.0.0.1:43210 over TCP, a hundred random bytes
 //! sent, a poll of 1000 ms, and the received bytes shown. The poll returns which socket has something,

@@ -8,7 +8,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 pub struct Arrival<'a> {
     /// The channel it was published to.
     pub channel: &'a str,
-    /// Its bytes.
+    /// The encoded message.
     pub payload: Payload<'a>,
     /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
@@ -28,7 +28,7 @@ pub enum Payload<'a> {
 }
 
 impl Payload<'_> {
-    /// The bytes.
+    /// The bytes of the encoded message, wherever they lie.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
@@ -37,8 +37,10 @@ impl Payload<'_> {
         }
     }
 
-    /// Puts the bytes into a vector, by a swap if that is possible and saves time. Allocates only if the
-    /// vector is too short for a copy.
+    /// Puts the bytes into a vector, by a swap if that is possible and saves time.
+    ///
+    /// # Real-time safety
+    /// It allocates only if the vector is too short for a copy.
     pub fn put_into(self, vector: &mut Vec<u8>) {
         match self {
             Self::Owned(bytes) => std::mem::swap(bytes, vector),

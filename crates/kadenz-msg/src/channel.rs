@@ -29,19 +29,19 @@ pub enum ChannelError {
         name.len()
     )]
     TooLong {
-        /// The name.
+        /// The name that was requested for the channel.
         name: String,
     },
     /// A NUL ends the name on the wire.
     #[error("the channel {name:?} holds a NUL byte, which ends a name on the wire")]
     Nul {
-        /// The name.
+        /// The name that was requested for the channel.
         name: String,
     },
 }
 
 impl Channel {
-    /// Returns a channel of that name. Allocates only for the error.
+    /// Returns a channel of that name.
     ///
     /// # Errors
     /// If the name is empty, longer than 63 bytes or holds a NUL.
@@ -55,7 +55,7 @@ impl Channel {
     /// ```
     ///
     /// # Real-time safety
-    /// Real-time safe where the name is good.
+    /// Real-time safe where the name is valid: it allocates only for the error.
     pub fn new(name: &str) -> Result<Self, ChannelError> {
         if name.is_empty() {
             return Err(ChannelError::Empty);
@@ -74,7 +74,7 @@ impl Channel {
         Ok(Self { bytes, length })
     }
 
-    /// Its name.
+    /// The name of the channel as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(&self.bytes[..usize::from(self.length)]).unwrap_or_default()
@@ -188,7 +188,10 @@ impl Pattern {
         }
     }
 
-    /// Returns whether the pattern matches the channel. Allocates nothing for a plain name.
+    /// Returns whether the pattern matches the channel.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing for a plain name.
     #[must_use]
     pub fn matches(&self, channel: &str) -> bool {
         match &self.expression {

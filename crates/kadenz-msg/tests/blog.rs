@@ -1,4 +1,4 @@
-//! The snippets of Enner's post compile, run, and do what the post says.
+//! The snippets of [Enner2017] compile, run, and do what it states.
 #![allow(
     clippy::duplicate_mod,
     reason = "every example brings the types that it needs"

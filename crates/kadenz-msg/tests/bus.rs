@@ -147,7 +147,7 @@ fn a_subscriber_that_blocks_can_go_while_the_receiving_thread_waits_for_it() {
     };
     let blocking = bus.subscribe_with::<Pose>("POSE", &options).unwrap();
     let watcher = blocking.watcher();
-    // The test never ends this thread: a failed test would wait for it for ever.
+    // The test never ends this thread: a failed test would wait for it forever.
     Box::leak(Box::new(
         bus.receive_in_background(Tuning::default()).unwrap(),
     ));

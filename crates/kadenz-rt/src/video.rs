@@ -202,17 +202,22 @@ impl VideoDevice {
     }
 
     /// Waits until a frame is there, for at most a span; returns whether one is, or [`take`](Self::take) would
-    /// return an error. One system call, which blocks.
+    /// return an error.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, which blocks.
     #[must_use]
     pub fn wait(&self, at_most: Duration) -> bool {
         system::wait(&self.file, at_most)
     }
 
-    /// Takes the oldest waiting frame; the frame that was taken before goes back to the driver. Two system calls;
-    /// neither blocks nor allocates.
+    /// Takes the oldest waiting frame; the frame that was taken before goes back to the driver.
     ///
     /// # Errors
     /// The driver's error: for example, the device was unplugged.
+    ///
+    /// # Real-time safety
+    /// It makes two system calls, which do not block, and allocates nothing.
     pub fn take(&mut self) -> io::Result<Option<VideoFrame<'_>>> {
         /// `V4L2_BUF_FLAG_ERROR`.
         const ERROR: u32 = 0x40;

@@ -47,7 +47,7 @@ static inline size_t kadenz_answer(uint8_t *datagram, size_t length, uint64_t re
             memcpy(datagram + body + 1, name, told);
         }
     } else {
-        return 0; /* An answer to an answer would go to and fro for ever. */
+        return 0; /* An answer to an answer would go back and forth forever. */
     }
     if (datagram[1] & KADENZ_STAMPS) {
         kadenz_put_u64(datagram + KADENZ_HEADER, received_ns);

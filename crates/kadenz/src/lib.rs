@@ -70,13 +70,27 @@ old. What `kadenz camera serve` serves is opened by its name. See [`camera`].
 //! | [`Periodic`], [`Ticks`], [`Tick`] | a periodic loop, as an iterator | |
 //! | [`Tuning`] | what a loop asks of the machine: priority, locked memory, CPUs | |
 //! | [`Recording`], [`Recorded`] | a run while it is written, and what it came to | |
-//! | `Bus`, `Message` | publish, subscribe, and the types of messages | `messages` |
+//! | [`Durations`] | a series of durations of a run: a probe of your own | |
+//! | [`RecordTicksError`], [`CreateRecordingError`], [`FinishRecordingError`] | why a run was not written | |
+//! | `Bus`, `Message` | publish, subscribe, and the types of messages: a trait and its derive macro | `messages` |
 //! | `read`, `compare` | a run that was written, and two of them side by side | `report` |
 //! | [`rt`], [`record`] | clocks, sleepers and tuning; recorder and run folder | |
 //! | `msg`, `report` | all of messages and of reports | as `Bus`, as `read` |
-//! | `ethercat::Network` | a fieldbus that a control law drives; and all of the fieldbus | `ethercat` |
-//! | `Camera`, `CameraGroup` | the newest frame of a camera, in a layout, with its age; of several, taken together | `camera` |
+//! | `Camera`, `CameraGroup` | the newest frame of a camera, with its age; of several, taken together | `camera` |
+//! | `camera` | all of cameras (Linux) | `camera` |
 //! | `lab`, `udp` | the experiments; the device protocol | of the same name |
+//! | `ethercat` | a fieldbus that a control law drives, by the names below; and all of `kadenz-ethercat` | `ethercat` |
+//! | `Network`, `NetworkBuilder`, `Missing` | a segment that is brought up, and the options of that | `ethercat` |
+//! | `Flow`, `Io` | what the control law returns, and what it reads and writes by | `ethercat` |
+//! | `Device`, `Input`, `Output`, `ObjectValue`, `Value`, `ValueType` | devices, their objects, values | `ethercat` |
+//! | `NetworkLoop`, `RunningNetwork`, `NetworkState`, `StopHandle` | the loop, on your thread or in the background | `ethercat` |
+//! | `SharedValues`, `SharedInput`, `SharedOutput` | values of a loop in the background, for any thread | `ethercat` |
+//! | `SharedNetwork`, `SharedNetworkOptions` | a network that several threads call, as bindings need | `ethercat` |
+//! | `NetworkMonitor`, `NetworkEvent`, `Readers` | what other threads and programs see of a loop | `ethercat` |
+//! | `NetworkReport`, `AxesReport`, `AxisReport` | what the loop came to, and its axes | `ethercat` |
+//! | `RunRecording`, `CycleSeries` | the loop's series in a run | `ethercat` |
+//! | `OpenNetworkError`, `BringUpNetworkError`, `RunNetworkError`, `SharedNetworkError` | why it failed | `ethercat` |
+//! | `LookUpError`, `SetValueError`, `ParseTypeError` | why there is no such object, value or type | `ethercat` |
 //!
 //! `messages` and `report` are on by default; a loop and a recorder need neither
 //! (`default-features = false`). `shm`, `zenoh` and `dds` add providers to the bus, `parquet` and

@@ -42,7 +42,7 @@ impl Recorded {
         &self.run
     }
 
-    /// The run folder.
+    /// The folder that holds `run.json` and the files of the series.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

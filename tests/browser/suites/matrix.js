@@ -127,7 +127,7 @@ export const tests = {
     assert.equal((await page.locator("h1").innerText()).trim(), "P kept the deadline so far");
     const answer = await seen(page.locator("#verdict"));
     assert.match(answer, /needs 14,956 samples more without load and 24,956 samples more under heavy load/);
-    assert.match(answer, /C, MC, PC, PMC, PMCS are left out, for what they ask for was not granted/);
+    assert.match(answer, /C, MC, PC, PMC, PMCS are left out, because what they request was not granted/);
     const cells = page.locator("#cells table.heat");
     assert.equal(await cells.locator("td", { hasText: "not measured" }).count(), 5);
     assert.equal(await cells.locator("td", { hasText: "without C: not granted" }).count(), 5);

@@ -44,7 +44,7 @@ export const tests = {
     }
   },
 
-  "what makes the answer doubtful stands beside it, and leads to what mends it": async ({ open }) => {
+  "what makes the answer doubtful stands beside it, and leads to its fix": async ({ open }) => {
     const page = await open("missed", { viewport: { width: 1400, height: 900 } });
     const doubts = await page.locator(".doubts a").allInnerTexts();
     assert.deepEqual(doubts, ["The RT throttle is on", "This is a virtual machine"]);

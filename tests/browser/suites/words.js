@@ -30,7 +30,7 @@ export const tests = {
 
   "a page without a deadline, or without samples, claims nothing": async ({ open }) => {
     const page = await open("sparse");
-    assert.match(await seen(page, "h1"), /^Too few samples to say: /);
+    assert.match(await seen(page, "h1"), /^Too few samples to decide: /);
     assert.match(await seen(page, "#verdict"), /Nothing was recorded, so nothing can be said/);
     assert.match(await seen(page, ".banner"), /Incomplete run/);
     await picture(page, "sparse");

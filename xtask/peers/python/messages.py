@@ -151,7 +151,7 @@ def contestant(name, port, folder, is_sender):
         return Zenoh(port, is_sender)
     if name == "cyclonedds":
         return CycloneDds(port % 200)
-    sys.exit(f"{name} is no contestant")
+    sys.exit(f"{name} is not a contestant")
 
 
 def receive(name, port, folder, count, told, ready):

@@ -150,7 +150,7 @@ fn run_cyclictest(
         .arg(format!("--json={}", file.display()));
     process::output(&mut command).context("cyclictest needs the right to use SCHED_FIFO")?;
     let report: Value = serde_json::from_slice(&std::fs::read(&file)?)
-        .with_context(|| format!("{} is no JSON", file.display()))?;
+        .with_context(|| format!("{} is not valid JSON", file.display()))?;
     let (bins, cycles) = quantile::cyclictest_bins(&report)?;
     let at = |q| quantile::of_bins(&bins, cycles, q).context("a quantile lies above 100 ms");
     Ok(LatenessQuantiles {

@@ -1,39 +1,36 @@
-//! The tables of docs/ARCHITECTURE.md: every invariant names the check that holds it.
+//! The tables of docs/invariants.md: every invariant names the check that holds it.
 
 use super::papers::text_of;
 use super::{Finding, RULES};
 use crate::repository::SourceFile;
 
-const ARCHITECTURE: &str = "docs/ARCHITECTURE.md";
+const INVARIANTS: &str = "docs/invariants.md";
 const STYLE: &str = "docs/STYLE.md";
 /// The file with the steps of `cargo xtask test`, each with its name.
 const STEPS: &str = "xtask/src/test/mod.rs";
 
-/// Rule `invariants`: both ways, between the tables of the architecture and the rules of tidy.
+/// Rule `invariants`: both ways, between the tables of invariants and the rules of tidy.
 pub(crate) fn check(files: &[SourceFile]) -> Vec<Finding> {
-    let Some(architecture) = text_of(files, ARCHITECTURE) else {
-        return vec![Finding::error(ARCHITECTURE, "is missing")];
+    let Some(invariants) = text_of(files, INVARIANTS) else {
+        return vec![Finding::error(INVARIANTS, "is missing")];
     };
-    let mut findings: Vec<Finding> = rows(architecture)
-        .flat_map(|(line, row)| unheld(files, row, &format!("{ARCHITECTURE}:{line}")))
+    let mut findings: Vec<Finding> = rows(invariants)
+        .flat_map(|(line, row)| unheld(files, row, &format!("{INVARIANTS}:{line}")))
         .collect();
-    let written = format!(
-        "{architecture}{}",
-        text_of(files, STYLE).unwrap_or_default()
-    );
+    let written = format!("{invariants}{}", text_of(files, STYLE).unwrap_or_default());
     let unwritten = RULES
         .iter()
         .filter(|rule| !written.contains(&format!("`tidy:{}`", rule.name)));
     findings.extend(unwritten.map(|rule| {
         let text = format!("the rule {} stands in no document", rule.name);
-        Finding::error(ARCHITECTURE, text)
+        Finding::error(INVARIANTS, text)
     }));
     findings
 }
 
 /// The rows of the tables under the heading `Invariants`, with their line numbers.
-fn rows(architecture: &str) -> impl Iterator<Item = (usize, &str)> {
-    let lines = architecture
+fn rows(invariants: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = invariants
         .lines()
         .enumerate()
         .map(|(at, line)| (at + 1, line));
@@ -90,7 +87,7 @@ mod tests {
     use crate::tidy::samples::{file, places};
 
     /// Names every rule, so that only the row under test is wrong.
-    fn architecture(row: &str) -> Vec<SourceFile> {
+    fn invariants(row: &str) -> Vec<SourceFile> {
         let rules: String = RULES
             .iter()
             .map(|it| format!("`tidy:{}` ", it.name))
@@ -98,7 +95,7 @@ mod tests {
         let head = "| Invariant | Held by |\n|---|---|\n";
         let text = format!("{rules}\n## Invariants\n{head}{row}\n## Next\n| free | text |\n");
         vec![
-            file(ARCHITECTURE, &text),
+            file(INVARIANTS, &text),
             file("clippy.toml", "std::mem::forget"),
             file("crates/a/tests/crash.rs", ""),
             file("deny.toml", "[bans]"),
@@ -108,7 +105,7 @@ mod tests {
 
     #[test]
     fn an_invariant_without_a_check_that_exists_is_found() {
-        let line = format!("{ARCHITECTURE}:5");
+        let line = format!("{INVARIANTS}:5");
         for wrong in [
             "| no check | trust |",
             "| a | `tidy:nothing` |",
@@ -116,7 +113,7 @@ mod tests {
             "| a | `step:gone` |",
         ] {
             assert_eq!(
-                places(&check(&architecture(wrong))),
+                places(&check(&invariants(wrong))),
                 [line.as_str()],
                 "{wrong}"
             );
@@ -127,17 +124,17 @@ mod tests {
             "test:crates/a/tests/crash.rs",
         ] {
             assert!(
-                check(&architecture(&format!("| a | `{held}` |"))).is_empty(),
+                check(&invariants(&format!("| a | `{held}` |"))).is_empty(),
                 "{held}"
             );
         }
-        assert!(check(&architecture("| a | `step:loom`, `deny:bans` |")).is_empty());
+        assert!(check(&invariants("| a | `step:loom`, `deny:bans` |")).is_empty());
     }
 
     #[test]
     fn a_rule_that_stands_in_no_document_is_found() {
-        let findings = check(&[file(ARCHITECTURE, "# A\n")]);
+        let findings = check(&[file(INVARIANTS, "# A\n")]);
         assert_eq!(findings.len(), RULES.len());
-        assert_eq!(places(&check(&[])), [ARCHITECTURE]);
+        assert_eq!(places(&check(&[])), [INVARIANTS]);
     }
 }

@@ -1,4 +1,4 @@
-//! `cargo xtask tidy`: the invariants of docs/ARCHITECTURE.md, checked by code.
+//! `cargo xtask tidy`: the invariants of docs/invariants.md, checked by code.
 //!
 //! A rule takes files or crates and returns findings, so that its tests give it samples that break it. Checks by other
 //! programs (format, lints, rustdoc, licences) come last, in [`programs`].
@@ -24,7 +24,7 @@ use crate::cargo::{self, Crate};
 use crate::repository::{Repository, SourceFile};
 
 const HELP: &str = "\
-Check the invariants of docs/ARCHITECTURE.md, then format, lints, rustdoc and licences.
+Check the invariants of docs/invariants.md, then format, lints, rustdoc and licences.
 
 Usage: cargo xtask tidy [--rules] [--list]
 
@@ -79,7 +79,7 @@ pub(crate) struct Workspace {
 
 /// A rule of the workspace.
 pub(crate) struct Rule {
-    /// Its name in ARCHITECTURE.md and STYLE.md.
+    /// Its name in docs/invariants.md and docs/STYLE.md.
     pub(crate) name: &'static str,
     /// What it requires, in a line.
     pub(crate) about: &'static str,

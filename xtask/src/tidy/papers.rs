@@ -104,7 +104,7 @@ pub(crate) fn book_index(files: &[SourceFile]) -> Vec<Finding> {
     for page in &pages {
         for (line, path) in links::targets(page) {
             if path.ends_with(".md") && !pages.iter().any(|page| page.path == path) {
-                let text = format!("{path} is no page of the book: {SUMMARY} does not list it");
+                let text = format!("{path} is not a page of the book: {SUMMARY} does not list it");
                 findings.push(Finding::error(format!("{}:{line}", page.path), text));
             }
         }

@@ -29,8 +29,8 @@ fn check_file(file: &SourceFile) -> Vec<Finding> {
         }
         let place = format!("{}:{}", file.path, at + 1);
         if !UNSAFE_CRATES.iter().any(|it| file.path.starts_with(it)) {
-            let rooms = UNSAFE_CRATES.map(|it| it.trim_end_matches('/')).join(", ");
-            let text = format!("unsafe code belongs into one of {rooms}");
+            let crates = UNSAFE_CRATES.map(|it| it.trim_end_matches('/')).join(", ");
+            let text = format!("unsafe code belongs into one of {crates}");
             findings.push(Finding::error(place, text));
         } else if is_block(line) && !has_reason(&source, at) {
             let text = "an unsafe block without a SAFETY comment above it";

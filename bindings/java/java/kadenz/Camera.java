@@ -111,7 +111,7 @@ public final class Camera extends Handle {
         }
         generation = memory.order(ByteOrder.nativeOrder()).getLong(GENERATION);
         if (generation != about[0]) {
-            throw new KadenzException("the camera was started anew meanwhile; take the next frame");
+            throw new KadenzException("the camera was restarted meanwhile; take the next frame");
         }
     }
 }

@@ -46,7 +46,7 @@ final class Framing {
             cause = error;
             why = String.valueOf(error.getMessage());
         }
-        throw new KadenzException("a message of " + from.limit() + " bytes on " + channel + " is no "
+        throw new KadenzException("a message of " + from.limit() + " bytes on " + channel + " is not a valid "
             + message.getClass().getName() + ": " + why + "; publish and subscribe the same type", cause);
     }
 }

@@ -12,7 +12,7 @@ final class Patience {
 
     Patience(long timeoutMs) {
         if (timeoutMs < 0) {
-            throw new KadenzException(timeoutMs + " ms is no timeout; state milliseconds from 0 on");
+            throw new KadenzException(timeoutMs + " ms is not a valid timeout; state milliseconds from 0 on");
         }
         timeoutNs = TimeUnit.MILLISECONDS.toNanos(timeoutMs);
     }

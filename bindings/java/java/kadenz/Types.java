@@ -16,7 +16,7 @@ final class Types {
             } catch (ClassNotFoundException error) {
                 continue;
             } catch (ClassCastException error) {
-                throw new KadenzException(name + " is no kadenz.Message; write it with `kadenz msg gen --lang java`");
+                throw new KadenzException(name + " is not a kadenz.Message; write it with `kadenz msg gen --lang java`");
             }
         }
         throw new KadenzException("there is no class " + name

@@ -160,7 +160,7 @@ public final class Messages {
             Check.raises("channel", () -> bus.publish("", new byte[0]));
             Check.raises("", () -> bus.publish("ARM", (byte[]) null));
             Check.raises("kadenz msg gen", () -> bus.subscribe("ARM", "robot.missing_t"));
-            Check.raises("no kadenz.Message", () -> bus.subscribe("ARM", "java.lang.String"));
+            Check.raises("not a kadenz.Message", () -> bus.subscribe("ARM", "java.lang.String"));
             Subscription<state_t> arm = bus.subscribe("ARM", state_t.class);
             Check.raises("from 0 on", () -> arm.getNextMessage(-1));
             bus.publish("ARM", new command_t());
@@ -169,7 +169,7 @@ public final class Messages {
             Check.raises("too few for a fingerprint", () -> arm.getNextMessage(Check.LONG_MS));
             byte[] torn = ByteBuffer.allocate(19).putLong(new state_t().fingerprint()).array();
             bus.publish("ARM", torn);
-            Check.raises("19 bytes on ARM is no robot.state_t", () -> arm.getNextMessage(Check.LONG_MS));
+            Check.raises("19 bytes on ARM is not a valid robot.state_t", () -> arm.getNextMessage(Check.LONG_MS));
             bus.publish("ARM", Arrays.copyOf(torn, 21));
             Check.raises("1 bytes follow it", () -> arm.getNextMessage(Check.LONG_MS));
             state_t wrong = state(1);

@@ -101,7 +101,7 @@ class Camera:
             with open(self._camera.memory(), "rb") as file:
                 memory = mmap.mmap(file.fileno(), 0, prot=mmap.PROT_READ)
             if _word(memory, _GENERATION) != generation:
-                raise Error("the camera was started anew meanwhile; take the next frame")
+                raise Error("the camera was restarted meanwhile; take the next frame")
             self._memory, self._generation = memory, generation
         count = frame.width * frame.height * frame.channels
         pixels = numpy.frombuffer(self._memory, numpy.uint8, count, frame.offset)

@@ -25,7 +25,7 @@ class Logged(NamedTuple):
 def read_log(
     path: PathLike, *, types: Optional[Mapping[str, Type[Message]]] = None, start_ns: Optional[int] = None
 ) -> Iterator[Logged]:
-    """The messages of a log, from its begin or from a time on.
+    """The messages of a log, from its start or from a time on.
 
         for it in kadenz.read_log("drive.mcap", types={"ARM": state_t}):
             print(it.channel, it.message)

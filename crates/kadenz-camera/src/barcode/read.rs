@@ -56,7 +56,7 @@ impl<'a> Gray<'a> {
 /// A code in an image.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DecodedCode {
-    /// Its content.
+    /// What the code says.
     pub code: Code,
     /// The middles of its marks, in pixels: left and right above, left and right below.
     pub corners: [(f32, f32); 4],

@@ -24,7 +24,7 @@ use crate::source::{Coding, Unit};
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("cannot decode {what}: {cause}")]
 pub struct DecodeError {
-    /// The format.
+    /// The format of the picture, in words.
     pub what: &'static str,
     /// The decoder's error text.
     pub cause: String,

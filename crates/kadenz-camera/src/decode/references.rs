@@ -40,7 +40,7 @@ impl References {
         match &mut self.passed_over {
             Some(passed_over) if *passed_over < MAX_PASSED_OVER => {
                 *passed_over += 1;
-                let cause = "it needs a picture that is missing; the next key mends it";
+                let cause = "it needs a picture that is missing; the next key frame fixes it";
                 Err(DecodeError::new(what, cause))
             }
             _ => {

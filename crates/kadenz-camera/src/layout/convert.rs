@@ -42,7 +42,7 @@ impl Converter {
         }
     }
 
-    /// The layout.
+    /// The layout that pictures are converted to.
     #[must_use]
     pub fn layout(&self) -> Layout {
         self.layout

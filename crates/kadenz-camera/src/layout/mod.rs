@@ -34,7 +34,7 @@ use crate::picture::{PictureError, Size};
 /// Which channels, in which order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Channels {
-    /// Luma.
+    /// Brightness alone, one byte a pixel.
     Gray,
     /// Red, green, blue.
     Rgb,
@@ -65,7 +65,7 @@ pub enum Order {
 /// A part of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Region {
-    /// Its size.
+    /// The width and height in pixels.
     pub size: Size,
     /// Pixels from the left edge.
     pub left: u32,
@@ -78,7 +78,7 @@ pub struct Region {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(with = "String"))]
 pub struct Layout {
-    /// Which channels.
+    /// Which channels a pixel has, and in which order.
     pub channels: Channels,
     /// How they follow one another.
     pub order: Order,
@@ -108,7 +108,7 @@ pub enum LayoutError {
     /// A region lies partly outside the picture.
     #[error("the region {region} leaves the picture of {picture}; choose one inside it")]
     Outside {
-        /// The region.
+        /// The region that was requested.
         region: Region,
         /// The size of the picture.
         picture: Size,

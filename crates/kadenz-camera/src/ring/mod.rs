@@ -97,7 +97,7 @@ const INFO_WORDS: usize = 13;
 /// Why a ring cannot be made or read.
 #[derive(Debug, thiserror::Error)]
 pub enum RingError {
-    /// The shared memory.
+    /// The shared memory of the ring cannot be made or opened.
     #[error(transparent)]
     Shared(#[from] SharedError),
     /// The memory is not a ring as described here.
@@ -105,9 +105,9 @@ pub enum RingError {
         "`{name}` is not a valid ring of frames: {why}; start its camera server again, or update this program"
     )]
     Foreign {
-        /// Its name.
+        /// The name of the shared memory.
         name: String,
-        /// What is wrong.
+        /// What is wrong with its content, in words.
         why: &'static str,
     },
     /// A frame of that size and so many slots do not fit into shared memory.
@@ -115,7 +115,7 @@ pub enum RingError {
         "{slots} frames of {bytes} bytes do not fit; take 2 to {MAX_SLOTS} slots and at most 1 GiB in all, or scale the layout down"
     )]
     TooLarge {
-        /// Slots.
+        /// The requested number of slots.
         slots: usize,
         /// Bytes of a frame.
         bytes: usize,
@@ -125,7 +125,7 @@ pub enum RingError {
 /// How the pixels of a ring lie in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
-    /// Width and height.
+    /// The width and height of a frame in pixels.
     pub size: Size,
     /// Which channels, in which order.
     pub channels: Channels,

@@ -27,7 +27,7 @@ pub struct RingReader {
 /// The state of a ring.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RingState {
-    /// Frames come.
+    /// The server writes frames into the ring.
     InUse,
     /// A ring of the same name follows: the camera's size changed.
     Replaced,
@@ -45,10 +45,13 @@ pub enum RingState {
 pub struct Overwritten;
 
 impl RingReader {
-    /// Maps the ring of that name. Allocates and calls the system.
+    /// Maps the ring of that name.
     ///
     /// # Errors
     /// [`RingError`], where there is no ring of that name, or none that this program can read.
+    ///
+    /// # Real-time safety
+    /// It allocates and calls the system.
     pub fn open(name: &str) -> Result<Self, RingError> {
         let viewer = Viewer::open(name)?;
         Self::over(viewer).map_err(|why| RingError::Foreign {
@@ -118,7 +121,10 @@ impl RingReader {
         self.generation
     }
 
-    /// Returns the ring's state. One or two system calls, where frames seem to come.
+    /// Returns the ring's state.
+    ///
+    /// # Real-time safety
+    /// It makes one or two system calls, where frames seem to come.
     #[must_use]
     pub fn state(&self) -> RingState {
         match self.viewer.load(header::STATE, Ordering::Acquire) {

@@ -22,10 +22,13 @@ pub struct RingWriter {
 }
 
 impl RingWriter {
-    /// Makes a ring and brings its pages into memory. Allocates and calls the system.
+    /// Makes a ring and brings its pages into memory.
     ///
     /// # Errors
     /// [`RingError`], for example where another process publishes under that name.
+    ///
+    /// # Real-time safety
+    /// It allocates and calls the system.
     pub fn create(
         name: &str,
         shape: Shape,

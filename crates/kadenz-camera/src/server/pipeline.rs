@@ -88,7 +88,7 @@ impl Pipeline {
         self.decoder.as_ref().map(|(_, decoder)| decoder.name())
     }
 
-    /// Begins anew, for a new stream.
+    /// Restarts, for a new stream.
     pub(super) fn reset(&mut self) {
         self.decoder = None;
         self.in_decoder.clear();
@@ -135,7 +135,7 @@ impl Pipeline {
     }
 }
 
-/// The decoder for a coding; made anew where the last unit had another coding.
+/// The decoder for a coding; made again where the last unit had another coding.
 fn ready(
     decoder: &mut Option<(Coding, Box<dyn Decoder>)>,
     coding: Coding,

@@ -126,7 +126,7 @@ impl UnitQueue {
         self.skipped
     }
 
-    /// Drops the waiting units without counting them, where the stream begins anew.
+    /// Drops the waiting units without counting them, where the stream restarts.
     pub(super) fn clear(&mut self) {
         self.waiting.clear();
         self.bytes = 0;

@@ -22,7 +22,7 @@ const TEXT_AT: usize = 16;
 pub enum State {
     /// No frame came yet, or none since the connection was lost; the server tries again.
     Connecting,
-    /// Frames come.
+    /// Frames come from the camera.
     Running,
     /// It ended by itself: a file at its end.
     Ended,
@@ -50,11 +50,11 @@ pub struct Counts {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Status {
-    /// Its name.
+    /// The name of the camera, by which programs find its frames.
     pub name: String,
     /// Where the frames come from, without credentials.
     pub url: String,
-    /// Its state.
+    /// Whether frames come, or why not.
     pub state: State,
     /// The last trouble, with its remedy.
     pub trouble: Option<String>,
@@ -68,7 +68,7 @@ pub struct Status {
     pub rate_hz: f64,
     /// The layouts that are published now.
     pub layouts: Vec<String>,
-    /// What was counted.
+    /// What the server has counted since its start.
     pub counts: Counts,
     /// The server's process number.
     pub process: u32,

@@ -58,7 +58,7 @@ pub enum Protocol {
     Http,
 }
 
-/// What is simulated.
+/// What the simulated camera sends, and how.
 #[derive(Clone)]
 pub struct Options {
     /// Where to listen; port 0 takes a free one.
@@ -78,7 +78,7 @@ pub struct Options {
     pub credentials: Option<(String, String)>,
     /// How often the camera sends a sender report; one comes with the first picture.
     pub reports_every: Duration,
-    /// The faults.
+    /// The faults of the camera and their times.
     pub script: Script,
     /// The seed of all that the script leaves to chance.
     pub seed: u64,

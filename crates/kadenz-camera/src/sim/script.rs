@@ -25,7 +25,7 @@ use serde::Deserialize;
 
 use crate::picture::Size;
 
-/// A fault.
+/// A fault that a simulated camera or its network can have.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Fault {
     /// Each picture is sent up to so much later than intended.
@@ -52,11 +52,11 @@ pub enum Fault {
 /// A fault and its time, counted from the simulator's start.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Event {
-    /// When it begins.
+    /// When it begins, counted from the simulator's start.
     pub at: Duration,
     /// How long it lasts; a fault that happens once ignores this.
     pub lasts: Duration,
-    /// The fault.
+    /// The fault that strikes then.
     pub fault: Fault,
 }
 
@@ -82,7 +82,7 @@ pub enum ScriptError {
         index: usize,
         /// Its time as written.
         at: String,
-        /// What is wrong.
+        /// What is wrong with the event, in words.
         cause: String,
     },
 }
@@ -152,7 +152,7 @@ impl Written {
             (None, Fault::Drop) => Duration::ZERO,
             // Until the end.
             (None, Fault::ClockStep(_)) => Duration::MAX,
-            (None, _) => return Err("it does not say how long it lasts".to_owned()),
+            (None, _) => return Err("it states no duration".to_owned()),
         };
         let at = span(&self.at)?;
         Ok(Event { at, lasts, fault })

@@ -154,7 +154,7 @@ impl MjpegSource {
             401 => match Challenge::strongest(head.fields("WWW-Authenticate")) {
                 Some(challenge) => Ok(Answer::Challenge(challenge)),
                 None => {
-                    let cause = "the camera asks for a password neither by Basic nor by Digest with MD5 or SHA-256";
+                    let cause = "the camera requests a password neither by Basic nor by Digest with MD5 or SHA-256";
                     Err(permanent(url, &cause, "turn on Digest at the camera"))
                 }
             },

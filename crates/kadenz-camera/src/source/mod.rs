@@ -46,7 +46,7 @@ pub enum Capture {
 /// One picture with its times, as it came.
 #[derive(Debug, Clone, Copy)]
 pub struct Unit<'a> {
-    /// The encoded picture.
+    /// The picture, as the camera encoded it.
     pub content: Content<'a>,
     /// Whether decoding can begin here.
     pub is_key: bool,
@@ -65,7 +65,7 @@ pub struct Unit<'a> {
 /// What a source returns.
 #[derive(Debug)]
 pub enum Next<'a> {
-    /// A picture.
+    /// A picture came.
     Unit(Unit<'a>),
     /// No picture came until the stated time.
     Nothing,

@@ -102,7 +102,6 @@ fn camera_url(text: &str) -> Result<CameraUrl, SourceError> {
 
 /// The result of an attempt to open a stream.
 pub(super) enum OpenOutcome<S> {
-    /// The stream.
     Stream(S),
     /// The camera redirects to a URL, or a path.
     Elsewhere(String),

@@ -99,7 +99,6 @@ impl Pattern {
         self.painter.paint(&mut self.planes[0], 2 * width, code);
     }
 
-    /// Its size.
     #[must_use]
     pub(crate) fn size(&self) -> Size {
         self.size

@@ -15,10 +15,10 @@ const MAX_TEXT: usize = 4096;
 /// Bytes of a boundary that identify it, with the line's end before it.
 const BOUNDARY_SEEN: usize = 4;
 
-/// A picture.
+/// One picture of a stream of JPEG files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Part {
-    /// A JPEG file.
+    /// A whole JPEG file.
     pub bytes: Vec<u8>,
     /// When its first bytes came.
     pub first_byte: MonotonicTime,

@@ -157,6 +157,6 @@ pub(super) fn failed(words: &str, stderr: &[u8]) -> io::Error {
     let reason = said.lines().find(is_error).or(said.lines().last());
     io::Error::other(format!(
         "`{words}` ended: {}",
-        reason.unwrap_or("it did not say why")
+        reason.unwrap_or("it gave no reason")
     ))
 }

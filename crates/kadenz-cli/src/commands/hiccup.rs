@@ -19,7 +19,7 @@ use crate::output::{self, Outcome};
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz hiccup --resolution 1ms --interval 1s --duration 48h     the two days of Enner 2016
+  kadenz hiccup --resolution 1ms --interval 1s --duration 48h     the two days of [Enner2016]
   kadenz hiccup --policy fifo:98 --duration 10min                 the same at real-time priority
   kadenz hiccup -- ./my_controller --robot arm                    beside a program, while it runs
   kadenz hiccup --control -- ./my_controller                      and an idle process beside both

@@ -18,7 +18,7 @@ Examples:
   kadenz show night --deadline 400us              judged by this deadline instead of its own
   kadenz show cyclictest.json                     another program's file
 
-Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no
+Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no \
 combination keeps it.")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes

@@ -33,12 +33,12 @@ commands! {
 /// Measure how far a single timeout is missed, and whether the timer reports it
 ///
 /// Sets a timer repeatedly and records how late it fires as the caller sees it (series `measured`), as the timer
-/// itself reports it (`reported`), and the `difference`. Source: the one-shot suite of Sticha 2014
+/// itself reports it (`reported`), and the `difference`. Source: the one-shot suite of [Sticha2014]
 /// (docs/bibliography.md), section 4.1.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the suite of Sticha
+  kadenz timer oneshot --timeout 1ms --count 1000 --policy rr:95         the suite of [Sticha2014]
   kadenz timer oneshot --timeout 800us                                   below a millisecond, too
   kadenz timer oneshot --sleeper all --load busy                         every sleeper, busy CPUs
   kadenz timer oneshot --with roscpp_timers --policy rr:95               the timer of ROS itself")]
@@ -61,12 +61,12 @@ pub(crate) struct OneShot {
 /// Measure whether every wake-up is on the beat, and whether the rate is kept
 ///
 /// Keeps a beat and records every wake-up against its intended time (series `lateness`) and
-/// against the wake-up before (`jitter`). Source: the cyclic suite of Sticha 2014
+/// against the wake-up before (`jitter`). Source: the cyclic suite of [Sticha2014]
 /// (docs/bibliography.md), section 4.2.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the suite of Sticha
+  kadenz timer cyclic --rate 1kHz --count 1000 --policy rr:95           the suite of [Sticha2014]
   kadenz timer cyclic --rate 1kHz --duration 10s --policy fifo:80 --sleeper spin
   kadenz timer cyclic --rate 4kHz --deadline 50us --sleeper all --duration 30s --json
   kadenz timer cyclic --with roscpp_timers --policy rr:95               the timer of ROS itself")]

@@ -104,7 +104,7 @@ fn what_a_camera_sends_is_recorded_for_foxglove_and_survives_a_kill() {
             all.iter()
                 .all(|it| (it.0.as_str(), it.1.as_str()) == (channel, format))
         );
-        // The simulator has 150 pictures, and begins anew after the last.
+        // The simulator has 150 pictures, and restarts after the last.
         let mut steps = all.windows(2).map(|it| (150 + it[1].2 - it[0].2) % 150);
         assert!(steps.all(|it| (1..75).contains(&it)), "{all:?}");
         let again = run(&arguments);

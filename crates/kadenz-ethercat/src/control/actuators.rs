@@ -55,7 +55,7 @@ const DONE: u64 = 3;
 /// A change of some bits in the image of all outputs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Change {
-    /// The first bit.
+    /// The number of the first bit in the image, from 0.
     pub bit: usize,
     /// The number of bits, at most 64.
     pub bits: u8,
@@ -66,7 +66,7 @@ pub struct Change {
 /// The loop did not set an output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "the loop took no request within {0:?}: it stands still, or has ended; `kadenz ethercat stats` tells"
+    "the loop took no request within {0:?}: it has stalled or ended; see `kadenz ethercat stats`"
 )]
 pub struct NotSet(pub Duration);
 

@@ -24,7 +24,7 @@ pub struct Item {
     /// The name of the device, as people call it.
     pub device_name: String,
     /// The direction: inputs or outputs.
-    #[serde(rename = "way")]
+    #[serde(alias = "way")]
     pub direction: Direction,
     /// The SyncManager that carries it.
     #[serde(default)]
@@ -39,7 +39,7 @@ pub struct Item {
     pub name: String,
     /// CoE's number of its type (ETG.1000.6, table 64); 0 where it is unknown.
     pub data_type: u16,
-    /// Its bits.
+    /// The length of the entry in bits.
     pub bits: u8,
     /// Its first bit, from the beginning of a post.
     pub bit: usize,
@@ -171,9 +171,9 @@ pub enum OutputError {
         "0x{index:04X}:{sub:02X} of device {device} is not an output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
     )]
     None {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The index of the requested object.
         index: u16,
         /// Sub-index.
         sub: u8,
@@ -183,21 +183,21 @@ pub enum OutputError {
         "0x{index:04X}:{sub:02X} is mapped more than once in the outputs of device {device}; map it once"
     )]
     Several {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The index of the requested object.
         index: u16,
         /// Sub-index.
         sub: u8,
     },
     /// An axis writes it every cycle.
     #[error(
-        "0x{index:04X}:{sub:02X} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion's file to set it by hand"
+        "0x{index:04X}:{sub:02X} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion file to set it by hand"
     )]
     Axis {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The index of the requested object.
         index: u16,
         /// Sub-index.
         sub: u8,

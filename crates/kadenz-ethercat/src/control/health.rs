@@ -48,9 +48,13 @@ pub struct Health {
 
 /// The values that the loop noted up to now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-pub struct Vitals {
-    /// Cycles.
+#[cfg_attr(
+    feature = "schema",
+    derive(schemars::JsonSchema),
+    schemars(rename = "Vitals")
+)]
+pub struct HealthSnapshot {
+    /// Cycles of the loop.
     pub cycles: u64,
     /// Cycles in which every frame came back with the right working counter.
     pub whole: u64,
@@ -76,7 +80,7 @@ pub struct Vitals {
     pub link: LinkCounts,
 }
 
-impl Vitals {
+impl HealthSnapshot {
     /// Whether, in the last cycle, that many SubDevices were there, all in OP without an error, and
     /// every working counter was right.
     #[must_use]
@@ -93,7 +97,10 @@ impl Health {
         Self::default()
     }
 
-    /// Notes a cycle; for the loop. Neither allocates, locks nor waits.
+    /// Notes a cycle; for the loop.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub fn note(&self, outcome: &Outcome) {
         let states = outcome.states.map_or(0, |(status, count)| {
             HAS_STATES | u64::from(count) << 16 | u64::from(status.0)
@@ -120,8 +127,10 @@ impl Health {
         self.latest.store(states | whole, Ordering::Release);
     }
 
-    /// Notes the counts of the link's frames; for the loop, at any time. Neither allocates, locks nor
-    /// waits.
+    /// Notes the counts of the link's frames; for the loop, at any time.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub(crate) fn note_link(&self, counts: &LinkCounts) {
         let all = [
             counts.sent,
@@ -137,14 +146,17 @@ impl Health {
         }
     }
 
-    /// Returns the values noted. Neither allocates nor waits.
+    /// Returns the values noted.
+    ///
+    /// # Real-time safety
+    /// It neither allocates nor waits.
     #[must_use]
-    pub fn vitals(&self) -> Vitals {
+    pub fn vitals(&self) -> HealthSnapshot {
         let latest = self.latest.load(Ordering::Acquire);
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
         let [sent, refused, answered, lost, late, foreign, damaged] = self.link.each_ref().map(get);
         let wrong_last = get(&self.wrong_last);
-        Vitals {
+        HealthSnapshot {
             cycles: get(&self.cycles),
             whole: get(&self.whole),
             lost: get(&self.lost),

@@ -103,12 +103,12 @@ impl<P: Port> InlineLoop<P> {
         Arc::clone(&self.health)
     }
 
-    /// The link.
+    /// The link that carries the loop's frames.
     pub fn link_mut(&mut self) -> &mut Link<P> {
         &mut self.link
     }
 
-    /// The process data.
+    /// The cyclic exchange, with the images of inputs and outputs.
     pub fn cycle_mut(&mut self) -> &mut Cycle {
         &mut self.cycle
     }

@@ -3,7 +3,7 @@
 //! Yoon (figure 4 and the text beside it) counts so: a sensor's latency is from an event outside to the
 //! controller's read-write request that brings it; a command's from the request that brought what it answers to
 //! the moment when the actuator acts on it. A frame takes along what was sampled before, and is fetched a cycle
-//! later; what the controller computes goes out with the next request. The paper states: sensor 1.5 to 2.5
+//! later; what the controller computes goes out with the next request. \[Yoon2009\] states: sensor 1.5 to 2.5
 //! cycles, command 1.5, and 3 to 4 from an event until the robot reacts. It does not state when in a cycle its
 //! devices sample and act; these figures are those of the middle.
 //!
@@ -102,13 +102,13 @@ pub struct Latency {
 pub struct Summary {
     /// The number of values.
     pub count: usize,
-    /// The smallest value.
+    /// The smallest latency, in cycles.
     pub min: f64,
-    /// The median.
+    /// The median of the latencies, in cycles.
     pub p50: f64,
     /// The 99th percentile; `None` for fewer than a thousand values.
     pub p99: Option<f64>,
-    /// The largest.
+    /// The largest latency, in cycles.
     pub max: f64,
 }
 
@@ -123,7 +123,10 @@ impl Latency {
         }
     }
 
-    /// Adds a value. Neither allocates, locks nor waits.
+    /// Adds a value.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub fn add(&mut self, ns: i64) {
         if self.values.len() < self.values.capacity() {
             self.values.push(ns);
@@ -194,8 +197,10 @@ impl Latencies {
         }
     }
 
-    /// Adds a cycle: the stamp device's output, and the system time in ns at which the controller had it. Neither
-    /// allocates, locks nor waits.
+    /// Adds a cycle: the stamp device's output, and the system time in ns at which the controller had it.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub fn cycle(&mut self, read_ns: u64, stamp: StampOutput) {
         let Some(before) = self.before.replace(stamp) else {
             return;

@@ -46,7 +46,7 @@ pub struct Notice {
     pub at_ns: u64,
     /// The SubDevice that it concerns; none where it concerns all.
     pub device: Option<NoticeDevice>,
-    /// The event.
+    /// What happened.
     #[serde(flatten)]
     pub event: Event,
 }

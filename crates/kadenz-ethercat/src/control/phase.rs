@@ -120,8 +120,10 @@ pub struct Step {
     pub seen: bool,
 }
 
-/// Keeps beats at their place in the cycle of another clock. Pure: it reads no clock. Neither allocates, locks
-/// nor waits.
+/// Keeps beats at their place in the cycle of another clock. Pure: it reads no clock.
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits.
 #[derive(Debug, Clone)]
 pub struct Regulator {
     settings: PhaseSettings,
@@ -161,7 +163,7 @@ impl Regulator {
         }
     }
 
-    /// The last step.
+    /// The result of the last step; zeros before the first.
     #[must_use]
     pub const fn last(&self) -> Step {
         self.last
@@ -271,7 +273,7 @@ impl<T: FnMut(&Step)> Follow<T> {
         }
     }
 
-    /// The last step.
+    /// The result of the last step; zeros before the first.
     #[must_use]
     pub const fn last(&self) -> Step {
         self.regulator.last()

@@ -79,14 +79,17 @@ pub enum ProcessImageError {
     #[error("nothing was posted yet")]
     Empty,
     /// The writer was faster than the reader, several times in a row.
-    #[error("the writer overtook the reader; ask again")]
+    #[error("the writer overtook the reader; retry")]
     Overtaken,
     /// The caller's buffer is of another length.
     #[error("a post has {0} bytes, the memory for it {1}")]
     Length(usize, usize),
 }
 
-/// The writer's side. Neither allocates, locks nor waits.
+/// The writer's side.
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits.
 #[derive(Debug)]
 pub struct ProcessImageWriter<'w> {
     words: &'w [AtomicU64],
@@ -147,7 +150,10 @@ impl<'w> ProcessImageWriter<'w> {
     }
 }
 
-/// A reader's side. Neither allocates nor locks; tries a few times and does not wait.
+/// A reader's side.
+///
+/// # Real-time safety
+/// It neither allocates nor locks; it tries a few times and does not wait.
 #[derive(Debug)]
 pub struct Reader<W> {
     words: W,

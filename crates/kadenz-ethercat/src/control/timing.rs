@@ -157,7 +157,7 @@ impl Observer for &Timing {
 pub struct Snapshot {
     /// Time between two beats in ns, rounded.
     pub interval_ns: u64,
-    /// Cycles.
+    /// Cycles of the loop.
     pub cycles: u64,
     /// Cycles that began late since the previous one was not done.
     pub overruns: u64,
@@ -169,7 +169,7 @@ pub struct Snapshot {
     pub exchanges: u64,
     /// Those of them of which all frames came back with every SubDevice's part.
     pub whole_exchanges: u64,
-    /// Frames.
+    /// Counts of the frames.
     pub frames: Frames,
     /// Control period.
     pub period: Spread,
@@ -181,7 +181,7 @@ pub struct Snapshot {
     pub controller: Spread,
 }
 
-/// Counts of frames.
+/// Counts of the frames of a loop.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Frames {
@@ -205,20 +205,20 @@ pub struct Frames {
 #[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Spread {
-    /// Number of values.
+    /// Number of recorded values.
     pub count: u64,
-    /// The smallest value.
+    /// The smallest value, in ns.
     pub min_ns: Option<u64>,
-    /// Their mean.
+    /// The mean of all values, in ns.
     pub mean_ns: Option<f64>,
-    /// The median.
+    /// The median, in ns.
     pub p50_ns: Option<u64>,
-    /// The 99th percentile.
+    /// The 99th percentile, in ns.
     pub p99_ns: Option<u64>,
     /// The 99.9th percentile.
     #[serde(rename = "p99.9_ns")]
     pub p999_ns: Option<u64>,
-    /// The largest value.
+    /// The largest value, in ns.
     pub max_ns: Option<u64>,
 }
 

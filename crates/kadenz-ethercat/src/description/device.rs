@@ -16,7 +16,7 @@ pub struct PdoEntry {
     pub sub: u8,
     /// Its name; empty for none.
     pub name: String,
-    /// Its type.
+    /// The CoE type of the mapped value.
     pub data_type: DataType,
     /// Bits that it takes.
     pub bits: u8,
@@ -52,20 +52,20 @@ impl PdoEntry {
     }
 }
 
-/// A PDO.
+/// A process data object (PDO): entries that are transferred together.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pdo {
-    /// Its direction.
+    /// Whether the MainDevice reads or writes it.
     pub direction: Direction,
     /// The index of its object in the dictionary.
     pub index: u16,
-    /// Its name.
+    /// The name that the SII or ESI file gives the PDO.
     pub name: String,
     /// SyncManager that carries it unless a MainDevice assigns otherwise.
     pub sync_manager: Option<u8>,
     /// Flags of the SII.
     pub flags: u16,
-    /// Its entries.
+    /// The entries, one behind the other, bit by bit.
     pub entries: Vec<PdoEntry>,
 }
 
@@ -107,7 +107,7 @@ impl Pdo {
 pub struct Clock {
     /// Its name; the writer of the SII numbers the strings.
     pub name: String,
-    /// Its settings.
+    /// The cycles and shifts of SYNC0 and SYNC1 that the mode sets.
     pub mode: ClockMode,
 }
 
@@ -127,7 +127,7 @@ pub struct Coe {
 /// The description of a SubDevice.
 #[derive(Debug, Clone)]
 pub struct Description {
-    /// Its controller.
+    /// The EtherCAT controller of the device.
     pub hardware: Hardware,
     /// The SII's fixed part.
     pub fixed: Fixed,
@@ -139,7 +139,7 @@ pub struct Description {
     pub group: String,
     /// Its group's name; empty for none.
     pub group_name: String,
-    /// Its name.
+    /// The long name, for people.
     pub name: String,
     /// Its picture's name; empty for none.
     pub image: String,
@@ -149,7 +149,7 @@ pub struct Description {
     pub fmmus: Vec<FmmuUse>,
     /// The settings of each SyncManager.
     pub sync_managers: Vec<SyncManagerDefault>,
-    /// Its PDOs.
+    /// The PDOs that the device offers.
     pub pdos: Vec<Pdo>,
     /// Whether the SII lists them; devices with CoE need not.
     pub pdos_in_sii: bool,

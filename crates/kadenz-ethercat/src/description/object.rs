@@ -9,9 +9,9 @@ use crate::wire::coe::{Access, DataType, ObjectCode, Unit};
 pub struct Entry {
     /// Its sub-index.
     pub sub: u8,
-    /// Its name.
+    /// The name in the device's dictionary.
     pub name: Cow<'static, str>,
-    /// Its type.
+    /// The CoE type of the value.
     pub data_type: DataType,
     /// Bits that it takes in a PDO.
     pub bits: u16,
@@ -53,9 +53,9 @@ impl Entry {
 /// An object, to be put into a [`Dictionary`](crate::sim::coe::Dictionary).
 #[derive(Debug, Clone)]
 pub struct Object {
-    /// Its index.
+    /// The index in the device's dictionary, such as 0x6040.
     pub index: u16,
-    /// Its name.
+    /// The name in the device's dictionary.
     pub name: Cow<'static, str>,
     /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,

@@ -14,7 +14,7 @@ pub enum EncodingError {
     Unknown(String),
     /// The bytes are not valid in the encoding that the file names.
     #[error(
-        "line {line}: these bytes are no {encoding}; name the file's true encoding in its first line, as \
+        "line {line}: these bytes are not {encoding}; name the file's true encoding in its first line, as \
          <?xml version=\"1.0\" encoding=\"ISO-8859-1\"?>, or save it as UTF-8"
     )]
     Letter {
@@ -165,7 +165,7 @@ mod tests {
         assert!(
             error
                 .to_string()
-                .starts_with("line 3: these bytes are no UTF-8"),
+                .starts_with("line 3: these bytes are not UTF-8"),
             "{error}"
         );
         assert_eq!(decode(b"<a>\xFC</a>".to_vec()), Err(letter(0, "UTF-8")));

@@ -14,7 +14,7 @@ use crate::description::Description;
 use crate::wire::sii::Identity;
 
 pub use encoding::{EncodingError, decode};
-pub use start_up::{InitCommand, StartUp, Transition, Unheeded};
+pub use start_up::{InitCommand, StartUp, Transition, UnsupportedMode};
 
 /// Most devices that Kadenz reads of one file; vendors' own files have some hundreds.
 pub const MAX_DEVICES: usize = 4096;
@@ -49,7 +49,7 @@ pub struct Esi {
 pub struct Faulty {
     /// Its identity; `None` where that cannot be read either.
     pub identity: Option<Identity>,
-    /// Its short name.
+    /// The text of its `Type` element, such as `EK1100`.
     pub order: String,
     /// The error in its description.
     pub error: EsiError,
@@ -210,7 +210,6 @@ impl Budget {
         }
     }
 
-    /// Begins another device.
     fn begin(&mut self) {
         (self.device, self.values) = (OF_A_DEVICE, VALUES);
     }
@@ -246,7 +245,7 @@ pub enum EsiError {
     Missing {
         /// The line of the file, from 1.
         line: u32,
-        /// The element.
+        /// The name of the element that lacks something.
         element: &'static str,
         /// The missing element or attribute.
         missing: &'static str,
@@ -258,7 +257,7 @@ pub enum EsiError {
     Number {
         /// The line of the file, from 1.
         line: u32,
-        /// The text.
+        /// The text that is no number.
         text: String,
     },
     /// More devices than any real file has.
@@ -277,7 +276,7 @@ pub enum EsiError {
         line: u32,
         /// The kind of the elements that are too many.
         what: &'static str,
-        /// Most of them.
+        /// The most that one device may have.
         most: usize,
     },
     /// The objects of all devices take more memory than is given to them.
@@ -299,15 +298,15 @@ pub enum EsiError {
     },
     /// A SyncManager lies where no controller has memory for it.
     #[error(
-        "line {line}: {size} bytes from 0x{start:04X} on are no memory of a controller; write a StartAddress \
+        "line {line}: {size} bytes from 0x{start:04X} on are not memory of a controller; write a StartAddress \
          from #x1000 on, of digital outputs #x0F00, that leaves room up to #xFFFF"
     )]
     Area {
         /// The line of the file, from 1.
         line: u32,
-        /// Its first byte.
+        /// The first address of the SyncManager's memory.
         start: u16,
-        /// How many bytes.
+        /// The length of that memory in bytes.
         size: u16,
     },
 }

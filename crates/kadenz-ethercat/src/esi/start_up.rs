@@ -14,11 +14,11 @@ const MAX_EXCLUDES: usize = 4096;
 /// A transition between two states.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Transition {
-    /// INIT to PREOP.
+    /// From INIT to PREOP (`IP`).
     InitToPreOp,
-    /// PREOP to SAFEOP.
+    /// From PREOP to SAFEOP (`PS`).
     PreOpToSafeOp,
-    /// SAFEOP to OP.
+    /// From SAFEOP to OP (`SO`).
     SafeOpToOp,
     /// Any other, on the way down or by Bootstrap.
     Other,
@@ -38,7 +38,7 @@ impl Transition {
 /// A value that is written by CoE when the device changes its state (`InitCmd`).
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InitCommand {
-    /// At which transitions.
+    /// The transitions at which the value is written.
     pub transitions: Vec<Transition>,
     /// The object and sub-index.
     pub address: Address,
@@ -54,7 +54,7 @@ pub struct InitCommand {
 
 /// Settings that an operation mode of the clocks requires and Kadenz does not apply.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Unheeded {
+pub struct UnsupportedMode {
     /// The mode's name.
     pub mode: String,
     /// The mode requires PDOs to be assigned.
@@ -67,7 +67,7 @@ pub struct Unheeded {
     pub sync1_cycle: bool,
 }
 
-impl Unheeded {
+impl UnsupportedMode {
     /// The settings in words; none where Kadenz applies all.
     pub fn words(&self) -> impl Iterator<Item = &'static str> {
         let all = [
@@ -94,7 +94,7 @@ pub struct StartUp {
     /// PDOs that are in no dictionary, and so cannot be written (`Virtual`).
     pub virtual_pdos: Vec<u16>,
     /// Operation modes with settings that Kadenz does not apply.
-    pub unheeded: Vec<Unheeded>,
+    pub unheeded: Vec<UnsupportedMode>,
 }
 
 pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
@@ -135,13 +135,13 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
     Ok(start_up)
 }
 
-fn unheeded(mode: Node<'_, '_>) -> Result<Unheeded, EsiError> {
+fn unheeded(mode: Node<'_, '_>) -> Result<UnsupportedMode, EsiError> {
     let shift = xml::child(mode, "ShiftTimeSync0");
     let factor = shift.map(|it| xml::attribute::<i16>(it, "Factor"));
     let cycle0_ns: u32 = xml::number_of(mode, "CycleTimeSync0")?.unwrap_or(0);
     let own = sync1_of_its_own(mode)?;
     let managers = xml::children(mode, "Sm");
-    Ok(Unheeded {
+    Ok(UnsupportedMode {
         mode: xml::name(mode, "Name"),
         pdos: managers
             .map(|it| xml::child(it, "Pdo"))

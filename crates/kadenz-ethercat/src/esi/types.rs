@@ -13,7 +13,7 @@ use crate::wire::coe::{Access, DataType};
 const MAX_ITEMS: usize = 255;
 /// How many types may be nested, each made of the next. A type that is nested deeper is unknown, and so is a type
 /// that contains itself.
-const DEEPEST: usize = 8;
+const MAX_DEPTH: usize = 8;
 
 /// A type of one value, and its bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -174,7 +174,7 @@ impl<'d, 'i> Types<'d, 'i> {
 
     /// The structure of a type.
     pub(super) fn shape(&mut self, name: &'d str) -> Result<Rc<Shape>, EsiError> {
-        self.shape_within(name, DEEPEST)
+        self.shape_within(name, MAX_DEPTH)
     }
 
     fn shape_within(&mut self, name: &'d str, depth: usize) -> Result<Rc<Shape>, EsiError> {
@@ -289,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_structure_of_a_type_does_not_depend_on_the_order_of_requests() {
-        let names: Vec<_> = (0..DEEPEST + 2).map(|it| format!("T{it}")).collect();
+        let names: Vec<_> = (0..MAX_DEPTH + 2).map(|it| format!("T{it}")).collect();
         let chain: String = names
             .windows(2)
             .map(|it| {
@@ -306,7 +306,7 @@ mod tests {
         let mut names: Vec<_> = names.iter().map(String::as_str).collect();
         let from_the_first = known(&text, &names);
         let of_all = from_the_first.values().filter(|it| **it);
-        assert_eq!(of_all.count(), DEEPEST);
+        assert_eq!(of_all.count(), MAX_DEPTH);
         names.reverse();
         assert_eq!(known(&text, &names), from_the_first);
     }

@@ -60,7 +60,10 @@ pub struct AcyclicQueue {
 
 impl AcyclicQueue {
     /// Sends one question that waits; for the loop, before it sleeps. The supervisor's slot and the shared
-    /// ones take turns, each of the latter in turn. Neither allocates, locks nor waits.
+    /// ones take turns, each of the latter in turn.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub fn send_one<P: Port>(&self, link: &mut Link<P>) {
         for slot in self.turns() {
             let Some(mut question) = self.slots[slot].turn(SlotState::Asked) else {
@@ -113,8 +116,10 @@ impl AcyclicQueue {
         }
     }
 
-    /// Gives up frames that are out for too long; for the loop, once a cycle. Neither allocates, locks nor
-    /// waits.
+    /// Gives up frames that are out for too long; for the loop, once a cycle.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
             let Some(question) = slot.turn(SlotState::Out) else {

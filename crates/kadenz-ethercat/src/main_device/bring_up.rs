@@ -47,16 +47,16 @@ pub enum BringUpError {
     /// Some expected devices do not answer.
     #[error("no answer from {devices}; is the power on, and are the cables whole?")]
     Missing {
-        /// Their names.
+        /// The missing devices, in words.
         devices: String,
     },
     /// A missing device may be one that is there and taken for another.
     #[error(
-        "{devices} cannot be told from devices of the same kind that are there: a file with serial numbers or aliases \
-         tells them apart; else start when all are there"
+        "{devices} cannot be distinguished from present devices of the same product; add serial numbers or aliases to \
+         the segment file, or start when all devices are present"
     )]
     Ambiguous {
-        /// The missing devices.
+        /// The missing devices, in words.
         devices: String,
     },
     /// Some devices came or went before all were configured.
@@ -72,9 +72,9 @@ pub enum BringUpError {
     /// A device could not be configured.
     #[error("SubDevice {position} ({name}): {source}")]
     Configure {
-        /// Its position.
+        /// The position of the SubDevice, from 0.
         position: u16,
-        /// Its name.
+        /// The name of the SubDevice.
         name: String,
         /// The error of the configuration.
         source: ConfigureError,
@@ -114,7 +114,7 @@ pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAl
 
 /// The way to a segment until the user ends the work; then every exchange is [`ExchangeError::Ended`].
 pub struct UntilStopped<'x> {
-    /// The way.
+    /// The exchange that the work goes through.
     pub segment: &'x mut dyn Exchange,
     /// Whether the user asked to end.
     pub is_stopped: &'x dyn Fn() -> bool,

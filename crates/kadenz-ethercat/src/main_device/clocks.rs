@@ -82,9 +82,9 @@ pub enum Width {
 /// The measured values of one SubDevice's clock.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct DeviceClock {
-    /// Its position.
+    /// The position of the SubDevice on the wire, from 0.
     pub position: Position,
-    /// Its station address.
+    /// The station address of the SubDevice.
     pub station: Configured,
     /// The width of its times; `None` for a SubDevice without a clock.
     pub width: Option<Width>,

@@ -32,9 +32,9 @@ pub enum ConfigureError {
     /// The SubDevice has fewer FMMUs than pieces of process data.
     #[error("it needs {need} FMMUs and has {has}; map its objects to fewer SyncManagers")]
     Fmmus {
-        /// FMMUs needed.
+        /// Number of FMMUs that its process data needs.
         need: usize,
-        /// FMMUs there.
+        /// Number of FMMUs that the SubDevice has.
         has: u8,
     },
 }

@@ -15,7 +15,7 @@ use super::mailbox::{Mail, MailError, Numbering};
 pub struct SubDevice {
     /// Its position, in the order in which frames are processed.
     pub position: Position,
-    /// Its station address.
+    /// The station address that the MainDevice gave it.
     pub station: Configured,
     /// Its alias; 0 for none.
     pub alias: u16,
@@ -36,7 +36,7 @@ pub struct SubDevice {
     pub sync_managers: u8,
     /// Its links when it was found.
     pub links: DlStatus,
-    /// Its SII.
+    /// The content of its SII, as it was read when it was found.
     pub sii: Vec<u8>,
     /// Its process data as configured.
     pub process_data: ProcessData,

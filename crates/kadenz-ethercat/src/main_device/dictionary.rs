@@ -33,13 +33,13 @@ pub enum DictionaryError {
 pub struct DictionaryObject {
     /// The index of the object.
     pub index: u16,
-    /// Its type.
+    /// The CoE type of the object.
     pub data_type: DataType,
     /// Its highest sub-index.
     pub highest_sub: u8,
     /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
-    /// Its name.
+    /// The name in the device's dictionary.
     pub name: String,
 }
 
@@ -48,13 +48,13 @@ pub struct DictionaryObject {
 pub struct DictionaryEntry {
     /// Index and sub-index.
     pub address: Address,
-    /// Its type.
+    /// The CoE type of the entry.
     pub data_type: DataType,
-    /// Its bits.
+    /// The length of the value in bits.
     pub bits: u16,
-    /// The access rights.
+    /// In which states the entry is read and written, and whether PDOs may hold it.
     pub access: Access,
-    /// Its name.
+    /// The name in the device's dictionary.
     pub name: String,
 }
 

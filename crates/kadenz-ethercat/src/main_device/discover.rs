@@ -34,7 +34,7 @@ pub enum DiscoverError {
     /// A SubDevice's EEPROM could not be read.
     #[error("SubDevice {position}: {source}")]
     Sii {
-        /// Its position.
+        /// The position of the SubDevice on the wire, from 0.
         position: u16,
         /// The error of its SII.
         source: SiiAccessError,

@@ -30,7 +30,7 @@ impl Default for FrameBuffer {
 }
 
 impl FrameBuffer {
-    /// Begins a frame anew.
+    /// Starts the frame again.
     ///
     /// # Errors
     /// The errors of `write`.
@@ -70,7 +70,7 @@ pub type ExchangeResult<T = ()> = Result<T, ExchangeError>;
 pub enum ExchangeError {
     /// Nothing came back, in any of the tries.
     #[error(
-        "nothing came back within {0:?}, asked {1} times; is the cable plugged in, and the segment powered?"
+        "no response within {0:?}, {1} attempts; is the cable plugged in, and the segment powered?"
     )]
     Lost(Duration, u32),
     /// The wire did not take the question.
@@ -84,14 +84,14 @@ pub enum ExchangeError {
     Frame(#[from] FrameError),
     /// Not the expected number of SubDevices took part.
     #[error(
-        "{command:?} of register 0x{register:04X}: {got} of {expected} took part, asked was {target}; is it on the segment, with power, and are the cables whole?"
+        "{command:?} of register 0x{register:04X}: working counter {got} of {expected} for {target}; is it on the segment, with power, and are the cables whole?"
     )]
     WorkingCounter {
-        /// The SubDevices asked.
+        /// The SubDevices that the datagram was addressed to.
         target: Target,
-        /// The command.
+        /// The command of the datagram.
         command: Command,
-        /// The register.
+        /// The address of the register.
         register: u16,
         /// The expected working counter.
         expected: u16,
@@ -99,7 +99,7 @@ pub enum ExchangeError {
         got: u16,
     },
     /// The loop that carries the questions has ended.
-    #[error("the loop has ended, and carries no more questions; start it again and ask then")]
+    #[error("the loop has ended; restart it and retry")]
     Ended,
 }
 
@@ -178,7 +178,7 @@ impl RetryPolicy {
 pub struct BlockingExchange<'l, P> {
     /// The link that carries the frames.
     pub link: &'l mut Link<P>,
-    /// The retry policy.
+    /// How long to wait for an answer, and how often to ask.
     pub patience: RetryPolicy,
 }
 

@@ -84,7 +84,7 @@ pub struct FoundDevices {
 }
 
 impl Expected {
-    /// The devices of a segment's file, without the file's faults. Allocates.
+    /// The devices of a segment file, without its faults. Allocates.
     ///
     /// # Errors
     /// [`ExpectedError`].

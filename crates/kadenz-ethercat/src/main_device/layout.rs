@@ -67,7 +67,7 @@ impl FramePlan {
 pub struct Layout {
     /// The share of each SubDevice, in their order.
     pub shares: Vec<Share>,
-    /// The frames.
+    /// The process data of each frame of a cycle.
     pub frames: Vec<FramePlan>,
     /// Bytes of all outputs.
     pub outputs: usize,

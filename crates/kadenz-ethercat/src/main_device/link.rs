@@ -46,7 +46,7 @@ pub struct Ticket {
 /// An answer that came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Arrived {
-    /// Its index.
+    /// The index by which the frame was recognised.
     pub index: u8,
     /// Its length in bytes.
     pub length: usize,
@@ -61,8 +61,10 @@ struct Out {
     length: u16,
 }
 
-/// Sends frames and finds their answers. Neither allocates, locks nor waits, except for
-/// [`wait`](Self::wait).
+/// Sends frames and finds their answers.
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits, except for [`wait`](Self::wait).
 #[derive(Debug)]
 pub struct Link<P> {
     port: P,
@@ -108,7 +110,7 @@ impl<P: Port> Link<P> {
         }
     }
 
-    /// The counts.
+    /// The counts of frames since the link was made.
     #[must_use]
     pub fn counts(&self) -> LinkCounts {
         self.counts
@@ -126,7 +128,7 @@ impl<P: Port> Link<P> {
         self.port
     }
 
-    /// The port.
+    /// The port that sends and receives the frames.
     pub fn port_mut(&mut self) -> &mut P {
         &mut self.port
     }

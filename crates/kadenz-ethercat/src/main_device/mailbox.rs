@@ -41,13 +41,13 @@ pub enum MailError {
     /// The message does not fit.
     #[error("{target} cannot be sent the message: {cause}; look whether its SII is damaged")]
     NoRoom {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// The part that is too small.
         cause: MailboxError,
     },
     /// The SubDevice has no mailbox.
-    #[error("{0} has no mailbox, by its SII; it has no objects, and nothing can be asked of it")]
+    #[error("{0} has no mailbox (SII), so it has no CoE objects")]
     None(Target),
     /// The SubDevice's mailbox is too small for a message, or too large for a frame.
     #[error(
@@ -56,7 +56,7 @@ pub enum MailError {
         most = USABLE.end()
     )]
     Size {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// Bytes of the smaller or larger mailbox, whichever is not usable.
         size: u16,
@@ -66,7 +66,7 @@ pub enum MailError {
         "{target} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether another program uses it"
     )]
     NotUnderstood {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// The detail that the device gave.
         detail: ErrorDetail,
@@ -74,7 +74,7 @@ pub enum MailError {
     /// No answer came.
     #[error("{target} did not answer within {waited:?}; is it in PREOP or higher?")]
     Silent {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// How long the MainDevice waited.
         waited: Duration,
@@ -84,7 +84,7 @@ pub enum MailError {
         "{target} did not answer within {waited:?}; what it sent cannot be read ({times} of that, the last: {cause}): look for newer firmware of it, and whether another program uses its mailbox"
     )]
     Unreadable {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// How long the MainDevice waited.
         waited: Duration,
@@ -95,10 +95,10 @@ pub enum MailError {
     },
     /// The answer was in a frame that got lost, and did not come again.
     #[error(
-        "the answer of {target} was in a frame that got lost, and it did not send it again within {waited:?}; look at the cables, and ask again"
+        "the answer of {target} was in a frame that got lost, and it did not send it again within {waited:?}; check the cables, and retry"
     )]
     Lost {
-        /// The SubDevice asked.
+        /// The SubDevice that the message was for.
         target: Target,
         /// How long the MainDevice waited.
         waited: Duration,

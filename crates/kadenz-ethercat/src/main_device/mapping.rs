@@ -26,7 +26,7 @@ pub struct MappedEntry {
     pub name: String,
 }
 
-/// A PDO.
+/// A PDO with its entries, as it is mapped now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedPdo {
     /// The index of its object in the dictionary.
@@ -40,9 +40,9 @@ pub struct MappedPdo {
 /// The mapping of one SyncManager.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct MappedManager {
-    /// Its number.
+    /// The number of the SyncManager, from 0.
     pub number: u8,
-    /// Its direction.
+    /// Whether the MainDevice reads or writes its data.
     pub direction: Direction,
     /// Its PDOs, one behind the other.
     pub pdos: Vec<MappedPdo>,
@@ -172,11 +172,11 @@ fn named(
 pub struct Placed<'m> {
     /// The SyncManager that carries it.
     pub manager: u8,
-    /// Its direction.
+    /// Whether the MainDevice reads or writes it.
     pub direction: Direction,
     /// The PDO that it is in.
     pub pdo: u16,
-    /// The entry.
+    /// The mapped entry: its address, type and name.
     pub entry: &'m MappedEntry,
     /// Its first bit in the image of its direction.
     pub bit: usize,

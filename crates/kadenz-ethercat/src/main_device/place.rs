@@ -8,7 +8,6 @@ pub(crate) struct ConfiguredDevice {
     pub(crate) identity: Identity,
     /// 0 for none.
     pub(crate) alias: u16,
-    /// Its position now.
     pub(crate) position: Option<usize>,
 }
 

@@ -31,9 +31,9 @@ pub enum SiiAccessError {
         "the EEPROM refused word 0x{word:04X} (status 0x{status:04X}); is it there, written, and as large as that?"
     )]
     Refused {
-        /// The word.
+        /// The address of the word.
         word: u32,
-        /// The control register.
+        /// The value of the SII's control register.
         status: u16,
     },
 }
@@ -43,9 +43,9 @@ pub enum SiiAccessError {
 pub struct Difference {
     /// The word's address.
     pub word: u32,
-    /// Its value.
+    /// The value that the SII holds.
     pub has: u16,
-    /// Its wanted value.
+    /// The value that it should hold.
     pub wanted: u16,
 }
 
@@ -194,7 +194,7 @@ impl<'r, 'x> Sii<'r, 'x> {
         Ok(())
     }
 
-    /// Loads the configuration registers anew, except for the alias, which is loaded at power on.
+    /// Reloads the configuration registers, except for the alias, which is loaded at power on.
     ///
     /// # Errors
     /// [`SiiAccessError`].

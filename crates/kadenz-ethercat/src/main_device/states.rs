@@ -26,12 +26,12 @@ pub enum StateError {
     Exchange(#[from] ExchangeError),
     /// The SubDevice refused, with an AL status code.
     #[error(
-        "it refused {wanted} and is in {status}: {code}; mend what the code names, and ask again"
+        "it refused {wanted} and is in {status}: {code}; fix the cause that the AL status code names, and retry"
     )]
     Refused {
-        /// The requested state.
+        /// The state that was requested.
         wanted: State,
-        /// Its present status.
+        /// The AL status that the SubDevice reported last.
         status: AlStatus,
         /// The AL status code by which the device refused.
         code: AlStatusCode,
@@ -42,9 +42,9 @@ pub enum StateError {
          off and on"
     )]
     TooSlow {
-        /// The requested state.
+        /// The state that was requested.
         wanted: State,
-        /// Its present status.
+        /// The AL status that the SubDevice reported last.
         status: AlStatus,
         /// How long the MainDevice waited.
         span: Duration,

@@ -59,12 +59,15 @@ struct Attempt {
     stopped: Option<(Cause, u64, MonotonicTime)>,
 }
 
-/// Plays the programs of all axes, as the loop's [`Controller`]. Neither allocates, locks nor waits.
+/// Plays the programs of all axes, as the loop's [`Controller`].
 ///
 /// When the loop is to end
 /// ([`LoopSettings::shutdown_cycles`](crate::control::cyclic::LoopSettings::shutdown_cycles)), or the
 /// [`MotionHandle`] requests it, the group brings all axes to rest, switches their power off and ends the loop,
 /// little later than [`Policy::braking`] at the latest.
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits.
 #[derive(Debug)]
 pub struct AxisGroup<'s> {
     runners: Vec<AxisRunner>,
@@ -114,13 +117,13 @@ impl<'s> AxisGroup<'s> {
         self
     }
 
-    /// The axes.
+    /// The axes with their programs, in the order of their numbers.
     #[must_use]
     pub fn runners(&self) -> &[AxisRunner] {
         &self.runners
     }
 
-    /// The current stage.
+    /// What the group does now.
     #[must_use]
     pub const fn stage(&self) -> Stage {
         self.stage
@@ -132,7 +135,6 @@ impl<'s> AxisGroup<'s> {
         self.stops
     }
 
-    /// Reads all axes.
     fn read(&mut self, context: &CycleContext<'_>, step: TimeStep) {
         let outcome = context.outcome();
         let states = outcome.and_then(|it| it.states);

@@ -118,13 +118,13 @@ impl AxisRunner {
         self
     }
 
-    /// The axis.
+    /// The drive of the axis, with its units and process data.
     #[must_use]
     pub const fn axis(&self) -> &Axis {
         &self.axis
     }
 
-    /// Its name.
+    /// The name by which reports call the axis.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -142,7 +142,7 @@ impl AxisRunner {
         self.asked
     }
 
-    /// Its tracking error.
+    /// How far the axis strayed from its program so far.
     #[must_use]
     pub const fn tracking(&self) -> Tracking {
         self.tracking
@@ -281,7 +281,6 @@ impl AxisRunner {
         self.behind = 0.0;
     }
 
-    /// Begins its program.
     pub(super) const fn play(&mut self) {
         self.behind = 0.0;
     }

@@ -27,8 +27,7 @@ const MAX_NAME: usize = 100;
 
 /// The handle of all axes, for any thread: stop, reset, end, status.
 ///
-/// It belongs to one [`AxisGroup`](super::AxisGroup), which reads it once a cycle and posts its status there. The
-/// loop's side neither waits, locks nor allocates, whatever other threads do with it.
+/// It belongs to one [`AxisGroup`](super::AxisGroup), which reads it once a cycle and posts its status there.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -40,6 +39,9 @@ const MAX_NAME: usize = 100;
 /// assert!(handle.status().is_none(), "the loop has not run yet");
 /// # drop(group);
 /// ```
+///
+/// # Real-time safety
+/// The loop's side neither allocates, locks nor waits, whatever other threads do with it.
 #[derive(Debug, Default)]
 pub struct MotionHandle {
     stop: AtomicU32,
@@ -81,8 +83,10 @@ impl MotionHandle {
         self.stop_for(PROGRAM);
     }
 
-    /// Stops all axes in the name of a requester, which [`Status`] reports; keeps 100 characters of the name. Takes a
-    /// lock that the loop does not use; allocates.
+    /// Stops all axes in the name of a requester, which [`Status`] reports; keeps 100 characters of the name.
+    ///
+    /// # Real-time safety
+    /// It allocates, and takes a lock that the loop does not use.
     pub fn stop_by(&self, requester: &str) {
         let in_force = self.in_force.load(Ordering::Relaxed);
         let mut names = self.names.lock().unwrap_or_else(PoisonError::into_inner);
@@ -118,8 +122,10 @@ impl MotionHandle {
     }
 
     /// The state of all axes as of the last cycle; `None` before the first cycle of the group that this handle was
-    /// given to first ([`has_begun`](Self::has_begun)), and where the loop overtook a hundred reads in a row. Does
-    /// not disturb the loop; takes a lock that only other threads use, allocates.
+    /// given to first ([`has_begun`](Self::has_begun)), and where the loop overtook a hundred reads in a row.
+    ///
+    /// # Real-time safety
+    /// It allocates, and takes a lock that only other threads use; it does not disturb the loop.
     #[must_use]
     pub fn status(&self) -> Option<Status> {
         let shared = self.shared.get()?;

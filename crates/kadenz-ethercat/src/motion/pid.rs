@@ -69,7 +69,7 @@ impl Pid {
         }
     }
 
-    /// Clears its history.
+    /// Forgets what it has summed up so far; the gains stay.
     pub const fn reset(&mut self) {
         *self = Self::new(self.gains);
     }

@@ -39,10 +39,10 @@ impl fmt::Display for DeviceRef {
     }
 }
 
-/// An axis.
+/// The plan of one axis: its drive, its regulator and its program.
 #[derive(Debug, Clone, PartialEq)]
 pub struct AxisPlan {
-    /// Its drive.
+    /// The device that drives the axis.
     pub device: DeviceRef,
     /// The kind of the drive's set-point.
     pub control: Control,
@@ -52,7 +52,7 @@ pub struct AxisPlan {
     pub gains: Gains,
     /// Limits of the way to the start of the program.
     pub limits: Limits,
-    /// Its program.
+    /// The trajectory that the axis follows.
     pub program: Program,
 }
 
@@ -67,14 +67,14 @@ pub struct Plan {
     pub overrun: Overrun,
     /// What stops all axes.
     pub safety: Policy,
-    /// The axes.
+    /// The plans of all axes; their order numbers the axes.
     pub axes: Vec<AxisPlan>,
 }
 
 /// Why a plan does not fit a segment.
 #[derive(Debug, thiserror::Error)]
 pub enum PlanError {
-    /// No device matches.
+    /// The segment has no such device.
     #[error("no device is {which}; there are {there}")]
     NoDevice {
         /// The name or position.
@@ -82,12 +82,12 @@ pub enum PlanError {
         /// Names of the devices that there are.
         there: String,
     },
-    /// Several devices match.
+    /// The segment has several such devices.
     #[error("{count} devices are named {which}; write their positions, such as {first}")]
     Several {
-        /// The name.
+        /// The device as the plan names it.
         which: DeviceRef,
-        /// How many.
+        /// Number of matching devices.
         count: usize,
         /// Position of the first.
         first: u16,
@@ -102,7 +102,7 @@ pub enum PlanError {
     TooFar {
         /// Its device's position.
         position: u16,
-        /// Its name.
+        /// The name of the device.
         name: String,
         /// How far the drive can count, in rad.
         most: f64,
@@ -112,9 +112,9 @@ pub enum PlanError {
     /// A device cannot be an axis.
     #[error("device {position} ({name}): {source}")]
     Commission {
-        /// Its position.
+        /// The position of the device, from 0.
         position: u16,
-        /// Its name.
+        /// The name of the device.
         name: String,
         /// What failed while the axis was commissioned.
         source: CommissionError,
@@ -248,7 +248,7 @@ const LIMITS: Limits = Limits {
     acceleration: 1.5,
 };
 
-/// A plan in which every drive goes to and fro by 0.2 rad about 0: a quintic there and back, then two periods of a
+/// A plan in which every drive goes back and forth by 0.2 rad about 0: a quintic there and back, then two periods of a
 /// sine of half a hertz, again and again. For virtual segments: it ignores the limits of a robot. Reads from each
 /// device whether it is a drive; waits, allocates.
 ///

@@ -5,11 +5,11 @@ use super::trajectory::{Point, Quintic, Sine, Trajectory, Trapezoid};
 /// A piece of a program.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum ProgramPiece {
-    /// A smooth way.
+    /// A way with a smooth acceleration.
     Quintic(Quintic),
-    /// A fast way.
+    /// A way at the limits of acceleration and velocity.
     Trapezoid(Trapezoid),
-    /// A sine to and fro.
+    /// A sine, back and forth.
     Sine(Sine),
     /// Rest at a position (rad) for so many seconds.
     Hold(f64, f64),

@@ -17,14 +17,14 @@ pub enum Cause {
     Late(u32),
     /// An axis left operation by itself, or its fault stayed or came back after its one reset.
     Fault {
-        /// Its number.
+        /// The number of the axis, from 0.
         axis: usize,
         /// Its error code (object 0x603F), where it has a fault and its process data contains the code.
         code: Option<u16>,
     },
     /// An axis was not enabled in time.
     NotEnabled {
-        /// Its number.
+        /// The number of the axis, from 0.
         axis: usize,
         /// Its status word (object 0x6041).
         status: u16,

@@ -16,7 +16,7 @@ use crate::wire::coe::Address;
 #[derive(Debug, Default)]
 pub struct FaultCodes {
     /// The devices that were asked, each with the count of stops of all axes at that time: a new fault stops the
-    /// axes anew.
+    /// axes again.
     asked: BTreeMap<usize, u64>,
 }
 

@@ -12,20 +12,20 @@ use crate::wire::{AlStatusCode, State, SyncManager};
 
 /// A device to be put on a segment.
 pub struct Model {
-    /// Its controller.
+    /// The kind of EtherCAT controller that it has.
     pub hardware: Hardware,
     /// The content of its SII; words count from 0, at most 512 KiB.
     pub sii: Vec<u8>,
-    /// Its behaviour.
+    /// What the device does with its process data and messages.
     pub application: Box<dyn Application>,
 }
 
 /// A change of state that a MainDevice requests. It is legal: the controller has refused the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateChange {
-    /// The current state.
+    /// The state that the device is in.
     pub from: State,
-    /// The requested state.
+    /// The state that it shall change to.
     pub to: State,
 }
 
@@ -94,7 +94,7 @@ pub trait Pdi {
     /// it has no clock. Nanoseconds, wraps after 584 years.
     fn system_time(&self) -> u64;
 
-    /// The current state.
+    /// The AL state that the device is in.
     fn state(&self) -> State;
 
     /// Ends a [`Decision::Later`]: accepts or refuses the requested state. Ignored where no decision is due.

@@ -60,7 +60,7 @@ pub enum Kind {
 /// A device of an ESI file. All devices of its kind share the description.
 #[derive(Debug, Clone)]
 pub struct EsiDevice {
-    /// The file, as the segment's file names it.
+    /// The file, as the segment file names it.
     pub file: String,
     /// The requested revision; `None` for the last one described.
     pub revision: Option<u32>,
@@ -129,13 +129,13 @@ pub struct Parent {
 pub struct PlannedDevice {
     /// Its name, which is unique.
     pub name: String,
-    /// Its kind.
+    /// Which model it is, with the model's own settings.
     pub kind: Kind,
     /// Where it is plugged in; `None` for the first, at the MainDevice.
     pub parent: Option<Parent>,
-    /// Its serial number.
+    /// The serial number in its SII.
     pub serial: u32,
-    /// Its station alias.
+    /// The station alias in its SII.
     pub alias: u16,
     /// How many ports it has, for models of Kadenz's own: 2 to 4.
     pub ports: u8,
@@ -320,7 +320,7 @@ impl SegmentPlan {
         let folder = path.parent().unwrap_or(Path::new(""));
         Self::parse(&file, &text, &mut |name| {
             if !is_beside(Path::new(name)) {
-                return Err("it does not lie beside the segment's file".to_owned());
+                return Err("it does not lie beside the segment file".to_owned());
             }
             let bytes = text_file::bytes(&folder.join(name), MAX);
             let bytes = bytes.map_err(|error| error.to_string())?;

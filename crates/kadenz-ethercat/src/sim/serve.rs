@@ -38,7 +38,10 @@ struct Late {
     bytes: [u8; MAX_FRAME],
 }
 
-/// Serves a segment. After its creation it allocates nothing as long as the topology stays.
+/// Serves a segment.
+///
+/// # Real-time safety
+/// After its creation it allocates nothing as long as the topology stays.
 pub struct Server<P> {
     port: P,
     segment: Segment,
@@ -243,7 +246,7 @@ fn first_due(late: &[Late], now: Time) -> Option<usize> {
 }
 
 // Detection of frames that a segment has passed already: those of this one that a loop brings back, and those that
-// another segment on the same wire has answered. If passed, they would circulate for ever.
+// another segment on the same wire has answered. If passed, they would circulate forever.
 
 /// How many MainDevices' addresses are kept: as many as may have frames under way at a time.
 const SLOTS: usize = 256;

@@ -63,7 +63,7 @@ impl DatagramAddress {
         (self.0 & 0xFFFF) as u16
     }
 
-    /// ADO: which register.
+    /// The ADO: which register of the device.
     #[must_use]
     pub const fn register(self) -> u16 {
         (self.0 >> 16) as u16

@@ -26,7 +26,7 @@ pub struct Fmmu {
 }
 
 impl Fmmu {
-    /// Whole bytes.
+    /// Makes an active FMMU that maps whole bytes.
     #[must_use]
     pub const fn bytes(logical: u32, length: u16, physical: u16) -> Self {
         Self {

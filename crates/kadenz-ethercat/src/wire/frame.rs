@@ -2,7 +2,7 @@
 
 use super::{Command, DatagramAddress};
 
-/// A hardware address.
+/// An Ethernet hardware address (MAC).
 pub type Mac = [u8; 6];
 /// EtherCAT's number among the Ethernet types.
 pub const ETHERTYPE: u16 = 0x88A4;
@@ -94,10 +94,10 @@ fn length_field(datagram: &[u8]) -> Result<(usize, bool), FrameError> {
     Ok((data, field & MORE != 0))
 }
 
-/// A received datagram.
+/// A received datagram of an EtherCAT frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Datagram<'a> {
-    /// The command.
+    /// What the datagram asks of the SubDevices.
     pub command: Command,
     /// The index by which the MainDevice recognises the datagram.
     pub index: u8,
@@ -205,17 +205,15 @@ impl DatagramMut<'_> {
         ]))
     }
 
-    /// Replaces the command.
     pub(crate) fn set_command(&mut self, command: Command) {
         self.header[0] = command.number();
     }
 
-    /// Replaces the index.
     pub(crate) fn set_index(&mut self, index: u8) {
         self.header[1] = index;
     }
 
-    /// Replaces the address.
+    /// Replaces the address that the SubDevices compare with theirs.
     pub fn set_address(&mut self, address: DatagramAddress) {
         self.header[2..6].copy_from_slice(&address.raw().to_le_bytes());
     }
@@ -335,7 +333,7 @@ impl Slot {
     }
 }
 
-/// Writes a frame into the caller's buffer, one datagram after the other. Allocates nothing.
+/// Writes a frame into the caller's buffer, one datagram after the other.
 ///
 /// ```
 /// use kadenz_ethercat::wire::{DatagramAddress, Command, Datagrams, FrameWriter, register};
@@ -349,6 +347,9 @@ impl Slot {
 /// assert_eq!((datagram.command, datagram.index, datagram.data), (Command::Brd, 7, &[0, 0][..]));
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// It allocates nothing.
 #[derive(Debug)]
 pub struct FrameWriter<'b> {
     buffer: &'b mut [u8],

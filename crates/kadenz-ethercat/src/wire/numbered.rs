@@ -45,7 +45,7 @@ macro_rules! numbered_or_other {
                 match number { $($value $(| $also)? => Self::$variant,)+ other => Self::Other(other) }
             }
 
-            /// Its number.
+            /// The number that stands on the wire.
             #[must_use]
             pub const fn number(self) -> u8 {
                 match self { $(Self::$variant => $value,)+ Self::Other(other) => other }

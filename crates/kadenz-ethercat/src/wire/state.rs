@@ -6,7 +6,7 @@ numbered! {
     pub enum State: u8 {
         /// No communication except with registers.
         Init = 1,
-        /// Mailboxes work.
+        /// Mailboxes work; there is no process data.
         PreOp = 2,
         /// Mailboxes with another layout, for firmware.
         Bootstrap = 3,
@@ -50,7 +50,7 @@ impl std::fmt::Display for State {
 pub struct AlControl(pub u16);
 
 impl AlControl {
-    /// Requests a state.
+    /// Makes the value that requests this state.
     #[must_use]
     pub const fn request(state: State) -> Self {
         Self(state as u16)

@@ -1,8 +1,6 @@
 //! SyncManagers: the access of MainDevice and application to process memory (ETG.1000.4, table 58).
 
-/// Offset of the control byte in a SyncManager's registers.
-pub const CONTROL: u16 = 4;
-/// Offset of the status byte.
+/// Offset of the status byte in a SyncManager's registers.
 pub const STATUS: u16 = 5;
 /// Offset of the byte by which the MainDevice activates the SyncManager.
 pub const ACTIVATE: u16 = 6;
@@ -131,7 +129,7 @@ impl SyncManager {
     /// Bit of `pdi_control`: equals the repeat bit when the message lies there again.
     pub const REPEATED: u8 = 1 << 1;
 
-    /// An active SyncManager.
+    /// Makes an active SyncManager.
     #[must_use]
     pub const fn new(start: u16, length: u16, control: SyncManagerControl) -> Self {
         Self {
@@ -144,7 +142,7 @@ impl SyncManager {
         }
     }
 
-    /// Reads the registers.
+    /// Makes the settings from the bytes of the registers.
     #[must_use]
     pub const fn from_bytes(bytes: [u8; 8]) -> Self {
         Self {

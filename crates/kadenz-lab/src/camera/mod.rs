@@ -147,7 +147,7 @@ const LAYERS: [(&str, &str); 7] = [
     ),
     (
         "conversion",
-        "ask for less: `--layout gray`, a region, or a size such as rgb@960x540",
+        "request less: `--layout gray`, a region, or a size such as rgb@960x540",
     ),
     (
         "the reader's waking",
@@ -155,7 +155,7 @@ const LAYERS: [(&str, &str); 7] = [
     ),
     (
         "copying",
-        "look at frames where they lie (`Frame::pixels`), or ask for a smaller layout",
+        "look at frames where they lie (`Frame::pixels`), or request a smaller layout",
     ),
 ];
 
@@ -376,7 +376,7 @@ fn warnings(noted: &names::Camera, counted: &FrameCounts, advise: bool) -> Vec<W
         warnings.push(Warning::new(
             "camera_silent",
             format!("no frame of {} came", noted.url),
-            Some("`kadenz camera list` says how it is"),
+            Some("`kadenz camera list` shows its state"),
         ));
     }
     if counted.by_camera_clock {

@@ -91,7 +91,7 @@ impl FrameSeries {
         })
     }
 
-    /// Records the time from a begin to an end.
+    /// Records the time from a start to an end.
     pub(super) fn record(
         recorder: &mut SeriesRecorder,
         sequence: u64,

@@ -35,7 +35,7 @@ pub enum CampaignError {
     /// The plan in the folder is wrong.
     #[error("{}: {source}", path.display())]
     Kept {
-        /// The file.
+        /// The path of the file in the campaign's folder.
         path: PathBuf,
         /// What is wrong with it.
         source: FileError,
@@ -52,17 +52,17 @@ pub enum CampaignError {
     /// The folder holds a campaign of another plan.
     #[error("cannot go on with {}: {difference}; name another folder with `--out`", folder.display())]
     Other {
-        /// The folder.
+        /// The folder with the other campaign.
         folder: PathBuf,
-        /// What differs.
+        /// What differs between the two plans, in words.
         difference: String,
     },
     /// A later program wrote the folder.
     #[error("{} has version {version}, which this program does not know: take the Kadenz that wrote it", path.display())]
     Version {
-        /// The file.
+        /// The path of the file in the campaign's folder.
         path: PathBuf,
-        /// Its version.
+        /// The version of the file's format.
         version: u32,
     },
     /// Something cannot be read or written.
@@ -103,15 +103,15 @@ pub struct Record<'a> {
     runs: Vec<RecordedRun<'a>>,
 }
 
-/// A planned run.
+/// A run of the plan, as the campaign's file records it.
 #[derive(Debug, Serialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 struct RecordedRun<'a> {
-    /// From 1 on.
+    /// Its number in the order of measuring, from 1.
     number: usize,
     /// Its folder, once it is done.
     folder: String,
-    /// From 1 on.
+    /// The round that it belongs to, from 1.
     round: u32,
     /// Values by the name of the option.
     values: BTreeMap<&'a str, String>,
@@ -174,7 +174,7 @@ impl Campaign {
         Ok(campaign)
     }
 
-    /// The plan.
+    /// The plan that the campaign measures.
     #[must_use]
     pub fn plan(&self) -> &Plan {
         &self.plan

@@ -41,7 +41,7 @@ pub use plan::{Pace, Parameter, Plan, PlannedRun, Value, measuring_time};
 pub mod limits {
     /// Runs of all rounds.
     pub const RUNS: usize = 100_000;
-    /// Options that vary.
+    /// Options of which several values are measured.
     pub const PARAMETERS: usize = 20;
     /// Letters of a name.
     pub const NAME: usize = 64;
@@ -185,7 +185,7 @@ impl PlanChecker<'_> {
         let fits = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
         if key.starts_with('-') || key.is_empty() || !key.chars().all(fits) {
             let shown: String = key.chars().take(40).collect();
-            let cause = format!("`{shown}` is no name of an option");
+            let cause = format!("`{shown}` is not a valid option name");
             let remedy = "write it without dashes before it: policy for `--policy`";
             return Err(self.refuse(values, cause, remedy));
         }

@@ -7,10 +7,10 @@ use std::time::Duration;
 use kadenz_rt::beat::Rate;
 use kadenz_rt::units::Span;
 
-/// A checked plan.
+/// A checked plan of a campaign.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan {
-    /// Its name.
+    /// The name of the campaign.
     pub name: String,
     /// The words of the command, without the program's name.
     pub command: Vec<String>,
@@ -52,7 +52,7 @@ impl fmt::Display for Value {
 pub struct PlannedRun {
     /// From 1, in the order in which they are measured.
     pub number: usize,
-    /// From 1.
+    /// The round that it belongs to, from 1.
     pub round: u32,
     /// The place of its combination, from 0.
     pub combination: usize,

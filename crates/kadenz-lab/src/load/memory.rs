@@ -12,7 +12,7 @@ use crate::stop::Stop;
 
 const MIB: usize = 1 << 20;
 /// More than any C library gives from memory it keeps (glibc's largest `M_MMAP_THRESHOLD` is 32 MiB): each request maps
-/// it anew, and returns it.
+/// it again, and returns it.
 const FRESH: usize = 48 * MIB;
 /// Size of a buffer in last-level caches, within the limits below.
 const CACHES: usize = 4;
@@ -45,7 +45,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
         counters.push(Counter::new("faulted", "faults/s", &faults));
     }
     let asked = format!(
-        "{threads} threads that copy between buffers of {} MiB and ask for {} MiB of fresh memory, by turns",
+        "{threads} threads that copy between buffers of {} MiB and allocate {} MiB of fresh memory, by turns",
         buffer / MIB,
         FRESH / MIB
     );

@@ -71,7 +71,6 @@ use workers::{Site, Workers};
 struct LoadGenerator {
     /// Its requested work, in words, with the defaults filled in.
     asked: String,
-    /// What it counts.
     counters: Vec<Counter>,
     workers: Workers,
 }
@@ -102,9 +101,9 @@ fn open(
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum LoadKind {
-    /// Busy CPUs.
+    /// Work that keeps CPUs busy.
     Cpu,
-    /// Large sequential writes.
+    /// Large sequential writes to a disk.
     Disk,
     /// Scheduling: messages between many threads, and short-lived processes.
     Processes,

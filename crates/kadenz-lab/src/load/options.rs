@@ -75,13 +75,13 @@ fn within(what: &'static str, given: Option<usize>, most: usize) -> Result<(), S
 #[derive(Debug, thiserror::Error)]
 pub enum StartLoadError {
     /// An option is outside of its range.
-    #[error("{what}: {given} is out of range; ask for {range}")]
+    #[error("{what}: {given} is out of range; request {range}")]
     OutOfRange {
-        /// The option.
+        /// The option, in words.
         what: &'static str,
-        /// The given value.
+        /// The value that was given.
         given: String,
-        /// The valid range.
+        /// The values that the option may have, in words.
         range: String,
     },
     /// No kind was named.
@@ -91,7 +91,7 @@ pub enum StartLoadError {
     Nothing,
     /// The system refused a thread.
     #[error(
-        "cannot start a thread of the load `{kind}`: {error}; ask for fewer, or see `ulimit -u`"
+        "cannot start a thread of the load `{kind}`: {error}; request fewer, or see `ulimit -u`"
     )]
     Thread {
         /// The kind of load.
@@ -102,7 +102,7 @@ pub enum StartLoadError {
     /// The file to write could not be made.
     #[error("cannot write in {}: {error}; name another folder (`--dir`)", dir.display())]
     Folder {
-        /// The folder.
+        /// The folder that the load was to write into.
         dir: PathBuf,
         /// What the system says.
         error: io::Error,
@@ -114,7 +114,7 @@ pub enum StartLoadError {
         dir.display()
     )]
     DiskTooFull {
-        /// The folder.
+        /// The folder that the load was to write into.
         dir: PathBuf,
         /// What is free, in bytes.
         free: u64,
@@ -135,7 +135,7 @@ pub enum StartLoadError {
     /// The tree cannot be read.
     #[error("cannot read the folder {}: {error}; name another one (`--tree`)", tree.display())]
     Tree {
-        /// The tree.
+        /// The folder whose files the load was to read.
         tree: PathBuf,
         /// What the system says.
         error: io::Error,
@@ -156,7 +156,7 @@ pub enum StartLoadError {
     /// The other program is not installed.
     #[error("{program} is not installed (nothing by that name is on PATH); {remedy}")]
     NotInstalled {
-        /// The program.
+        /// The other program that was to make the load.
         program: ForeignProgram,
         /// What to do about it.
         remedy: &'static str,
@@ -164,7 +164,7 @@ pub enum StartLoadError {
     /// The other program could not be started.
     #[error("cannot start {program}: {error}; leave `--with` out")]
     Program {
-        /// The program.
+        /// The other program that was to make the load.
         program: ForeignProgram,
         /// What the system says.
         error: io::Error,
@@ -174,9 +174,9 @@ pub enum StartLoadError {
         "{program} makes no load of the kind `{kind}`; take `--with stress-ng`, or leave `--with` out"
     )]
     NoSuchLoad {
-        /// The program.
+        /// The other program that was to make the load.
         program: ForeignProgram,
-        /// The kind.
+        /// The kind of load that the program cannot make.
         kind: LoadKind,
     },
 }
@@ -191,7 +191,7 @@ pub enum ForeignProgram {
 }
 
 impl ForeignProgram {
-    /// Every one.
+    /// The programs that `--with` can name.
     pub const ALL: [Self; 2] = [Self::StressNg, Self::Hackbench];
 
     /// Its name, as it is called.

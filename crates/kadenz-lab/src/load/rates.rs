@@ -38,7 +38,7 @@ pub struct LoadRates {
     pub kind: LoadKind,
     /// The requested load, in words, with the defaults filled in.
     pub asked: String,
-    /// What was measured.
+    /// What the load did, counted per second.
     pub rates: Vec<Rate>,
     /// What kept it from its work, if anything did; it went on trying.
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -15,7 +15,7 @@ use crate::stop::Stop;
 /// Sleeping threads on each CPU.
 const SLEEPERS_A_CPU: usize = 4;
 /// How long they sleep; each wake-up is a timer interrupt of its CPU.
-const NAP: Duration = Duration::from_micros(100);
+const SLEEP: Duration = Duration::from_micros(100);
 /// How soon a thread that waits for its turn notices the end.
 const PATIENCE: Duration = Duration::from_millis(50);
 /// CPUs above are not pinned to.
@@ -43,7 +43,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
     }
     let asked = format!(
         "{sleepers} threads that sleep for {} us again and again, {pairs} pairs that wake each other from CPU to CPU",
-        NAP.as_micros(),
+        SLEEP.as_micros(),
     );
     Ok(LoadGenerator {
         asked,
@@ -103,7 +103,7 @@ impl Turn {
 
 fn nap(stop: &Stop, mut woke: impl FnMut()) {
     while !stop.requested() {
-        std::thread::sleep(NAP);
+        std::thread::sleep(SLEEP);
         woke();
     }
 }

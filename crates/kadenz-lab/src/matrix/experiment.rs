@@ -25,7 +25,7 @@ const LOAD_RATES: &str = "load_rates";
 /// an earlier attempt that still runs has another name. It is removed when the round has been taken over.
 const ROUND: &str = "round";
 
-/// What is measured.
+/// The cells, rounds and options of a matrix.
 #[derive(Clone, Debug)]
 pub struct MatrixPlan {
     /// Which cells, under which loads, how often.
@@ -83,9 +83,9 @@ pub enum MatrixError {
     /// The run to go on with is another experiment, or was measured with other parameters.
     #[error("cannot go on with {}: {reason}; begin a new run with another `--out`", path.display())]
     Other {
-        /// The run folder.
+        /// The path of the run folder.
         path: PathBuf,
-        /// What differs.
+        /// What differs from the run in the folder, in words.
         reason: String,
     },
     /// A load could not be put on the machine, or removed from it.
@@ -94,9 +94,9 @@ pub enum MatrixError {
     /// A round could not be measured.
     #[error("cannot measure {cell} ({load}, round {round}): {source}", cell = visit.cell, load = visit.load.words(), round = visit.round + 1)]
     Round {
-        /// Which one.
+        /// The cell and the round that could not be measured.
         visit: Visit,
-        /// What kept it.
+        /// Why the round could not be measured.
         source: io::Error,
     },
     /// A round could not be taken over.
@@ -306,7 +306,7 @@ impl Matrix {
             let id = format!("{}_refused", measure.name);
             let reason = measure.reason.as_deref().unwrap_or("no reason was given");
             let text = format!(
-                "{}: {} was asked for and not granted ({} is in force): {reason}",
+                "{}: {} was requested and not granted ({} is in force): {reason}",
                 visit.cell, measure.requested, measure.granted
             );
             if !warnings.iter().any(|known| known.id == id) {

@@ -22,7 +22,7 @@ pub use experiment::{MatrixError, MatrixPlan, Rounds, measure, series_names};
 /// One cell's turn in one round.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Visit {
-    /// The load meanwhile.
+    /// The load during the round.
     pub load: Load,
     /// The round, from 0.
     pub round: u32,

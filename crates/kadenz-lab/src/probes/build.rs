@@ -9,7 +9,7 @@ use std::process::Command;
 use super::catalog::{Language, Probe};
 use super::server::program;
 
-/// A built probe.
+/// A probe that was built, with the command that starts it.
 #[derive(Clone, Debug)]
 pub struct Built {
     /// The words that start it.
@@ -22,9 +22,9 @@ pub enum BuildError {
     /// A compiler or the probe's middleware is not installed.
     #[error("the probe `{name}` cannot be built: {said}\n  remedy: {}", remedy.trim())]
     Compiler {
-        /// The probe.
+        /// The name of the probe.
         name: &'static str,
-        /// The first error.
+        /// The first error of the compiler.
         said: String,
         /// How to get what is missing.
         remedy: &'static str,
@@ -37,7 +37,7 @@ pub enum BuildError {
     /// Nothing can be written to the cache.
     #[error("cannot write {}: {source}; set XDG_CACHE_HOME to a folder that you may write", path.display())]
     Write {
-        /// The file.
+        /// The path of the file in the cache.
         path: PathBuf,
         /// What the system says.
         source: io::Error,
@@ -240,7 +240,7 @@ fn run(step: &mut Command) -> Result<(), String> {
     let first = errors
         .next()
         .or(said.lines().last())
-        .unwrap_or("it did not say why");
+        .unwrap_or("it gave no reason");
     Err(format!("{name}: {}", first.trim()))
 }
 

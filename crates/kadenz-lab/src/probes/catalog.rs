@@ -7,7 +7,7 @@ use super::server::ServerKind;
 pub struct Probe {
     /// Its name in options, and in the names of its files and folders.
     pub name: &'static str,
-    /// The measured middleware.
+    /// The name of the middleware that it measures.
     pub middleware: &'static str,
     /// What it measures: messages or timers.
     pub measures: Measures,
@@ -44,7 +44,7 @@ pub enum Measures {
 /// How a probe is built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Language {
-    /// By `cc`.
+    /// C, built by `cc`.
     C,
     /// By `c++`.
     CPlusPlus,
@@ -52,9 +52,9 @@ pub enum Language {
     CWithIdl,
     /// By `cmake`, with C++.
     CMake,
-    /// By `cargo`.
+    /// Rust, built by `cargo`.
     Rust,
-    /// Not built.
+    /// Python, which is not built.
     Python,
 }
 

@@ -226,7 +226,7 @@ impl ProbeProgram {
             }
             if let Some(silence) = silence.filter(|it| said_at.elapsed() > *it) {
                 self.kill();
-                break Some(format!("says nothing for {} s", silence.as_secs()));
+                break Some(format!("prints nothing for {} s", silence.as_secs()));
             }
         };
         Attended {

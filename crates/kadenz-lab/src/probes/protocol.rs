@@ -141,9 +141,9 @@ pub enum Line {
 /// Content of a message, and when it arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct MessageTimes {
-    /// Its number.
+    /// The number that the message carries.
     pub sequence: i64,
-    /// Its beat.
+    /// The time of its beat, in nanoseconds.
     pub intended_ns: i64,
     /// When it was published.
     pub sent_ns: i64,

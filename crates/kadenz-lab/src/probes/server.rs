@@ -27,7 +27,7 @@ pub enum ServerKind {
     RosMaster,
     /// Eclipse Mosquitto, for MQTT.
     Mosquitto,
-    /// NATS.
+    /// The server of NATS.
     Nats,
 }
 
@@ -37,13 +37,13 @@ pub enum ServerError {
     /// It is not installed.
     #[error("{kind} is not here: {}", .kind.remedy())]
     Absent {
-        /// The kind.
+        /// The kind of the server that was to start.
         kind: ServerKind,
     },
     /// The system refuses something that it needs.
     #[error("{kind} cannot be started: {source}")]
     Start {
-        /// The kind.
+        /// The kind of the server that was to start.
         kind: ServerKind,
         /// What the system says.
         source: io::Error,
@@ -51,9 +51,9 @@ pub enum ServerError {
     /// It runs and does not listen.
     #[error("{kind} did not listen at port {port} within {} s; it said: {said}", PATIENCE.as_secs())]
     Deaf {
-        /// The kind.
+        /// The kind of the server that was to start.
         kind: ServerKind,
-        /// The expected port.
+        /// The port at which the server should listen.
         port: u16,
         /// The end of its log.
         said: String,
@@ -101,7 +101,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(50);
 const SHOWN: usize = 300;
 
 impl ServerKind {
-    /// All kinds.
+    /// All kinds of servers.
     pub const ALL: [Self; 5] = [
         Self::Tcpq,
         Self::RabbitMq,

@@ -10,20 +10,23 @@ pub const MIN: usize = 8 + 5 * 8 + 4;
 /// a subscriber there can compute the latency of the message.
 ///
 /// The padding holds one byte again and again, and a receiver checks its beginning and its end: this detects a message
-/// put together from two. Neither encoding nor decoding allocates.
+/// put together from two.
+///
+/// # Real-time safety
+/// Neither encoding nor decoding allocates.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LatencyProbe {
     /// Which measurement it belongs to.
     pub run: i64,
     /// Its number, counted from 0; negative for messages that only show that the connection works, or warm it up.
     pub sequence: i64,
-    /// Its beat.
+    /// The time of its beat, in nanoseconds.
     pub intended_ns: i64,
     /// When it was published.
     pub sent_ns: i64,
     /// How long the call that published the previous message took; negative if there was none.
     pub before_ns: i64,
-    /// Bytes of padding.
+    /// Number of bytes that fill the message up to its length.
     pub padding: i32,
     /// Whether the received padding differs from what was sent. Not on the wire.
     pub damaged: bool,

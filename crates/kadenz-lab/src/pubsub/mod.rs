@@ -14,7 +14,7 @@
 //! | `queue` | from there until the subscriber's thread took it out of its queue |
 //! | `decode` | decoding |
 //! | `publish-lateness` | when it was published, less its beat |
-//! | `publish` | how long the call that published took |
+//! | `publish` | duration of the publish call, carried by the next message |
 //!
 //! With several subscribers each has its own: `subscriber-2.one-way`. What was lost, doubled,
 //! reordered or dropped is counted in the run's `messages`.
@@ -49,9 +49,9 @@ pub const CHANNEL: &str = "KADENZ_LATENCY";
 /// What a latency experiment measures.
 #[derive(Clone, Debug)]
 pub struct LatencyPlan {
-    /// The bus.
+    /// The URL of the bus.
     pub url: String,
-    /// The channel.
+    /// The channel that is published to.
     pub channel: String,
     /// The messages to publish.
     pub publish: PublishPlan,
@@ -108,7 +108,7 @@ pub enum MessagesError {
          route (ip route add 224.0.0.0/4 dev lo) or a firewall"
     )]
     Unheard {
-        /// The bus.
+        /// The URL of the bus.
         url: String,
         /// The subscriber without a message, counted from 1.
         subscriber: usize,

@@ -21,7 +21,7 @@ pub struct PublishPlan {
     pub interval: Interval,
     /// Messages for warming up, before the measured ones.
     pub warm_up: u32,
-    /// Measured messages.
+    /// Number of measured messages.
     pub count: u64,
     /// How long an encoded message is, in bytes; at least [`MIN`](super::MIN).
     pub message_bytes: usize,

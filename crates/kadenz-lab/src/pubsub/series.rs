@@ -185,6 +185,6 @@ fn publishing(maker: &mut SeriesMaker<'_>) -> Result<[SeriesRecorder; 2], Experi
     let words = "the message was published, less its beat";
     let named = (PUBLISH_LATENESS, Labels::new());
     let lateness = maker.series(named, words, Kind::Lateness, false)?;
-    let words = "how long the call that published took, told by the message after it";
+    let words = "duration of the publish call, carried by the next message";
     Ok([lateness, maker.latency(PUBLISH, words)?])
 }

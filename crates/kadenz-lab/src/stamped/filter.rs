@@ -10,7 +10,7 @@ const ABSURD_NS: i64 = 3_600_000_000_000;
 /// Counts of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StampedCounts {
-    /// Messages that came.
+    /// Messages that came, recorded or not.
     pub received: u64,
     /// Latencies that were recorded.
     pub recorded: u64,

@@ -35,9 +35,9 @@ pub type ReadStamp = Box<dyn FnMut(&Raw<'_>) -> Option<WallTime> + Send>;
 
 /// Which messages are recorded, and for how long.
 pub struct StampedPlan {
-    /// The messages.
+    /// The receiver of the messages.
     pub messages: Aggregator,
-    /// Reads their stamps.
+    /// Reads the time of publishing out of a message.
     pub read: ReadStamp,
     /// Ends after that time.
     pub duration: Option<Duration>,
@@ -197,7 +197,7 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
             "clock_stepped",
             format!(
                 "the wall clock was set by {:+.6} s meanwhile: {} messages around that, and all \
-                 after it, are no latencies and not recorded",
+                 after it, are not latencies and not recorded",
                 seconds(by_ns),
                 counts.around_step
             ),
@@ -225,7 +225,7 @@ fn warnings(counts: &StampedCounts) -> Vec<Warning> {
                 counts.absurd,
                 seconds(stamp)
             ),
-            "say the unit of the stamp with `--unit`: s, ms, us or ns",
+            "state the unit of the stamp with `--unit`: s, ms, us or ns",
         );
     }
     if counts.unreadable > 0 {

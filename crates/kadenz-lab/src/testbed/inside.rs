@@ -28,7 +28,7 @@ pub enum InsideError {
     /// The topology cannot be read.
     #[error("cannot read the testbed's {}: {source}; unset {FOLDER} outside of a testbed", path.display())]
     Read {
-        /// The file.
+        /// The path of the topology file.
         path: PathBuf,
         /// The error that the system returned.
         source: std::io::Error,
@@ -36,7 +36,7 @@ pub enum InsideError {
     /// It is not a valid topology.
     #[error("the testbed's {} is not a valid topology: {source}", path.display())]
     Topology {
-        /// The file.
+        /// The path of the topology file.
         path: PathBuf,
         /// What is wrong with the topology.
         source: FileError,
@@ -44,9 +44,9 @@ pub enum InsideError {
     /// It has no such host.
     #[error("the testbed {topology} has no host `{host}`, which {HOST} names")]
     Host {
-        /// The topology.
+        /// The name of the topology.
         topology: String,
-        /// The host.
+        /// The name that the topology lacks.
         host: String,
     },
 }
@@ -54,7 +54,7 @@ pub enum InsideError {
 /// The testbed around a program.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Inside {
-    /// Its topology.
+    /// The topology of the testbed.
     pub topology: Topology,
     /// The host that the program runs on, by its place.
     pub host: usize,

@@ -73,7 +73,7 @@ const CABLE: Kind = Kind {
 impl Picos {
     /// No time at all.
     pub const ZERO: Self = Self(0);
-    /// Later than everything.
+    /// A time later than every other.
     pub const NEVER: Self = Self(u64::MAX);
 
     /// A span of this many picoseconds.
@@ -88,7 +88,7 @@ impl Picos {
         Self(ns.saturating_mul(1000))
     }
 
-    /// In picoseconds.
+    /// The span in picoseconds.
     #[must_use]
     pub const fn as_ps(self) -> u64 {
         self.0
@@ -212,7 +212,7 @@ impl fmt::Display for LinkSpeed {
 impl Add for Picos {
     type Output = Self;
 
-    /// Saturates.
+    /// Adds; a sum beyond the largest span becomes [`Picos::NEVER`].
     fn add(self, more: Self) -> Self {
         Self(self.0.saturating_add(more.0))
     }
@@ -227,7 +227,7 @@ impl AddAssign for Picos {
 impl Mul<u64> for Picos {
     type Output = Self;
 
-    /// Saturates.
+    /// Multiplies; a product beyond the largest span becomes [`Picos::NEVER`].
     fn mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }

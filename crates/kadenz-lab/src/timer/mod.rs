@@ -1,4 +1,4 @@
-//! Sticha's two timer suites, for every sleeper.
+//! The two timer suites of \[Sticha2014\], for every sleeper.
 //!
 //! Source: J. Sticha, *Validating the Real-Time Capabilities of the ROS Communication Middleware*
 //! (2014), sections 4.1 (one-shot timer) and 4.2 (cyclic timer).
@@ -122,7 +122,7 @@ impl SuitePlan {
     }
 }
 
-/// Runs the cyclic timer suite (thesis, section 4.2).
+/// Runs the cyclic timer suite (\[Sticha2014\], section 4.2).
 ///
 /// # Errors
 /// [`ExperimentError`], also for [`Overrun::Stop`]; missing rights are no error
@@ -184,7 +184,7 @@ fn cyclic_series(
     Ok([lateness, measuring.series(run, jitter)?])
 }
 
-/// Runs the one-shot timer suite (thesis, section 4.1).
+/// Runs the one-shot timer suite (\[Sticha2014\], section 4.1).
 ///
 /// # Errors
 /// [`ExperimentError`]; missing rights are no error but a warning in the run.

@@ -13,7 +13,7 @@ use crate::measuring_threads::LoopContext;
 pub struct OneShotPlan {
     /// The timeout that is set each time, 1 us to 1 h.
     pub timeout: Duration,
-    /// Number of timeouts.
+    /// Number of timeouts that are measured.
     pub repetitions: u64,
 }
 

@@ -31,7 +31,7 @@ impl From<ProbeFailed> for ExperimentError {
 /// A probe that sets timers.
 #[derive(Clone, Debug)]
 pub struct TimerProbe {
-    /// Its command.
+    /// The command that starts the probe.
     pub command: ProbeCommand,
     /// The address that it needs, in its own format: a master of ROS.
     pub url: Option<String>,
@@ -47,7 +47,7 @@ impl TimerProbe {
     }
 }
 
-/// Runs the one-shot suite with the timer of a probe (Sticha 2014, section 4.1).
+/// Runs the one-shot suite with the timer of a probe (\[Sticha2014\], section 4.1).
 ///
 /// # Errors
 /// [`ExperimentError`] where the probe cannot be started; a probe that fails in the middle ends the run as failed.
@@ -109,7 +109,7 @@ pub fn oneshot_probe(
     measure(suite, prepared, take, stop, watch)
 }
 
-/// Runs the cyclic suite with the timer of a probe (Sticha 2014, section 4.2).
+/// Runs the cyclic suite with the timer of a probe (\[Sticha2014\], section 4.2).
 ///
 /// # Errors
 /// As [`oneshot_probe`].

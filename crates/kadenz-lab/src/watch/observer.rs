@@ -112,7 +112,7 @@ impl WatchSetup {
 }
 
 impl Watching {
-    /// The run folder.
+    /// The folder of the watched run.
     #[must_use]
     pub fn folder(&self) -> &Path {
         &self.folder

@@ -13,7 +13,7 @@ use crate::provider::ReceiveError;
 pub struct Delivery {
     /// The channel it was published to.
     pub channel: Channel,
-    /// The sender.
+    /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
@@ -33,7 +33,7 @@ pub struct Hops {
     pub kernel_to_inlet_ns: Option<i64>,
     /// From there until the user's thread took it out of the queue.
     pub queue_ns: i64,
-    /// Decoding.
+    /// Time that decoding took.
     pub decode_ns: i64,
 }
 
@@ -77,7 +77,7 @@ pub enum RecvError {
     /// A message of another type than the subscribed one arrived; it is counted and skipped.
     #[error("on the channel {channel}: {source}")]
     Decode {
-        /// The channel.
+        /// The channel of the message.
         channel: Channel,
         /// The error of the decoder.
         source: DecodeError,

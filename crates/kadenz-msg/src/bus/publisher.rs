@@ -27,7 +27,7 @@ pub enum SendError {
     /// The message cannot be encoded.
     #[error("the message for {channel} cannot be encoded: {source}")]
     Encode {
-        /// The channel.
+        /// The channel that the message was to be sent on.
         channel: Channel,
         /// The error of the encoder.
         source: EncodeError,

@@ -10,7 +10,7 @@ use crate::arrival::{Arrival, Payload};
 use crate::channel::{Channel, Pattern};
 use crate::sync::Arc;
 
-/// The number of channels whose mailboxes are remembered. Beyond it each message is matched anew, so that a
+/// The number of channels whose mailboxes are remembered. Beyond it each message is matched again, so that a
 /// peer that invents names costs time and no memory.
 const MAX_REMEMBERED: usize = 4096;
 

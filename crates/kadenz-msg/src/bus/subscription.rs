@@ -54,7 +54,7 @@ impl Default for SubscriptionOptions {
 /// ([`latest`](Self::latest)). For a callback on a thread of its own see
 /// [`Bus::on_message`](super::Bus::on_message).
 ///
-/// A timeout of zero is one look; [`Duration::MAX`] waits for ever.
+/// A timeout of zero is one look; [`Duration::MAX`] waits forever.
 ///
 /// # Real-time safety
 /// [`recv_into`](Self::recv_into) allocates nothing once the queue's memory has grown to the messages (see
@@ -74,7 +74,7 @@ pub struct Subscription<M> {
 /// The newest message, and whether it was seen before.
 #[derive(Debug)]
 pub struct Latest<'a, M> {
-    /// The decoded message.
+    /// The newest decoded message.
     pub message: &'a M,
     /// Its sender and its times.
     pub delivery: Delivery,
@@ -276,7 +276,7 @@ pub struct MessageView<'a> {
     pub channel: &'a str,
     /// The whole encoded message.
     pub payload: &'a [u8],
-    /// The sender.
+    /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,

@@ -74,7 +74,6 @@ impl SubscriptionCore {
         Ok(core)
     }
 
-    /// Adds a pattern.
     pub(crate) fn add(&mut self, pattern: Pattern) -> Result<(), ProviderError> {
         self.patterns.push(pattern);
         let result = self.set_route();
@@ -93,7 +92,7 @@ impl SubscriptionCore {
     }
 
     /// Waits for a message that keeps the contract and puts it into the letter. `false` after the timeout; a
-    /// timeout of zero looks once, and [`Duration::MAX`] waits for ever. If there is none, or an error, the
+    /// timeout of zero looks once, and [`Duration::MAX`] waits forever. If there is none, or an error, the
     /// letter stays the one that was taken last.
     pub(crate) fn next(&mut self, timeout: Duration) -> Result<bool, RecvError> {
         let until = Deadline::after(timeout);
@@ -238,7 +237,7 @@ impl SubscriptionCore {
                 _ if visited.get() => return Ok(Waited::Visited),
                 _ if self.mailbox.waiting() > 0 => return Ok(Waited::GoOn),
                 Received::Ended => return Err(RecvError::Ended),
-                // A look that found messages for others looks again, but not for ever in their flood.
+                // A look that found messages for others looks again, but not forever in their flood.
                 Received::Messages(_) if until == Deadline::Now && look < MAX_BATCHES => {}
                 _ if until.is_over() => return Ok(Waited::Nothing),
                 _ if lead.must_end() => return Ok(Waited::GoOn),

@@ -5,12 +5,10 @@
 //! is too short.
 
 mod element;
-mod primitive;
 mod reader;
 mod writer;
 
-pub use element::{ArrayElement, DecodeResult, EncodeResult, Lengths, Stated, length};
-pub use primitive::Primitive;
+pub use element::{ArrayElement, DecodeResult, EncodeResult, Lengths, Primitive, Stated, length};
 pub use reader::{DecodeError, Reader, View};
 pub use writer::{EncodeError, Writer};
 

@@ -30,7 +30,7 @@ pub enum DecodeError {
     OtherType {
         /// The fingerprint that the message carries.
         found: Fingerprint,
-        /// The expected fingerprint.
+        /// The fingerprint of the expected type.
         expected: Fingerprint,
         /// The name of the type that was expected.
         name: &'static str,
@@ -48,7 +48,7 @@ pub enum DecodeError {
     /// Bytes are left after the last member.
     #[error("the message ends {left} bytes before its datagram does")]
     TooLong {
-        /// How many.
+        /// Number of bytes after the last member.
         left: usize,
     },
     /// The member that states an array's length is negative.
@@ -56,29 +56,29 @@ pub enum DecodeError {
     NegativeLength {
         /// The array or string.
         member: &'static str,
-        /// The stated length.
+        /// The length that the message states.
         length: i64,
     },
     /// A string does not end with a NUL.
     #[error("the string {member} does not end with a NUL")]
     NoNul {
-        /// The member.
+        /// The name of the string.
         member: &'static str,
     },
     /// An array would have more elements than there are bytes for.
     #[error("{member} would have {count} elements, more than the message can hold")]
     TooMany {
-        /// The array.
+        /// The name of the array.
         member: &'static str,
-        /// How many.
+        /// Number of elements that the message states.
         count: usize,
     },
     /// A recursive struct holds itself too deeply.
     #[error("{name} lies more than {most} deep within itself, which is not followed")]
     TooDeep {
-        /// The struct.
+        /// The name of the struct.
         name: &'static str,
-        /// The maximum depth.
+        /// The deepest nesting that is decoded.
         most: usize,
     },
 }
@@ -155,11 +155,13 @@ impl<'a> Reader<'a> {
         Ok(())
     }
 
-    /// Reads the elements of a variable array into an existing vector. Allocates only if the vector has too
-    /// little room.
+    /// Reads the elements of a variable array into an existing vector.
     ///
     /// # Errors
     /// If there are fewer; the vector is unchanged then.
+    ///
+    /// # Real-time safety
+    /// It allocates only if the vector has too little room.
     pub fn vector<T: Primitive>(
         &mut self,
         member: &'static str,
@@ -174,12 +176,15 @@ impl<'a> Reader<'a> {
 
     /// Reads an array of any elements and dimensions into an existing one. If any length is variable, the caller
     /// states all lengths, the outermost first, and the minimum number of bytes of an element; else `lengths` is
-    /// empty and `least` is 0. A vector without a stated length is emptied. Allocates only if a vector or a string
-    /// has too little room, and never for elements for which the message has no room.
+    /// empty and `least` is 0. A vector without a stated length is emptied.
     ///
     /// # Errors
     /// If a length is negative, the remaining bytes cannot hold so many elements, or an element cannot be
     /// read.
+    ///
+    /// # Real-time safety
+    /// It allocates only if a vector or a string has too little room, and never for elements for which the message
+    /// has no room.
     pub fn list<E: ArrayElement>(
         &mut self,
         member: &'static str,
@@ -226,10 +231,13 @@ impl<'a> Reader<'a> {
     }
 
     /// Reads a string into an existing one. Bytes that are not UTF-8 become U+FFFD, so that a program that
-    /// sends Latin-1 is still received. Allocates only if the string has too little room.
+    /// sends Latin-1 is still received.
     ///
     /// # Errors
     /// As [`Reader::text`].
+    ///
+    /// # Real-time safety
+    /// It allocates only if the string has too little room.
     pub fn string(&mut self, member: &'static str, into: &mut String) -> Result<(), DecodeError> {
         let text = self.text(member)?;
         into.clear();
@@ -384,7 +392,7 @@ impl<'a, T: Primitive> View<'a, T> {
         self.bytes.is_empty()
     }
 
-    /// Returns one element.
+    /// Returns the element at `index`, from 0; `None` beyond the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<T> {
         let from = index.checked_mul(T::SIZE)?;

@@ -26,7 +26,7 @@ pub enum EncodeError {
         "{array} holds {length} elements, but {stated_by} says {stated}: set it to the array's length"
     )]
     LengthMismatch {
-        /// The array.
+        /// The name of the array.
         array: &'static str,
         /// How many elements it holds.
         length: usize,
@@ -38,13 +38,13 @@ pub enum EncodeError {
     /// LCM ends a string by NUL, so that one within it would cut it.
     #[error("the string {member} holds a NUL, which would end it for every receiver")]
     NulInString {
-        /// The member.
+        /// The name of the string.
         member: &'static str,
     },
     /// Its length does not fit 32 bits.
     #[error("the string {member} of {length} bytes is longer than 2 GiB")]
     StringTooLong {
-        /// The member.
+        /// The name of the string.
         member: &'static str,
         /// How long it is.
         length: usize,

@@ -36,7 +36,7 @@ pub enum Language {
 pub struct GeneratedFile {
     /// The path within the folder for the code.
     pub path: PathBuf,
-    /// The content.
+    /// The whole text of the file.
     pub text: String,
 }
 
@@ -66,9 +66,9 @@ pub enum GenerateError {
     /// Two types or members would have the same name.
     #[error("{first} and {second} would both be called {called}; rename one")]
     Collision {
-        /// The earlier.
+        /// The name of the earlier type or member.
         first: String,
-        /// The later.
+        /// The name of the later type or member.
         second: String,
         /// The name in the code.
         called: String,

@@ -7,7 +7,7 @@ use std::str::FromStr;
 /// The compression of the chunks of a log.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub enum Compression {
-    /// Not at all.
+    /// Chunks are written uncompressed.
     None,
     /// By LZ4, in its frame format.
     #[default]
@@ -98,7 +98,7 @@ fn frame(length: usize) -> lz4_flex::frame::FrameInfo {
     })
 }
 
-/// No such compression.
+/// The word names no compression.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("`{0}` is not a valid compression; there are none, lz4 and zstd")]
 pub struct ParseCompressionError(String);

@@ -59,7 +59,7 @@ pub enum NoJson {
     /// The message is no LCM message.
     #[error("{channel} carries {encoding}, not lcm")]
     Encoding {
-        /// The channel.
+        /// The channel of the message.
         channel: String,
         /// The encoding of the message.
         encoding: String,
@@ -67,7 +67,7 @@ pub enum NoJson {
     /// The message, or its text, is longer than the maximum.
     #[error("{channel}: a message of {length} bytes, or its JSON, is longer than what is decoded")]
     TooLong {
-        /// The channel.
+        /// The channel of the message.
         channel: String,
         /// How long the message is.
         length: usize,
@@ -75,7 +75,7 @@ pub enum NoJson {
     /// The type is not known, or the message does not follow it.
     #[error("{channel}: {source}")]
     Value {
-        /// The channel.
+        /// The channel of the message.
         channel: String,
         /// The error of the value.
         source: ValueError,

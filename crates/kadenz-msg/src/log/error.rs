@@ -9,7 +9,7 @@ pub enum LogError {
     /// The file system refused.
     #[error("{}: {source}", path.display())]
     File {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
         /// The system's error.
         source: io::Error,
@@ -23,7 +23,7 @@ pub enum LogError {
         path.display()
     )]
     NoLog {
-        /// The file.
+        /// The path of the file.
         path: PathBuf,
     },
     /// The file begins like a log and is damaged.
@@ -35,15 +35,15 @@ pub enum LogError {
         format: Format,
         /// Bytes from the start of the file.
         offset: u64,
-        /// The damage.
+        /// A description of the damage.
         what: &'static str,
     },
     /// A kind of log that Kadenz does not read.
     #[error("{what} cannot be read: {remedy}")]
     Unsupported {
-        /// The kind.
+        /// The kind of log, in words.
         what: String,
-        /// The remedy.
+        /// What the user can do instead.
         remedy: &'static str,
     },
     /// The message is of no known type.
@@ -91,9 +91,9 @@ pub enum LogError {
     Unfit {
         /// The format that was to be written.
         format: Format,
-        /// The channel.
+        /// The channel of the message.
         channel: String,
-        /// The reason.
+        /// Why the format cannot hold it.
         what: &'static str,
     },
     /// The disk is full. Everything written before stays readable; the message was not taken, and a later
@@ -108,7 +108,7 @@ pub enum LogError {
         "the disk is full: {messages} messages made room for the index; make room and record again"
     )]
     GaveUp {
-        /// How many.
+        /// Number of messages that were given up for the index.
         messages: u64,
     },
     /// The log could not be brought to its end.

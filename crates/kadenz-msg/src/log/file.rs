@@ -149,11 +149,11 @@ impl Appender {
         if self.waiting.is_empty() {
             return Ok(());
         }
-        self.mend()?;
+        self.repair()?;
         if let Err(error) = self.file.write_all(&self.waiting) {
             self.torn = true;
             // If the disk fails here too, the next piece tries again.
-            let _ = self.mend();
+            let _ = self.repair();
             return Err(error);
         }
         self.length += self.waiting.len() as u64;
@@ -162,7 +162,7 @@ impl Appender {
     }
 
     /// Cuts off the part of a piece that was not written completely.
-    fn mend(&mut self) -> io::Result<()> {
+    fn repair(&mut self) -> io::Result<()> {
         if self.torn {
             self.file.cut(self.length)?;
             self.torn = false;
@@ -175,7 +175,7 @@ impl Appender {
         self.waiting.clear();
         self.length = length;
         self.torn = true;
-        self.mend()
+        self.repair()
     }
 
     /// Reads what was written.

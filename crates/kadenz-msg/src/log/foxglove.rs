@@ -21,7 +21,7 @@ pub enum PictureCoding {
     H264,
     /// An H.265 access unit as a byte stream (ITU-T H.265, annex B), parameter sets before each IRAP; no B-frames.
     H265,
-    /// A JPEG picture.
+    /// One JPEG file per picture.
     Jpeg,
 }
 

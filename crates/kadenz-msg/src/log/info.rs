@@ -11,7 +11,7 @@ use super::{ByAddress, Entry, Format, LogError, LogReader, LoggedChannel, rememb
 /// The summary of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Info {
-    /// Its format.
+    /// The format of the log file.
     pub format: Format,
     /// How long the file is, in bytes.
     pub bytes: u64,
@@ -37,9 +37,9 @@ pub struct Info {
 /// The counts of one channel in a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ChannelInfo {
-    /// The channel.
+    /// The channel as the log describes it.
     pub channel: LoggedChannel,
-    /// How many messages.
+    /// Number of messages on this channel.
     pub messages: u64,
     /// How many bytes of payload; `None` where only the index was read.
     pub payload_bytes: Option<u64>,
@@ -58,7 +58,7 @@ impl ChannelInfo {
 /// The parts of a log that could not be read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Damage {
-    /// How many places.
+    /// Number of damaged places.
     pub places: u64,
     /// How many bytes were passed over.
     pub skipped_bytes: u64,
@@ -119,7 +119,7 @@ pub struct Survey {
 }
 
 impl Survey {
-    /// Counts one message.
+    /// Adds one message to the counts.
     pub fn add(&mut self, entry: &Entry) {
         self.messages += 1;
         let (first, last) = self.span.unwrap_or((entry.log_time, entry.log_time));

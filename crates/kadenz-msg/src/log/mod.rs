@@ -143,7 +143,7 @@ pub trait LogWriter: Send {
 /// An amount of messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Amount {
-    /// How many.
+    /// Number of messages.
     pub messages: u64,
     /// The bytes of their payloads.
     pub bytes: u64,
@@ -382,7 +382,7 @@ pub struct Entry {
     pub publish_time: WallTime,
     /// Its number, as the recorder counted; 0 if the format does not record it.
     pub sequence: u32,
-    /// Its bytes.
+    /// The message as it was sent, encoded.
     pub payload: Vec<u8>,
 }
 

@@ -36,14 +36,14 @@ pub enum SequenceStatus {
     Next,
     /// Earlier messages have not arrived.
     Gap {
-        /// How many.
+        /// Number of missing messages.
         lost: u32,
     },
     /// A message that was counted as lost has arrived.
     Late,
     /// The message has arrived before.
     Duplicate,
-    /// The sender began to count anew.
+    /// The sender restarted its count.
     Restarted,
 }
 
@@ -58,7 +58,7 @@ pub struct Tally {
     pub duplicated: u64,
     /// Messages that arrived after later ones.
     pub reordered: u64,
-    /// How often senders began to count anew.
+    /// How often senders restarted their count.
     pub restarted: u64,
 }
 
@@ -85,12 +85,12 @@ impl Tally {
 /// The counts of one counter of a sender.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderTally {
-    /// The sender.
+    /// The sender whose messages are counted.
     pub sender: SenderId,
     /// The channel, if the counter counts one channel, or the sender has used one channel only; the lost
     /// messages were then sent to it.
     pub channel: Option<Channel>,
-    /// The counts.
+    /// The counts of its messages.
     pub tally: Tally,
 }
 

@@ -3,14 +3,14 @@
 use super::{SequenceStatus, Tally};
 
 /// The distance behind the newest number within which the window knows each number; a number from farther
-/// behind shows a counter that was started anew.
+/// behind shows a counter that restarted.
 pub const WINDOW: u32 = 1024;
-/// A jump forward by more is no loss but a counter that was started anew: at 1 kHz these are 4 hours.
+/// A jump forward by more is no loss but a counter that restarted: at 1 kHz these are 4 hours.
 const MAX_LOST: u32 = 1 << 24;
 /// The count of consecutive numbers close to 0, all of which had arrived before, that shows a counter that
-/// was started anew while the old one was still within the window.
+/// restarted while the old one was still within the window.
 const RESTARTS_AFTER: u32 = 16;
-/// The limit of a number close to 0: a receiver may miss the first few of a counter that was started anew.
+/// The limit of a number close to 0: a receiver may miss the first few of a counter that restarted.
 const CLOSE_TO_START: u32 = 4 * RESTARTS_AFTER;
 
 const WORDS: usize = WINDOW as usize / 64;

@@ -39,16 +39,16 @@ fn self_test(asked: &NetworkSettings, tested: &SelfTest) -> Finding {
     match tested {
         SelfTest::Heard { after } => Finding::fine(
             id,
-            format!("what this host sends to {group}, it hears"),
-            format!("heard after {after:?}"),
+            format!("this host receives its own messages to {group}"),
+            format!("received after {after:?}"),
         ),
         SelfTest::Silent { sent } => Finding::new(
             id,
             Severity::Spoils,
-            format!("this host does not hear what it sends to {group}"),
+            format!("this host does not receive its own messages to {group}"),
         )
         .cost("no message arrives, not even on this host")
-        .evidence(format!("{sent} datagrams were sent within a second and none came"))
+        .evidence(format!("{sent} datagrams were sent within a second and none was received"))
         .remedy("see the other findings; where there are none, `sudo nft list ruleset` and `sudo iptables -S` show rules that drop"),
         SelfTest::Refused { why } => Finding::new(
             id,
@@ -69,7 +69,7 @@ fn route(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     }
     Some(match &seen.route {
         Ok(route) => {
-            let by = route.interface.as_deref().unwrap_or("an interface that is not told");
+            let by = route.interface.as_deref().unwrap_or("an unknown interface");
             let title = format!("messages leave by {by}, as the routes lead");
             Finding::fine(id, title, format!("the route to {group} has the source {}", route.source))
         }
@@ -97,7 +97,7 @@ fn interface(asked: &NetworkSettings, seen: &Situation) -> Finding {
     let id = "multicast-interface";
     let Some(name) = &seen.interface else {
         return Finding::new(id, Severity::Note, "no interface is known to be looked at")
-            .cost("not known")
+            .cost("unknown")
             .evidence("neither the URL nor a route names one");
     };
     let broken = |title: String| {
@@ -107,10 +107,10 @@ fn interface(asked: &NetworkSettings, seen: &Situation) -> Finding {
         None if asked.interface.is_none() => Finding::new(
             id,
             Severity::Note,
-            format!("the state of {name} is not known"),
+            format!("the state of {name} is unknown"),
         )
-        .cost("not known")
-        .evidence("the system does not tell"),
+        .cost("unknown")
+        .evidence("unknown"),
         None => broken(format!("there is no interface {name}"))
             .evidence("the kernel knows none of that name")
             .remedy("`ip -br link` lists those that there are; put one into `iface=`"),
@@ -139,7 +139,7 @@ fn flag(seen: &Situation) -> Option<Finding> {
     } else {
         (Severity::Costs, "its driver may pass no multicast")
     };
-    let title = format!("the interface {name} does not say that it takes multicast");
+    let title = format!("the interface {name} has no MULTICAST flag");
     let finding = Finding::new("multicast-flag", severity, title)
         .cost(cost)
         .evidence("its flags lack MULTICAST");
@@ -151,17 +151,17 @@ fn ttl(asked: &NetworkSettings, seen: &Situation) -> Finding {
     let on_loopback = seen.state.is_some_and(|state| state.loopback);
     match asked.ttl {
         0 => Finding::new(id, Severity::Note, "ttl=0 keeps messages on this host")
-            .cost("programs on other hosts hear nothing of it")
-            .evidence("the URL says ttl=0, or nothing")
+            .cost("programs on other hosts do not receive them")
+            .evidence("the URL has ttl=0, or no ttl")
             .remedy("for several hosts: ?ttl=1 in the URL, on all of them"),
         ttl if on_loopback => {
             Finding::new(id, Severity::Costs, format!("ttl={ttl}, but messages leave by the loopback"))
-                .cost("programs on other hosts hear nothing")
+                .cost("programs on other hosts do not receive them")
                 .evidence("the loopback leads to no other host")
                 .remedy("put `iface=` with the interface of the robot's network into the URL; `ip -br address` lists them")
         }
         1 => Finding::fine(id, "ttl=1 lets messages through the network", "the URL"),
-        ttl => Finding::new(id, Severity::Note, format!("ttl={ttl} asks routers to pass messages on"))
+        ttl => Finding::new(id, Severity::Note, format!("ttl={ttl} lets routers forward messages"))
             .cost("every network on the way carries the messages; routers pass multicast only if so configured")
             .evidence("the URL")
             .remedy("where all hosts are in one network: ?ttl=1"),
@@ -192,16 +192,16 @@ fn members(seen: &Situation) -> Option<Finding> {
         .collect();
     if elsewhere.is_empty() {
         let title = match seen.members.len() {
-            0 => "no program on this host hears the group now".to_owned(),
-            _ => format!("programs on this host hear the group on {chosen}"),
+            0 => "no program on this host has joined the group".to_owned(),
+            _ => format!("programs on this host have joined the group on {chosen}"),
         };
         return Some(Finding::fine(id, title, "/proc/net/igmp"));
     }
     let elsewhere = elsewhere.join(", ");
     let title =
-        format!("a program on this host hears the group on {elsewhere}, and not on {chosen}");
+        format!("a program on this host has joined the group on {elsewhere}, and not on {chosen}");
     let finding = Finding::new(id, Severity::Costs, title)
-        .cost("it may not hear what is sent here: it joined when the routes led elsewhere, or names an interface")
+        .cost("it may not receive what is sent here: it joined when the routes led elsewhere, or names an interface")
         .evidence("/proc/net/igmp");
     Some(finding.remedy("start it again, or give both the same `iface=`"))
 }

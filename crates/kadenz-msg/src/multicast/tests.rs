@@ -82,7 +82,7 @@ fn is(found: &(String, String), what: &str, remedy: &str) {
 }
 
 #[test]
-fn a_way_that_leads_nowhere_is_named_with_the_command_that_mends_it() {
+fn a_way_that_leads_nowhere_is_named_with_the_command_that_fixes_it() {
     let found = but(1, |seen| {
         let (to, reason) = (seen.group, "unreachable".to_owned());
         seen.route = Err(RouteError::NoRoute { to, reason });
@@ -111,7 +111,7 @@ fn a_way_that_leads_nowhere_is_named_with_the_command_that_mends_it() {
 }
 
 #[test]
-fn what_loses_some_messages_is_named_with_the_command_that_mends_it() {
+fn what_loses_some_messages_is_named_with_the_command_that_fixes_it() {
     let wlan = || vec!["wlan0".to_owned()];
     let found = but(1, |seen| seen.others = wlan());
     is(&found, "multicast-several-interfaces Costs", "iface=");

@@ -146,7 +146,7 @@ impl Provider for FileProvider {
             Role::Writes(_) => return Ok(Box::new(FileInlet::silent(&self.path))),
         };
         let failed = |error: LogError| {
-            let remedy = "`kadenz log info` says what is in a log";
+            let remedy = "`kadenz log info` describes a log";
             self.address.wrong(error.to_string(), remedy)
         };
         let reader = log::open(&self.path).map_err(failed)?;

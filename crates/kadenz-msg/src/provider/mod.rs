@@ -37,7 +37,7 @@ use crate::loss::LossMeter;
 
 /// A transport of messages between the programs that open the same URL.
 pub trait Provider: Send + Sync + fmt::Debug {
-    /// Returns its guarantees.
+    /// Returns what the provider guarantees: order, loss, history and the longest payload.
     fn guarantees(&self) -> Guarantees;
 
     /// Returns a way to publish, for one thread at a time.
@@ -130,7 +130,7 @@ pub type Take<'t> = &'t mut dyn FnMut(Arrival<'_>) -> More;
 /// # Real-time safety
 /// Real-time safe.
 pub trait Wake: Send + Sync + fmt::Debug {
-    /// Ends the wait.
+    /// Ends the inlet's wait, or its next one; callable from any thread.
     fn wake(&self);
 }
 
@@ -150,7 +150,7 @@ pub enum Received {
 /// Whether another message of a batch can be taken now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum More {
-    /// Go on.
+    /// The caller takes another message now.
     GoOn,
     /// Keep the rest for the next call.
     Enough,
@@ -172,7 +172,7 @@ pub struct InletCounters {
     pub duplicated: u64,
     /// Messages that arrived after later ones of their sender.
     pub reordered: u64,
-    /// How often senders began to number anew.
+    /// How often senders restarted their numbers.
     pub restarted: u64,
     /// The number of times that the network or the peer was gone and was found again.
     pub rejoined: u64,
@@ -234,7 +234,7 @@ pub enum BackPressure {
 /// The messages that a late subscriber gets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum History {
-    /// Nothing.
+    /// A late subscriber gets no earlier message.
     None,
     /// The last message of each channel, where its publisher still lives.
     LastOfEachChannel,
@@ -255,7 +255,7 @@ pub enum Discovery {
     Server,
     /// By asking each other.
     Peers,
-    /// A file.
+    /// By the path of a file.
     File,
 }
 
@@ -263,11 +263,11 @@ pub enum Discovery {
 #[derive(Debug, thiserror::Error)]
 #[error("{url}: {reason}; {remedy}")]
 pub struct ProviderError {
-    /// The URL.
+    /// The URL that was to be opened.
     pub url: String,
-    /// The cause.
+    /// What failed, in words.
     pub reason: String,
-    /// The remedy.
+    /// What the user can do about it.
     pub remedy: String,
 }
 
@@ -277,25 +277,25 @@ pub enum PublishError {
     /// The wire cannot carry it.
     #[error("the message on {channel} has {length} bytes; this provider carries {longest}")]
     TooLong {
-        /// The channel.
+        /// The channel of the message.
         channel: Channel,
         /// How long the message is, in bytes.
         length: usize,
-        /// The maximum length.
+        /// The longest message that this provider carries, in bytes.
         longest: usize,
     },
     /// A buffer is full and the provider waits no longer.
     #[error("no room to send on {channel}: {reason}")]
     Full {
-        /// The channel.
+        /// The channel of the message.
         channel: Channel,
-        /// The full buffer.
+        /// Which buffer is full, in words.
         reason: &'static str,
     },
     /// The network or the peer refused.
     #[error("the message on {channel} was not sent: {reason}")]
     Refused {
-        /// The channel.
+        /// The channel of the message.
         channel: Channel,
         /// The system's error.
         reason: std::io::ErrorKind,

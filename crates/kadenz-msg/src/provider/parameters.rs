@@ -96,7 +96,7 @@ impl Address {
         &self.location
     }
 
-    /// The whole URL.
+    /// The whole URL, as it was given.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.text

@@ -71,7 +71,7 @@ pub enum PrimitiveType {
 }
 
 impl PrimitiveType {
-    /// All of them.
+    /// The nine primitive types of LCM.
     pub const ALL: [Self; 9] = [
         Self::Int8,
         Self::Int16,
@@ -158,7 +158,7 @@ impl fmt::Display for MemberType {
 /// The length of an array in one of its directions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Dimension {
-    /// Always the same.
+    /// The same number of elements in every message.
     Fixed {
         /// The number as written, because the fingerprint distinguishes `3` from `0x3`; a constant's name has
         /// been replaced by its text.
@@ -212,7 +212,7 @@ impl Dimension {
 /// A member of a struct.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Member {
-    /// Its name.
+    /// The name as the `.lcm` file has it.
     pub name: String,
     /// The type of the member, or of each element of it.
     pub of: MemberType,
@@ -245,11 +245,11 @@ impl Member {
 /// A constant of a struct.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Constant {
-    /// Its name.
+    /// The name as the `.lcm` file has it.
     pub name: String,
     /// An integer, `float` or `double`.
     pub of: PrimitiveType,
-    /// Its value.
+    /// The value, as a number.
     pub value: ConstantValue,
     /// The value as written.
     pub text: String,
@@ -266,10 +266,10 @@ pub enum ConstantValue {
     Real(f64),
 }
 
-/// A struct.
+/// A struct of a `.lcm` file, with its members and constants.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Struct {
-    /// Its name.
+    /// The full name, with the package if there is one.
     pub name: TypeName,
     /// The comment before it, line by line.
     pub doc: String,
@@ -299,7 +299,7 @@ impl Struct {
 /// An enum, which LCM deprecates: 32 bits, and a fingerprint of its name alone.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Enum {
-    /// Its name.
+    /// The full name, with the package if there is one.
     pub name: TypeName,
     /// The comment before it, line by line.
     pub doc: String,
@@ -310,7 +310,7 @@ pub struct Enum {
 /// A value of an enum.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct EnumValue {
-    /// Its name.
+    /// The name as the `.lcm` file has it.
     pub name: String,
     /// The number that is sent.
     pub number: i32,
@@ -328,7 +328,7 @@ pub enum Definition {
 }
 
 impl Definition {
-    /// Its name.
+    /// The full name of the struct or enum, with the package if there is one.
     #[must_use]
     pub fn name(&self) -> &TypeName {
         match self {

@@ -53,7 +53,7 @@ pub enum Problem {
     /// Another token is required at this place.
     #[error("expected {expected}, found {found}")]
     Expected {
-        /// The expected token.
+        /// The token that the language requires, for example `;`.
         expected: &'static str,
         /// The token in the text.
         found: String,
@@ -81,7 +81,7 @@ pub enum Problem {
     /// A word of the language as a name.
     #[error("'{name}' is a word of the language; choose another name")]
     Reserved {
-        /// The word.
+        /// The word that was used as a name.
         name: String,
     },
     /// Unsigned types do not exist.
@@ -111,7 +111,7 @@ pub enum Problem {
     /// A name twice in a struct or enum.
     #[error("'{name}' stands twice in {within}; rename one")]
     DuplicateName {
-        /// The name.
+        /// The name that stands twice.
         name: String,
         /// The struct's or enum's name.
         within: String,
@@ -119,17 +119,17 @@ pub enum Problem {
     /// Two names have one value.
     #[error("{first} and {second} have the same value {number}; an enum's values differ")]
     DuplicateValue {
-        /// The earlier name.
+        /// The name that stands first.
         first: String,
-        /// The later name.
+        /// The name that stands later.
         second: String,
-        /// The value.
+        /// The value of both names.
         number: i32,
     },
     /// A type that was described before.
     #[error("{name} is described twice, here and in {first}; remove one, or give one file only")]
     DuplicateType {
-        /// The type.
+        /// The full name of the type.
         name: String,
         /// The position of the other one.
         first: String,
@@ -139,7 +139,7 @@ pub enum Problem {
         "no constants of type {name}: only int8_t, int16_t, int32_t, int64_t, float and double"
     )]
     NoConstants {
-        /// The type.
+        /// The name of the type, for example `string`.
         name: String,
     },
     /// A value that its type does not have.
@@ -147,7 +147,7 @@ pub enum Problem {
     BadValue {
         /// The number as written.
         text: String,
-        /// The type.
+        /// The name of the type, for example `string`.
         of: &'static str,
         /// A hint about what to write instead; may be empty.
         hint: &'static str,
@@ -186,7 +186,7 @@ pub enum Problem {
         "no description of {name}{hint}; give its file as well, or write its package before it"
     )]
     UnknownType {
-        /// The type.
+        /// The name of the type without a description.
         name: String,
         /// A type that may be meant.
         hint: String,
@@ -194,7 +194,7 @@ pub enum Problem {
     /// A struct that is made of itself without end.
     #[error("{name} holds itself without end ({way}); let it hold a variable array of itself")]
     Endless {
-        /// The struct.
+        /// The name of the struct.
         name: String,
         /// The structs of the cycle.
         way: String,
@@ -202,9 +202,9 @@ pub enum Problem {
     /// Structs within structs within structs.
     #[error("{name} nests structs more than {most} deep, which no message here may")]
     TooDeep {
-        /// The outermost.
+        /// The name of the outermost struct.
         name: String,
-        /// The maximum depth.
+        /// The deepest nesting that is allowed, in structs.
         most: usize,
     },
     /// Recursive types refer to each other in too many ways.
@@ -212,7 +212,7 @@ pub enum Problem {
         "the fingerprint of {name} takes more than {most} steps: too many of its types refer to each other; split them"
     )]
     Tangled {
-        /// The type.
+        /// The name of the type whose fingerprint was to be computed.
         name: String,
         /// How many steps are allowed.
         most: usize,
@@ -222,7 +222,7 @@ pub enum Problem {
         "the fingerprint of {name}, with those of the types before it, takes too much memory: too many types refer to each other; split them"
     )]
     TooTangled {
-        /// The type.
+        /// The name of the type whose fingerprint was to be computed.
         name: String,
     },
 }

@@ -19,7 +19,7 @@ const SECONDS: usize = 60;
 /// The statistics of one channel.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ChannelFigures {
-    /// The channel.
+    /// The channel whose messages are counted.
     pub channel: Channel,
     /// Messages since the beginning.
     pub messages: u64,
@@ -48,7 +48,7 @@ pub struct ChannelFigures {
 /// The statistics of one sender on one channel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SenderFigures {
-    /// The sender.
+    /// The sender whose messages are counted.
     pub sender: SenderId,
     /// Its messages on this channel.
     pub messages: u64,

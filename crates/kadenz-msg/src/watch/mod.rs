@@ -83,7 +83,7 @@ pub struct HeardMessage {
     pub channel: Channel,
     /// The length of its payload.
     pub bytes: usize,
-    /// The sender.
+    /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
@@ -124,7 +124,7 @@ impl From<&Raw<'_>> for HeardMessage {
 /// The counts of channels beyond the maximum that are counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Beyond {
-    /// Messages.
+    /// Number of messages on these channels.
     pub messages: u64,
     /// The bytes of their payloads together.
     pub bytes: u64,

@@ -11,7 +11,7 @@ pub struct Pace {
     /// Messages a second: the number of intervals by their duration. An overdue message counts as an interval
     /// that still grows, so that the rate of a silent channel falls.
     pub rate_hz: f64,
-    /// Payload a second.
+    /// Bytes of payload a second.
     pub bytes_per_s: f64,
     /// How many messages this rests on.
     pub messages: usize,
@@ -101,7 +101,7 @@ pub struct Jitter {
     /// 99 of 100 deviated by no more; `None` for fewer than 100 intervals, for which it would be the maximum
     /// under another name.
     pub p99_ns: Option<u64>,
-    /// The farthest.
+    /// The largest deviation of an interval.
     pub max_ns: u64,
 }
 

@@ -98,7 +98,7 @@ impl Spark {
         self.values.iter().copied()
     }
 
-    /// The newest value.
+    /// The newest value; `None` before the first.
     #[must_use]
     pub fn last(&self) -> Option<f64> {
         self.values.back().copied()

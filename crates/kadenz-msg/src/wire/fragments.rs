@@ -24,7 +24,7 @@ impl Header {
         }
     }
 
-    /// Its bytes.
+    /// The bytes of the header, as they stand before a payload.
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         &self.bytes[..self.length]
@@ -69,7 +69,7 @@ pub fn short_header(sequence: u32, channel: &Channel) -> Header {
 pub struct TooLong {
     /// How long it is, in bytes.
     pub length: usize,
-    /// The maximum length.
+    /// The longest message of such fragments, in bytes.
     pub longest: usize,
 }
 
@@ -167,13 +167,13 @@ impl<'a> Iterator for Fragments<'a> {
 /// The content of a datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Packet<'a> {
-    /// A whole message.
+    /// A whole message in one datagram.
     Short {
         /// The sender's number of the message.
         sequence: u32,
-        /// The channel.
+        /// The channel of the message.
         channel: &'a str,
-        /// The message.
+        /// The encoded message.
         payload: &'a [u8],
     },
     /// A part of a message.
@@ -199,7 +199,10 @@ pub struct Fragment<'a> {
     pub payload: &'a [u8],
 }
 
-/// The reason for which a datagram is not LCM's. Making one allocates nothing.
+/// The reason for which a datagram is not LCM's.
+///
+/// # Real-time safety
+/// Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum Malformed {
     /// The datagram ends within its header.
@@ -220,8 +223,8 @@ pub enum Malformed {
     /// The channel has no name.
     #[error("the channel has no name")]
     ChannelEmpty,
-    /// The channel is no UTF-8.
-    #[error("the channel is no UTF-8")]
+    /// The channel is not valid UTF-8.
+    #[error("the channel is not valid UTF-8")]
     ChannelText,
     /// The fragment is beyond the number of fragments, or empty without need.
     #[error("fragment {number} of {count} cannot be")]
@@ -236,7 +239,7 @@ pub enum Malformed {
     Place {
         /// How long the fragment is, in bytes.
         length: usize,
-        /// The stated offset.
+        /// The offset in the message that the fragment states, in bytes.
         offset: usize,
         /// The stated length of the message.
         size: usize,

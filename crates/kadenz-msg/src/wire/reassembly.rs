@@ -31,7 +31,7 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// Counters of fragments.
+/// Counters of fragments and of the messages made of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReassemblyCounters {
     /// Messages that became whole.
@@ -60,7 +60,7 @@ pub enum Added<'a> {
 /// A message that became whole.
 #[derive(Debug)]
 pub struct Complete<'a> {
-    /// The channel.
+    /// The channel of the message.
     pub channel: Channel,
     /// The message. The caller may swap it for another vector, whose memory is then used instead, unless that
     /// exceeds the limit.
@@ -77,7 +77,7 @@ struct Done {
     at: MonotonicTime,
 }
 
-/// The number of finished messages that are remembered, so that their late fragments begin none anew.
+/// The number of finished messages that are remembered, so that their late fragments begin none again.
 const REMEMBERED: usize = 64;
 
 /// Makes messages of fragments of any size, in any order, of many senders at once.

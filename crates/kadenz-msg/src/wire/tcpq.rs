@@ -26,23 +26,23 @@ const READ_SIZE: usize = 64 * 1024;
 pub enum Peer {
     /// A server: it sends only messages.
     Server,
-    /// A client.
+    /// A client: it subscribes, and sends messages.
     Client,
 }
 
 /// A frame from the other side.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Frame<'a> {
-    /// A message.
+    /// The other side publishes a message.
     Publish {
-        /// The channel.
+        /// The channel of the message.
         channel: &'a str,
-        /// The message.
+        /// The encoded message.
         payload: &'a [u8],
     },
     /// The client subscribes to the matching channels from now on.
     Subscribe {
-        /// A regular expression.
+        /// A regular expression of channel names.
         pattern: &'a str,
     },
     /// The client ends a subscription.
@@ -60,21 +60,21 @@ pub enum TcpqError {
         "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
     )]
     Magic {
-        /// The received number.
+        /// The received magic number.
         found: u32,
-        /// The expected number.
+        /// The magic number of the expected kind of peer.
         expected: u32,
     },
     /// The peer has another version of the protocol.
     #[error("it speaks version {found:#06x} of LCM's TCP protocol, and this is {VERSION:#06x}")]
     Version {
-        /// The received version.
+        /// The version number that the peer sent.
         found: u32,
     },
     /// A type that there is not, or not from that side.
     #[error("a frame of type {found} cannot come from there")]
     Type {
-        /// The received number.
+        /// The received number of the frame's type.
         found: u32,
     },
     /// A text or payload is too long.
@@ -82,13 +82,13 @@ pub enum TcpqError {
     TooLong {
         /// The kind of field.
         what: &'static str,
-        /// The stated length.
+        /// The length that the frame states, in bytes.
         length: usize,
-        /// The maximum length.
+        /// The longest that is taken, in bytes.
         longest: usize,
     },
     /// An invalid name.
-    #[error("a channel or pattern that is empty or no UTF-8")]
+    #[error("a channel or pattern that is empty or not valid UTF-8")]
     Name,
 }
 
@@ -225,7 +225,9 @@ impl Decoder {
     }
 
     /// Returns the place for the next bytes; [`Decoder::filled`] then states their number. Never empty.
-    /// Allocates only if a frame is longer than all before.
+    ///
+    /// # Real-time safety
+    /// It allocates only if a frame is longer than all before.
     pub fn space(&mut self) -> &mut [u8] {
         if self.begin > 0 && (self.begin == self.end || self.has_little_left()) {
             self.buffer.copy_within(self.begin..self.end, 0);

@@ -6,8 +6,11 @@ use super::Layout;
 
 /// How often each value was recorded, at the resolution of a [`Layout`].
 ///
-/// Recording costs a few nanoseconds and never allocates; the memory is taken once, 270 kB for the
-/// standard layout. Counters saturate instead of wrapping.
+/// Counters saturate instead of wrapping.
+///
+/// # Real-time safety
+/// Recording costs a few nanoseconds and never allocates; the memory is taken once, 270 kB for the standard
+/// layout.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Histogram {
     layout: Layout,

@@ -25,10 +25,10 @@ pub struct Layout {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 pub enum NewLayoutError {
     /// More digits than HdrHistogram's format supports.
-    #[error("{0} significant digits: a histogram holds 0 to 5; ask for 3 if in doubt")]
+    #[error("{0} significant digits: a histogram holds 0 to 5; choose 3 if in doubt")]
     Digits(u8),
     /// A lowest value of zero.
-    #[error("lowest value 0: the lowest value to tell apart must be at least 1")]
+    #[error("lowest value 0: the lowest distinguishable value must be at least 1")]
     LowestIsZero,
     /// Less than one doubling between lowest and highest.
     #[error(
@@ -49,7 +49,7 @@ pub enum NewLayoutError {
         lowest: u64,
         /// The requested highest value.
         highest: u64,
-        /// The requested digits.
+        /// The requested significant decimal digits.
         digits: u8,
     },
 }
@@ -116,7 +116,7 @@ impl Layout {
         self.highest
     }
 
-    /// Significant decimal digits.
+    /// Significant decimal digits to which values are told apart.
     #[must_use]
     pub const fn digits(&self) -> u8 {
         self.digits
@@ -129,8 +129,10 @@ impl Layout {
         self.len
     }
 
-    /// The counter of `value`; a value above [`Layout::highest`] has the counter of the highest. A few
-    /// instructions, never panics: usable in a real-time loop.
+    /// The counter of `value`; a value above [`Layout::highest`] has the counter of the highest.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: a few instructions, which never panic.
     #[must_use]
     #[inline]
     pub const fn index_of(&self, value: u64) -> usize {

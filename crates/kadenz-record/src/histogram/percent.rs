@@ -67,7 +67,7 @@ impl Percent {
         (WHOLE - self.0) as f64 / WHOLE as f64
     }
 
-    /// As a percentage.
+    /// As a percentage: 99.99 for 99.99 %.
     #[must_use]
     pub fn percent(self) -> f64 {
         self.0 as f64 / UNITS_PER_PERCENT as f64

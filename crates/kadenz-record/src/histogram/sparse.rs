@@ -111,7 +111,7 @@ impl SparseHistogram {
         }
     }
 
-    /// Becomes empty.
+    /// Removes all recorded values, and keeps the memory.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.total = 0;

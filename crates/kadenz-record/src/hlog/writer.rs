@@ -55,9 +55,9 @@ pub enum EncodeLineError {
     /// A time that is no number of seconds.
     #[error("start {start_s} s, length {length_s} s: both must be finite numbers of seconds")]
     Time {
-        /// The given start.
+        /// The given start of the interval, in seconds.
         start_s: f64,
-        /// The given length.
+        /// The given length of the interval, in seconds.
         length_s: f64,
     },
 }
@@ -129,7 +129,7 @@ pub enum AppendError {
     #[error(transparent)]
     Histogram(#[from] ReadLogError),
     /// The log could not be written to; its last line may be incomplete.
-    #[error("the interval log cannot be written: {0}; free space or mend the file's rights")]
+    #[error("the interval log cannot be written: {0}; free space or fix the file's permissions")]
     Write(#[from] io::Error),
 }
 
@@ -198,7 +198,7 @@ impl<W: Write> IntervalLogWriter<W> {
 
     /// As [`IntervalLogWriter::append`], but of a histogram that another log holds and whose largest value is
     /// `max_ns`. A payload in the form that Kadenz writes, V2 and compressed, is copied as it is, which costs
-    /// nothing; other payloads are encoded anew.
+    /// nothing; other payloads are encoded again.
     ///
     /// # Errors
     /// As [`IntervalLogWriter::append`], and when the histogram has to be decoded and cannot.

@@ -16,14 +16,12 @@
 //! # Assumptions
 //! 1. There is one buffer for each phase, and a writer writes only to the buffer of the phase that
 //!    its [`WriterSection`] names, and only while it holds that section.
-//! 2. Writers do not stay in a section for ever, and a section is not forgotten
+//! 2. Writers do not stay in a section forever, and a section is not forgotten
 //!    ([`std::mem::forget`]).
-//! 3. Sections of one phaser are all entered with [`WriterReaderPhaser::enter`], or all with
-//!    [`WriterReaderPhaser::enter_alone`] and then never two at a time.
-//! 4. A reader touches only the buffer of the phase that [`ReaderTurn::resting`] names, and only
+//! 3. A reader touches only the buffer of the phase that [`ReaderTurn::resting`] names, and only
 //!    while it holds its turn.
-//! 5. Readers do not hold their turn for ever.
-//! 6. No phase is entered more than 2^63 times between two flips: 292 years at one a nanosecond.
+//! 4. Readers do not hold their turn forever.
+//! 5. No phase is entered more than 2^63 times between two flips: 292 years at one a nanosecond.
 //!
 //! # Guarantees
 //! 1. After [`ReaderTurn::flip`], no writer modifies the resting buffer, and everything written
@@ -34,7 +32,7 @@
 //! # Progress
 //! 1. Entering and leaving are wait-free where an atomic fetch-and-add is (x86-64, ARMv8.1 with
 //!    LSE), and lock-free elsewhere. Neither allocates, calls the system, or waits for a
-//!    reader. `enter_alone` costs one atomic read-modify-write, `enter` two.
+//!    reader. A section costs two atomic read-modify-writes.
 //! 2. A flip waits only for writers that had entered before it began and have not left yet;
 //!    writers that enter later cannot prolong it. It spins briefly and then sleeps 50 us at a time,
 //!    so that a writer of lower priority on the same CPU can finish.
@@ -144,22 +142,6 @@ impl WriterReaderPhaser {
         WriterSection {
             phaser: self,
             phase: self.count_entry(),
-            alone: false,
-        }
-    }
-
-    /// Enters a writer's section where the caller is this phaser's only writer: leaving is then a
-    /// plain store. A second writer at the same time could lose an exit, and the next flip would
-    /// wait for ever.
-    ///
-    /// # Real-time safety
-    /// Real-time safe.
-    #[inline]
-    pub fn enter_alone(&self) -> WriterSection<'_> {
-        WriterSection {
-            phaser: self,
-            phase: self.count_entry(),
-            alone: true,
         }
     }
 
@@ -170,7 +152,10 @@ impl WriterReaderPhaser {
         Phase::of(self.entered.fetch_add(1, Ordering::Acquire))
     }
 
-    /// Waits for other readers to finish their turns, then takes one. Not for real-time threads.
+    /// Waits for other readers to finish their turns, then takes one.
+    ///
+    /// # Real-time safety
+    /// Not real-time safe: it locks and waits.
     pub fn read(&self) -> ReaderTurn<'_> {
         // The lock guards no data of its own, so a reader that panicked left nothing inconsistent.
         let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
@@ -190,7 +175,6 @@ impl WriterReaderPhaser {
 pub struct WriterSection<'a> {
     phaser: &'a WriterReaderPhaser,
     phase: Phase,
-    alone: bool,
 }
 
 impl WriterSection<'_> {
@@ -207,15 +191,7 @@ impl Drop for WriterSection<'_> {
     fn drop(&mut self) {
         let left = &self.phaser.left[self.phase.index()];
         // Release: a reader that sees this exit counted sees the writes of the section.
-        if self.alone {
-            // No other thread changes this counter: readers set it only while its phase rests.
-            left.store(
-                left.load(Ordering::Relaxed).wrapping_add(1),
-                Ordering::Release,
-            );
-        } else {
-            left.fetch_add(1, Ordering::Release);
-        }
+        left.fetch_add(1, Ordering::Release);
     }
 }
 

@@ -15,7 +15,7 @@ fn phases_alternate() {
     assert_eq!(turn.resting(), Phase::Odd);
     turn.flip();
     assert_eq!(turn.resting(), Phase::Even);
-    assert_eq!(phaser.enter_alone().phase(), Phase::Odd);
+    assert_eq!(phaser.enter().phase(), Phase::Odd);
     turn.flip();
     assert_eq!(turn.resting(), Phase::Odd);
     assert_eq!(phaser.enter().phase(), Phase::Even);

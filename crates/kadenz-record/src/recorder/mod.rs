@@ -115,8 +115,11 @@ enum RecorderReader {
 }
 
 impl IntervalReader {
-    /// Replaces the content of `interval` with the values recorded since the last call. Allocates only if
-    /// `interval` is not of the standard layout. For the writer thread, not for a real-time one: it may sleep.
+    /// Replaces the content of `interval` with the values recorded since the last call.
+    ///
+    /// # Real-time safety
+    /// It allocates only if `interval` is not of the standard layout. It may sleep: it is for the writer thread, not
+    /// for a real-time one.
     pub fn flip_into(&mut self, interval: &mut SignedHistogram) {
         interval.late.reset_to(LAYOUT);
         interval.early.reset_to(LAYOUT);

@@ -3,15 +3,15 @@
 (() => {
   const STEPS = 1000;
   /** As in Rust's verdict: fewer samples than this without a miss claim nothing. */
-  const FEWEST_SAMPLES = 299;
-  const MOST_ROWS = 8;
+  const MIN_SAMPLES = 299;
+  const MAX_ROWS = 8;
   const UNITS = { ns: 1, us: 1e3, "µs": 1e3, ms: 1e6, s: 1e9 };
 
   const box = document.getElementById("what-if");
   const recorded = Kadenz.data.series.filter(({ deadline }) => deadline != null);
   const first = recorded.length > 0 ? recorded[0].deadline : null;
   const judged = (recorded.length > 0 ? recorded : Kadenz.data.series).filter(({ count }) => count > 0);
-  const rows = judged.slice(0, MOST_ROWS);
+  const rows = judged.slice(0, MAX_ROWS);
   if (!box || rows.length === 0) return;
 
   const slider = document.getElementById("deadline");
@@ -40,8 +40,8 @@
 
   const verdict = ({ count }, { sure, unsure }) => {
     if (sure > 0) return ["no", "missed"];
-    if (unsure > 0) return ["", "cannot be told"];
-    return count < FEWEST_SAMPLES ? ["", "too few samples"] : ["yes", "kept"];
+    if (unsure > 0) return ["", "undecided (bucket straddles the deadline)"];
+    return count < MIN_SAMPLES ? ["", "too few samples"] : ["yes", "kept"];
   };
 
   const range = (from, to, words) => (from === to ? words(from) : `${words(from)} to ${words(to)}`);
@@ -84,7 +84,7 @@
     const again = `Recounted from the histogram, resolution ${percent(coarsest)}.`;
     document.getElementById("what-if-note").textContent =
       (coarsest === 0 ? "As it was recorded." : `${again} Rows of misses cannot be recounted.`) +
-      (judged.length > MOST_ROWS ? ` The first ${MOST_ROWS} of ${judged.length} series.` : "");
+      (judged.length > MAX_ROWS ? ` The first ${MAX_ROWS} of ${judged.length} series.` : "");
     output.textContent = Kadenz.duration(limit);
     slider.setAttribute("aria-valuetext", Kadenz.duration(limit));
     slider.value = String(Math.min(STEPS, Math.max(0, place(limit))));

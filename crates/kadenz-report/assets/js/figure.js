@@ -76,7 +76,7 @@
 
   /**
    * A chart of the page. `make(figure)` gives { option(colours), wants?, zooms?, onZoom? }: the
-   * whole ECharts option, drawn anew whenever the colours or the series shown change.
+   * whole ECharts option, drawn again whenever the colours or the series shown change.
    */
   Kadenz.figure = (id, make) => {
     const element = document.getElementById(id);

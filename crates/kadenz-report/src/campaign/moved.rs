@@ -11,11 +11,11 @@ use crate::statistics::RatioInterval;
 /// The effect of one value of an option on a series, against the option's first value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Moved {
-    /// The option.
+    /// Name of the option that varies.
     pub option: String,
-    /// The value.
+    /// The value of the option whose effect this is.
     pub value: String,
-    /// The first value.
+    /// The first value of the option, to which `value` is compared.
     pub against: String,
     /// The measured quantity of the series, such as `rtt`.
     pub series: String,

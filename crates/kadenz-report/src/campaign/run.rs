@@ -3,12 +3,12 @@
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 
-/// One completed run.
+/// One completed run of a campaign, with its figures.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct CampaignRun {
     /// From 1, in the order in which they were measured.
     pub number: usize,
-    /// From 1.
+    /// The round that it belongs to, from 1.
     pub round: u32,
     /// The place of its combination, from 0.
     pub combination: usize,
@@ -29,7 +29,7 @@ pub struct CampaignSeries {
     pub p99_ns: Option<i64>,
     /// The 99.9th percentile, where the sample can carry it.
     pub p99_9_ns: Option<i64>,
-    /// The largest value.
+    /// The largest value, in nanoseconds.
     pub max_ns: Option<i64>,
     /// How many values were beyond the deadline, where there is one.
     pub misses: Option<u64>,

@@ -24,7 +24,11 @@ impl Difference {
     #[must_use]
     pub fn sentence(&self, runs: &[String]) -> String {
         let each = |(value, run): (&String, &String)| {
-            let value = if value.is_empty() { "not told" } else { value };
+            let value = if value.is_empty() {
+                "not recorded"
+            } else {
+                value
+            };
             format!("{value} in {run}")
         };
         let values: Vec<String> = self.values.iter().zip(runs).map(each).collect();
@@ -184,7 +188,7 @@ mod tests {
         assert_eq!(
             sentences,
             [
-                "governor: powersave in a, not told in b",
+                "governor: powersave in a, not recorded in b",
                 "wakeup: policy: SCHED_OTHER in a, SCHED_FIFO 80 in b",
             ]
         );

@@ -49,8 +49,8 @@ impl fmt::Display for NoInterval {
                  longer or take a lower percentile",
             ),
             Self::SlowChange => f.write_str(
-                "a run changes too slowly for its length to tell a difference from chance; measure \
-                 longer, or several runs",
+                "a run changes too slowly for its length: it does not separate chance from change; \
+                 measure longer, or several runs",
             ),
             Self::NotPositive => f.write_str(
                 "a figure may be zero or below, of which there is no ratio; use an absolute limit",

@@ -15,7 +15,7 @@ pub enum Metric {
     Mean,
     /// Standard deviation.
     Stddev,
-    /// A percentile.
+    /// The value that this percentage of the values does not exceed.
     Percentile(Percent),
     /// Largest value.
     Max,
@@ -29,14 +29,14 @@ pub enum Metric {
     LongestRun,
     /// Values missing from the raw samples.
     Dropped,
-    /// Values recorded.
+    /// Number of recorded values.
     Count,
 }
 
 /// The dimension of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Dimension {
-    /// Nanoseconds.
+    /// A time in nanoseconds.
     Time,
     /// A number of something.
     Number,
@@ -84,7 +84,7 @@ impl Metric {
                 .ok_or_else(|| "the duration is unknown".to_owned()),
             Self::LongestRun => match verdict()? {
                 v if v.misses > 0 && v.longest_run == 0 => {
-                    Err("a histogram does not tell runs of misses; keep raw samples".to_owned())
+                    Err("a histogram has no sequence of misses; keep raw samples".to_owned())
                 }
                 v => Ok(v.longest_run as f64),
             },

@@ -94,7 +94,7 @@ impl Candidate {
 /// One figure in baseline and candidate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FigureComparison {
-    /// The figure.
+    /// The figure that is compared.
     pub metric: Metric,
     /// The baseline's, in nanoseconds, as a number or as a share.
     pub baseline: f64,
@@ -147,7 +147,7 @@ pub(crate) fn times(ratio: f64) -> String {
 /// "lateness of after is 12 % slower at p99.9 (95 %: 8.0 to 15 %)".
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change<'a> {
-    /// The series.
+    /// Name of the series.
     pub series: &'a str,
     /// The candidate, by its name in [`Comparison::runs`].
     pub run: &'a str,

@@ -24,7 +24,7 @@ pub struct NetworkRow {
     pub round_trip: RoundTrip,
     /// The same less the baseline's; absent for the baseline itself.
     pub beyond_baseline: Option<RoundTrip>,
-    /// Packets sent.
+    /// Packets sent, answered or not.
     pub packets: u64,
     /// Packets without an answer in time.
     pub lost: u64,
@@ -37,13 +37,13 @@ pub struct NetworkRow {
 /// The controller's machine, and its network interface. Unknown facts are absent.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkHost {
-    /// CPU model.
+    /// CPU model name.
     pub machine: Option<String>,
-    /// Kernel release.
+    /// Kernel release, `uname -r`.
     pub kernel: Option<String>,
     /// The interface's name.
     pub interface: Option<String>,
-    /// Its driver.
+    /// Driver of the interface.
     pub driver: Option<String>,
     /// Its speed in Mbit/s.
     pub speed_mbit_s: Option<u32>,

@@ -52,11 +52,15 @@ impl Comparison {
             (false, ..) => sentences.join(" "),
             (true, true, _) => {
                 format!(
-                    "No difference between {first} and {last} that the runs can tell from chance."
+                    "No difference between {first} and {last} that the runs separate from chance."
                 )
             }
+            (true, false, Some(NoInterval::NotPositive)) => {
+                let reason = NoInterval::NotPositive;
+                format!("{last} has no ratio to {first}: {reason}.")
+            }
             (true, false, Some(reason)) => {
-                format!("Whether {last} differs from {first} cannot be told: {reason}.")
+                format!("The runs are too short to compare {last} with {first}: {reason}.")
             }
             (true, false, None) => format!("{first} and {last} have no figures in common."),
         }
@@ -230,12 +234,12 @@ mod tests {
     fn chance_and_ignorance_are_distinguished() {
         assert_eq!(
             answer(vec![figure(Metric::Mean, 1.01, false)]),
-            "No difference between before and after that the runs can tell from chance."
+            "No difference between before and after that the runs separate from chance."
         );
         let mut slow = figure(Metric::Mean, 1.5, false);
         slow.interval = Err(NoInterval::SlowChange);
         assert!(answer(vec![slow]).starts_with(
-            "Whether after differs from before cannot be told: a run changes too slowly"
+            "The runs are too short to compare after with before: a run changes too slowly"
         ));
     }
 }

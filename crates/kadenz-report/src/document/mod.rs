@@ -122,7 +122,7 @@ pub(crate) enum DocumentBlock {
 }
 
 impl Document {
-    /// An empty document.
+    /// Makes a document without blocks.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -186,7 +186,7 @@ impl Document {
         self
     }
 
-    /// Adds a table.
+    /// Adds a table at the end.
     #[must_use]
     pub fn table(self, table: Table) -> Self {
         self.push(DocumentBlock::Table(table))
@@ -220,7 +220,7 @@ impl Document {
         ))
     }
 
-    /// Adds another document.
+    /// Adds the blocks of another document at the end.
     #[must_use]
     pub fn and(mut self, other: Self) -> Self {
         self.0.extend(other.0);

@@ -102,7 +102,6 @@ impl From<Vec<TableCell>> for Row {
     }
 }
 
-/// A cell.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct TableCell {
     value: Value,

@@ -65,7 +65,7 @@ fn section(out: &mut Markup, report: &CampaignReport, runs: &[CampaignRun], seri
     }
     out.tag("<h3>The same in three dimensions</h3>");
     out.tag("<p class=\"hint\">To the right values grow, to the back runs follow each other, upwards is how many values ");
-    out.tag("there are (logarithmic); as the long-term plots of Sticha 2014.</p>");
+    out.tag("there are (logarithmic); as the long-term plots of [Sticha2014].</p>");
     ridges(out, &measured);
     out.tag("</section>");
 }

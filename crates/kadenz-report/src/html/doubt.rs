@@ -65,7 +65,7 @@ fn of_measure(measure: &TuningMeasure) -> Option<Doubt> {
         }
         (reason, false) => {
             let (asked, granted) = (&measure.requested, &measure.granted);
-            let title = format!("{name}: {asked} was asked for and not granted");
+            let title = format!("{name}: {asked} was requested and not granted");
             let why = reason
                 .as_ref()
                 .map_or_else(String::new, |it| format!(": {it}"));
@@ -302,7 +302,7 @@ mod tests {
         };
         assert_eq!(
             of_measure(&refused).map(|it| it.title).as_deref(),
-            Some("Cpu dma latency: 0 us was asked for and not granted")
+            Some("Cpu dma latency: 0 us was requested and not granted")
         );
     }
 

@@ -41,7 +41,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
     plot(
         out,
         true,
-        "Measured distribution against a Gaussian of the same mean and standard deviation; the sentences below tell the difference.",
+        "Measured distribution against a Gaussian of the same mean and standard deviation; the sentences below describe the difference.",
     );
     for (index, series, times) in &spread {
         out.tag("<p class=\"difference\"")

@@ -116,13 +116,13 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
     }
     let all = sorts.iter().flat_map(|(measures, _)| measures.iter());
     let refused = all.filter(|measure| !measure.ok).count();
-    out.tag("<details><summary>Asked and granted: ");
+    out.tag("<details><summary>Requested and granted settings: ");
     match refused {
         0 => out.tag("everything was granted"),
         number => out.text(number).tag(" refused"),
     };
     out.tag("</summary><div class=\"scroll\" role=\"region\" aria-label=\"Table of tuning\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>What the measuring threads asked of the system, and what they got</caption><thead><tr>");
+    out.tag("<caption>Requested and granted settings</caption><thead><tr>");
     out.tag(HEAD);
     for (measures, labels) in sorts {
         out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\">");
@@ -193,7 +193,7 @@ pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
 fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
     let words = &run.summary.run.command;
     if words.is_empty() {
-        out.tag("<p class=\"missing\">The run does not say which command made it.</p>");
+        out.tag("<p class=\"missing\">The run does not record the command that made it.</p>");
         return;
     }
     let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();

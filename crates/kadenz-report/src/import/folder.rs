@@ -115,7 +115,7 @@ impl Folder {
             (&mut self as &mut dyn Sink).warn("out_of_order", text, None);
         }
         if self.run.started_at == source::UNKNOWN_START.to_string() {
-            let text = "the source does not tell when it was measured: 1970 stands for unknown";
+            let text = "the source states no date; 1970 stands for unknown";
             (&mut self as &mut dyn Sink).warn("start_unknown", text.to_owned(), None);
         }
         self.run.duration_ns = self.run.duration_ns.max(self.end_ns.max(0).unsigned_abs());

@@ -100,7 +100,7 @@ impl Writer {
         } else if says("jHiccup") {
             Origin::JHiccup
         } else {
-            let text = "the log does not say the unit of its values: they are taken as nanoseconds";
+            let text = "the log states no unit; nanoseconds assumed";
             sink.warn("unit", text.to_owned(), None);
             Origin::Other
         };

@@ -62,7 +62,7 @@ impl Importer for Jitterdebugger {
         let bytes = source::read_json(source, "JSON of jitterdebugger")?;
         let file: JitterdebuggerFile = match source::parse_json(&bytes) {
             Ok(file) => file,
-            Err(error) => source::parse_json(&mend_averages(&bytes)).map_err(|_| error)?,
+            Err(error) => source::parse_json(&fix_averages(&bytes)).map_err(|_| error)?,
         };
         if file.version != 3 {
             let cause = format!("it is {}, but only version 3 is known", file.version);
@@ -119,10 +119,10 @@ fn store(sink: &mut dyn Sink, number: &str, cpu: &Cpu, width_ns: i64) -> Result<
 }
 
 /// Makes valid JSON of the averages of threads without values.
-fn mend_averages(bytes: &[u8]) -> Vec<u8> {
+fn fix_averages(bytes: &[u8]) -> Vec<u8> {
     let text = String::from_utf8_lossy(bytes);
-    let mended = text
+    let fixed = text
         .replace("\"avg\": -nan", "\"avg\": 0")
         .replace("\"avg\": nan", "\"avg\": 0");
-    mended.into_bytes()
+    fixed.into_bytes()
 }

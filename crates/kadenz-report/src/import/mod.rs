@@ -159,7 +159,7 @@ fn known() -> String {
     ImportFormat::ALL.map(ImportFormat::name).join(", ")
 }
 
-/// Reads one format.
+/// An importer of one file format.
 pub trait Importer: Sync {
     /// Whether a file that begins with `head` (some ten KiB of it, or all) is of this format.
     fn recognises(&self, head: &str) -> bool;
@@ -177,7 +177,7 @@ pub enum DetectError {
     /// The operating system refused the file.
     #[error("cannot read {}: {source}; check the path and its rights", path.display())]
     Open {
-        /// The file.
+        /// Path of the file to import.
         path: PathBuf,
         /// The operating system's error.
         source: std::io::Error,
@@ -188,9 +188,9 @@ pub enum DetectError {
          of {known}", path.display(), known = known()
     )]
     Unknown {
-        /// The file.
+        /// Path of the file to import.
         path: PathBuf,
-        /// Its first characters.
+        /// The beginning of the file's content.
         head: String,
     },
 }
@@ -256,7 +256,7 @@ pub enum ImportError {
     /// The operating system refused the file.
     #[error("cannot read {}: {source}; check the path and its rights", path.display())]
     Open {
-        /// The file.
+        /// Path of the file to import.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
@@ -264,7 +264,7 @@ pub enum ImportError {
     /// The file is not valid.
     #[error("{} cannot be imported as {format}: {source}", path.display())]
     Read {
-        /// The file.
+        /// Path of the file to import.
         path: PathBuf,
         /// The format it was read as.
         format: ImportFormat,
@@ -274,7 +274,7 @@ pub enum ImportError {
     /// The run folder cannot be written.
     #[error("cannot write the run folder {}: {source}", folder.display())]
     Store {
-        /// The folder.
+        /// Path of the run folder to write.
         folder: PathBuf,
         /// What is wrong with it.
         source: StoreError,

@@ -6,7 +6,7 @@
 //! rows `packet, txTime(sec), rxTime(sec), latency(usec)` between lines of dashes. Times count
 //! monotonic seconds and are stamped when a packet is sent, late or not. The last column is half the
 //! round trip, under the name `latency`, or with `--full-rtt` all of it, under `rtt`. Warm-up, lost
-//! and reordered packets are left out and the rest is numbered anew.
+//! and reordered packets are left out and the rest is renumbered.
 
 use std::io::BufRead;
 

@@ -206,7 +206,6 @@ pub(super) fn read_json(
     Ok(bytes)
 }
 
-/// Parses JSON.
 pub(super) fn parse_json<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ReadError> {
     serde_json::from_slice(bytes).map_err(json_error)
 }

@@ -12,9 +12,9 @@ use kadenz_record::run::matrix::{Combination, Content, Load, Measure, of_series}
 /// Figures of a cell. Values are in nanoseconds.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Cell {
-    /// The requested combination.
+    /// The requested combination of measures.
     pub combination: Combination,
-    /// The load meanwhile.
+    /// The load during the measurement.
     pub load: Load,
     /// Wake-ups whose lateness was recorded.
     pub count: u64,

@@ -10,7 +10,7 @@ use crate::verdict;
 /// Which of a check's two threads kept the deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct DeadlinesKept {
-    /// The ordinary one.
+    /// Whether the thread without tuning kept it.
     pub ordinary: bool,
     /// The one with priority and locked memory.
     pub realtime: bool,
@@ -61,7 +61,7 @@ pub const NOTHING_NEEDED: &str =
 pub struct Cheapest {
     /// The combination; absent if no tried one keeps the deadline.
     pub combination: Option<Combination>,
-    /// In words.
+    /// The result in words.
     pub sentence: String,
     /// How to use it; absent where nothing is needed or nothing can be recommended.
     pub command: Option<String>,
@@ -123,19 +123,19 @@ fn sentence(
             format!("The cheapest tuning that keeps it here is {what}: less ({less}) does not.")
         }
         (None, None) => format!(
-            "Nothing that was tried ({less}) keeps it here; `kadenz doctor` says what costs so much on \
+            "Nothing that was tried ({less}) keeps it here; `kadenz doctor` states what costs so much on \
              this machine."
         ),
     }
 }
 
-/// "what was asked for (SCHED_FIFO 80)".
+/// "what was requested (SCHED_FIFO 80)".
 fn asked_for(check: &Summary) -> String {
     let measures = |it: &SeriesSummary| it.series.tuning.clone();
     let tuning = check.named(REALTIME).map(measures).unwrap_or_default();
     match tuning.iter().find(|it| it.name == "policy") {
-        Some(policy) => format!("what was asked for ({})", policy.requested),
-        None => "what was asked for".to_owned(),
+        Some(policy) => format!("what was requested ({})", policy.requested),
+        None => "what was requested".to_owned(),
     }
 }
 

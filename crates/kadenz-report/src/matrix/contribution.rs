@@ -21,7 +21,7 @@ pub enum Bought {
 }
 
 impl Bought {
-    /// All figures.
+    /// All figures, the 99th percentile first.
     pub const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
 
     /// `p99`, `p99.9`, `max`.
@@ -38,11 +38,11 @@ impl Bought {
 /// The effect of a measure under a load.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Contribution {
-    /// The measure.
+    /// The measure whose effect this is.
     pub measure: Measure,
-    /// The load.
+    /// The load under which the cells were compared.
     pub load: Load,
-    /// The figure.
+    /// The figure of the lateness that is compared.
     pub figure: Bought,
     /// The geometric mean of the ratio of the figure with the measure to the figure without it: below 1 it helped.
     /// Absent where no pair of cells supports the figure.

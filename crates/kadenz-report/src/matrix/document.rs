@@ -30,7 +30,7 @@ pub fn document(matrix: &Matrix) -> Document {
     }
     let bought = bought(matrix);
     if !bought.is_empty() {
-        document = document.heading("What each measure bought").list(bought);
+        document = document.heading("Effect of each measure").list(bought);
     }
     let ranking = matrix.ranking_words();
     if !ranking.is_empty() {
@@ -50,7 +50,7 @@ pub fn beside_the_paper(matrix: &Matrix) -> Document {
         };
         let figure = paper::table(load).figure;
         let published = format!(
-            "Yoon's figure {figure} (Yoon, Song, Lee 2009; 1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):"
+            "Figure {figure} of [Yoon2009] (1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):"
         );
         document = document
             .heading(format!("Control periods {} (us)", load.words()))

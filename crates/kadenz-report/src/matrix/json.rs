@@ -37,7 +37,7 @@ pub struct MatrixOutput<'a> {
     loads: &'a [Load],
     /// The requested loads without samples.
     missing_loads: &'a [Load],
-    /// The recommendation.
+    /// What the matrix recommends, in words and as commands.
     recommendation: RecommendationOutput<'a>,
     /// The cells, without load first.
     cells: Vec<CellOutput<'a>>,
@@ -95,11 +95,11 @@ struct RecommendationOutput<'a> {
     keeps: bool,
     /// Under the load with the most missing; `null` where more samples would not help.
     samples_missing: Option<u64>,
-    /// In words.
+    /// The recommendation in words.
     sentence: String,
     /// How to run with it; `null` where nothing is needed, or nothing can be recommended.
     command: Option<&'a str>,
-    /// A systemd unit.
+    /// A systemd unit that runs a program with the combination; `null` where there is none to give.
     unit: Option<&'a str>,
     /// Kernel parameters for cells with C.
     kernel_parameters: Option<&'a str>,
@@ -133,11 +133,11 @@ impl<'a> RecommendationOutput<'a> {
 /// A combination of measures under a load.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct CellOutput<'a> {
-    /// The combination.
+    /// The combination of measures, for example `PM`.
     cell: Combination,
-    /// The load.
+    /// The load during the measurement.
     load: Load,
-    /// Its measures.
+    /// The measures of the combination, one by one.
     measures: Vec<Measure>,
     /// Whether the run says that every measure of the cell was in force.
     granted: bool,
@@ -182,9 +182,9 @@ impl<'a> CellOutput<'a> {
 /// A measure that was not granted.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct RefusalOutput<'a> {
-    /// Its name.
+    /// Name of the measure.
     measure: &'a str,
-    /// The requested setting.
+    /// The setting that was requested.
     requested: &'a str,
     /// The setting in force.
     granted: &'a str,
@@ -211,15 +211,15 @@ impl<'a> RefusalOutput<'a> {
 struct LatenessOutput<'a> {
     /// Wake-ups.
     count: u64,
-    /// Smallest.
+    /// Smallest lateness in nanoseconds.
     min_ns: Option<i64>,
-    /// Largest.
+    /// Largest lateness in nanoseconds.
     max_ns: Option<i64>,
-    /// Mean.
+    /// Mean lateness in nanoseconds.
     mean_ns: Option<f64>,
-    /// Standard deviation.
+    /// Standard deviation of the lateness in nanoseconds.
     stddev_ns: Option<f64>,
-    /// Percentiles.
+    /// Percentiles of the lateness in nanoseconds, by name.
     #[serde(serialize_with = "by_name")]
     #[schemars(with = "Percentiles")]
     percentiles: &'a [Percentile],
@@ -258,14 +258,14 @@ impl From<Ratio> for RatioOutput {
 struct ContributionOutput<'a> {
     #[serde(flatten)]
     contribution: &'a Contribution,
-    /// In words.
+    /// The effect in words.
     sentence: String,
 }
 
 /// The cells of a load in their order.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 struct RankingOutput<'a> {
-    /// The load.
+    /// The load under which the cells were measured.
     load: Load,
     /// By p99.9 lateness.
     best_first: &'a [Ranked],
@@ -282,7 +282,7 @@ struct RankingOutput<'a> {
 struct PaperPairOutput<'a> {
     #[serde(flatten)]
     pair: &'a PaperPair,
-    /// In words.
+    /// The pair and its result in words.
     sentence: String,
 }
 

@@ -51,7 +51,7 @@ use recommend::Question;
 pub struct Matrix {
     /// The interval of the beat.
     pub interval_ns: Option<u64>,
-    /// The deadline.
+    /// The deadline of a wake-up; absent where the run has none.
     pub deadline_ns: Option<u64>,
     /// The share of wake-ups that must keep the deadline.
     pub claim: Percent,
@@ -65,7 +65,7 @@ pub struct Matrix {
     pub cells: Vec<Cell>,
     /// The effect of each measure, by load.
     pub contributions: Vec<Contribution>,
-    /// The recommendation.
+    /// The cheapest combination that keeps the deadline, as far as the samples show it.
     pub recommendation: Recommendation,
     /// The ranking of the combinations, one per load.
     pub rankings: Vec<Ranking>,

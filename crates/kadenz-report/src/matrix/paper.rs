@@ -18,9 +18,9 @@ const COLUMNS: usize = 9;
 pub struct PaperRow {
     /// The largest of them.
     pub max_us: [f64; COLUMNS],
-    /// Their mean.
+    /// Mean of the periods.
     pub mean_us: [f64; COLUMNS],
-    /// Their standard deviation.
+    /// Standard deviation of the periods.
     pub stddev_us: [f64; COLUMNS],
 }
 

@@ -18,9 +18,9 @@ pub struct PeriodRow {
     pub share: Option<Percent>,
     /// The largest of them.
     pub max_ns: f64,
-    /// Their mean.
+    /// Mean of these periods, in nanoseconds.
     pub mean_ns: f64,
-    /// Their standard deviation.
+    /// Standard deviation of these periods, in nanoseconds.
     #[schemars(range(min = 0))]
     pub stddev_ns: f64,
 }
@@ -38,7 +38,7 @@ fn percentage<S: Serializer>(share: &Option<Percent>, serializer: S) -> Result<S
 /// The column of a cell in Yoon's figures 7 and 8.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Periods {
-    /// The shortest.
+    /// The shortest period, in nanoseconds.
     pub min_ns: f64,
     /// The rows that the sample supports, the one of all periods last.
     pub rows: Vec<PeriodRow>,

@@ -22,7 +22,7 @@ const EQUAL_WITHIN: f64 = 1.25;
 /// The cells of a load by the 99.9th percentile of their lateness.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Ranking {
-    /// The load.
+    /// The load under which the cells were measured.
     pub load: Load,
     /// The cells that support the figure, best first.
     pub order: Vec<Ranked>,
@@ -34,7 +34,7 @@ pub struct Ranking {
 /// A cell with its figure in the ranking.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct Ranked {
-    /// The cell.
+    /// The combination of measures of the cell.
     #[serde(rename = "cell")]
     pub combination: Combination,
     /// Its 99.9th percentile.
@@ -64,9 +64,9 @@ pub struct PaperPair {
 #[serde(into = "Option<bool>")]
 #[schemars(inline, from = "Option<bool>")]
 pub enum Reproduced {
-    /// It is.
+    /// The pair is in the order of Yoon.
     Yes,
-    /// It is not.
+    /// The pair is in another order than in Yoon.
     No,
     /// This sample cannot show it.
     Open,

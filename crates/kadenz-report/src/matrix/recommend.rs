@@ -12,7 +12,7 @@ use kadenz_record::run::matrix::{Combination, Load};
 /// The recommendation of a matrix.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Recommendation {
-    /// Its standing.
+    /// Whether the named combination keeps the deadline.
     pub standing: RecommendationStanding,
     /// The combination that it names; absent where there is none.
     pub combination: Option<Combination>,
@@ -29,7 +29,7 @@ pub enum RecommendationStanding {
     Keeps,
     /// The combination kept it so far; under some load the claim needs this many more samples.
     SoFar {
-        /// Samples.
+        /// Samples that the claim still needs.
         more: u64,
     },
     /// None keeps it; the combination comes closest.
@@ -41,15 +41,12 @@ pub enum RecommendationStanding {
 /// The input of a recommendation.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Question<'a> {
-    /// All cells.
     pub(super) cells: &'a [Cell],
     /// The loads with samples.
     pub(super) loads: &'a [Load],
     /// The requested loads without samples.
     pub(super) missing_loads: &'a [Load],
-    /// The expected interval.
     pub(super) interval_ns: Option<u64>,
-    /// The deadline.
     pub(super) deadline_ns: Option<u64>,
     /// The share of wake-ups that must keep it.
     pub(super) claim: Percent,

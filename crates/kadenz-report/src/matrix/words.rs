@@ -16,7 +16,7 @@ use kadenz_record::run::matrix::{Combination, Load, Measure};
 /// The cost of I.
 pub(super) const IDLE_COST: &str = "I costs power: while /dev/cpu_dma_latency is held at 0 us, no idle \
      CPU of the whole machine enters a state that takes time to leave.";
-const DOCTOR: &str = "`kadenz doctor` says what on this machine costs so much, and what mends it.";
+const DOCTOR: &str = "`kadenz doctor` states what on this machine costs so much, and the fix.";
 
 /// The answer, and further notes.
 pub(super) fn recommendation(
@@ -195,7 +195,7 @@ fn cheaper_so_far(
     let more = cheaper.iter().map(|(_, more)| *more).max()?;
     let names: Vec<String> = cheaper.into_iter().map(|(name, _)| name).collect();
     Some(format!(
-        "{}, cheaper, kept it so far too; {} samples more would tell.",
+        "{}, cheaper, kept it so far too; {} more samples would decide.",
         names.join(", "),
         numbers::thousands(more)
     ))
@@ -212,7 +212,7 @@ fn left_out(question: &Question<'_>, candidates: &[CombinationCandidate<'_>]) ->
     if !refused.is_empty() {
         let (verb, them) = plural(&refused);
         sentences.push(format!(
-            "{} {verb} left out, for what {them} for was not granted{}",
+            "{} {verb} left out, because what {them} was not granted{}",
             refused.join(", "),
             reasons(question.cells)
         ));
@@ -221,7 +221,7 @@ fn left_out(question: &Question<'_>, candidates: &[CombinationCandidate<'_>]) ->
     if !unmeasured.is_empty() {
         let (verb, _) = plural(&unmeasured);
         sentences.push(format!(
-            "{} {verb} left out, for not every load was measured with it.",
+            "{} {verb} left out, because not every load was measured with it.",
             unmeasured.join(", ")
         ));
     }
@@ -242,8 +242,8 @@ fn left_out(question: &Question<'_>, candidates: &[CombinationCandidate<'_>]) ->
 
 fn plural(names: &[String]) -> (&'static str, &'static str) {
     match names.len() {
-        1 => ("is", "it asks"),
-        _ => ("are", "they ask"),
+        1 => ("is", "it requests"),
+        _ => ("are", "they request"),
     }
 }
 
@@ -264,7 +264,7 @@ fn reasons(cells: &[Cell]) -> String {
         }
     }
     match words.is_empty() {
-        true => ": the run does not tell that it was.".to_owned(),
+        true => ": the run does not record that it was.".to_owned(),
         false => format!(": {}.", words.join("; ")),
     }
 }

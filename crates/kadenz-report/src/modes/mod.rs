@@ -97,7 +97,7 @@ pub struct Mode {
     pub peak_ns: i64,
     /// Start of the first occurrence in seconds since the start of the run.
     pub first_s: f64,
-    /// Occurrences seen.
+    /// Occurrences that were found.
     #[schemars(range(min = 3))]
     pub occurrences: u64,
     /// Number of occurrences in the searched time if none were missing.
@@ -174,7 +174,7 @@ pub struct FoundModes {
 pub struct ModesOutput {
     /// Version of this form.
     pub version: Version<1>,
-    /// The run folder.
+    /// Path of the run folder.
     pub run: String,
     /// The series that were searched.
     pub series: Vec<SeriesModes>,
@@ -182,10 +182,10 @@ pub struct ModesOutput {
     pub modes: Vec<ModeOutput>,
 }
 
-/// A mode.
+/// A recurring mode, with the series that holds it.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct ModeOutput {
-    /// The series.
+    /// Name of the series in which it was found.
     pub series: String,
     /// The mode's figures.
     #[serde(flatten)]

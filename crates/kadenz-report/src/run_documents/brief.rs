@@ -227,8 +227,8 @@ fn remedies(runs: &[Summary], first: Option<&str>, room: usize) -> Vec<DocumentL
         .collect();
     let heading = match all.len() - items.len() {
         _ if items.is_empty() => return items,
-        0 => "To mend first:".to_owned(),
-        more => format!("To mend first ({more} more with --details):"),
+        0 => "Fix first:".to_owned(),
+        more => format!("Fix first ({more} more with --details):"),
     };
     [heading.into()].into_iter().chain(items).collect()
 }

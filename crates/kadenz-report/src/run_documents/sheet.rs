@@ -132,7 +132,7 @@ impl SheetColumn {
         let bound = of_verdict(|it| numbers::in_a_million(it.upper_bound_95));
         self.add("at most (95 %)", bound);
         let longest = verdict.and_then(|it| some_count(it.longest_run));
-        self.add("longest run", longest);
+        self.add("most consecutive misses", longest);
         let per_hour = verdict.and_then(|it| it.misses_per_hour);
         let per_hour = per_hour.filter(|&number| number > 0.0);
         self.add("misses per hour", per_hour.map(numbers::per_hour));
@@ -151,7 +151,7 @@ impl SheetColumn {
         self.add("jitter stddev", value(|it| it.stddev_ns));
         self.add("jitter max", value(|it| it.max_ns as f64));
         let catching_up = jitter.and_then(|it| some_count(it.catching_up));
-        self.add("catching up", catching_up);
+        self.add("beats caught up", catching_up);
         let frequency = jitter.and_then(|it| it.frequency.as_ref());
         let mean = frequency.map(|it| numbers::value(it.mean_interval_ns));
         self.add("mean interval", mean);

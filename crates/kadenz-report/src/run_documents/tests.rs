@@ -44,25 +44,25 @@ fn a_sheet_has_what_the_sample_carries_and_no_more() {
     assert_eq!(
         sheet,
         "\
-|                   |            wakeup |
-|-------------------|-------------------|
-| samples           |             5,000 |
-| min               |          50.00 us |
-| mean              |          51.70 us |
-| stddev            |          37.97 us |
-| 50 %              |          50.02 us |
-| 90 %              |          50.02 us |
-| 99 %              |     (50) 50.02 us |
-| 99.9 %            |      (5) 900.0 us |
-| max               |          900.0 us |
-| (max-mean)/stddev |              22.3 |
-| deadline          |            400 us |
-| misses            |                10 |
-| miss rate         |             0.2 % |
-| at most (95 %)    | 9.5 in a thousand |
-| longest run       |                10 |
-| misses per hour   |             7,200 |
-| kept              |                no |
+|                         |            wakeup |
+|-------------------------|-------------------|
+| samples                 |             5,000 |
+| min                     |          50.00 us |
+| mean                    |          51.70 us |
+| stddev                  |          37.97 us |
+| 50 %                    |          50.02 us |
+| 90 %                    |          50.02 us |
+| 99 %                    |     (50) 50.02 us |
+| 99.9 %                  |      (5) 900.0 us |
+| max                     |          900.0 us |
+| (max-mean)/stddev       |              22.3 |
+| deadline                |            400 us |
+| misses                  |                10 |
+| miss rate               |             0.2 % |
+| at most (95 %)          | 9.5 in a thousand |
+| most consecutive misses |                10 |
+| misses per hour         |             7,200 |
+| kept                    |                no |
 
 (n): only n samples lie beyond this percentile; beyond the others lie 100 or more."
     );
@@ -181,7 +181,7 @@ fn a_comparison_shows_ratios_and_what_else_differs() {
     assert_eq!(
         plain(&comparison(&compared, &runs)),
         "\
-Whether after differs from before cannot be told: the log of a run has fewer than 8 intervals;
+The runs are too short to compare after with before: the log of a run has fewer than 8 intervals;
 measure longer.
 
 The runs were taken differently:
@@ -450,7 +450,7 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
             let longest = text.plain().lines().map(|line| line.chars().count()).max();
             assert!(longest.unwrap() <= 80, "{longest:?}: {text}");
             assert!(text.ends_with(&places[1]), "{text}");
-            let first = text.split_once("To mend first").map_or("", |it| it.1);
+            let first = text.split_once("Fix first").map_or("", |it| it.1);
             let first = first.split_once("\n- ").map_or("", |it| it.1);
             assert!(
                 first.starts_with("the cheapest tuning: kadenz run"),
@@ -462,7 +462,7 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
     }
     let text = plain(&brief(&[crowded()], &Aside::default()));
     assert!(
-        text.contains("To mend first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
+        text.contains("Fix first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
         "{text}"
     );
 }

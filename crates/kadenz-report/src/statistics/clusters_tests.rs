@@ -30,7 +30,7 @@ fn clusters(values: impl IntoIterator<Item = f64>, interval_ns: u64) -> Vec<Clus
 }
 
 /// Simulates Sticha's explanation of figure 4.2: a one-shot timer, late by about 110 us
-/// each time, is set anew a millisecond shorter once a whole millisecond has been lost.
+/// each time, is set again a millisecond shorter once a whole millisecond has been lost.
 fn ros_like_jitter(interval_ns: f64, noise: &mut Xorshift) -> Vec<f64> {
     let (mut intended, mut last) = (0.0, 0.0);
     let mut jitter = Vec::new();

@@ -85,7 +85,7 @@ pub struct SignedBucket {
 pub struct Extreme {
     /// Sequence number of the sample.
     pub index: u64,
-    /// Its value.
+    /// The value of the sample, in nanoseconds.
     pub value_ns: i64,
 }
 
@@ -107,7 +107,7 @@ pub struct Cluster {
 /// Differences of the intervals between samples from the expected one.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, JsonSchema)]
 pub struct JitterFacts {
-    /// Intervals seen.
+    /// Number of counted intervals.
     pub count: u64,
     /// Smallest, exact.
     pub min_ns: i64,
@@ -137,7 +137,7 @@ pub struct JitterFacts {
 /// The average frequency against the expected one.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FrequencyFacts {
-    /// The expected interval.
+    /// The expected interval between two samples, in nanoseconds.
     pub expected_interval_ns: u64,
     /// Mean interval over the run: the slope of the least-squares line through all wake-ups, which
     /// a stall at the end does not tilt.

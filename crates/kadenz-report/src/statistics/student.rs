@@ -48,7 +48,7 @@ fn within(angle: f64, degrees: u32) -> f64 {
 /// The geometric mean of the ratios of some rounds, and its 95 % confidence interval: Student's t on their logarithms.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct RatioInterval {
-    /// The geometric mean.
+    /// The geometric mean of the ratios.
     pub mean: f64,
     /// Its bounds; absent for one round.
     pub interval: Option<(f64, f64)>,

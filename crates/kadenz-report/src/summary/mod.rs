@@ -64,9 +64,9 @@ pub struct SeriesSummary {
     pub min_ns: Option<i64>,
     /// Largest value, exact where the recorder or the samples give it.
     pub max_ns: Option<i64>,
-    /// Mean.
+    /// Arithmetic mean of the values, in nanoseconds.
     pub mean_ns: Option<f64>,
-    /// Standard deviation.
+    /// Standard deviation of the values, in nanoseconds.
     pub stddev_ns: Option<f64>,
     /// `(max - mean) / stddev`: the distance of the maximum from the mean in standard deviations. Absent when all
     /// values are equal.
@@ -149,15 +149,15 @@ impl SeriesSummary {
 pub struct IntervalPoint {
     /// Start in seconds since the start of the run.
     pub start_s: f64,
-    /// Length in seconds.
+    /// Length of the interval in seconds.
     pub length_s: f64,
     /// Values recorded in it; with 0 the values below are meaningless.
     pub count: u64,
     /// Values above the deadline, to the resolution of the histogram; 0 without a deadline.
     pub misses: u64,
-    /// Smallest value.
+    /// Smallest value of the interval, in nanoseconds.
     pub min_ns: i64,
-    /// Largest value.
+    /// Largest value of the interval, in nanoseconds.
     pub max_ns: i64,
     /// Median, where the interval supports it.
     pub p50_ns: Option<i64>,

@@ -28,9 +28,9 @@ pub enum SummariseError {
     /// Neither the interval log nor the samples of a series could be read.
     #[error("run {}: {source}", folder.display())]
     Series {
-        /// The run folder.
+        /// Path of the run folder.
         folder: PathBuf,
-        /// The error.
+        /// What kept the file from being opened.
         source: OpenSeriesError,
     },
     /// Its series need more memory than any measurement does.
@@ -40,9 +40,9 @@ pub enum SummariseError {
         folder.display()
     )]
     TooManyValues {
-        /// The run folder.
+        /// Path of the run folder.
         folder: PathBuf,
-        /// The maximum.
+        /// The most different values that all series of a run may hold.
         limit: usize,
     },
     /// There is neither a folder nor a file of this name.

@@ -24,19 +24,19 @@ pub enum FindModesError {
     /// A series could not be opened.
     #[error("run {}: {source}", folder.display())]
     Series {
-        /// The run folder.
+        /// Path of the run folder.
         folder: PathBuf,
-        /// The error.
+        /// What kept the file from being opened.
         source: OpenSeriesError,
     },
     /// The run has no series of that name.
     #[error("run {} has no series {name:?}; it has {}", folder.display(), known.join(", "))]
     NoSuchSeries {
-        /// The run folder.
+        /// Path of the run folder.
         folder: PathBuf,
         /// The requested name.
         name: String,
-        /// The existing names.
+        /// The names of the series that the run has.
         known: Vec<String>,
     },
 }

@@ -17,11 +17,11 @@ pub struct TestbedError {
     pub complete: bool,
     /// Frames delivered by the testbed, as far as its run shows.
     pub frames: u64,
-    /// Median.
+    /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,
     /// 99 %.
     pub p99_ns: Option<i64>,
-    /// The maximum.
+    /// The largest, in nanoseconds.
     pub max_ns: Option<i64>,
 }
 

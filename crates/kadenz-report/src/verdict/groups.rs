@@ -14,7 +14,7 @@ const MIN_JOINED: usize = 8;
 /// A part of a run: one interval of its log, or several in a row.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Block {
-    /// Samples in it.
+    /// Samples in this part.
     pub count: u64,
     /// Samples that missed the deadline.
     pub misses: u64,

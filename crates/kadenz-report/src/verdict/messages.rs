@@ -4,7 +4,6 @@ use kadenz_record::run::messages::{Messages, Subscriber};
 
 use super::bounded;
 use super::groups::of_rows;
-use super::packets::or_none;
 use crate::numbers;
 
 /// One-sided 95 % upper bound of the share of messages that a subscriber loses; the longest row
@@ -37,7 +36,7 @@ pub fn lost(messages: &Messages) -> u64 {
 /// assert_eq!(
 ///     messages::answer(&counted),
 ///     "Of 20,000 messages of 200 B over memq:// none was lost, so fewer than 150 in a million at \
-///      95 % confidence, if each is independent; none came twice, none out of order."
+///      95 % confidence, if each is independent; 0 duplicated, 0 reordered."
 /// );
 /// ```
 #[must_use]
@@ -67,12 +66,12 @@ pub fn answer(messages: &Messages) -> String {
         ),
     };
     let mut text = format!(
-        "Of {} messages of {} B{to} over {} {lost}; {} came twice, {} out of order.",
+        "Of {} messages of {} B{to} over {} {lost}; {} duplicated, {} reordered.",
         numbers::thousands(messages.published),
         numbers::thousands(messages.message_bytes),
         messages.url,
-        or_none(sum(|it| it.duplicates)),
-        or_none(sum(|it| it.reordered)),
+        numbers::thousands(sum(|it| it.duplicates)),
+        numbers::thousands(sum(|it| it.reordered)),
     );
     let here = [
         (messages.refused, "the provider refused to send"),
@@ -115,9 +114,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.ends_with(
-                "4 came twice, none out of order. 20 found the transport's buffer full."
-            ),
+            text.ends_with("4 duplicated, 0 reordered. 20 found the transport's buffer full."),
             "{text}"
         );
         assert_eq!(answer(&Messages::default()), "No message was published.");

@@ -25,7 +25,7 @@ pub const MIN_SAMPLES: u64 = 299;
 pub struct Verdict {
     /// The limit; a sample above it is a miss.
     pub limit_ns: u64,
-    /// Samples counted.
+    /// Samples that were compared with the limit.
     pub count: u64,
     /// Samples above the limit.
     pub misses: u64,
@@ -217,7 +217,7 @@ pub fn describe(verdict: &Verdict) -> String {
 pub(crate) fn bounded(bound: f64, assumption: Assumption) -> String {
     let bound = numbers::in_a_million(bound);
     if bound == "all" {
-        return "no bound below all of them can be told".to_owned();
+        return "the sample gives no bound on the rate".to_owned();
     }
     format!("fewer than {bound} at 95 % confidence, {assumption}")
 }
@@ -229,7 +229,7 @@ pub struct Plan {
     pub claim: Percent,
     /// Misses that the claim permits.
     pub misses_allowed: u64,
-    /// Samples needed.
+    /// Samples that the claim needs, with `misses_allowed` misses among them.
     pub samples: u64,
 }
 
@@ -305,7 +305,7 @@ mod tests {
     fn where_nearly_all_were_missed_no_bound_is_claimed() {
         let text = describe(&Verdict::new(400_000, 6_000, 5_999, 5_999, 0));
         assert!(
-            text.ends_with("; no bound below all of them can be told"),
+            text.ends_with("; the sample gives no bound on the rate"),
             "{text}"
         );
     }

@@ -43,7 +43,7 @@ pub fn loss_bound(flow: &Flow) -> f64 {
 /// assert_eq!(
 ///     packets::answer(&network),
 ///     "Of 8,500,000 packets none was lost, so fewer than 360 in a billion at 95 % confidence, if \
-///      each is independent; none came twice, none out of order."
+///      each is independent; 0 duplicated, 0 reordered."
 /// );
 /// ```
 #[must_use]
@@ -66,10 +66,10 @@ pub fn answer(network: &Network) -> String {
         ),
     };
     let mut text = format!(
-        "Of {} packets {lost}; {} came twice, {} out of order",
+        "Of {} packets {lost}; {} duplicated, {} reordered",
         numbers::thousands(total.sent),
-        or_none(total.duplicates),
-        or_none(total.reordered)
+        numbers::thousands(total.duplicates),
+        numbers::thousands(total.reordered)
     );
     if total.late > 0 {
         text += &format!(
@@ -86,13 +86,6 @@ fn in_a_row(total: &Flow) -> String {
     match total.longest_loss {
         0 | 1 => String::new(),
         row => format!(", at most {} in a row", numbers::thousands(row)),
-    }
-}
-
-pub(super) fn or_none(count: u64) -> String {
-    match count {
-        0 => "none".to_owned(),
-        count => numbers::thousands(count),
     }
 }
 
@@ -140,7 +133,7 @@ mod tests {
         assert_eq!(
             answer,
             "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 5.6 in a \
-             thousand at 95 % confidence, taking 2 in a row as one event; 7 came twice, none out of order."
+             thousand at 95 % confidence, taking 2 in a row as one event; 7 duplicated, 0 reordered."
         );
     }
 

@@ -1,7 +1,7 @@
 //! The beat: the ideal release times of a periodic loop, `start + n * interval`.
 //!
 //! Intervals are exact fractions of a nanosecond, so a rate that does not divide a second (30 Hz,
-//! 48 kHz, 30000/1001 Hz) keeps its average for ever: no rounding adds up.
+//! 48 kHz, 30000/1001 Hz) keeps its average forever: no rounding adds up.
 //!
 //! ```
 //! use kadenz_rt::beat::{Beat, Rate};
@@ -132,7 +132,7 @@ impl Beat {
         self.start
     }
 
-    /// The exact interval.
+    /// The exact interval between two beats, as a fraction of nanoseconds.
     #[must_use]
     pub const fn interval(&self) -> Interval {
         self.interval
@@ -149,19 +149,19 @@ pub struct Interval {
 /// Why a span is no valid interval.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum IntervalError {
-    /// Zero.
+    /// The span is zero.
     #[error("an interval of zero has no beat; give one above zero")]
     Zero,
-    /// Above [`Interval::MAX`].
+    /// The span is above [`Interval::MAX`].
     #[error("the interval is longer than a year; give a shorter one")]
     TooLong,
-    /// Below a nanosecond.
+    /// The span is below a nanosecond.
     #[error("the interval is shorter than a nanosecond; give a rate of 1 GHz or less")]
     TooShort,
 }
 
 impl Interval {
-    /// A year.
+    /// The longest interval: 365 days.
     pub const MAX: Duration = Duration::from_secs(365 * 24 * 3600);
 
     /// `numerator_ns / denominator` nanoseconds.

@@ -20,12 +20,12 @@ pub enum Overrun {
     /// Analysis in Linux-Based Robotic Systems" (2009), figure 4. No period is ever too short, and every delay adds to
     /// all that follow.
     Relative,
-    /// Ends the loop.
+    /// Ends the loop at the first overrun.
     Stop,
 }
 
 impl Overrun {
-    /// All policies.
+    /// All policies, in the order of their declaration.
     pub const ALL: [Self; 4] = [Self::CatchUp, Self::Skip, Self::Relative, Self::Stop];
     /// The policies under which a loop continues: those that a measurement of lateness can use.
     pub const GOING_ON: [Self; 3] = [Self::CatchUp, Self::Skip, Self::Relative];

@@ -45,7 +45,7 @@ pub trait Clock: Send {
     /// Translates a deadline on this clock to the clock that sleepers sleep against.
     ///
     /// The default takes one reading of each clock; the translation is as exact as those two
-    /// readings are close, and does not age, since it is made anew for each deadline.
+    /// readings are close, and does not age, since it is made again for each deadline.
     fn to_sleep_clock(&self, deadline: MonotonicTime) -> MonotonicTime {
         let ahead_ns = deadline.since(self.now());
         now().offset_by_ns(ahead_ns)
@@ -58,9 +58,9 @@ pub enum OpenClockError {
     /// The operating system or processor has no such clock.
     #[error("{clock} cannot be used: {reason}; use `monotonic` instead")]
     Unavailable {
-        /// The requested clock.
+        /// The clock that was requested.
         clock: ClockKind,
-        /// What is missing.
+        /// What the system or the processor lacks.
         reason: String,
     },
 }

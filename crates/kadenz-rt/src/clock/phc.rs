@@ -112,7 +112,7 @@ impl PhcClock {
 fn refused(device: String, error: &std::io::Error) -> OpenPhcError {
     let remedy = match error.kind() {
         std::io::ErrorKind::NotFound => {
-            "`ethtool -T INTERFACE` tells whether the card has one; use software stamps else"
+            "`ethtool -T INTERFACE` shows whether the card has one; use software stamps else"
         }
         std::io::ErrorKind::PermissionDenied => {
             "run as root, or give your group the right to read it by a udev rule"

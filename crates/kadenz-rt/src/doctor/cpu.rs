@@ -13,7 +13,7 @@ pub(super) fn governor(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let Some(governor) = machine.facts.governor.as_deref() else {
         return Ok(Unknown::absent(&governor_path(0))
             .finding("CPU frequency governor")
-            .cost("not known; a virtual machine leaves the frequency to its host"));
+            .cost("unknown; a virtual machine leaves the frequency to its host"));
     };
     let latency = format!("{FREQUENCY}/cpuinfo_transition_latency");
     let change = match machine.root.read_number(&latency) {
@@ -32,8 +32,8 @@ pub(super) fn governor(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .cost(
             "after idle the clock is low, so the same code takes longer by the ratio of the \
              frequencies until the governor has raised it, and each change takes the driver's \
-             transition latency (kernel documentation cpufreq; F. Enner's blog post on latency in \
-             robotics switched it off, `cpuspeed off`)",
+             transition latency (kernel documentation cpufreq; [Enner2016] switched it off, `cpuspeed \
+             off`)",
         )
         .evidence(evidence)
         .remedy(finding::sysfs(ALL, "performance")))
@@ -181,7 +181,7 @@ pub(super) fn isolated(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         .cost(
             "other tasks and interrupts share the loop's CPU and its caches: with priority, locked \
              memory and a shielded CPU together the longest period of a 1 ms loop fell from 346 ms \
-             to 1.1 ms under load (paper of H. Yoon et al., 3.4)",
+             to 1.1 ms under load ([Yoon2009], 3.4)",
         )
         .evidence(format!("{PATH}: empty"))
         .remedy(finding::now_and_for_good(
@@ -232,8 +232,8 @@ pub(super) fn interrupts(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     Ok(finding
         .cost(
             "a handler delays the loop by as long as it runs, and where handlers are not threads \
-             no priority helps (kernel documentation irq-affinity; paper of H. Yoon et al., 3.1, \
-             moves them off the loop's CPU)",
+             no priority helps (kernel documentation irq-affinity; [Yoon2009], 3.1, moves them \
+             off the loop's CPU)",
         )
         .evidence(format!("{PATH}: {}", named.collect::<Vec<_>>().join("; ")))
         .remedy(finding::now_and_for_good(

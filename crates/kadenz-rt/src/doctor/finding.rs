@@ -54,7 +54,7 @@ pub struct Finding {
     pub cost: String,
     /// How it was seen: file and value. Begins with `not known here:` when it could not be seen.
     pub evidence: String,
-    /// The command that mends it. Where mending it now and for good differ there are two lines,
+    /// The command that fixes it. Where fixing it now and for good differ there are two lines,
     /// `now: ...` and `for good: ...`.
     pub remedy: Option<String>,
 }
@@ -77,25 +77,25 @@ impl Finding {
     #[must_use]
     pub fn fine(id: &'static str, title: impl Into<String>, evidence: impl Into<String>) -> Self {
         Self::new(id, Severity::Fine, title)
-            .cost("nothing")
+            .cost("none")
             .evidence(evidence)
     }
 
-    /// Adds the cost.
+    /// Sets what the finding costs a real-time program, in one line.
     #[must_use]
     pub fn cost(mut self, cost: impl Into<String>) -> Self {
         self.cost = one_line(&cost.into());
         self
     }
 
-    /// Adds the evidence.
+    /// Sets the value that was read and where, in one line.
     #[must_use]
     pub fn evidence(mut self, evidence: impl Into<String>) -> Self {
         self.evidence = one_line(&evidence.into());
         self
     }
 
-    /// Adds the remedy.
+    /// Sets the command or step that removes the cause, in one line.
     #[must_use]
     pub fn remedy(mut self, remedy: impl Into<String>) -> Self {
         self.remedy = Some(remedy.into());
@@ -174,7 +174,7 @@ impl Unknown {
     /// The finding of a check that looks for `what`.
     pub(super) fn finding(self, what: &str) -> Finding {
         note(format!("{what}: not known"))
-            .cost("not known")
+            .cost("unknown")
             .evidence(self.0)
     }
 }

@@ -19,8 +19,8 @@ fn no_guarantee() -> Finding {
     )
     .cost(
         "idle machines over 24 hours, 1 ms sleeps: at most 17.17 ms late on Windows 10, 12.65 ms \
-             on OS X 10.9.5, 3.03 ms on Ubuntu 16.04, 0.15 ms on a real-time Linux (F. Enner's \
-             blog post on latency in robotics, table)",
+             on OS X 10.9.5, 3.03 ms on Ubuntu 16.04, 0.15 ms on a real-time Linux ([Enner2016], \
+             table)",
     )
     .evidence(format!("this is {os}"))
     .remedy("Linux with PREEMPT_RT, where deadlines below some 20 ms must be kept")
@@ -33,7 +33,7 @@ fn linux_only() -> Finding {
         Severity::Note,
         "most checks exist only on Linux",
     )
-    .cost("not known")
+    .cost("unknown")
     .evidence(format!(
         "not known here: this is {}; on Linux the doctor looks at {}",
         std::env::consts::OS,
@@ -57,8 +57,8 @@ fn of_this_system() -> Vec<Finding> {
             "the system timer ticks slowly",
         )
         .cost(format!(
-            "a sleep ends at a tick: up to {current} ms late, unless this program asks for more \
-                 (timeBeginPeriod; F. Enner's blog post on latency in robotics: 0.5 to 15.6 ms)"
+            "a sleep ends at a tick: up to {current} ms late, unless this program requests more \
+                 (timeBeginPeriod; [Enner2016]: 0.5 to 15.6 ms)"
         ))
         .evidence(evidence)
         .remedy("in the measuring program: timeBeginPeriod(1), or a high-resolution timer")
@@ -111,7 +111,10 @@ fn of_this_system() -> Vec<Finding> {
                 Severity::Spoils,
                 "this is a virtual machine",
             )
-            .cost("the host takes the CPU away whenever it likes, for milliseconds")
+            .cost(
+                "the host preempts this machine at any time, for milliseconds and invisibly to the guest; \
+                 measurements here do not carry over to bare metal",
+            )
             .evidence(format!("sysctl {present}: {value}"))
             .remedy("measure on bare metal")
         });

@@ -162,10 +162,9 @@ pub(super) fn layers(machine: &Machine<'_>) -> Result<Vec<Finding>, Unknown> {
 fn hypervisor(layer: Layer) -> Finding {
     spoils(format!("this is a virtual machine ({})", layer.name))
         .cost(
-            "the host takes the CPU away whenever it likes and nothing inside sees why: no number \
-             measured here holds for the bare machine, and a maximum says more of the host than of \
-             this system (a SCHED_FIFO thread spinning on a small shared virtual machine met gaps \
-             of 2 to 8 ms several times in 5 s)",
+            "the host preempts this machine at any time, invisibly to the guest; measurements here do not \
+             carry over to bare metal (a SCHED_FIFO thread spinning on a small shared virtual machine \
+             met gaps of 2 to 8 ms several times in 5 s)",
         )
         .evidence(layer.evidence)
         .remedy(
@@ -195,7 +194,7 @@ pub(super) fn steal_time(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let evidence = format!("/proc/stat: steal {stolen} of {all} ticks since boot");
     if stolen == 0 && machine.is_virtual() {
         return Ok(note("the hypervisor reports no stolen time")
-            .cost("nothing seen; not every hypervisor reports what it takes")
+            .cost("none seen; not every hypervisor reports what it takes")
             .evidence(evidence));
     }
     if stolen == 0 {

@@ -42,7 +42,7 @@ pub(super) fn preemption(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     };
     Ok(finding
         .cost(format!(
-            "a wake-up waits {wait} (thesis of J. Sticha, figure 2.2: up to 15 ms without \
+            "a wake-up waits {wait} ([Sticha2014], figure 2.2: up to 15 ms without \
              PREEMPT_RT against 30 us with it on one and the same board)"
         ))
         .evidence(seen.evidence)
@@ -108,8 +108,8 @@ pub(super) fn tick(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         _ => "",
     };
     let parameter = format!("nohz_full={cpu} rcu_nocbs={cpu}");
-    let mend = finding::kernel_parameter(machine, &parameter);
-    Ok(finding.remedy(format!("{first}{mend}")))
+    let fix = finding::kernel_parameter(machine, &parameter);
+    Ok(finding.remedy(format!("{first}{fix}")))
 }
 
 /// Read-copy-update: where the kernel frees memory behind the readers' back.

@@ -106,8 +106,8 @@ fn judge(root: &Root, path: &str, journal: &Journal) -> Finding {
             .evidence(evidence);
     }
     if boot(root).is_some_and(|boot| boot != owner.boot) {
-        return note("a journal tells of a shield before the last boot")
-            .cost("nothing: the boot undid what it names")
+        return note("a journal records a shield from before the last boot")
+            .cost("none: the boot undid what it names")
             .evidence(evidence)
             .remedy(REMEDY);
     }

@@ -11,7 +11,7 @@ use super::processes::{self, Process};
 pub struct Machine<'a> {
     /// The root under which files are read.
     pub root: &'a Root,
-    /// The host facts.
+    /// System, kernel, CPU and memory of the machine under the root.
     pub facts: HostFacts,
     /// CPUs online; empty when not known.
     pub cpus: Vec<u32>,

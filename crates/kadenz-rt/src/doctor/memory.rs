@@ -31,9 +31,8 @@ pub(super) fn swap(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let names = names.join(", ");
     Ok(costs("memory can be swapped out")
         .cost(format!(
-            "what is not locked may leave memory, and {wait} (thesis of J. Sticha, 2.3.3; F. \
-             Enner's blog post on latency in robotics set vm.swappiness=0); locked memory \
-             (mlockall) is safe from it"
+            "what is not locked may leave memory, and {wait} ([Sticha2014], 2.3.3; \
+             [Enner2016] set vm.swappiness=0); locked memory (mlockall) is safe from it"
         ))
         .evidence(format!(
             "{PATH}: {names}, {used} KiB used; {SWAPPINESS}: {swappiness}"
@@ -53,13 +52,13 @@ pub(super) fn huge_pages(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     Ok(match chosen(&text) {
         Some("never") => fine("transparent huge pages are off", evidence),
         Some("madvise") => {
-            fine("transparent huge pages only where a program asks for them", evidence)
+            fine("transparent huge pages only where a program requests them", evidence)
         }
         _ => costs("transparent huge pages are on everywhere")
             .cost(
                 "khugepaged moves pages behind a program's back, and a page fault may stall to compact \
                  memory (kernel documentation transhuge: compact_stall in /proc/vmstat counts it); \
-                 F. Enner's blog post on latency in robotics booted with never",
+                 [Enner2016] booted with never",
             )
             .evidence(evidence)
             .remedy(finding::now_and_for_good(

@@ -1,5 +1,5 @@
 //! The doctor: everything that spoils real time on this machine, what it costs, how it was seen
-//! and the command that mends it.
+//! and the command that fixes it.
 //!
 //! The table `CHECKS` names every check and the functions behind it, which stand in a file for each
 //! part of a machine; `settings` holds those that judge one value in one file. The page

@@ -62,7 +62,7 @@ impl Nic {
 
     fn unknown(&self, what: &str, why: &str) -> Finding {
         note(format!("{}: {what} not known", self.name))
-            .cost("not known")
+            .cost("unknown")
             .evidence(format!("not known here: {why}"))
     }
 

@@ -15,7 +15,7 @@ const KERNEL_THREAD: u64 = 0x0020_0000;
 /// One process or thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Process {
-    /// Its number.
+    /// The process or thread number that the kernel gave.
     pub pid: u32,
     /// Its name, cut by the kernel to 15 characters.
     pub name: String,
@@ -99,7 +99,10 @@ pub(super) fn realtime_neighbours(machine: &Machine<'_>) -> Result<Finding, Unkn
     };
     let named = neighbours.iter().take(NAMED);
     let named = named.map(|t| format!("{} {} at {}", t.pid, t.name, t.realtime_priority));
-    let title = format!("{} real-time threads of other programs", neighbours.len());
+    let title = match neighbours.len() {
+        1 => "1 real-time thread of another program".to_owned(),
+        several => format!("{several} real-time threads of other programs"),
+    };
     Ok(found(Severity::costs_if(highest >= HIGH), title)
         .cost(format!(
             "a loop at the same priority or below waits as long as they run (sched(7)); the highest \
@@ -125,11 +128,10 @@ pub(super) fn load(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     Ok(costs(format!("the machine is busy: load {load:.1}, {cpus} CPUs"))
         .cost(
             "an ordinary process waits for its turn, and a real-time one for caches, memory bus and \
-             locks; load below 50 % is advised for a system in operation (paper of H. Yoon et al., \
-             3.3)",
+             locks; load below 50 % is advised for a system in operation ([Yoon2009], 3.3)",
         )
         .evidence(evidence)
-        .remedy("top -o %CPU, and end what is not needed; or measure so on purpose, and say so"))
+        .remedy("top -o %CPU, and end what is not needed; or measure so on purpose, and record it"))
 }
 
 /// Folders of programs that start by themselves at some hour.
@@ -286,8 +288,8 @@ impl DaemonKind {
         let finding = costs(self.title)
             .cost(format!(
                 "{}; a SCHED_FIFO loop loses caches and memory bus to them, an ordinary one its \
-                 CPU too (F. Enner's blog post on latency in robotics: indexing is among the \
-                 causes of hiccups, and its real-time machine had no desktop)",
+                 CPU too ([Enner2016]: indexing is among the causes of hiccups, and its \
+                 real-time machine had no desktop)",
                 self.cost
             ))
             .evidence(format!("/proc/<pid>/stat: {}", found.join(", ")))

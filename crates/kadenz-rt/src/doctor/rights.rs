@@ -26,8 +26,8 @@ pub(super) fn priority(machine: &Machine<'_>) -> Result<Finding, Unknown> {
     let finding = match limit {
         Some(0) => spoils("this user may not use real-time priority").cost(
             "the loop runs as an ordinary process and waits for others: up to 346 ms under load at \
-             1 kHz against 1.1 ms with priority, locked memory and a shielded CPU (paper of H. \
-             Yoon et al., 3.4)",
+             1 kHz against 1.1 ms with priority, locked memory and a shielded CPU ([Yoon2009], \
+             3.4)",
         ),
         Some(highest) if highest < 80 => note(format!(
             "this user may use real-time priority up to {highest} only"
@@ -82,7 +82,7 @@ pub(super) fn memory_lock(machine: &Machine<'_>) -> Result<Finding, Unknown> {
         costs(format!("this process may lock {} KiB only", bytes / 1024))
             .cost(
                 "mlockall fails with ENOMEM (mlock(2)): pages can be taken away, and touching one \
-             again waits for the disk (thesis of J. Sticha, 2.3.3)",
+             again waits for the disk ([Sticha2014], 2.3.3)",
             )
             .evidence(evidence)
             .remedy(raise("memlock", "unlimited")),

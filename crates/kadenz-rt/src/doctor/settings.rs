@@ -159,9 +159,9 @@ pub(super) static OVERCOMMIT: Setting = Setting {
     otherwise: |_, _| {
         note("more memory is promised than there is")
             .cost(
-                "nothing until memory runs out; then the out-of-memory killer ends a process, perhaps \
-                 the controller (kernel documentation sysctl/vm, overcommit_memory; paper of H. Yoon \
-                 et al., 4, has it spare the robot's processes)",
+                "none until memory runs out; then the out-of-memory killer ends a process, perhaps \
+                 the controller (kernel documentation sysctl/vm, overcommit_memory; [Yoon2009], 4, \
+                 has it spare the robot's processes)",
             )
             .remedy(finding::now_and_for_good(
                 "sudo choom -n -1000 -p <controller>",

@@ -22,7 +22,6 @@ pub(crate) fn parameter(root: &Root, name: &str) -> Option<String> {
 /// The kernel's build configuration, as distributions leave it in `/boot`.
 #[derive(Clone, Debug)]
 pub(crate) struct BuildConfig {
-    /// The file.
     pub path: String,
     text: String,
 }
@@ -117,7 +116,6 @@ impl fmt::Display for Preemption {
 /// The preemption model and where it was read.
 #[derive(Clone, Debug)]
 pub(crate) struct SeenPreemption {
-    /// The model.
     pub model: Preemption,
     /// The files and their words that say so.
     pub evidence: String,

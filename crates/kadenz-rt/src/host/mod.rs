@@ -23,13 +23,13 @@ pub struct HostFacts {
     pub kernel: Option<String>,
     /// `PREEMPT_RT`, `PREEMPT`, `PREEMPT_DYNAMIC (voluntary)`, `none or voluntary`.
     pub preemption: Option<String>,
-    /// CPU model name.
+    /// CPU model name as the operating system gives it.
     pub cpu: Option<String>,
     /// Logical CPUs that are online; 0 when that could not be read.
     pub cpus: u32,
-    /// Memory in bytes.
+    /// Total memory in bytes, as the operating system reports it.
     pub memory_bytes: Option<u64>,
-    /// Kernel clock source.
+    /// Kernel clock source in use, for example `tsc`.
     pub clock_source: Option<String>,
     /// CPU frequency governor; several, separated by commas, when the CPUs differ.
     pub governor: Option<String>,

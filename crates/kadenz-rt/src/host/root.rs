@@ -43,7 +43,7 @@ pub enum ReadFactError {
         path: String,
         /// The beginning of its text.
         found: String,
-        /// The expected form.
+        /// The expected form of the text, in words.
         expected: &'static str,
     },
 }

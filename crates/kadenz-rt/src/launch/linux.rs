@@ -10,8 +10,8 @@ use std::process::{Child, Command, ExitStatus};
 use std::time::Duration;
 
 use super::{Launch, LaunchError, lock, measures};
+use crate::os::linux::die_with_thread;
 use crate::os::linux::launch::{LaunchReport, Orders, prepare};
-use crate::os::linux::namespace::die_with_thread;
 use crate::os::linux::signals::{self, Arrived, Mask};
 use crate::tuning::Measure;
 use crate::tuning::linux::rights::Rights;

@@ -194,7 +194,7 @@ impl MakerProcess {
 pub struct Abandoned {
     /// One of its ends.
     pub interface: String,
-    /// That process.
+    /// The number that the ended process had.
     pub pid: u32,
 }
 

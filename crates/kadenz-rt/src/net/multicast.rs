@@ -8,7 +8,7 @@ use crate::host::Root;
 /// The known facts about the way to a group. Facts that could not be read are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Situation {
-    /// The group.
+    /// The address of the multicast group.
     pub group: IpAddr,
     /// The route to the group.
     pub route: Result<Route, RouteError>,

@@ -8,7 +8,7 @@ use std::io;
 use std::os::fd::{AsFd as _, AsRawFd as _};
 use std::process::Command;
 
-use crate::os::linux::namespace::{die_with_thread, enter_network, leave_network, own_network};
+use crate::os::linux::{die_with_thread, enter_network, leave_network, own_network};
 
 /// A network namespace. After it is dropped, the kernel ends it once no process is in it.
 #[derive(Debug)]

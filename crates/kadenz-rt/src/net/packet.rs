@@ -50,7 +50,7 @@ pub enum PacketError {
     /// No interface of that name.
     #[error("there is no network interface `{interface}`; those of this host: {known}")]
     NoInterface {
-        /// The name.
+        /// The requested name.
         interface: String,
         /// The interfaces of this host.
         known: String,
@@ -61,15 +61,15 @@ pub enum PacketError {
          of {known}, or make a cable: sudo ip link add veth0 type veth peer name veth1"
     )]
     Loopback {
-        /// The name.
+        /// The name of the requested interface.
         interface: String,
         /// The other interfaces of this host.
         known: String,
     },
-    /// The kernel refused.
+    /// The kernel refused to open the port.
     #[error("cannot open a port of raw frames on `{interface}`: {source}{}", remedy(.source))]
     Refused {
-        /// The name.
+        /// The name of the requested interface.
         interface: String,
         /// The error that the system returned.
         source: io::Error,

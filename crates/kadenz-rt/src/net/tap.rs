@@ -71,10 +71,11 @@ impl Tap {
     /// The next frame that the host has sent, without check sequence; `None` when there is none now.
     /// What does not fit into `frame` is cut.
     ///
-    /// One system call; neither allocates nor locks.
-    ///
     /// # Errors
     /// When the interface is gone.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, and neither allocates nor locks.
     #[inline]
     pub fn receive(&self, frame: &mut [u8]) -> io::Result<Option<usize>> {
         match (&self.0).read(frame) {
@@ -87,10 +88,11 @@ impl Tap {
 
     /// Lets the host receive a frame.
     ///
-    /// One system call; neither allocates nor locks.
-    ///
     /// # Errors
     /// When the interface is down, or the kernel has no memory for it.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, and neither allocates nor locks.
     #[inline]
     pub fn send(&self, frame: &[u8]) -> io::Result<()> {
         (&self.0).write(frame).map(|_| ())
@@ -137,10 +139,11 @@ impl<'a> TapWatch<'a> {
     /// Waits until a tap has a frame, for at most the given span; returns false when none has. A signal ends the
     /// wait.
     ///
-    /// One system call; neither allocates nor locks.
-    ///
     /// # Errors
     /// When the kernel has no memory for it.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, which blocks, and neither allocates nor locks.
     #[inline]
     pub fn wait(&mut self, longest: Duration) -> io::Result<bool> {
         let longest_ns = u64::try_from(longest.as_nanos()).unwrap_or(u64::MAX);

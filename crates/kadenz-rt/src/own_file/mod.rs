@@ -1,7 +1,7 @@
 //! Files of our own under predictable names, in folders that other users can write.
 //!
 //! In `/dev/shm`, `/tmp` and `/run` another user may have made a file of the wanted name before: a FIFO on which
-//! open(2) waits for ever, a link into a foreign folder, a file whose content this process would trust, or a file
+//! open(2) waits forever, a link into a foreign folder, a file whose content this process would trust, or a file
 //! that the other user can change while this process reads it. So every function here opens without waiting and
 //! without following a link, checks the opened file rather than its name, and accepts only a regular file with one
 //! name that only its trusted owner may write. New files are created exclusively, for their owner alone.
@@ -53,39 +53,39 @@ pub enum Trusted {
 pub enum OwnFileError {
     /// The name belongs to something other than a file or folder of the wanted kind.
     Kind {
-        /// Its path.
+        /// The path of what was found.
         path: PathBuf,
         /// The kind that was found.
         found: &'static str,
-        /// The wanted kind.
+        /// The wanted kind, in words.
         wanted: &'static str,
     },
     /// The file belongs to another user.
     Owner {
-        /// Its path.
+        /// The path of the refused file or folder.
         path: PathBuf,
-        /// Its owner.
+        /// The number of the user who owns the file.
         theirs: u32,
         /// The effective user of this process.
         ours: u32,
     },
     /// Other users may write it.
     Writable {
-        /// Its path.
+        /// The path of the refused file or folder.
         path: PathBuf,
-        /// Its permissions.
+        /// The lower 12 bits of the mode, for example 0o666.
         mode: u32,
     },
     /// The same file has other names, perhaps in a folder where it means something else.
     Linked {
-        /// Its path.
+        /// The path of the refused file or folder.
         path: PathBuf,
     },
     /// The operating system refused.
     Refused {
-        /// The attempted operation.
+        /// The refused operation as a verb, for example `open`.
         what: &'static str,
-        /// Its path.
+        /// The path of the file or folder.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,

@@ -49,8 +49,9 @@ pub enum CreatePiMutexError {
 ///
 /// There is no poisoning: a panic while the mutex is locked unlocks it.
 ///
-/// Locking and unlocking allocate nothing and take no system call while no other thread wants the mutex. A waiter
-/// waits for the owner's critical section; no thread of lower priority than the waiter delays the owner.
+/// # Real-time safety
+/// Locking and unlocking allocate nothing, and make no system call while no other thread wants the mutex. A
+/// waiter waits for the owner's critical section; no thread of lower priority than the waiter delays the owner.
 pub struct PiMutex<T: ?Sized> {
     raw: RawMutex,
     value: UnsafeCell<T>,
@@ -98,7 +99,7 @@ impl<T: ?Sized> PiMutex<T> {
     /// Waits until the mutex is free, and locks it.
     ///
     /// # Panics
-    /// When this thread holds it already, which would otherwise wait for ever.
+    /// When this thread holds it already, which would otherwise wait forever.
     #[inline]
     pub fn lock(&self) -> PiMutexGuard<'_, T> {
         self.raw.lock();

@@ -55,9 +55,9 @@ pub enum SharedError {
     /// The operating system refused.
     #[error("cannot {what} the shared memory `{name}`: {source}")]
     Refused {
-        /// The attempted operation.
+        /// The refused operation as a verb, for example `open`.
         what: &'static str,
-        /// Its name.
+        /// The name of the shared memory.
         name: String,
         /// The error that the system returned.
         source: io::Error,
@@ -114,24 +114,33 @@ impl Owner {
         })
     }
 
-    /// The words. This neither allocates, locks nor calls the system.
+    /// The words.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor calls the system.
     #[must_use]
     pub fn words(&self) -> &[AtomicU64] {
         self.mapping.words()
     }
 
-    /// Bytes of the memory, for data other than words. This neither allocates, locks nor calls the system.
+    /// Bytes of the memory, for data other than words.
     ///
     /// # Panics
     /// Beyond the memory.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor calls the system.
     pub fn bytes_mut(&mut self, range: Range<usize>) -> &mut [u8] {
         self.mapping.bytes_mut(range)
     }
 
-    /// Wakes all viewers that [wait](Viewer::wait) for a word. One system call, which does not block.
+    /// Wakes all viewers that [wait](Viewer::wait) for a word.
     ///
     /// # Panics
     /// Beyond the memory.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, which does not block.
     pub fn wake(&self, place: usize) {
         self.mapping.wake(place);
     }
@@ -154,10 +163,13 @@ pub struct Viewer {
 }
 
 impl Viewer {
-    /// Maps the memory of that name for reading, if this user or root has made it. Allocates and calls the system.
+    /// Maps the memory of that name for reading, if this user or root has made it.
     ///
     /// # Errors
     /// [`SharedError`], for example when there is none, or it belongs to another user.
+    ///
+    /// # Real-time safety
+    /// It allocates and calls the system.
     pub fn open(name: &str) -> Result<Self, SharedError> {
         let path = path_of(name)?;
         let refused = |what| {
@@ -181,10 +193,13 @@ impl Viewer {
         self.mapping.count()
     }
 
-    /// A word's value. This neither allocates, locks nor calls the system.
+    /// A word's value.
     ///
     /// # Panics
     /// Beyond [`count`](Self::count).
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor calls the system.
     #[inline]
     #[must_use]
     pub fn load(&self, place: usize, order: Ordering) -> u64 {
@@ -192,35 +207,45 @@ impl Viewer {
     }
 
     /// Copies bytes into memory of the caller. If the owner writes meanwhile, they are a mixture: a protocol of
-    /// words must show whether it did. This neither allocates, locks nor calls the system.
+    /// words must show whether it did.
     ///
     /// # Panics
     /// Beyond the memory.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor calls the system.
     pub fn copy_to(&self, from: usize, into: &mut [u8]) {
         self.mapping.copy_to(from, into);
     }
 
-    /// The bytes in place, each of which the owner may change at any time. This neither allocates, locks nor calls
-    /// the system.
+    /// The bytes in place, each of which the owner may change at any time.
     ///
     /// # Panics
     /// Beyond the memory.
+    ///
+    /// # Real-time safety
+    /// It neither allocates, locks nor calls the system.
     #[must_use]
     pub fn bytes(&self, range: Range<usize>) -> &[AtomicU8] {
         self.mapping.atomic_bytes(range)
     }
 
     /// Waits until the low 32 bits of a word are no longer `expected`, the owner [wakes](Owner::wake) its waiters,
-    /// or the span is over. It may also return early without a reason: the caller must read the word again. One
-    /// system call, which blocks.
+    /// or the span is over. It may also return early without a reason: the caller must read the word again.
     ///
     /// # Panics
     /// Beyond the memory.
+    ///
+    /// # Real-time safety
+    /// It makes one system call, which blocks.
     pub fn wait(&self, place: usize, expected: u32, span: Duration) {
         self.mapping.wait(place, expected, span);
     }
 
-    /// Whether the owner's process lives. One or two system calls.
+    /// Whether the owner's process lives.
+    ///
+    /// # Real-time safety
+    /// It makes one or two system calls.
     #[must_use]
     pub fn owner_lives(&self) -> bool {
         // A lock belongs to its descriptor: this check opens one of its own, and closing it releases the lock that

@@ -69,7 +69,7 @@ impl Entrance {
         PathBuf::from(Members::Processes.of(&self.place.folder))
     }
 
-    /// The shielded CPUs.
+    /// The CPUs that the shield keeps for its members.
     #[must_use]
     pub fn cpus(&self) -> &CpuSet {
         &self.cpus

@@ -28,9 +28,9 @@ pub enum RaiseShieldError {
         "of the CPUs {cpus}, {absent} are not there, switched off or withheld; choose among {online}"
     )]
     Offline {
-        /// The named CPUs.
+        /// The requested CPUs, as a list.
         cpus: String,
-        /// The absent CPUs.
+        /// The requested CPUs that are not online, as a list.
         absent: String,
         /// The CPUs that are online.
         online: String,
@@ -53,7 +53,7 @@ pub enum RaiseShieldError {
         "{path} is there already, and no journal names its owner; end what runs in it, then sudo rmdir {path}"
     )]
     Taken {
-        /// That control group.
+        /// The path of the control group that exists already.
         path: String,
     },
     /// This user lacks the right.
@@ -80,7 +80,7 @@ pub enum RaiseShieldError {
     Refused {
         /// The file to be written.
         path: String,
-        /// The value.
+        /// The value that was to be written.
         wanted: String,
         /// The system's error.
         source: io::Error,
@@ -88,7 +88,7 @@ pub enum RaiseShieldError {
     /// The partition of cgroup v2 did not become valid.
     #[error("{path} is not a valid partition: {reason}")]
     NotIsolated {
-        /// That control group.
+        /// The path of the control group of the shield.
         path: String,
         /// The kernel's reason.
         reason: String,

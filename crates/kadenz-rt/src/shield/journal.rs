@@ -13,7 +13,7 @@ use crate::own_file::{self, Locked, OwnFileError, refused};
 
 /// Where the journal of this machine lies.
 pub const FOLDER: &str = "/run/kadenz";
-/// Its name there.
+/// The name of the journal in that folder.
 pub const FILE_NAME: &str = "shield.journal";
 /// Names another folder, for tests and for machines without `/run`.
 pub(crate) const FOLDER_VARIABLE: &str = "KADENZ_JOURNAL_FOLDER";
@@ -25,13 +25,13 @@ pub const VERSION: u32 = 1;
 pub struct ShieldOwner {
     /// Version of the format.
     pub version: u32,
-    /// Its process.
+    /// The number of the process that raised the shield.
     pub pid: u32,
     /// When that process started, in clock ticks since boot: numbers are used again.
     pub start: u64,
     /// `/proc/sys/kernel/random/boot_id`: what a shield changes does not outlast a boot.
     pub boot: String,
-    /// The shielded CPUs.
+    /// The shielded CPUs as a list, for example `2-3`.
     pub cpus: String,
 }
 
@@ -63,14 +63,14 @@ impl Members {
 pub enum Change {
     /// A file below `/proc` or `/sys` gets another value.
     File {
-        /// Its path.
+        /// The path of the changed file.
         path: String,
-        /// Its previous text.
+        /// The text of the file before the change.
         before: String,
     },
     /// A control group is made; at the end its members move to `home`.
     Folder {
-        /// Its path.
+        /// The path of the control group.
         path: String,
         /// The control group that the members move back to.
         home: String,
@@ -84,18 +84,18 @@ pub enum Change {
     },
     /// A thread gets other CPUs.
     Affinity {
-        /// Its number.
+        /// The number of the thread.
         thread: u32,
-        /// When it started.
+        /// When the thread started, in clock ticks since boot: numbers are used again.
         start: u64,
         /// The CPUs it had.
         before: String,
     },
     /// A thread or process goes into the shield.
     Entered {
-        /// Its number.
+        /// The number of the thread or process.
         id: u32,
-        /// When it started.
+        /// When it started, in clock ticks since boot; 0 where that could not be read.
         start: u64,
         /// The shield's control group.
         shield: String,
@@ -206,7 +206,7 @@ impl Writer {
         }
     }
 
-    /// Begins anew, with the owner's line.
+    /// Restarts, with the owner's line.
     pub(super) fn begin(&mut self, owner: &ShieldOwner) -> Result<(), OwnFileError> {
         self.write_first(owner)
             .map_err(refused("write", &self.path))

@@ -51,12 +51,12 @@ const FOR_GOOD: &str = "boot with isolcpus=domain,managed_irq,CPUS nohz_full=CPU
 
 /// Interval of the kernel's statistics update, in seconds. Programs that read `vmstat` see values of up to ten
 /// minutes ago.
-const SELDOM_S: u32 = 600;
+const STAT_INTERVAL_S: u32 = 600;
 
 fn vm_statistics(log: &mut RollbackLog) -> Option<Measure> {
     let path = "/proc/sys/vm/stat_interval";
     let now: u32 = log.kernel.read(path).ok()?.trim().parse().ok()?;
-    let wish = now.max(SELDOM_S).to_string();
+    let wish = now.max(STAT_INTERVAL_S).to_string();
     number(log, "shield_vm_statistics", path, &wish)
 }
 

@@ -227,7 +227,7 @@ pub fn lower_all() -> Restored {
 }
 
 impl Shield {
-    /// The shielded CPUs.
+    /// The CPUs that the shield keeps for its members.
     #[must_use]
     pub fn cpus(&self) -> &CpuSet {
         &self.cpus

@@ -7,7 +7,6 @@ use crate::tuning::{CpuSet, Measure};
 /// The CPUs to shield, and the measures so far.
 #[derive(Debug)]
 pub(super) struct Plan {
-    /// The shielded CPUs.
     pub(super) cpus: CpuSet,
     /// The CPUs that everything else keeps.
     pub(super) others: CpuSet,

@@ -98,7 +98,7 @@ impl SimKernel {
         state.files.insert(path.to_owned(), text.to_owned());
     }
 
-    /// Removes a file.
+    /// Removes a file; a path without a file is ignored.
     pub fn remove(&self, path: &str) {
         self.lock().files.remove(path);
     }

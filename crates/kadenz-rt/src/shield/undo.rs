@@ -30,7 +30,7 @@ pub struct Unrestored {
     pub what: String,
     /// Why it could not be undone.
     pub why: String,
-    /// The remedy.
+    /// The command or step that puts it back by hand.
     pub remedy: String,
 }
 

@@ -14,7 +14,7 @@ use crate::tuning::{CpuSet, Measure};
 /// A load that forks all the time leaves new threads behind in each pass, fewer each time.
 const MAX_PASSES: usize = 50;
 /// Depth of control groups that is followed.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// Moves everything off the CPUs and makes the shield's cpuset.
 pub(super) fn raise(
@@ -157,7 +157,7 @@ fn narrow_others(log: &mut RollbackLog, mount: &str, plan: &Plan) -> Vec<String>
     for folder in folders {
         if folder != HOUSEKEEPING && folder != SHIELD {
             let group = format!("{mount}/{folder}");
-            narrow(log, &group, plan, &plan.others, &mut kept, DEEPEST);
+            narrow(log, &group, plan, &plan.others, &mut kept, MAX_DEPTH);
         }
     }
     kept

@@ -72,7 +72,7 @@ const LOST_SIGNAL_NS: u64 = 1_000_000_000;
 /// A POSIX timer whose signal the sleeping thread waits for: two system calls a cycle, and one to check that the
 /// sleeper still runs on the thread that the timer signals.
 ///
-/// On the first sleep on another thread the timer is made anew for that thread. The signal
+/// On the first sleep on another thread the timer is made again for that thread. The signal
 /// (`SIGRTMAX - 3`) stays blocked in a thread that has used this sleeper.
 impl WaitPrimitive for PosixTimer {
     const KIND: SleeperKind = SleeperKind::PosixTimer;

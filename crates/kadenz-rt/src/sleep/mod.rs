@@ -88,7 +88,7 @@ pub enum OpenSleeperError {
     /// The kernel refused to make what the sleeper needs.
     #[error("the kernel refused what the `{kind}` sleeper needs: {source}; `{recommended}` needs nothing", recommended = SleeperKind::recommended())]
     Refused {
-        /// The requested sleeper.
+        /// The sleeper that was requested.
         kind: SleeperKind,
         /// The kernel's error.
         source: std::io::Error,

@@ -106,7 +106,7 @@ fn policy_measure(policy: Policy, constrained: bool, ok: bool, reason: Option<St
         requested: policy.to_string(),
         granted: granted.to_owned(),
         ok,
-        remedy: (!ok).then(|| "ask for runtime <= deadline <= period, each above 50us".to_owned()),
+        remedy: (!ok).then(|| "request runtime <= deadline <= period, each above 50us".to_owned()),
         reason,
     }
 }

@@ -3,7 +3,7 @@
 //!
 //! [`apply`] tunes the calling thread and returns a guard that restores everything when dropped.
 //! It never fails: what the kernel refuses stays as it was, and its [`Measure`] says why and which
-//! command mends it.
+//! command fixes it.
 //!
 //! ```
 //! use kadenz_rt::tuning::{self, Tuning};
@@ -22,8 +22,6 @@ mod macos;
 mod policy;
 #[cfg(not(target_os = "linux"))]
 mod portable;
-#[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-mod unknown;
 #[cfg(windows)]
 mod windows;
 
@@ -39,7 +37,7 @@ use linux as system;
 #[cfg(target_os = "macos")]
 use macos as system;
 #[cfg(not(any(target_os = "linux", target_os = "macos", windows)))]
-use unknown as system;
+use portable as system;
 #[cfg(windows)]
 use windows as system;
 
@@ -99,7 +97,7 @@ pub struct Measure {
     pub ok: bool,
     /// Why it was refused; or, when it was granted, what still limits it.
     pub reason: Option<String>,
-    /// The command that mends it.
+    /// The command that fixes it.
     pub remedy: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Tuning on systems other than Linux, which lack most of it.
+//! Tuning on systems other than Linux, which lack most of it; on other systems than macOS and Windows, all of it.
 
 use super::{Measure, Note};
 
@@ -32,4 +32,31 @@ pub(super) fn no_dma_latency(latency_us: u32) -> Measure {
         "only Linux lets a process bound the wake-up latency of idle processors",
         "choose the power plan for highest performance",
     )
+}
+
+/// No setting to restore: an unknown operating system is requested none.
+#[cfg(not(any(target_os = "macos", windows)))]
+#[derive(Debug, Default)]
+pub(super) struct Restore;
+
+#[cfg(not(any(target_os = "macos", windows)))]
+pub(super) fn apply(tuning: &super::Tuning) -> (Vec<Measure>, Restore) {
+    let why = "Kadenz cannot tune threads on this operating system";
+    let remedy = "measure on Linux";
+    let mut policy = absent("policy", tuning.policy.to_string(), why, remedy);
+    policy.ok = !tuning.policy.is_real_time();
+    let mut measures = vec![policy];
+    if tuning.lock_memory {
+        measures.push(no_memory_lock());
+    }
+    if let Some(cpus) = &tuning.cpus {
+        measures.push(absent("affinity", format!("CPUs {cpus}"), why, remedy));
+    }
+    if let Some(latency_us) = tuning.cpu_dma_latency_us {
+        measures.push(no_dma_latency(latency_us));
+    }
+    if let Some(slack_ns) = tuning.timer_slack_ns {
+        measures.push(absent("timer_slack", format!("{slack_ns} ns"), why, remedy));
+    }
+    (measures, Restore)
 }

@@ -6,9 +6,9 @@ use super::{Exchange, Options};
 /// A closed range: the lowest and the highest possible value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Span {
-    /// The lowest.
+    /// The lowest possible value.
     pub lowest: i128,
-    /// The highest.
+    /// The highest possible value.
     pub highest: i128,
 }
 

@@ -69,7 +69,7 @@ pub enum NoFit {
 impl fmt::Display for NoFit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Self::Nothing => "no answer with device stamps came yet: ask the device for its stamps",
+            Self::Nothing => "no answer with device stamps came yet: request stamps from the device",
             Self::Inconsistent => {
                 "the device's clock stepped or wanders more than assumed: forget what was seen, or allow more wander"
             }
@@ -111,7 +111,7 @@ pub struct ClockFit<M> {
 }
 
 impl<M: Memory<FitSlot>> ClockFit<M> {
-    /// Starts without observations.
+    /// Makes a fit without observations in this memory.
     pub fn over(mut slots: M, options: Options) -> Self {
         slots.as_mut().fill(FitSlot::default());
         let options = Options {

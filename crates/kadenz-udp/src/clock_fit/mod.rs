@@ -42,8 +42,8 @@ pub use bounds::{Bounds, Estimate, OneWay, Span};
 pub use fit::{ClockFit, FitSlot, NoFit, Options};
 
 /// The largest assumed difference between the frequencies of a device's clock and the controller's: 2 %, the
-/// tolerance of the RC oscillator inside a microcontroller. Quartz is hundreds of times better; a larger difference
-/// means a clock in another unit.
+/// tolerance of the RC oscillator inside a microcontroller. A crystal oscillator is hundreds of times better; a larger
+/// difference means a clock in another unit.
 pub const MAX_DRIFT_PPB: u32 = 20_000_000;
 
 // Two clocks that PTP or NTP synchronises.

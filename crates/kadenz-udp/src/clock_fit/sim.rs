@@ -25,7 +25,7 @@ pub struct Clock<'d> {
     pub start_ns: u64,
     /// The clock's lead at the start.
     pub offset_ns: i64,
-    /// The drift in each second from the start, in ppb; the last one applies for ever.
+    /// The drift in each second from the start, in ppb; the last one applies forever.
     pub drifts_ppb: &'d [i64],
     /// The clock's resolution; above 0.
     pub resolution_ns: u64,

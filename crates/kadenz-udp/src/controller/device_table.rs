@@ -38,7 +38,7 @@ impl fmt::Display for DeviceTableFull {
         let most = self.most;
         write!(
             f,
-            "more than {most} devices answered: ask for fewer, or make room for more"
+            "more than {most} devices answered: request fewer, or make room for more"
         )
     }
 }
@@ -226,13 +226,13 @@ impl DeviceKey {
         self.scope
     }
 
-    /// Its address.
+    /// The IP address of the device.
     #[must_use]
     pub fn address(&self) -> IpAddr {
         self.address
     }
 
-    /// Its port.
+    /// The UDP port of the device.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port

@@ -6,7 +6,7 @@ use crate::memory::Memory;
 /// The places of one device among the answers to broadcasts; 0 is the first.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Places {
-    /// Broadcasts it answered.
+    /// Broadcasts that the device answered.
     pub answers: u64,
     /// Broadcasts it answered before all others.
     pub first: u64,
@@ -56,8 +56,6 @@ pub struct OrderSlot {
 /// The order in which devices answer over many broadcasts: always the same, as when each device takes a time of its
 /// own or a switch serves its ports in turn, or a new one each time.
 ///
-/// Entering a burst takes a time that grows with the number of devices; it allocates nothing.
-///
 /// ```
 /// use kadenz_udp::controller::{Burst, BurstSlot, DeviceId, OrderSlot, ReplyOrder};
 /// use kadenz_udp::wire::Sequence;
@@ -75,6 +73,9 @@ pub struct OrderSlot {
 /// assert_eq!(order.places(DeviceId(2)).map(|it| it.first), Some(100));
 /// # Ok::<(), kadenz_udp::controller::NoPlace>(())
 /// ```
+///
+/// # Real-time safety
+/// Entering a burst allocates nothing; it takes a time that grows with the number of devices.
 #[derive(Clone, Debug)]
 pub struct ReplyOrder<M> {
     slots: M,
@@ -120,7 +121,7 @@ impl<M: Memory<OrderSlot>> ReplyOrder<M> {
             .map(|slot| slot.places)
     }
 
-    /// Broadcasts entered.
+    /// Number of broadcasts that were entered.
     #[must_use]
     pub fn bursts(&self) -> u64 {
         self.bursts
@@ -133,7 +134,7 @@ impl<M: Memory<OrderSlot>> ReplyOrder<M> {
     }
 
     /// How alike the orders are, over the broadcasts that every device answered: 1 if they are always
-    /// the same, near 0 if each is drawn anew. `None` for fewer than two broadcasts or two devices.
+    /// the same, near 0 if each is drawn independently. `None` for fewer than two broadcasts or two devices.
     ///
     /// This is Kendall's W: twelve times the squared deviations of the devices' sums of ranks from their
     /// mean, over `m^2 (n^3 - n)` for `m` orders of `n` (M. Kendall, B. Babington Smith, *The Problem of m

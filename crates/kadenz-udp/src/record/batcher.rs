@@ -19,7 +19,7 @@ pub(crate) const HEAD_BYTES: usize = 4;
 /// Whether more batches of the run follow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Position {
-    /// More follow.
+    /// More batches of the run follow.
     Within,
     /// This is the last one of its run.
     Last,

@@ -13,7 +13,7 @@
 //! A controller that returns the cookie receives at the address that it sends from. Until then the server keeps no
 //! state of it, and afterwards it accepts batches only from that address and run. The server answers a batch of any
 //! other sender with a cookie too, so that a server that was restarted, or has forgotten a silent controller,
-//! accepts it anew. No answer is longer than its question.
+//! accepts it again. No answer is longer than its question.
 
 use crate::controller::DeviceKey;
 use crate::wire::{

@@ -28,13 +28,13 @@ pub enum Outcome {
 pub struct Measurement {
     /// The device that the probe went to.
     pub device: DeviceKey,
-    /// Its number.
+    /// The number of the probe.
     pub sequence: Sequence,
     /// The beat at which it should have been sent.
     pub intended_ns: u64,
     /// When it was sent.
     pub sent_ns: u64,
-    /// Its result.
+    /// Whether the answer came, with its times.
     pub outcome: Outcome,
 }
 

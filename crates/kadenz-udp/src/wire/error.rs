@@ -10,9 +10,9 @@ use super::{HEADER_BYTES, MAX_PAYLOAD_BYTES};
 pub enum Malformed {
     /// Too short for the header and what its flags announce.
     Short {
-        /// Bytes received.
+        /// Number of received bytes.
         given: usize,
-        /// Bytes needed.
+        /// The least number of bytes that is needed.
         least: usize,
     },
     /// The first byte is no kind of version 1.
@@ -88,7 +88,7 @@ pub enum Unfit {
     TooSmall {
         /// Bytes of the buffer.
         given: usize,
-        /// Bytes needed.
+        /// The least number of bytes that is needed.
         least: usize,
     },
     /// No UDP datagram over IPv4 is that large (RFC 768, RFC 791: 65,535 less 20 less 8).

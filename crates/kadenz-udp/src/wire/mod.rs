@@ -64,7 +64,7 @@ pub struct RunId(pub u32);
 pub struct Sequence(pub u32);
 
 impl Sequence {
-    /// The next number.
+    /// The number after this one; wraps around.
     #[must_use]
     pub const fn next(self) -> Self {
         Self(self.0.wrapping_add(1))
@@ -147,7 +147,7 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds of packets.
     pub const ALL: [Self; 10] = [
         Self::Probe,
         Self::Reply,
@@ -231,10 +231,10 @@ pub struct Name {
 }
 
 impl Name {
-    /// The longest name.
+    /// The longest name in bytes.
     pub const MAX_BYTES: usize = 48;
 
-    /// An empty name.
+    /// The name without a byte.
     pub const EMPTY: Self = Self {
         bytes: [0; Self::MAX_BYTES],
         length: 0,

@@ -53,7 +53,7 @@ impl<'a> Packet<'a> {
         }
     }
 
-    /// Its purpose.
+    /// What the packet is for.
     #[must_use]
     pub fn kind(&self) -> Kind {
         self.header.kind
@@ -103,7 +103,7 @@ impl<'a> Packet<'a> {
         self.has_tag() && token.sealed(self.bytes)
     }
 
-    /// All its bytes.
+    /// The whole datagram, header included.
     #[must_use]
     pub fn bytes(&self) -> &'a [u8] {
         self.bytes

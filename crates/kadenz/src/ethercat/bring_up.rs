@@ -283,7 +283,7 @@ fn mapping_of_all(
     devices.iter_mut().map(of_one).collect()
 }
 
-/// Sets all clocks, lets them follow the reference clock, and lets devices pulse by them where the plan says so.
+/// Sets all clocks, lets them follow the reference clock, and starts SYNC0 where the plan says so.
 fn follow(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
@@ -315,7 +315,7 @@ fn follow(
     Ok((reference, clocks))
 }
 
-/// Lets devices pulse as their ESI files or their memories (SII) request; returns how many do.
+/// Starts SYNC0 on the devices whose ESI files or SII request it; returns how many generate it.
 fn pulse(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
@@ -328,5 +328,5 @@ fn pulse(
     let (count, all) = (wanted.len(), devices.len());
     let pulses = clocks.pulse(registers, wanted, LEAD);
     pulses.map_err(ClockError::from)?;
-    Ok(format!("{count} of {all} devices pulse by SYNC0"))
+    Ok(format!("{count} of {all} devices generate SYNC0"))
 }

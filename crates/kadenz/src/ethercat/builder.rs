@@ -296,7 +296,7 @@ impl<'a> NetworkBuilder<'a> {
     }
 
     /// Configures devices by an ESI file of their vendor, or the files of a folder: PDOs, values that are written
-    /// before SAFEOP, pulses, names. Devices without a description are configured by their own memory.
+    /// before SAFEOP, SYNC0, names. Devices without a description are configured by their SII.
     ///
     /// # Errors
     /// [`OpenNetworkError`] where the files cannot be read, or describe no device.
@@ -355,9 +355,9 @@ impl<'a> NetworkBuilder<'a> {
         self
     }
 
-    /// Lets devices pulse by SYNC0 (and SYNC1) as the memory or the ESI file of each requests, so much later than each
-    /// whole cycle of the [`reference_clock`](Self::reference_clock), which the loop then follows. The shift must be
-    /// shorter than the cycle; otherwise bring-up fails.
+    /// Starts SYNC0 (and SYNC1) on each device whose SII or ESI file requests it, by this shift later than each whole
+    /// cycle. SYNC0 needs the [`reference_clock`](Self::reference_clock), which the loop then follows. The shift must
+    /// be shorter than the cycle; otherwise bring-up fails.
     pub fn sync0(mut self, shift: Duration) -> Self {
         self.plan.sync0 = Some(shift);
         self.reference_clock()
@@ -378,7 +378,7 @@ impl<'a> NetworkBuilder<'a> {
         self.interval(interval)
     }
 
-    /// Moves every drive to and fro by 0.2 rad: only where nothing can be hit.
+    /// Moves every drive back and forth by 0.2 rad: only where nothing can be hit.
     pub fn demo_motion(mut self) -> Self {
         self.plan.motion = Some(Motion::Demo);
         self

@@ -68,7 +68,7 @@ pub enum BringUpNetworkError {
     /// The user's set-up of a device failed.
     #[error("set-up of {device}: {source}")]
     Setup {
-        /// The device.
+        /// The name, position and station address of the device, in words.
         device: String,
         /// What failed while the device was configured.
         source: ConfigureError,
@@ -76,7 +76,7 @@ pub enum BringUpNetworkError {
     /// A device did not tell its PDO mapping.
     #[error("{device} does not tell what is in its process data: {source}")]
     Mapping {
-        /// The device.
+        /// The name, position and station address of the device, in words.
         device: String,
         /// What failed while the device was configured.
         source: ConfigureError,
@@ -103,15 +103,13 @@ pub enum BringUpNetworkError {
         "a shift of SYNC0 of {shift:?} is not shorter than the cycle of {cycle:?}; take one from 0 to less than the cycle"
     )]
     Shift {
-        /// The requested shift.
+        /// The requested shift of SYNC0 against the start of the cycle.
         shift: Duration,
         /// The loop's cycle.
         cycle: Duration,
     },
-    /// No device pulses.
-    #[error(
-        "no device of this segment asks for pulses in its memory or its ESI file; leave SYNC0 out"
-    )]
+    /// No device generates SYNC0.
+    #[error("no device's SII or ESI file requests SYNC0; omit SYNC0")]
     NoPulses,
     /// The reference clock is to be followed while devices are away.
     #[error(
@@ -129,7 +127,7 @@ pub enum BringUpNetworkError {
         numbers::span(within.as_nanos() as f64)
     )]
     Silent {
-        /// The device.
+        /// The name, position and station address of the device, in words.
         device: String,
         /// For how long the loop tried.
         within: Duration,
@@ -193,7 +191,7 @@ pub enum LookUpError {
     /// No device has that name.
     #[error("no device is called `{name}`; there are {known}")]
     NoDevice {
-        /// The name.
+        /// The requested name.
         name: String,
         /// The names that exist.
         known: String,
@@ -204,51 +202,51 @@ pub enum LookUpError {
         positions.len(), words(positions)
     )]
     SeveralDevices {
-        /// The name.
+        /// The name that these devices share.
         name: String,
-        /// Their positions.
+        /// The positions of the devices of that name, from 0.
         positions: Vec<usize>,
     },
     /// No device is there.
     #[error("there is no device at position {position}; the last is at {last}")]
     NoPosition {
-        /// The position.
+        /// The requested position.
         position: usize,
-        /// The last position.
+        /// The position of the last device of the segment.
         last: usize,
     },
     /// The object is not in the process data.
     #[error("{address} is not in the {direction} of `{device}`; mapped are {mapped}")]
     NotMapped {
-        /// The device.
+        /// The device's name.
         device: String,
         /// `inputs` or `outputs`.
         direction: &'static str,
-        /// The object.
+        /// Index and subindex of the requested object.
         address: Address,
-        /// What is mapped.
+        /// The objects that are mapped in that direction, in words.
         mapped: String,
     },
     /// The object is in the process data more than once.
     #[error("{address} is mapped more than once in the {direction} of `{device}`; map it once")]
     Ambiguous {
-        /// The device.
+        /// The device's name.
         device: String,
         /// `inputs` or `outputs`.
         direction: &'static str,
-        /// The object.
+        /// Index and subindex of the requested object.
         address: Address,
     },
     /// The object has another type or size.
     #[error("{address} of `{device}` is mapped as {mapped}, which is not read as {asked}")]
     Type {
-        /// The device.
+        /// The device's name.
         device: String,
-        /// The object.
+        /// Index and subindex of the requested object.
         address: Address,
         /// What it is mapped as.
         mapped: String,
-        /// The requested type.
+        /// The requested Rust type, for example `i32`, or a request to state one.
         asked: &'static str,
     },
 }

@@ -45,7 +45,6 @@
 //! This module also has all names of the crate `kadenz_ethercat`.
 
 mod axes;
-mod background;
 mod bring_up;
 mod builder;
 mod control_socket;
@@ -58,7 +57,9 @@ mod network_loop;
 mod object;
 mod process_image;
 mod recorder;
+mod running_network;
 mod shared_network;
+mod shared_values;
 
 #[cfg(test)]
 mod tests;
@@ -66,9 +67,6 @@ mod tests;
 pub use kadenz_ethercat::*;
 
 pub use axes::{AxesReport, AxisReport};
-pub use background::{
-    NetworkState, RunningNetwork, SetValueError, SharedInput, SharedOutput, SharedValues,
-};
 pub use builder::{Missing, NetworkBuilder};
 pub use device::Device;
 pub use error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
@@ -79,4 +77,6 @@ pub use network_loop::{NetworkLoop, NetworkReport};
 pub use object::{Input, ObjectValue, Output, ParseTypeError, Value, ValueType};
 pub use process_image::Readers;
 pub use recorder::CycleSeries;
+pub use running_network::{NetworkState, RunningNetwork};
 pub use shared_network::{SharedNetwork, SharedNetworkError, SharedNetworkOptions};
+pub use shared_values::{SetValueError, SharedInput, SharedOutput, SharedValues};

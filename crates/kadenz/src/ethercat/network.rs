@@ -54,7 +54,7 @@ pub struct Network<'a> {
 /// A run that is being recorded by [`kadenz_record`], for [`Network::record_in`].
 #[derive(Clone, Copy, Debug)]
 pub struct RunRecording<'a> {
-    /// The run.
+    /// The run that the network's series are added to.
     pub running: &'a RunningRun,
     /// When the run began, on the clock that [`now`](kadenz_rt::clock::now) reads; times of samples count from here.
     pub start: MonotonicTime,
@@ -336,8 +336,9 @@ impl<'a> Network<'a> {
     ///
     /// # Real-time safety
     /// After its start the loop allocates nothing, takes no lock, and makes no system call but to sleep, to read the
-    /// clock and to send and receive frames; the law must do no more. With [`Readers::PiMutex`](super::Readers::PiMutex) it
-    /// waits for one reader at most.
+    /// clock, to send and receive frames, and to wake a thread that waits for an acyclic request (an SDO, a register)
+    /// when that request ends: a futex call, by `unpark`. The law must do no more. With
+    /// [`Readers::PiMutex`](super::Readers::PiMutex) the loop waits for one reader at most.
     pub fn run(
         self,
         law: impl FnMut(&mut Io<'_, '_>) -> Flow,

@@ -211,16 +211,15 @@ impl fmt::Display for NetworkReport {
         let (timing, frames) = (&self.timing, &self.timing.frames);
         write!(
             f,
-            "{} devices, {} in a cycle; {} cycles, {} frames lost, {} late, {} wrong working counters, {} \
-             overruns, {} beats left out",
-            self.devices,
+            "{}, {} in a cycle; {}, {} lost, {} late, {}, {}, {} skipped",
+            numbers::counted(self.devices as u64, "device"),
             numbers::counted(self.frames as u64, "frame"),
-            numbers::thousands(timing.cycles),
-            numbers::thousands(frames.lost),
+            numbers::counted(timing.cycles, "cycle"),
+            numbers::counted(frames.lost, "frame"),
             numbers::thousands(frames.late),
-            numbers::thousands(frames.working_counter_mismatches),
-            numbers::thousands(timing.overruns),
-            numbers::thousands(timing.skipped_beats),
+            numbers::counted(frames.working_counter_mismatches, "wrong working counter"),
+            numbers::counted(timing.overruns, "overrun"),
+            numbers::counted(timing.skipped_beats, "beat"),
         )?;
         match self.axes.axes.is_empty() {
             true => Ok(()),

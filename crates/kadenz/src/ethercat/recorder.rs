@@ -283,7 +283,7 @@ pub(super) fn note(running: &RunningRun, report: &NetworkReport, waits: Option<u
         running.add_warning(Warning::new(
             "axes_stopped",
             format!("all axes were stopped: {cause}"),
-            Some("[safety] of the motion's file says what is tolerated (docs/ethercat-motion.md)"),
+            Some("[safety] of the motion file says what is tolerated (docs/ethercat-motion.md)"),
         ));
     }
     let frames = &report.timing.frames;

@@ -6,12 +6,13 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_rt::tuning::Tuning;
 
-use super::background::{RunningNetwork, SharedInput, SharedOutput, SharedValues};
 use super::device::Device;
 use super::error::{BringUpNetworkError, LookUpError, OpenNetworkError, RunNetworkError};
 use super::network::Network;
 use super::network_loop::NetworkReport;
 use super::object::ValueType;
+use super::running_network::RunningNetwork;
+use super::shared_values::{SharedInput, SharedOutput, SharedValues};
 use crate::recording::Recording;
 
 /// Options of a [`SharedNetwork`].
@@ -72,14 +73,14 @@ pub enum SharedNetworkError {
     Run(#[from] RunNetworkError),
     /// The network has already started.
     #[error(
-        "the network has started; ask for its values before it starts, and open another one to start anew"
+        "the network has started; get its values before it starts, or open another network and start that"
     )]
     HasStarted,
     /// The network has not started.
     #[error("the network's loop has not started; start it")]
     HasNotStarted,
     /// The network was stopped.
-    #[error("the network's loop has ended; open another network to start anew")]
+    #[error("the network's loop has ended; open another network and start that")]
     HasEnded,
     /// The start failed.
     #[error("the network's start failed; open another network to try again")]

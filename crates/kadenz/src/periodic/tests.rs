@@ -101,7 +101,7 @@ fn what_is_refused_stands_in_the_run_with_its_remedy() {
     assert!(
         recorded
             .to_string()
-            .contains("SCHED_FIFO 200 was asked for and not granted")
+            .contains("SCHED_FIFO 200 was requested and not granted")
     );
 }
 

@@ -25,7 +25,7 @@ pub struct ReorderLimits {
 }
 
 impl ReorderLimits {
-    /// Over UDP.
+    /// Limits for a stream over UDP.
     pub const UDP: Self = Self {
         packets: 64,
         time: Duration::from_millis(50),
@@ -40,7 +40,7 @@ impl ReorderLimits {
 /// Counts of a stream's packets.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReorderCounts {
-    /// Packets passed on.
+    /// Packets that were passed on in order.
     pub received: u64,
     /// Packets that never came, or too late.
     pub lost: u64,
@@ -50,16 +50,16 @@ pub struct ReorderCounts {
     pub duplicated: u64,
     /// Packets that came after a later one and still in time.
     pub reordered: u64,
-    /// How often the stream began anew, under another number or from another sender.
+    /// How often the stream restarted, under another number or from another sender.
     pub restarts: u64,
 }
 
 /// A packet that is next in order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Sequenced<'a> {
-    /// The packet.
+    /// The packet that is next in order.
     pub packet: Packet<'a>,
-    /// When it came.
+    /// When the packet came.
     pub arrival: MonotonicTime,
     /// How many packets are missing just before it.
     pub lost_before: u64,
@@ -96,7 +96,7 @@ pub struct Reorder {
 }
 
 impl Reorder {
-    /// An empty buffer.
+    /// Makes a buffer without packets.
     #[must_use]
     pub fn new(limits: ReorderLimits) -> Self {
         let packets = limits.packets.min(PLACES - 1);

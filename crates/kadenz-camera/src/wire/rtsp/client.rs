@@ -28,14 +28,14 @@ pub enum RtspError {
     #[error("the camera refuses the user or the password")]
     WrongPassword,
     /// The camera offers no supported authentication.
-    #[error("the camera asks for a password neither by Basic nor by Digest with MD5 or SHA-256")]
+    #[error("the camera requests a password neither by Basic nor by Digest with MD5 or SHA-256")]
     Authentication,
     /// The camera refuses a request.
     #[error("the camera answers {method} by {status}")]
     Status {
-        /// The request.
+        /// The method of the request, such as `DESCRIBE`.
         method: &'static str,
-        /// The status code.
+        /// The status code, such as 404.
         status: u16,
     },
     /// The camera does not send over the requested transport.

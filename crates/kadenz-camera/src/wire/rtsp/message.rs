@@ -15,7 +15,7 @@ const CAPACITY: usize = 2 * (FRAME_HEADER + 65_535 + 1);
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum MessageError {
     /// Bytes that begin neither a message nor a frame.
-    #[error("bytes that are no RTSP")]
+    #[error("bytes that are not valid RTSP")]
     NotRtsp,
     /// A head is too long.
     #[error(transparent)]
@@ -30,18 +30,18 @@ pub enum MessageError {
 pub enum Message<'a> {
     /// A frame on a channel: a packet of RTP or RTCP.
     Frame {
-        /// The channel.
+        /// The number of the channel that the frame came on.
         channel: u8,
-        /// The packet.
+        /// The bytes of the packet, without the frame's header.
         bytes: &'a [u8],
     },
     /// An answer to a request of the client.
     Response {
-        /// The status code.
+        /// The status code, such as 200.
         status: u16,
         /// Status line and fields.
         head: Head,
-        /// The body.
+        /// The body of the answer; empty where there is none.
         body: &'a [u8],
     },
     /// A request of the server.

@@ -40,7 +40,7 @@ impl fmt::Display for Transport {
 /// The transport that a camera granted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct GrantedTransport {
-    /// The transport.
+    /// Whether packets come over UDP or over the connection.
     pub transport: Transport,
     /// The channels of RTP and RTCP over TCP. Cameras take others than the client requested.
     pub channels: (u8, u8),

@@ -18,7 +18,7 @@ use super::sdp::Video;
 /// The longest picture, in bytes. A longer one is given up.
 pub const MAX_PICTURE: usize = 16 << 20;
 
-/// An encoded picture.
+/// An encoded picture of a stream, with its times.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Encoded {
     /// A byte stream of H.264 or H.265 (annex B) or a JPEG file.
@@ -73,7 +73,7 @@ impl Depacketizer {
         }
     }
 
-    /// The next picture.
+    /// Takes the next complete picture, if there is one.
     pub fn take(&mut self) -> Option<Encoded> {
         self.pictures().ready.pop_front()
     }

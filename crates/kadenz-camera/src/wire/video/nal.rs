@@ -80,7 +80,6 @@ impl AccessUnitAssembler {
         }
     }
 
-    /// Takes a packet.
     pub(super) fn push(&mut self, sequenced: &Sequenced<'_>) {
         let packet = &sequenced.packet;
         if sequenced.is_restart {

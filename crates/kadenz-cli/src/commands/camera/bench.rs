@@ -21,16 +21,16 @@ use crate::output::{self, Outcome};
 
 /// Measure the cost of handing a frame over, and the latency from a camera to an array
 ///
-/// Without --source, measures what the hand-over costs the thread that wants the frame, in the five ways of Enner
-/// 2017 (docs/bibliography.md) and two of Kadenz, gray and colour, 480p to 4K, beside the published figures. With
-/// --source, measures the true latency from a simulated camera to an array (series `end-to-end`), by the time painted
-/// into its pictures. With --cameras, measures which share of the interval between frames the newest frames of
+/// Without --source, measures what the hand-over costs the thread that wants the frame, in the five ways of
+/// [Enner2017b] (docs/bibliography.md) and two of Kadenz, gray and colour, 480p to 4K, beside the published figures.
+/// With --source, measures the true latency from a simulated camera to an array (series `end-to-end`), by the time
+/// painted into its pictures. With --cameras, measures which share of the interval between frames the newest frames of
 /// several cameras cost the thread that wants them.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("cameras or a source").args(["source", "cameras"])))]
 #[command(after_help = "\
 Examples:
-  kadenz camera bench                                                    the table of Enner 2017
+  kadenz camera bench                                                    the table of [Enner2017b]
   kadenz camera bench --size 1080p --json
   kadenz camera bench --cameras 2 --size 4K --duration 10s               of 33 ms, while both are served here
   kadenz camera bench --source rtsp-sim --size 1080p --fps 30 --duration 10s --json")]
@@ -108,7 +108,7 @@ struct HandOver {
     /// Null where fewer than 100 frames were handed over.
     p99_ns: Option<u64>,
     max_ns: u64,
-    /// Figure that Enner 2017 published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
+    /// Figure that [Enner2017b] published for MATLAB 2017b and Java on an Intel NUC6i7KYK.
     published_ns: Option<u64>,
     /// Frames per second of the slowest camera during the measurement, with --cameras.
     rate_hz: Option<f64>,
@@ -246,7 +246,7 @@ impl HandOver {
     }
 }
 
-/// Figure 2 of Enner 2017b, in milliseconds.
+/// Figure 2 of [Enner2017b], in milliseconds.
 fn published(size: &str, channels: Channels, method: Method) -> Option<u64> {
     let row: [f64; 5] = match (size, channels) {
         ("480p", Channels::Gray) => [7.67, 0.68, 0.40, 0.20, 0.23],
@@ -292,7 +292,7 @@ impl Answer for HandOvers {
         let together = self.hand_overs.first().filter(|it| it.rate_hz.is_some());
         let (last, sentence) = match together {
             None => (
-                "Enner 2017",
+                "Enner2017b",
                 "Cost for the thread that wants a frame; the budget at 30 Hz is 33 ms.".to_owned(),
             ),
             Some(it) => (

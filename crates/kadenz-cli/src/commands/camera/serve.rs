@@ -54,7 +54,7 @@ pub(crate) struct Options {
     #[arg(long, default_value = "camera")]
     name: String,
 
-    /// Publish this layout whether a program requests it or not; may be given more than once
+    /// Publish this layout whether a program requests it or not (repeatable)
     #[arg(long, value_name = "LAYOUT")]
     layout: Vec<Layout>,
 

@@ -1,16 +1,19 @@
 //! `kadenz camera show`: a picture into a file, or a page with the live one.
 
 mod page;
-mod png;
 
+use std::io::{self, Write as _};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
+use flate2::Compression;
+use flate2::write::ZlibEncoder;
 use kadenz::camera::client::Camera;
-use kadenz::camera::layout::Order;
+use kadenz::camera::layout::{Channels, Order};
+use kadenz::camera::ring::Shape;
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
@@ -103,7 +106,7 @@ fn save(camera: &mut Camera, file: &Path) -> anyhow::Result<Saved> {
     let frame = camera.latest(MAX_AGE)?;
     let (shape, info, age) = (frame.shape(), *frame.info(), frame.age());
     let bytes = frame.to_vec()?;
-    let png = png::encode(&bytes, &shape)?;
+    let png = encode_png(&bytes, &shape)?;
     std::fs::write(file, png).with_context(|| format!("cannot write {}", file.display()))?;
     Ok(Saved {
         version: Version,
@@ -113,6 +116,48 @@ fn save(camera: &mut Camera, file: &Path) -> anyhow::Result<Saved> {
         number: info.number,
         age_ns: u64::try_from(age.as_nanos()).unwrap_or(u64::MAX),
     })
+}
+
+/// Encodes rows of interleaved pixels, 8-bit gray or RGB, as a PNG file (ISO/IEC 15948).
+fn encode_png(bytes: &[u8], shape: &Shape) -> io::Result<Vec<u8>> {
+    let row_bytes = shape.size.width as usize * shape.channels.count();
+    let mut data = ZlibEncoder::new(Vec::new(), Compression::fast());
+    let mut rgb = Vec::with_capacity(row_bytes);
+    for row in bytes.chunks_exact(row_bytes) {
+        // Each row begins with its filter type: none.
+        data.write_all(&[0])?;
+        rgb.clear();
+        rgb.extend_from_slice(row);
+        if shape.channels == Channels::Bgr {
+            rgb.chunks_exact_mut(3).for_each(|pixel| pixel.swap(0, 2));
+        }
+        data.write_all(&rgb)?;
+    }
+    let colour = if shape.channels == Channels::Gray {
+        0
+    } else {
+        2
+    };
+    let mut header = Vec::new();
+    header.extend(shape.size.width.to_be_bytes());
+    header.extend(shape.size.height.to_be_bytes());
+    // 8 bits a sample; deflate, adaptive filters, no interlace.
+    header.extend([8, colour, 0, 0, 0]);
+    let mut file = b"\x89PNG\r\n\x1a\n".to_vec();
+    png_chunk(&mut file, b"IHDR", &header);
+    png_chunk(&mut file, b"IDAT", &data.finish()?);
+    png_chunk(&mut file, b"IEND", &[]);
+    Ok(file)
+}
+
+fn png_chunk(file: &mut Vec<u8>, kind: &[u8; 4], data: &[u8]) {
+    let length = u32::try_from(data.len()).unwrap_or(u32::MAX);
+    file.extend(length.to_be_bytes());
+    let from = file.len();
+    file.extend(kind);
+    file.extend(data);
+    let check = crc32fast::hash(&file[from..]);
+    file.extend(check.to_be_bytes());
 }
 
 impl Answer for Saved {

@@ -45,7 +45,7 @@ fn refused(words: &[String], error: &clap::Error) -> anyhow::Error {
         false => "it prints and measures nothing".to_owned(),
     };
     let why = why.trim_start_matches("error: ");
-    anyhow::anyhow!("`kadenz {}` is no command: {why}", words.join(" "))
+    anyhow::anyhow!("`kadenz {}` is not a valid command: {why}", words.join(" "))
 }
 
 fn writes_a_run(command: &Command, matches: &ArgMatches) -> bool {

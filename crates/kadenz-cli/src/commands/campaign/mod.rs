@@ -44,7 +44,7 @@ A plan:
   policy = [\"other\", \"fifo:80\"]
   load = [\"idle\", \"busy\"]
 
-Exit codes: 0 every run is done, whether or not it kept a deadline; 2 a run failed, the plan is
+Exit codes: 0 every run is done, whether or not it kept a deadline; 2 a run failed, the plan is \
 wrong, or the campaign was ended early.")]
 pub(crate) struct Options {
     /// The plan, a TOML file
@@ -125,7 +125,8 @@ pub(crate) fn schemas() -> [SchemaFile; 1] {
 
 fn read(path: &Path) -> anyhow::Result<String> {
     let cannot = || format!("cannot read the plan {}", path.display());
-    let file = File::open(path).with_context(cannot)?;
+    let file = File::open(path)
+        .map_err(|error| anyhow::anyhow!("{}: {error}; check the path", cannot()))?;
     let mut text = String::new();
     // One byte more, so that the plan's parser reports the excess length.
     file.take(limits::FILE as u64 + 1)
@@ -155,9 +156,9 @@ pub(crate) struct Planned {
 /// A run that would be measured.
 #[derive(Serialize, JsonSchema)]
 pub(crate) struct PlannedCommand {
-    /// From 1.
+    /// Its number in the order of measuring, from 1.
     number: usize,
-    /// From 1.
+    /// The round that it belongs to, from 1.
     round: u32,
     /// The words of the command, without the program and its `--out`.
     command: Vec<String>,

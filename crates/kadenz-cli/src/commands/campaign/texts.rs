@@ -26,7 +26,7 @@ pub(super) fn beginning(plan: &Plan, left: usize) -> String {
             let span = numbers::span(time.as_nanos() as f64 * share);
             format!("they measure for {span}, and take longer to begin and to end")
         }
-        None => "the first one will tell how long they take".to_owned(),
+        None => "the estimate follows after the first run".to_owned(),
     };
     format!("{}: {what} ({combinations}, {rounds}); {time}", plan.name)
 }

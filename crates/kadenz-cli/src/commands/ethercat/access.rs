@@ -72,7 +72,7 @@ impl DeviceAccess {
         }
     }
 
-    /// All devices with their SII: on a segment the present one, of a loop that of the loop's begin.
+    /// All devices with their SII: on a segment the present one, of a loop that of the loop's start.
     pub(super) fn sub_devices(&mut self) -> anyhow::Result<Vec<SubDevice>> {
         match self {
             Self::Segment(segment) => {
@@ -163,7 +163,7 @@ impl DeviceAccess {
             Self::Segment(_) => "",
             #[cfg(target_os = "linux")]
             Self::Loop(_) => {
-                "; this loop keeps the device's data from its begin, so restart it then"
+                "; this loop keeps the device's data from its start, so restart it then"
             }
         }
     }

@@ -47,7 +47,7 @@ pub(crate) struct Stop {
 
 /// Let the axes of a running loop continue after a stop
 ///
-/// Resets the faults of drives, once each; then enables all drives, brings them to the begin of their moves, and
+/// Resets the faults of drives, once each; then enables all drives, brings them to the start of their moves, and
 /// moves them. Waits until they move, or until something stops them again. It waits for a drive that is gone: the
 /// axes may then begin to move at any time, until `kadenz ethercat stop`.
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ Examples:
   kadenz ethercat reset --loop robot
 
 Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, and the reason is printed, or \
-there was nothing to reset, or no loop to ask.")]
+there was nothing to reset, or no loop runs.")]
 pub(crate) struct Reset {
     #[command(flatten)]
     how: How,

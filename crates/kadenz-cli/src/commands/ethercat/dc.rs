@@ -323,10 +323,10 @@ impl Answer for ClockReport {
             "pos",
             "device",
             "clock",
-            "behind",
+            "parent",
             "delay ns",
             "rate ppm",
-            "off by ns",
+            "deviation ns",
             "offset ns",
         ];
         let reference = match (self.reference, self.silent) {
@@ -338,7 +338,7 @@ impl Answer for ClockReport {
         };
         let aligned = self.alignment.as_ref().map_or_else(String::new, |it| {
             format!(
-                "; after {} frames no clock says that it is off by more than {} ns",
+                "; largest clock deviation after {} frames: {} ns",
                 it.frames, it.worst_ns
             )
         });

@@ -218,7 +218,7 @@ impl Answer for LatencyReport {
             &self.paper.command,
             &self.paper.reaction,
         ];
-        let mut first = vec!["Yoon says".to_owned()];
+        let mut first = vec!["[Yoon2009]".to_owned()];
         first.extend(published.map(CycleRange::to_string));
         first.push(String::new());
         let rows = self.loops.iter().map(|it| {

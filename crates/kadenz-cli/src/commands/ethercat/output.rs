@@ -20,7 +20,7 @@ use crate::output::{self, Outcome};
 ///
 /// The loop takes one such request a cycle and sends the value from then on, until the next request; `inputs
 /// --outputs` shows what it read and wrote in that cycle. It refuses outputs that an axis writes every cycle: of a
-/// drive that the motion's file moves, all but its digital outputs (0x60FE), of which bit 0, the brake, stays
+/// drive that the motion file moves, all but its digital outputs (0x60FE), of which bit 0, the brake, stays
 /// unchanged. A stop of the axes leaves the values set here unchanged.
 #[derive(Debug, Args)]
 #[command(after_help = "\

@@ -287,7 +287,16 @@ impl Answer for ProcessData {
             it.row(if first { it.device.called() } else { "" })
         });
         let head = [
-            "pos", "device", "way", "SM", "PDO", "entry", "name", "type", "bits", "logical",
+            "pos",
+            "device",
+            "direction",
+            "SM",
+            "PDO",
+            "entry",
+            "name",
+            "type",
+            "bits",
+            "logical",
             "byte.bit",
         ];
         let frames = match self.frames {
@@ -350,7 +359,7 @@ impl CycleValues {
                 it.value_type.shown(&it.value(images)),
             ]
         });
-        let head = ["pos", "way", "name", "value"];
+        let head = ["pos", "direction", "name", "value"];
         Document::new()
             // An empty line separates the text from the part before.
             .sentence("")

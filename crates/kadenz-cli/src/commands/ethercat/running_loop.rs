@@ -6,7 +6,9 @@ use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers};
 use kadenz::ethercat::main_device::layout::Demand;
 use kadenz::ethercat::main_device::survey::{self, Surveyed};
-use kadenz::ethercat::running_loop::control_socket::{self, Client, ClientError, LoopExchange};
+use kadenz::ethercat::running_loop::control_socket::{
+    self, ClientError, ControlClient, LoopExchange,
+};
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, Position};
 
 use super::device::{Device, DeviceSelector};
@@ -14,9 +16,8 @@ use super::device::{Device, DeviceSelector};
 #[cfg(test)]
 pub(super) mod scripted;
 
-/// A running loop.
 pub(super) struct RunningLoop {
-    pub(super) client: Client,
+    pub(super) client: ControlClient,
     pub(super) name: String,
     pub(super) pid: u32,
 }
@@ -38,7 +39,6 @@ impl RunningLoop {
         format!("loop:{}", self.name)
     }
 
-    /// All devices.
     pub(super) fn devices(&mut self) -> anyhow::Result<Vec<Device>> {
         Ok(self.client.devices()?.iter().map(Device::from).collect())
     }
@@ -89,8 +89,8 @@ impl RunningLoop {
 }
 
 /// Connects; the error lists the running loops.
-fn connect(name: &str) -> anyhow::Result<Client> {
-    Client::connect(name).map_err(|error| {
+fn connect(name: &str) -> anyhow::Result<ControlClient> {
+    ControlClient::connect(name).map_err(|error| {
         let running = control_socket::running().unwrap_or_default();
         match error {
             ClientError::NoLoop(_) if !running.is_empty() => {
@@ -108,7 +108,8 @@ fn only(running: &[String]) -> anyhow::Result<String> {
     match running {
         [one] => Ok(one.clone()),
         [] => anyhow::bail!(
-            "no loop of this user runs; start one with `kadenz ethercat run`, or ask as the user that started it"
+            "no loop of this user runs; start one with `kadenz ethercat run`, or run this command as the user that \
+             started it"
         ),
         several => anyhow::bail!(
             "{} loops run; name one of {}",
@@ -142,7 +143,7 @@ mod tests {
     fn devices_that_do_not_answer_are_gone_and_a_loop_that_does_not_is_an_error() {
         let silent = Reply::Error("it does not answer".to_owned());
         assert_eq!(surveyed(&silent), Ok(vec![0, 0]));
-        let ended = surveyed(&Reply::Bye("the loop ends".to_owned())).unwrap_err();
+        let ended = surveyed(&Reply::Closed("the loop ends".to_owned())).unwrap_err();
         assert!(
             ended.contains("device-0") && ended.contains("ended"),
             "{ended}"

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz::ethercat::control::health::Vitals;
+use kadenz::ethercat::control::health::HealthSnapshot;
 use kadenz::ethercat::control::notice::Notice;
 use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::control::timing::Snapshot;
@@ -63,7 +63,7 @@ pub(super) struct Stats {
     /// Statistics since the loop began.
     stats: Snapshot,
     /// The last cycle, and counts since the loop began.
-    health: Vitals,
+    health: HealthSnapshot,
 }
 
 /// The devices of a loop, with `--devices`.

@@ -1,4 +1,4 @@
-//! The experiment of Enner 2016, on latency and operating systems: jHiccup on an
+//! The experiment of [Enner2016], on latency and operating systems: jHiccup on an
 //! idle machine for a day, with ordinary and with real-time priority.
 
 use clap::Args;
@@ -15,13 +15,13 @@ use kadenz::report::document::Document;
 /// Measure how long a sleeping thread is held back, ordinary and at real-time priority
 ///
 /// jHiccup's measurement on an idle machine, as an ordinary process and at SCHED_FIFO 98 at the same
-/// time, beside the table of Enner 2016 (docs/bibliography.md). `report.html` draws the distribution
-/// against the Gaussian of the same mean and deviation, as Enner's figure 6.
+/// time, beside the table of [Enner2016] (docs/bibliography.md). `report.html` draws the distribution
+/// against the Gaussian of the same mean and deviation, as figure 6 of [Enner2016].
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment hiccups                    ten minutes
-  kadenz experiment hiccups --duration 24h     as long as Enner")]
+  kadenz experiment hiccups --duration 24h     as long as [Enner2016]")]
 pub(crate) struct Options {
     /// How long to measure
     #[arg(long, value_name = "SPAN", default_value = "10min")]
@@ -43,12 +43,12 @@ const HEAD: [&str; 9] = [
     "(max-mean)/SD",
 ];
 
-/// The table of Enner 2016; its percentiles are in figures only.
+/// The table of [Enner2016]; its percentiles are in figures only.
 const POST: [&str; 4] = [
-    "Enner 2016, Windows 10 | 80,304,595 | 0.55 ms | 0.37 ms | - | - | - | 17.17 ms | 44.9",
-    "Enner 2016, OSX 10.9.5 | 65,282,969 | 0.32 ms | 0.03 ms | - | - | - | 12.65 ms | 411",
-    "Enner 2016, Ubuntu 16.04 | 78,039,162 | 0.10 ms | 0.01 ms | - | - | - | 3.03 ms | 293",
-    "Enner 2016, Scientific Linux 6.6-rt | 79,753,643 | 0.08 ms | 0.01 ms | - | - | - | 0.15 ms | 7",
+    "Enner2016, Windows 10 | 80,304,595 | 0.55 ms | 0.37 ms | - | - | - | 17.17 ms | 44.9",
+    "Enner2016, OSX 10.9.5 | 65,282,969 | 0.32 ms | 0.03 ms | - | - | - | 12.65 ms | 411",
+    "Enner2016, Ubuntu 16.04 | 78,039,162 | 0.10 ms | 0.01 ms | - | - | - | 3.03 ms | 293",
+    "Enner2016, Scientific Linux 6.6-rt | 79,753,643 | 0.08 ms | 0.01 ms | - | - | - | 0.15 ms | 7",
 ];
 
 pub(super) fn plan(options: &Options) -> ExperimentPlan {

@@ -14,13 +14,13 @@ use kadenz::report::document::Document;
 
 /// Measure whether a timer keeps a timeout and a rate, at every policy, idle and busy
 ///
-/// The one-shot and the cyclic suite of Sticha 2014 (docs/bibliography.md), with its policies, loads, timeouts and
+/// The one-shot and the cyclic suite of [Sticha2014] (docs/bibliography.md), with its policies, loads, timeouts and
 /// rates and its 400 us deadline, then with every sleeper, beside its figures for the timers of ROS.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment timers                            six minutes
-  kadenz experiment timers --count 2000000            as many as in Sticha's plots: 17 hours")]
+  kadenz experiment timers --count 2000000            as many as in the plots of [Sticha2014]: 17 hours")]
 pub(crate) struct Options {
     /// Number of timeouts of 1 ms for each timer; at 10 ms a tenth of it
     #[arg(long = "count", value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(10..))]
@@ -58,7 +58,7 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
     }
 }
 
-/// The two timer suites of Sticha 2014.
+/// The two timer suites of [Sticha2014].
 #[derive(Clone, Copy)]
 enum TimerSuite {
     OneShot,
@@ -81,7 +81,7 @@ fn step(suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64, sleeper
     Step::new(folder, &command)
 }
 
-/// The deadline of Sticha, from the tests of PREEMPT_RT.
+/// The deadline of [Sticha2014], from the tests of PREEMPT_RT.
 const DEADLINE_NS: i64 = 400_000;
 
 const ONESHOT: [&str; 10] = [

@@ -13,14 +13,14 @@ use crate::options::Span;
 
 /// Measure which real-time measure steadies a control period, unloaded and under heavy load
 ///
-/// The matrix of Yoon et al. 2009 (docs/bibliography.md), figures 7 and 8, in its rows and columns beside the
+/// The matrix of [Yoon2009] (docs/bibliography.md), figures 7 and 8, in its rows and columns beside the
 /// published ones. As there, each period is counted from the last wake-up; its nine combinations alternate instead of
 /// following each other. `kadenz tune` is the same with all options.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment tuning                     three minutes for each combination and load: an hour
-  kadenz experiment tuning --duration 10min    as long as Yoon et al.
+  kadenz experiment tuning --duration 10min    as long as [Yoon2009]
   kadenz experiment tuning --bus 59            with the robot's 59 EtherCAT devices")]
 pub(crate) struct Options {
     /// How long to measure each combination under each load
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "10s")]
     round: Span,
 
-    /// Exchange process data with this EtherCAT segment in every cycle: 59 for the robot of Yoon et al., a
+    /// Exchange process data with this EtherCAT segment in every cycle: 59 for the robot of [Yoon2009], a
     /// file, or an interface
     #[arg(long, value_name = "SEGMENT")]
     bus: Option<Bus>,

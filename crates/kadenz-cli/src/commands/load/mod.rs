@@ -19,18 +19,18 @@ use crate::output::Outcome;
 /// large file, written again and again), processes (hackbench's groups of senders and receivers, and short-lived
 /// processes), network (a flood of datagrams on the loopback), files (the metadata of a whole file tree), memory
 /// (copies and page faults), timer (short sleeps and wake-ups from CPU to CPU). heavy is disk, processes, network and
-/// files together: the stress of Yoon et al. 2009 (docs/bibliography.md). It runs at ordinary priority, until its
+/// files together: the stress of [Yoon2009] (docs/bibliography.md). It runs at ordinary priority, until its
 /// time has passed or Ctrl-C ends it, and leaves nothing behind, however it ends.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
-  kadenz load heavy --duration 10min               the stress of Yoon et al. for a measurement
+  kadenz load heavy --duration 10min               the stress of [Yoon2009] for a measurement
   kadenz load cpu memory --duration 60s            two kinds at once
   kadenz load disk --fsync --dir /data --size 4GiB  on the disk that the robot logs to
-  kadenz load processes --groups 20                the `hackbench 20` of Yoon et al.
+  kadenz load processes --groups 20                the `hackbench 20` of [Yoon2009]
   kadenz load cpu disk --with stress-ng --duration 60s  the same kinds, made by stress-ng
 
-Ctrl-C ends it as well, and prints what was measured until then. What each kind does, and the
+Ctrl-C ends it as well, and prints what was measured until then. What each kind does, and the \
 published line it stands for, is in docs/load.md.")]
 pub(crate) struct Options {
     /// Kinds of load

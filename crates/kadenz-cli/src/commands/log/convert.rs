@@ -8,9 +8,9 @@ use kadenz::msg::log::table::TableFormat;
 use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
 use kadenz::msg::types::Types;
 
+use super::LimitOptions;
 use super::copying::{self, Fate};
 use super::cut::SelectionOptions;
-use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
 use super::tables::{self, Target};
 use crate::commands::interrupt;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "ENCODING", default_value = "same")]
     to: Encoding,
 
-    /// Folder or file with .lcm types; may be given several times
+    /// Folder or file with .lcm types (repeatable)
     #[arg(long, value_name = "PATH")]
     types: Vec<PathBuf>,
 

@@ -12,7 +12,7 @@ use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::input::LimitOptions;
+use super::LimitOptions;
 use super::output_file::LogOutputOptions;
 use crate::commands::interrupt;
 use crate::options::bar;

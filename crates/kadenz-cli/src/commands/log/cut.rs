@@ -8,8 +8,8 @@ use kadenz::msg::channel::Pattern;
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::{self, Entry};
 
+use super::LimitOptions;
 use super::copying::{self, Fate};
-use super::input::LimitOptions;
 use super::moment::{self, Moment};
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
@@ -48,7 +48,7 @@ pub(crate) struct SelectionOptions {
     #[arg(long, value_name = "MOMENT")]
     pub(crate) until: Option<Moment>,
 
-    /// Channels, by a regular expression that matches the whole name; may be given several times
+    /// Channels, by a regular expression that matches the whole name (repeatable)
     #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
     pub(crate) channels: Vec<Pattern>,
 

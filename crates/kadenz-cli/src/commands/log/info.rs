@@ -12,7 +12,7 @@ use kadenz::rt::clock::WallTime;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::input::LimitOptions;
+use super::LimitOptions;
 use super::moment;
 use crate::options::waiting;
 use crate::output::{self, Outcome};

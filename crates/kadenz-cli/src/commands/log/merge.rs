@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use clap::Args;
 use kadenz::msg::log::merge::Merged;
 
+use super::LimitOptions;
 use super::copying::{self, Fate};
-use super::input::LimitOptions;
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
 

@@ -14,8 +14,8 @@ use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::LimitOptions;
 use super::cut::SelectionOptions;
-use super::input::LimitOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
 use crate::commands::msg::type_announcer::TypeAnnouncer;
@@ -51,13 +51,13 @@ pub(crate) struct Options {
     #[command(flatten)]
     part: SelectionOptions,
 
-    /// Repeat from the begin at the end, until Ctrl-C
+    /// Repeat from the start at the end, until Ctrl-C
     #[arg(long = "loop")]
     looped: bool,
 
-    /// Do not answer questions for message types, where the log describes them
-    #[arg(long)]
-    no_tell: bool,
+    /// Do not answer requests for message types, where the log describes them
+    #[arg(long, alias = "no-tell")]
+    no_announce_types: bool,
 
     /// Play the next message at each Enter
     #[arg(long, conflicts_with_all = ["speed", "looped", "jitter"])]
@@ -138,7 +138,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let provider = bus::open(&url)?;
     let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;
-    let announcer = (!options.no_tell).then(|| TypeAnnouncer::begin(&url, &provider));
+    let announcer = (!options.no_announce_types).then(|| TypeAnnouncer::begin(&url, &provider));
     let mut stage = Stage::before(outlet, announcer.flatten());
     for known in &outline.channels {
         stage.announce_type(&known.channel);

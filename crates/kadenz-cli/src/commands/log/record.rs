@@ -53,7 +53,7 @@ pub(crate) struct Options {
     #[arg(short, long, value_name = "FILE")]
     out: PathBuf,
 
-    /// Channels, by a regular expression that matches the whole name; may be given several times
+    /// Channels, by a regular expression that matches the whole name (repeatable)
     #[arg(short, long = "channel", value_name = "REGEX", value_parser = Pattern::new)]
     channels: Vec<Pattern>,
 
@@ -138,7 +138,7 @@ pub(crate) struct Options {
 #[derive(JsonSchema, Serialize)]
 pub(super) struct RecordedLog {
     version: Version<1>,
-    /// In the order of their begin; rotation may have renamed or deleted some since.
+    /// In the order of their start; rotation may have renamed or deleted some since.
     files: Vec<PathBuf>,
     messages: u64,
     payload_bytes: u64,

@@ -208,7 +208,7 @@ fn pending_file(pending: &Pending, out: PathBuf) -> Result<Box<dyn Write + Send>
     }
 }
 
-/// A file name for a channel, without its ending: letters, digits, `-`, `_` and points not at its begin, whatever the
+/// A file name for a channel, without its ending: letters, digits, `-`, `_` and points not at its start, whatever the
 /// channel's name is; then the type and a number, if the name is used already.
 fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> String {
     const MAX: usize = 100;

@@ -95,7 +95,6 @@ pub(super) struct Ears {
     reason = "it is looked at once and never kept"
 )]
 pub(super) enum Came<'a> {
-    /// A message.
     Message(Raw<'a>),
     /// No message for a while.
     Nothing,
@@ -183,6 +182,11 @@ impl Ears {
         self.aggregator.counters()
     }
 
+    /// Prints no note of silence: the answer reports it.
+    pub(super) fn without_note_of_silence(&mut self) {
+        self.silent_since = None;
+    }
+
     /// Reports at the end which messages are missing in the output.
     pub(super) fn note_missing(&self) {
         if self.silent_since.is_some() && !self.stop.requested() {
@@ -200,10 +204,10 @@ impl Ears {
         for (count, words) in [
             (
                 inlet.overrun,
-                "were thrown away by the system because its buffer was full; ask for a larger one (docs/messages-udpm.md)",
+                "were dropped by the system because its buffer was full; request a larger one (docs/messages-udpm.md)",
             ),
-            (inlet.incomplete, "came in part only"),
-            (inlet.malformed, "were no messages"),
+            (inlet.incomplete, "were incomplete"),
+            (inlet.malformed, "were not valid messages"),
         ] {
             if count > 0 {
                 output::note(&format!("{count} {words}"));
@@ -212,15 +216,21 @@ impl Ears {
     }
 }
 
+/// What to check on a silent bus besides its publishers.
+pub(super) fn advice_on_silence(url: &str) -> Option<String> {
+    match url.split_once("://")?.0 {
+        "udpm" => Some(format!(
+            "`kadenz msg doctor --url '{url}'` explains a multicast that fails"
+        )),
+        "tcpq" => Some("Is its server running? `kadenz msg server` starts one".to_owned()),
+        _ => None,
+    }
+}
+
 fn words_of_silence(url: &str) -> String {
-    let advice = match url.split_once("://") {
-        Some(("udpm", _)) => {
-            format!("`kadenz msg doctor --url '{url}'` explains a multicast that fails")
-        }
-        Some(("tcpq", _)) => "and is its server there? `kadenz msg server` is one".to_owned(),
-        _ => "`kadenz msg list` lists the channels".to_owned(),
-    };
-    format!("no message came on {url}; does a program publish there? {advice}")
+    let advice = advice_on_silence(url);
+    let advice = advice.unwrap_or_else(|| "`kadenz msg list` lists the channels".to_owned());
+    format!("no messages received on {url}; is a publisher running? {advice}")
 }
 
 fn note_once(last: &mut Option<RecvError>, error: RecvError) {

@@ -64,7 +64,7 @@ pub(super) struct Called {
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let known = options.types.need()?;
     let json: serde_json::Value =
-        serde_json::from_str(&options.request).context("the request is no JSON")?;
+        serde_json::from_str(&options.request).context("the request is not valid JSON")?;
     let value = known.types().value_from_json(&options.r#type, &json);
     let value = value.with_context(|| format!("the request is not a valid {}", options.r#type))?;
     let request = known.types().encode(&value)?;

@@ -71,7 +71,7 @@ pub(super) struct Echoed {
     r#type: Option<String>,
     fingerprint: Option<Fingerprint>,
     bytes: usize,
-    /// The decoded message.
+    /// The decoded message; null where it could not be decoded.
     message: Option<serde_json::Value>,
     /// The member of --field.
     field: Option<serde_json::Value>,

@@ -23,7 +23,7 @@ Examples:
   kadenz msg gen types --lang rust --out src/messages            all .lcm files of a folder
   kadenz msg gen pose.lcm scan.lcm --lang rust --out src/messages --crate-path kadenz::msg
   kadenz msg gen types --lang python --out messages              a package for each LCM package; put messages on PYTHONPATH
-  kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz' jar
+  kadenz msg gen types --lang java --out src/main/java           classes for Java 8, beside Kadenz's jar
   kadenz msg gen types --lang c --out include                    headers alone; cc -Iinclude
   kadenz msg gen types --lang cpp --out include                  headers alone; c++ -std=c++17 -Iinclude
   kadenz msg gen types --lang matlab --out messages              for Octave, too; addpath messages
@@ -41,7 +41,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "DIR")]
     out: PathBuf,
 
-    /// The path by which Rust finds Kadenz' messages [default: kadenz_msg]
+    /// The path by which Rust finds Kadenz's messages [default: kadenz_msg]
     #[arg(long, value_name = "PATH")]
     crate_path: Option<String>,
 
@@ -56,7 +56,7 @@ enum Language {
     Rust,
     /// Python 3.9 and newer: a Python package per LCM package, a class per type
     Python,
-    /// Java 8 and newer: a class per type, for Kadenz' package for Java
+    /// Java 8 and newer: a class per type, for Kadenz's package for Java
     Java,
     /// C11: a header per type
     C,

@@ -163,7 +163,7 @@ impl Options {
 impl Answer for Rates {
     fn document(&self) -> Document {
         if self.channels.is_empty() {
-            return format!("nothing was heard on {}", self.asked).into();
+            return format!("no messages received on {}", self.asked).into();
         }
         let columns = [
             CHANNEL, TYPE, MESSAGES, RATE, INTERVAL, JITTER_P50, JITTER_P99, JITTER_MAX, BANDWIDTH,

@@ -52,8 +52,8 @@ Examples:
                                                             your middleware, by its own client
   kadenz msg latency --subscriber ./lcm_probe               Kadenz's publisher, your subscriber
 
-Exit codes: 0 the deadline was kept, or none was stated; 1 it was missed, also by a message that did
-not come; 2 nothing could be measured, also where a probe cannot be built or its server is not
+Exit codes: 0 the deadline was kept, or none was stated; 1 it was missed, also by a message that did \
+not come; 2 nothing could be measured, also where a probe cannot be built or its server is not \
 installed, or a side failed in the middle: what was measured until then is kept.")]
 pub(crate) struct Options {
     /// The bus [default: $LCM_DEFAULT_URL, else udpm://239.255.76.67:7667?ttl=0]

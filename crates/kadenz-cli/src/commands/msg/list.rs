@@ -11,7 +11,7 @@ use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusOption, Came, Ears};
+use super::bus::{BusOption, Came, Ears, advice_on_silence};
 use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
 use super::types::TypesOption;
 use crate::options::{Span, waiting};
@@ -62,6 +62,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         return providers();
     }
     let mut ears = Ears::open(&options.bus, &options.channels, Some(options.duration))?;
+    if !output::is_json() {
+        ears.without_note_of_silence();
+    }
     let mut known = options.types.read_and_ask(&ears.bus)?;
     let mut watcher = Watcher::new(WatchOptions {
         window: options.duration.0,
@@ -103,7 +106,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
 impl Answer for Channels {
     fn document(&self) -> Document {
         if self.channels.is_empty() {
-            return format!("nothing was heard on {} within {}", self.url, self.within).into();
+            let advice = advice_on_silence(&self.url);
+            let advice = advice.map_or_else(String::new, |it| format!(" {it}"));
+            return format!(
+                "no messages received on {} within {}; is a publisher running?{advice}",
+                self.url, self.within
+            )
+            .into();
         }
         let columns = [CHANNEL, TYPE, MESSAGES, RATE, BANDWIDTH, SENDERS];
         Document::new().table(table::of_channels(&columns, &self.channels))

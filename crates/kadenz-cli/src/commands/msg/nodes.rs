@@ -113,7 +113,7 @@ fn life(life: Life) -> &'static str {
 impl Answer for LiveNodes {
     fn document(&self) -> Document {
         if self.nodes.is_empty() {
-            return format!("no heart beats on {}", self.url).into();
+            return format!("no heartbeats received on {}", self.url).into();
         }
         let lines = self.nodes.iter().map(LiveNode::line);
         lines.fold(Document::new(), Document::sentence)

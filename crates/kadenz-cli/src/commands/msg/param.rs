@@ -125,7 +125,7 @@ impl Set {
             .as_ref()
             .map_or(ParameterType::Text, Setting::kind);
         let Some(value) = Setting::parse(&self.value, kind) else {
-            anyhow::bail!("{} is {kind}, and {:?} is none", self.name, self.value);
+            anyhow::bail!("{:?} is not a valid {kind} for {}", self.value, self.name);
         };
         let set: Result<ParameterInfo, CallError> = client.set(&self.name, &value, timeout);
         Ok(set?)

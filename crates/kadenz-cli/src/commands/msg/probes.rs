@@ -43,7 +43,6 @@ pub(crate) struct Options {
     sources: Option<PathBuf>,
 }
 
-/// The probes.
 #[derive(Debug, JsonSchema, Serialize)]
 pub(super) struct Probes {
     version: Version<1>,

@@ -62,9 +62,9 @@ pub(crate) struct Options {
     #[arg(long, value_name = "BYTES", conflicts_with_all = ["type", "json_text", "default"])]
     hex: Option<String>,
 
-    /// Answer no questions for the type, and do not stay for them
-    #[arg(long)]
-    no_tell: bool,
+    /// Answer no requests for the type, and do not stay for them
+    #[arg(long, alias = "no-tell")]
+    no_announce_types: bool,
 
     /// Print the JSON of a message of zeros as a template, and publish nothing
     #[arg(long, conflicts_with = "json_text")]
@@ -133,7 +133,10 @@ impl Options {
         provider: &Arc<dyn Provider>,
         source: &PayloadSource,
     ) -> Option<TypeAnnouncer> {
-        let (types, name) = source.described.as_ref().filter(|_| !self.no_tell)?;
+        let (types, name) = source
+            .described
+            .as_ref()
+            .filter(|_| !self.no_announce_types)?;
         let mut announcer = TypeAnnouncer::begin(url, provider)?;
         announcer.add(types, name);
         Some(announcer)
@@ -252,7 +255,7 @@ fn next_line(line: &mut u64) -> anyhow::Result<Option<String>> {
 
 fn encode(types: &Types, name: &str, text: &str) -> anyhow::Result<Vec<u8>> {
     let json: serde_json::Value =
-        serde_json::from_str(text).context("the message is no JSON; see `--default`")?;
+        serde_json::from_str(text).context("the message is not valid JSON; see `--default`")?;
     let value = types.value_from_json(name, &json);
     let value = value.with_context(|| format!("the message is not a valid {name}"))?;
     Ok(types.encode(&value)?)

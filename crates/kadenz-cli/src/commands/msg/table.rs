@@ -4,9 +4,8 @@ use kadenz::msg::channel::Channel;
 use kadenz::msg::loss::{SenderTally, Tally};
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::watch::{ChannelFigures, SenderFigures};
-use kadenz::report::document::{Document, Table};
+use kadenz::report::document::Table;
 use kadenz::report::numbers;
-use kadenz::report::text::Style;
 use schemars::JsonSchema;
 use serde::Serialize;
 
@@ -15,15 +14,6 @@ use super::types::{self, KnownTypes};
 
 /// Mark for an unknown value, or one that a sample does not support.
 const NOTHING: &str = "-";
-
-/// A table under a header; the first `words` columns are text.
-pub(in crate::commands) fn table(head: &[&str], words: usize, rows: Vec<Vec<String>>) -> String {
-    let table = Table::new(head, words, rows);
-    Document::new()
-        .table(table)
-        .terminal(Style::plain())
-        .to_string()
-}
 
 /// A rate with four significant digits.
 pub(super) fn hertz(rate: Option<f64>) -> String {
@@ -81,7 +71,7 @@ pub(super) struct HeardChannel {
     bytes: u64,
     last_bytes: usize,
     pub(super) rate_hz: Option<f64>,
-    /// Mean interval.
+    /// Mean interval between two messages.
     interval_ns: Option<f64>,
     expected_interval_ns: Option<u64>,
     jitter_p50_ns: Option<u64>,

@@ -20,13 +20,13 @@ use kadenz::rt::clock::{self, MonotonicTime};
 /// Sources of the descriptions.
 #[derive(Clone, Debug, Args)]
 pub(in crate::commands) struct TypesOption {
-    /// Folder or file of .lcm descriptions, by which messages are decoded; may be given again
+    /// Folder or file of .lcm descriptions, by which messages are decoded (repeatable)
     #[arg(long, value_name = "FOLDER")]
     types: Vec<PathBuf>,
 
-    /// Do not ask on the bus for unknown types: publish nothing at all
-    #[arg(long)]
-    no_ask: bool,
+    /// Do not request unknown types on the bus: publish nothing at all
+    #[arg(long, alias = "no-ask")]
+    no_request_types: bool,
 }
 
 /// The given types, and those that other programs describe on the bus.
@@ -100,7 +100,7 @@ impl TypesOption {
         let mut known = self.read()?;
         // A log answers no questions.
         let can_answer = bus.guarantees().discovery != Discovery::File;
-        if can_answer && !self.no_ask {
+        if can_answer && !self.no_request_types {
             known.finder = TypeFinder::new(bus).ok();
         }
         Ok(known)
@@ -227,9 +227,7 @@ impl KnownTypes {
             return reported.types.decode(payload).map_err(|it| it.to_string());
         }
         if self.types.is_empty() {
-            return Err(
-                "give the folder of its .lcm file with `--types` to see what it says".into(),
-            );
+            return Err("give the folder of its .lcm file with `--types` to decode it".into());
         }
         self.types.decode(payload).map_err(|it| it.to_string())
     }

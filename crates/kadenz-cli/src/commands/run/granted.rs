@@ -9,6 +9,7 @@ use kadenz::record::run::model::TuningMeasure;
 use kadenz::report::document::{Document, Table};
 use kadenz::report::text::{Style, Text};
 use kadenz::rt::tuning::Measure;
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::output;
@@ -52,8 +53,8 @@ fn table(measures: &[TuningMeasure]) -> Text {
 }
 
 /// The file of `kadenz run --granted`, written at the start and again at the end.
-#[derive(Serialize)]
-pub(super) struct RunReport<'a> {
+#[derive(JsonSchema, Serialize)]
+pub(in crate::commands) struct RunReport<'a> {
     /// The program with its arguments.
     pub(super) program: &'a [String],
     /// Process number; `null` when it was not started.
@@ -67,8 +68,8 @@ pub(super) struct RunReport<'a> {
 }
 
 /// End of a program.
-#[derive(Clone, Copy, Serialize)]
-pub(super) struct ProgramExit {
+#[derive(Clone, Copy, JsonSchema, Serialize)]
+pub(in crate::commands) struct ProgramExit {
     /// Its exit code; `null` when a signal ended it.
     code: Option<i32>,
     /// The signal that ended it.

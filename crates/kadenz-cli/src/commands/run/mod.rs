@@ -1,6 +1,6 @@
 //! `kadenz run`.
 
-mod granted;
+pub(super) mod granted;
 
 use std::ffi::OsString;
 use std::io::ErrorKind;
@@ -42,8 +42,8 @@ Examples:
   kadenz run --require --priority 80 --lock -- ./controller
                                                           all of it, or no start
 
-Exit codes: the program's own; 128 + N when signal N ended it; 127 when it was not found, 126
-when it cannot be executed; 2 when `kadenz run` could not do its work or `--require` was not met.
+Exit codes: the program's own; 128 + N when signal N ended it; 127 when it was not found, 126 \
+when it cannot be executed; 2 when `kadenz run` could not do its work or `--require` was not met. \
 SIGTERM and SIGHUP are passed on to the program, which continues when `kadenz run` is killed.")]
 pub(crate) struct Options {
     /// Real-time priority 1 to 99 under SCHED_FIFO: short for --policy fifo:PRIORITY

@@ -4,7 +4,6 @@
 mod live;
 mod model;
 mod named;
-mod round_trips;
 mod shown;
 
 commands! {

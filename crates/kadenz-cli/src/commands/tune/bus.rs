@@ -51,7 +51,7 @@ impl FromStr for Bus {
             return word.parse().map(Self::Virtual);
         }
         if word.is_empty() {
-            return Err("name a number of devices, a segment's file, or an interface".to_owned());
+            return Err("name a number of devices, a segment file, or an interface".to_owned());
         }
         Ok(Self::Interface(word.to_owned()))
     }

@@ -40,7 +40,7 @@ use rounds::ChildRounds;
 /// that make it permanent. The combinations alternate in short rounds, so that drift of the machine affects all of
 /// them. Ctrl-C ends it and keeps the data; `--resume` continues.
 ///
-/// Source: Yoon et al. 2009 (docs/bibliography.md), sections 3.3 and 3.4, for P, M, C and S.
+/// Source: [Yoon2009] (docs/bibliography.md), sections 3.3 and 3.4, for P, M, C and S.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
@@ -49,10 +49,10 @@ Examples:
   kadenz tune --cells none,P,PMCS --duration 10s    a quick look
   kadenz tune --confidence 99.999                   as long as that claim needs
   kadenz tune --cells none,I,PM,PMI                 what holding idle states off gains
-  kadenz tune --bus 59 --pace relative              on the fieldbus of Yoon et al., 59 devices
+  kadenz tune --bus 59 --pace relative              on the fieldbus of [Yoon2009], 59 devices
   kadenz tune --resume kadenz-tune-2026-11-22T10-00-00
 
-Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it was interrupted, nothing can be decided, or
+Exit codes: 0 a combination keeps the deadline, 1 none does, 2 it was interrupted, nothing can be decided, or \
 combinations were left out and none of the others keeps it.")]
 pub(crate) struct Options {
     /// Rate of the beat
@@ -63,7 +63,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "SPAN", default_value = "400us")]
     deadline: Span,
 
-    /// Combinations to measure: none and letters of PMCSI [default: the nine of Yoon et al., none,M,C,MC,P,
+    /// Combinations to measure: none and letters of PMCSI [default: the nine of [Yoon2009], none,M,C,MC,P,
     /// PM,PC,PMC,PMCS, and I,PMI,PMCI where there are idle states to hold off]
     #[arg(long, value_name = "CELLS", value_delimiter = ',', value_parser = complete::<Combination>(Combination::all()),
           hide_possible_values = true)]
@@ -92,7 +92,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "PACE", default_value = "skip", value_parser = pace())]
     pace: Overrun,
 
-    /// Exchange process data with an EtherCAT segment in every cycle, as the robot of Yoon et al. does: an interface,
+    /// Exchange process data with an EtherCAT segment in every cycle, as the robot of [Yoon2009] does: an interface,
     /// or a virtual one with this many devices or from a file (59, arm.toml)
     #[arg(long, value_name = "SEGMENT")]
     bus: Option<Bus>,
@@ -184,7 +184,7 @@ pub(super) struct TuneReport<'a> {
     version: Version<1>,
     /// Result of the matrix.
     matrix: MatrixOutput<'a>,
-    /// The run folder.
+    /// Path of the run folder.
     run: &'a Path,
     /// Page of the result.
     report: &'a Path,
@@ -239,7 +239,7 @@ fn note_what_is_kept(plan: &MatrixPlan) {
 }
 
 /// The options under which a matrix was begun, except for the condition of its end, which the caller that continues
-/// it states anew.
+/// it states again.
 fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();

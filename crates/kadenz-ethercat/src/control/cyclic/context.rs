@@ -10,8 +10,10 @@ use super::settings::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
 
-/// Computes outputs from inputs, once a cycle, on the real-time thread: it must neither allocate, lock, log nor
-/// wait.
+/// Computes outputs from inputs, once a cycle, on the real-time thread.
+///
+/// # Real-time safety
+/// An implementation must neither allocate, lock, log nor wait.
 pub trait Controller {
     /// Runs in each cycle.
     fn beat(&mut self, context: &mut CycleContext<'_>);
@@ -200,7 +202,7 @@ impl<'m> CycleContext<'m> {
         self.cycle.layout()
     }
 
-    /// All inputs.
+    /// The image of all inputs, as they came last.
     #[must_use]
     pub fn inputs(&self) -> &[u8] {
         self.cycle.inputs()

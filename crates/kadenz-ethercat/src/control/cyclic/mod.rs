@@ -32,7 +32,7 @@
 //!
 //! A cycle of [`LoopMode::Pipelined`] takes in the answers to the previous cycle's frames, lets the controller
 //! compute, sends, and sleeps: as in Yoon (figure 4) no thread waits for the wire, and no interrupt is needed.
-//! The paper's request sends what was computed a cycle before; this loop sends it at once.
+//! Yoon's request (\[Yoon2009\]) sends what was computed a cycle before; this loop sends it at once.
 //!
 //! Guarantees, after [`Loop::run`] was called: the loop's own code neither allocates, locks nor logs; it waits
 //! only for the beat, and in [`LoopMode::Synchronous`] for the answers, up to a limit. No loss of frames, of

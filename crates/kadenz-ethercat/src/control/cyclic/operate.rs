@@ -23,7 +23,7 @@ pub enum NotInOp {
         "{count} of {wanted} devices answer, and their states together are 0x{states:02X}, not 0x08; ask each for its AL status code"
     )]
     States {
-        /// Devices that answer.
+        /// Number of devices that answer.
         count: u16,
         /// Devices that the segment should have.
         wanted: u16,

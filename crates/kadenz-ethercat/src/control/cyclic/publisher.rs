@@ -121,8 +121,10 @@ impl Draft {
     }
 }
 
-/// Posts a [`Heading`], all inputs and all outputs once a cycle. Neither allocates, locks nor waits, whatever readers
-/// do. On drop, it marks the last post as final.
+/// Posts a [`Heading`], all inputs and all outputs once a cycle. On drop, it marks the last post as final.
+///
+/// # Real-time safety
+/// It neither allocates, locks nor waits, whatever readers do.
 #[derive(Debug)]
 pub struct SeqlockPublisher<'w> {
     poster: ProcessImageWriter<'w>,
@@ -165,8 +167,10 @@ impl Drop for SeqlockPublisher<'_> {
     }
 }
 
-/// Posts the same on a process image behind a lock, as Yoon's loop: it waits for at most one reader. Allocates
-/// nothing. On drop, it marks the last post as final.
+/// Posts the same on a process image behind a lock, as Yoon's loop. On drop, it marks the last post as final.
+///
+/// # Real-time safety
+/// It allocates nothing. It locks, and waits for at most one reader.
 #[derive(Debug)]
 pub struct LockedPublisher<'b> {
     image: &'b Locked,

@@ -7,7 +7,10 @@ use crate::main_device::cycle::Outcome;
 use crate::main_device::layout::Layout;
 use crate::main_device::link::LinkCounts;
 
-/// Observes every cycle at its end, on the real-time thread: it must neither allocate, lock, log nor wait.
+/// Observes every cycle at its end, on the real-time thread.
+///
+/// # Real-time safety
+/// An implementation must neither allocate, lock, log nor wait.
 pub trait Observer {
     /// Takes the report of a cycle that is done.
     fn cycle(&mut self, report: &CycleReport<'_>);

@@ -66,9 +66,9 @@ impl LoopSettings {
 /// The cause of the loop's end.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum EndedBy {
-    /// The stop flag.
+    /// The stop flag was set.
     Flag,
-    /// The controller.
+    /// The controller ended the loop.
     Controller,
     /// The loop did all its cycles.
     Count,

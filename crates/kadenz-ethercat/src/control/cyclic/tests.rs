@@ -311,7 +311,7 @@ fn a_publisher_shows_what_the_controller_saw() {
 }
 
 #[test]
-fn a_board_behind_a_lock_shows_the_same() {
+fn a_process_image_behind_a_lock_shows_the_same() {
     let mut bench = Bench::new(59);
     let layout = bench.cycle.layout().clone();
     let image = Locked::new(post_bytes(&layout)).unwrap();

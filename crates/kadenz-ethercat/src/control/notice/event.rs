@@ -12,9 +12,9 @@ use crate::wire::{AlStatus, AlStatusCode};
 pub struct NoticeDevice {
     /// Its number among the devices that were configured, from 0.
     pub device: usize,
-    /// Its name.
+    /// The name of the device; empty where it has none.
     pub name: String,
-    /// Its station address.
+    /// The station address that the MainDevice gave it.
     pub station: u16,
 }
 
@@ -42,18 +42,18 @@ pub enum Event {
     Lost,
     /// A device answers again, at that position.
     Back {
-        /// Its position now.
+        /// The position at which it answers now.
         position: u16,
         /// Whether it had kept its power: it still had its address.
         powered: bool,
     },
     /// A device is in another state.
     State {
-        /// AL status before.
+        /// The AL status before.
         from: u16,
-        /// AL status now.
+        /// The AL status now.
         to: u16,
-        /// AL status code.
+        /// The AL status code: the reason of an error; 0 for none.
         code: u16,
     },
     /// A device did not reach a state in time, or refuses the settings for it.
@@ -65,7 +65,7 @@ pub enum Event {
     },
     /// The set-up in PREOP failed.
     Setup {
-        /// The error.
+        /// Why the set-up failed, in words.
         why: String,
     },
     /// A port has no link any more.
@@ -104,7 +104,7 @@ pub enum Event {
     Moved {
         /// Position at the start.
         from: u16,
-        /// Position now.
+        /// The position now.
         to: u16,
     },
     /// Another device of the same kind is in its place, and is used.
@@ -123,7 +123,7 @@ pub enum Event {
     },
     /// An unknown SubDevice has gone.
     UnknownGone {
-        /// Its former position.
+        /// The position at which it was.
         position: u16,
     },
     /// Frames came back with a wrong working counter.

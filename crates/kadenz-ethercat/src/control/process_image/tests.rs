@@ -24,7 +24,7 @@ fn the_last_post_is_read_whole() {
 }
 
 #[test]
-fn a_board_whose_writer_has_ended_says_so_and_shows_the_last_post() {
+fn a_process_image_whose_writer_has_ended_says_so_and_shows_the_last_post() {
     let words = words(8);
     let mut writer = ProcessImageWriter::begin(&words, 8).unwrap();
     let before = Reader::of(&words[..]).unwrap();
@@ -42,7 +42,7 @@ fn a_board_whose_writer_has_ended_says_so_and_shows_the_last_post() {
 }
 
 #[test]
-fn what_is_no_board_is_refused() {
+fn what_is_not_a_process_image_is_refused() {
     let mut some = words(16);
     assert_eq!(
         Reader::of(&some[..]).unwrap_err(),

@@ -51,14 +51,12 @@ impl Batch {
         self.groups.push(self.asks.len());
     }
 
-    /// Reads a register.
     pub(super) fn read(&mut self, target: Target, register: u16, length: usize) -> AskId {
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
         self.push(target, register, false, start)
     }
 
-    /// Writes a register.
     pub(super) fn write(&mut self, target: Target, register: u16, bytes: &[u8]) -> AskId {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);

@@ -24,12 +24,12 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 pub struct DeviceStatus {
     /// Its number, from 0, in the order in which devices were configured.
     pub device: usize,
-    /// Its name.
+    /// The short name by its SII; empty where it has none.
     pub name: String,
     /// Its long name by its SII; empty where it has none.
     #[serde(default)]
     pub description: String,
-    /// Its station address.
+    /// The station address that the MainDevice gave it.
     pub station: u16,
     /// Its alias; 0 for none.
     pub alias: u16,
@@ -39,7 +39,7 @@ pub struct DeviceStatus {
     pub position: Option<u16>,
     /// AL status; see [`AlStatus`](crate::wire::AlStatus). 0 as long as it is not known.
     pub status: u16,
-    /// AL status code.
+    /// The AL status code: the reason of an error; 0 for none.
     pub code: u16,
     /// DL status; see [`DlStatus`](crate::wire::DlStatus).
     pub links: u16,
@@ -91,7 +91,7 @@ pub struct DeviceTable {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 #[error("there is no device {device}; they are numbered from 0 to {}", count.saturating_sub(1))]
 pub struct NoDevice {
-    /// The number.
+    /// The requested number.
     pub device: usize,
     /// The number of devices.
     pub count: usize,
@@ -100,11 +100,11 @@ pub struct NoDevice {
 /// The reason why an object was not read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum ObjectError {
-    /// No such device.
+    /// There is no device of the requested number.
     #[error(transparent)]
     NoDevice(#[from] NoDevice),
     /// The supervisor is setting it up.
-    #[error("device {0} is being set up just now; ask again in a second")]
+    #[error("device {0} is being set up; retry in a second")]
     SetUp(usize),
     /// The device refused, or did not answer.
     #[error(transparent)]
@@ -185,8 +185,10 @@ impl DeviceTable {
             .collect()
     }
 
-    /// Whether a device is there and in OP, as the supervisor saw it last. Neither locks nor waits: the loop may call
-    /// it.
+    /// Whether a device is there and in OP, as the supervisor saw it last.
+    ///
+    /// # Real-time safety
+    /// It neither locks nor waits: the loop may call it.
     #[must_use]
     pub fn operates(&self, device: usize) -> bool {
         let member = self.members.get(device);
@@ -250,7 +252,7 @@ impl DeviceTable {
 
     /// As [`with`](Self::with), for its objects: refused at once while the supervisor sets the device up, also where
     /// that begins while another thread has the device. The asking thread may be the one
-    /// that carries the set-up's questions, and would then wait for ever.
+    /// that carries the set-up's questions, and would then wait forever.
     fn with_objects<R>(
         &self,
         device: usize,

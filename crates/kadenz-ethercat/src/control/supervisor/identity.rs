@@ -164,7 +164,6 @@ fn look(
 pub(super) struct StationStatus {
     /// Its station address; 0 after power on.
     pub(super) station: u16,
-    /// Its alias.
     pub(super) alias: u16,
     pub(super) links: DlStatus,
     pub(super) status: AlStatus,

@@ -153,7 +153,7 @@ impl SetupPool {
         match self.jobs.remove(&device).map(Job::end) {
             Some(Some(Ok(()))) => SetupProgress::Done,
             Some(Some(Err(error))) => SetupProgress::Failed(error),
-            // Another thread had the device: the set-up begins anew.
+            // Another thread had the device: the set-up starts again.
             Some(None) | None => SetupProgress::UnderWay,
         }
     }

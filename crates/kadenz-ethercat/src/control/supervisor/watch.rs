@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::{Event, SegmentSupervisor};
-use crate::control::health::Vitals;
+use crate::control::health::HealthSnapshot;
 use crate::main_device::exchange::{Exchange, ExchangeResult, Registers, Target};
 use crate::main_device::mailbox::Mail;
 use crate::wire::Configured;
@@ -23,9 +23,9 @@ const NEARLY_FULL: u8 = 200;
 /// The counts that were reported last.
 #[derive(Debug, Default)]
 pub(super) struct LastReported {
-    counter: Vitals,
+    counter: HealthSnapshot,
     counter_again: MonotonicTime,
-    frames: Vitals,
+    frames: HealthSnapshot,
     frames_again: MonotonicTime,
 }
 
@@ -58,7 +58,7 @@ impl SegmentSupervisor {
             self.notices.publish(now, None, event);
         }
         let (before, link) = (reported.frames, vitals.link);
-        // A loop that was started anew counts from zero.
+        // A loop that was restarted counts from zero.
         let risen = |now: u64, before: u64| now.saturating_sub(before);
         let lost = risen(vitals.lost, before.lost);
         let late = risen(link.late, before.link.late);
@@ -188,7 +188,7 @@ impl SegmentSupervisor {
         counters: [u8; COUNTERS],
         now: MonotonicTime,
     ) {
-        // A counter that is less than before began anew.
+        // A counter that is less than before was reset.
         let risen = |at: usize| match counters[at].checked_sub(before[at]) {
             Some(more) => u32::from(more),
             None => u32::from(counters[at]),

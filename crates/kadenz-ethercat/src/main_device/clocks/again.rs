@@ -33,7 +33,7 @@ impl ClockSample {
         self.local.wrapping_add(self.offset)
     }
 
-    /// Whether its time counts: before SAFEOP it may have begun anew.
+    /// Whether its time counts: before SAFEOP it may have restarted.
     fn counts(&self) -> bool {
         counts(self.status)
     }
@@ -47,7 +47,7 @@ impl Clocks {
     /// Sets the clock of a SubDevice that has come back, by its measured delay, while the others go on; one
     /// that [pulsed](Self::pulse) pulses again, with the others. Before SAFEOP, and for many at once: a
     /// SubDevice other than the reference waits until the reference is set, up to half a second. Where it is
-    /// the reference itself, time goes on by the first other 64-bit clock in SAFEOP or OP, and begins anew
+    /// the reference itself, time goes on by the first other 64-bit clock in SAFEOP or OP, and restarts
     /// where there is none. Does nothing without a clock. Waits, allocates.
     ///
     /// # Errors
@@ -131,7 +131,7 @@ fn latch(registers: &mut Registers<'_>) -> ExchangeResult<u16> {
 }
 
 /// Reads clocks, the first one's sample first; `None` for a clock that does not answer. One frame reads all
-/// of them: another thread may take receive times anew before the next.
+/// of them: another thread may latch receive times again before the next.
 fn look(
     registers: &mut Registers<'_>,
     first: Configured,

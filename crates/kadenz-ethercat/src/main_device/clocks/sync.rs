@@ -35,7 +35,7 @@ pub struct Sync {
 }
 
 impl Sync {
-    /// SYNC0 alone.
+    /// Pulses of SYNC0 alone, without SYNC1.
     #[must_use]
     pub const fn sync0(cycle_ns: u32, shift_ns: i32) -> Self {
         Self {

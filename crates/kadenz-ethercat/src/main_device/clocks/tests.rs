@@ -362,7 +362,7 @@ fn a_device_that_lost_power_is_set_again_while_the_others_go_on() {
     let now = bench.link.port_mut().time();
     let device = bench.segment().device_mut(DeviceId(2)).unwrap();
     device.power_on(now);
-    assert!(bench.apart() > 1_000_000, "it has begun anew");
+    assert!(bench.apart() > 1_000_000, "it has restarted");
     bench.ask(|registers, devices| {
         let station = devices[2].station.0;
         let target = crate::main_device::exchange::Target::At(Position(2));

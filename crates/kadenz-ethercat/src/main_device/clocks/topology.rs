@@ -19,7 +19,7 @@ pub enum TopologyError {
          just now? Look for SubDevices again"
     )]
     Unreachable {
-        /// Its position.
+        /// The position of the SubDevice on the wire, from 0.
         position: u16,
     },
     /// A port is open, and no SubDevice answers behind it.
@@ -28,9 +28,9 @@ pub enum TopologyError {
          power there?"
     )]
     Loose {
-        /// Its position.
+        /// The position of the SubDevice on the wire, from 0.
         position: u16,
-        /// The port.
+        /// The open port, 0 to 3.
         port: u8,
     },
     /// A SubDevice reports no open port at all, which cannot be: it answered.
@@ -38,7 +38,7 @@ pub enum TopologyError {
         "SubDevice {position} answers, and says that no port of it is open; read its links again"
     )]
     Closed {
-        /// Its position.
+        /// The position of the SubDevice on the wire, from 0.
         position: u16,
     },
     /// Frames come in by another port than 0, and port 0 leads on.
@@ -47,7 +47,7 @@ pub enum TopologyError {
          processed on their way back; put the cable that comes from the MainDevice into port 0"
     )]
     Backwards {
-        /// Its position.
+        /// The position of the SubDevice on the wire, from 0.
         position: u16,
         /// The port by which frames come in.
         port: u8,

@@ -7,7 +7,7 @@ use super::super::device::{Piece, ProcessData, SubDevice};
 use super::super::layout::Demand;
 use super::super::mapping::{MappedEntry, MappedManager, MappedPdo};
 use crate::description::{Clock, Description, Pdo};
-use crate::esi::{InitCommand, StartUp, Transition, Unheeded};
+use crate::esi::{InitCommand, StartUp, Transition, UnsupportedMode};
 use crate::wire::SyncManager;
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{
@@ -287,7 +287,7 @@ impl Described {
 
     /// The settings of a mode that are not supported; `None` where all are.
     #[must_use]
-    pub(crate) fn unheeded(&self, mode: &str) -> Option<&Unheeded> {
+    pub(crate) fn unheeded(&self, mode: &str) -> Option<&UnsupportedMode> {
         let mut all = self.start_up.unheeded.iter();
         all.find(|it| it.mode == mode)
     }

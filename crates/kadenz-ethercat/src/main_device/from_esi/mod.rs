@@ -121,7 +121,7 @@ fn one(
 
 /// A file's description of a device cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("{0}; mend that file, or leave it out: then the device goes by its own word")]
+#[error("{0}; fix the file, or omit it: the device is then configured by its SII")]
 struct Unreadable(Arc<DescriptionsError>);
 
 impl Matched {
@@ -259,7 +259,7 @@ pub enum ChoiceError {
     /// There is no such mode.
     #[error("its ESI file has no operation mode `{mode}`; it has {there}")]
     Mode {
-        /// The chosen mode.
+        /// The name of the requested mode.
         mode: String,
         /// The modes of the device.
         there: String,

@@ -249,7 +249,7 @@ fn a_working_counter_that_is_not_as_it_should_be_is_an_error() {
     let error = registers.put_u16(Target::All(3), 0x0120, 1).unwrap_err();
     assert_eq!(
         error.to_string(),
-        "Bwr of register 0x0120: 2 of 3 took part, asked was every one of 3 SubDevices; is it on the segment, with power, and are the cables whole?"
+        "Bwr of register 0x0120: working counter 2 of 3 for every one of 3 SubDevices; is it on the segment, with power, and are the cables whole?"
     );
     assert!(registers.put_u16(Target::All(2), 0x0120, 1).is_ok());
 }

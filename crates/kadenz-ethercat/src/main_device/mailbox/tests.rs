@@ -423,7 +423,7 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
     assert_eq!(lost.len(), 1, "{lost:?}");
     assert!(
         lost[0].starts_with("the answer of the SubDevice with address 0x1001")
-            && lost[0].contains("ask again"),
+            && lost[0].contains("retry"),
         "{lost:?}"
     );
     assert_eq!(asked[..], [""; 0]);

@@ -36,40 +36,40 @@ pub enum CommissionError {
     Unaligned(u16),
     /// The device does not state a value without which its numbers have no unit.
     #[error(
-        "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion's file"
+        "it does not state object 0x{object:04X}, and Kadenz does not guess it; write {option} in the axis's table of the motion file"
     )]
     NotStated {
-        /// The object.
+        /// The index of the object.
         object: u16,
         /// The option by which a user can state it.
         option: &'static str,
     },
     /// An object holds an invalid ratio, or one by which no joint could move.
     #[error(
-        "its object 0x{object:04X} holds {} to {}, by which no joint is moved; set up the drive, or write increments_per_turn in the axis's table of the motion's file",
+        "its object 0x{object:04X} holds {} to {}, which cannot be a position scale; set up the drive, or write increments_per_turn in the axis's table of the motion file",
         values[0], values[1]
     )]
     Senseless {
-        /// The object.
+        /// The index of the object.
         object: u16,
-        /// Its two numbers.
+        /// The two numbers that the object holds.
         values: [u32; 2],
     },
     /// The drive counts in an unknown unit.
     #[error(
-        "its object 0x{object:04X} says 0x{value:08X}, a unit that is not known here; write {option} in the axis's table of the motion's file"
+        "its object 0x{object:04X} has the unsupported unit 0x{value:08X}; write {option} in the axis's table of the motion file"
     )]
     Unit {
-        /// The object.
+        /// The index of the object.
         object: u16,
-        /// Its value.
+        /// The unit as the object holds it.
         value: u32,
         /// The option by which a user can state it.
         option: &'static str,
     },
     /// The drive came back with other settings, so the values of the loop would have another meaning.
     #[error(
-        "its {0} is not what it was when it was commissioned; put the drive back that was there, or start anew"
+        "its {0} differs from the commissioned one; reinstall the original drive, or restart the loop"
     )]
     Changed(&'static str),
     /// The device refused to read or write an object, or did not answer.

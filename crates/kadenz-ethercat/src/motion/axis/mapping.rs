@@ -16,7 +16,7 @@ use super::commission::CommissionError;
 pub struct Mapped {
     /// The object and sub-index; index 0 for a gap.
     pub address: Address,
-    /// Its bits.
+    /// The length of the object in bits.
     pub bits: u8,
     /// Its first bit in the device's outputs or inputs.
     pub at: usize,
@@ -25,9 +25,9 @@ pub struct Mapped {
 /// All mapped objects of a device.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Mapping {
-    /// From the MainDevice.
+    /// Objects that the MainDevice writes.
     pub outputs: Vec<Mapped>,
-    /// To the MainDevice.
+    /// Objects that the MainDevice reads.
     pub inputs: Vec<Mapped>,
 }
 

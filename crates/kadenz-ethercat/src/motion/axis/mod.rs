@@ -115,7 +115,7 @@ impl Scale {
 pub struct Reading {
     /// The statusword: the state of its power, and more.
     pub status: Statusword,
-    /// In rad.
+    /// The measured position, in rad.
     pub position: f64,
     /// In rad/s; `None` where it is not in the process data, or its unit is unknown.
     pub velocity: Option<f64>,
@@ -133,7 +133,10 @@ impl Reading {
     }
 }
 
-/// A drive with the layout of its process data. Reading and writing neither allocate, lock nor wait.
+/// A drive with the layout of its process data.
+///
+/// # Real-time safety
+/// Reading and writing neither allocate, lock nor wait.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Axis {
     device: usize,

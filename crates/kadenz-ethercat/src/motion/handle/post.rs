@@ -71,7 +71,6 @@ impl<'s> HandleWriter<'s> {
         }
     }
 
-    /// Publishes a cycle.
     pub(in crate::motion) fn publish(&mut self, report: &Report, runners: &[AxisRunner]) {
         self.bytes[..HEAD].copy_from_slice(&head(report));
         let (axes, _) = self.bytes[HEAD..].as_chunks_mut::<AXIS>();

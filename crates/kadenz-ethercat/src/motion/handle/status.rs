@@ -15,7 +15,7 @@ pub enum StageName {
     Enabling,
     /// Brings the axes to where their programs begin.
     Approaching,
-    /// Plays the programs.
+    /// The axes follow their programs.
     Playing,
     /// All axes are stopped until a user or program resets the stop.
     Stopped,
@@ -65,7 +65,7 @@ pub struct Status {
     pub stops: u64,
     /// The stop of the axes, or the one in force when the loop ended; `None` where they are not stopped.
     pub stopped: Option<Stopped>,
-    /// The axes.
+    /// The status of each axis, in the order of their numbers.
     pub axes: Vec<AxisStatus>,
 }
 
@@ -86,7 +86,7 @@ pub struct Stopped {
     pub ago_s: f64,
 }
 
-/// An axis.
+/// The status of one axis.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct AxisStatus {
@@ -94,7 +94,7 @@ pub struct AxisStatus {
     pub axis: usize,
     /// Its drive's position.
     pub device: usize,
-    /// Its name.
+    /// The name by which reports call the axis.
     pub name: String,
     /// The kind of its set-point: position, velocity or torque.
     #[cfg_attr(feature = "schema", schemars(extend("enum" = ["position", "velocity", "torque"])))]

@@ -183,7 +183,7 @@ fn a_program_beyond_what_the_drive_can_count_is_refused() {
 
 #[test]
 fn a_drive_that_answers_and_is_not_enabled_stops_the_waiting_by_name() {
-    // Without this object the model does not work, and reports 0 for ever.
+    // Without this object the model does not work, and reports 0 forever.
     let bench = bench(Parameters::default(), &[object::HOMING_METHOD], |_| ());
     let mut bench = bench.unwrap();
     let handle = MotionHandle::default();

@@ -75,12 +75,12 @@ impl Order {
         if Instant::now() < self.until && !halt.load(Ordering::Relaxed) {
             return None;
         }
-        let stands = now.map_or("has reported no axes yet".to_owned(), |it| {
-            format!("stands in cycle {}", it.cycle)
+        let last = now.map_or("it has published no status yet".to_owned(), |it| {
+            format!("its last status is of cycle {}", it.cycle)
         });
         Some(Err(format!(
-            "the loop has not heard it within {RETRY_POLICY:?}: it {stands}, or is ending; what was asked is \
-             obeyed in its next cycle, and drives that hear nothing stop by their own watchdogs"
+            "the loop did not acknowledge within {RETRY_POLICY:?} ({last}); the request takes effect in its next \
+             cycle, and a drive without frames stops by its watchdog"
         )))
     }
 
@@ -108,8 +108,7 @@ fn status(handle: &MotionHandle) -> Result<Status, String> {
     // Whether the loop has begun is read first: a loop that has begun stays so.
     let has_begun = handle.has_begun();
     handle.status().ok_or_else(|| match has_begun {
-        false => "the axes have not been heard of yet, as the loop has run no cycle; ask again"
-            .to_owned(),
-        true => "the loop reported its axes faster than they could be read; ask again".to_owned(),
+        false => "the axes have no status yet: no cycle has run; retry".to_owned(),
+        true => "the loop published its axes faster than they could be read; retry".to_owned(),
     })
 }

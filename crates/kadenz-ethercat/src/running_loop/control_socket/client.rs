@@ -24,7 +24,7 @@ pub enum ClientError {
     /// No loop listens there.
     #[error("no loop listens at {}; is one of that name running, by this user?", .0.display())]
     NoLoop(PathBuf),
-    /// The socket failed.
+    /// Reading from the socket or writing to it failed.
     #[error("the loop's control socket does not answer: {0}")]
     Io(#[from] io::Error),
     /// The loop has ended.
@@ -46,12 +46,12 @@ pub enum ClientError {
 /// Where the control socket closed an idle connection to make room for another client, the client connects again by
 /// itself: the loop hears a question once, or not at all.
 #[derive(Debug)]
-pub struct Client {
+pub struct ControlClient {
     socket: PathBuf,
     lines: LineStream,
 }
 
-impl Client {
+impl ControlClient {
     /// Connects to the loop of that name, run by this user.
     ///
     /// # Errors
@@ -102,7 +102,7 @@ impl Client {
             match self.hear(end.saturating_duration_since(Instant::now()))? {
                 Some(Reply::Ok(answer)) => return Ok(Some(answer)),
                 Some(Reply::Error(why)) => return Err(ClientError::Refused(why)),
-                Some(Reply::Bye(_)) => return Ok(None),
+                Some(Reply::Closed(_)) => return Ok(None),
                 Some(other) => return Err(ClientError::Nonsense(format!("{other:?}"))),
                 None if Instant::now() >= end => return Err(ClientError::Silent(RETRY_POLICY)),
                 None => {}
@@ -114,9 +114,9 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn listen(mut self) -> Result<Hearing, ClientError> {
+    pub fn listen(mut self) -> Result<NoticeStream, ClientError> {
         match self.ask(&Question::Notices {})? {
-            Answer::Listening => Ok(Hearing { client: self }),
+            Answer::Listening => Ok(NoticeStream { client: self }),
             other => Err(ClientError::Nonsense(format!("{other:?}"))),
         }
     }
@@ -151,11 +151,11 @@ pub enum ReceivedNotice {
 
 /// The stream of notices.
 #[derive(Debug)]
-pub struct Hearing {
-    client: Client,
+pub struct NoticeStream {
+    client: ControlClient,
 }
 
-impl Hearing {
+impl NoticeStream {
     /// Returns the next notice; waits for it about `span` at most.
     ///
     /// # Errors

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::client::{Client, ClientError};
+use super::client::{ClientError, ControlClient};
 use super::question::{Answer, Question};
 use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
 use crate::main_device::exchange::{Exchange, ExchangeError, ExchangeResult, FrameBuffer, Target};
@@ -22,14 +22,14 @@ use crate::wire::{Command, Configured, DatagramAddress, DatagramMut, DatagramsMu
 /// [`Registers`]: crate::main_device::exchange::Registers
 #[derive(Debug)]
 pub struct LoopExchange<'c> {
-    client: &'c mut Client,
+    client: &'c mut ControlClient,
     device: usize,
     station: Configured,
 }
 
 impl<'c> LoopExchange<'c> {
     /// For the device of that number, which has that station address.
-    pub fn new(client: &'c mut Client, device: usize, station: Configured) -> Self {
+    pub fn new(client: &'c mut ControlClient, device: usize, station: Configured) -> Self {
         Self {
             client,
             device,
@@ -96,13 +96,13 @@ impl Exchange for LoopExchange<'_> {
 /// The objects of a running loop's device, through its control socket.
 #[derive(Debug)]
 pub struct LoopObjects<'c> {
-    client: &'c mut Client,
+    client: &'c mut ControlClient,
     device: usize,
 }
 
 impl<'c> LoopObjects<'c> {
     /// For the device of that number.
-    pub fn new(client: &'c mut Client, device: usize) -> Self {
+    pub fn new(client: &'c mut ControlClient, device: usize) -> Self {
         Self { client, device }
     }
 }

@@ -83,7 +83,7 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
             value,
             force,
         } => write(context, *device, *address, value, *force)?,
-        _ => return Err("this is not asked of the inside of a device".to_owned()),
+        _ => return Err("this request does not address a device".to_owned()),
     })
 }
 
@@ -133,7 +133,7 @@ fn write(
     check(value.len())?;
     if let (Writing::Perilous(why), false) = (writing(address, value.len()), force) {
         return Err(format!(
-            "0x{address:04X} is not written in passing: {why}; `force` writes it nevertheless"
+            "0x{address:04X} is protected: {why}; use `force` to write it"
         ));
     }
     let target = target(context, device)?;

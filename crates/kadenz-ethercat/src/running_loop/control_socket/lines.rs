@@ -72,7 +72,7 @@ impl LineStream {
         if let Some(line) = self.take() {
             return Ok(line);
         }
-        // A timeout of zero would mean for ever.
+        // A timeout of zero would mean forever.
         let span = span.max(Duration::from_millis(1));
         self.stream.set_read_timeout(Some(span))?;
         self.read()
@@ -142,7 +142,6 @@ impl LineStream {
         }
     }
 
-    /// Sends a line.
     pub(super) fn send(&mut self, line: &impl Serialize) -> io::Result<()> {
         let mut bytes = serde_json::to_vec(line)?;
         bytes.push(b'\n');

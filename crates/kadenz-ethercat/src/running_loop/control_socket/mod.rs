@@ -6,7 +6,7 @@
 //! clients: when more come, it closes the one that was silent for longest, and it closes each that asks nothing for 5
 //! s. Each other question gives the client a thread of its own, of which there are at most [`MAX_CLIENTS`]. Such a
 //! client is closed after a minute without a question when another client was refused for want of a thread (a client
-//! that listens to notices stays). A client that is closed gets a [`Reply::Bye`], and connects again. The threads touch
+//! that listens to notices stays). A client that is closed gets a [`Reply::Closed`], and connects again. The threads touch
 //! the loop only by what it shares anyway: its [`Health`](crate::control::health::Health), its
 //! [`Timing`](crate::control::timing::Timing), the supervisor's
 //! [`DeviceTable`](crate::control::supervisor::DeviceTable) and the
@@ -55,11 +55,11 @@ mod starting;
 #[cfg(test)]
 mod tests;
 
-pub use client::{Client, ClientError, Hearing, ReceivedNotice};
+pub use client::{ClientError, ControlClient, NoticeStream, ReceivedNotice};
 pub use client_slots::MAX_CLIENTS;
 pub use exchange::{LoopExchange, LoopObjects};
 pub use place::{MEMORY, PlaceError, UNNAMED, memory_name, running};
 pub use question::{Answer, ProcessImageLayout, Question, Reply};
-pub use requests::Posted;
+pub use requests::LastImage;
 pub use server::{ControlServer, ControlServerError, ServerContext};
 pub use shown::{ProcessImage, Shown};

@@ -219,7 +219,7 @@ impl PendingClient {
         // The client goes, whether or not it gets the reply.
         let _ = self
             .lines
-            .send(&Reply::Bye(format!("{why}; connect again")));
+            .send(&Reply::Closed(format!("{why}; connect again")));
     }
 }
 

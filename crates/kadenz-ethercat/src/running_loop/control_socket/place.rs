@@ -19,7 +19,7 @@ pub enum PlaceError {
     /// Another loop has that name.
     #[error("a loop named `{name}` runs already (process {pid}); end it, or take another name")]
     InUse {
-        /// The name.
+        /// The name that both loops have.
         name: String,
         /// The process, as it wrote itself into the lock file.
         pid: String,
@@ -30,7 +30,7 @@ pub enum PlaceError {
     /// The operating system refused.
     #[error("cannot use {}: {source}", path.display())]
     Refused {
-        /// The path.
+        /// The path of the file or folder that was refused.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,

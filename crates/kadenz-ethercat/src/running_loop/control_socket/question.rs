@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::control::catalogue::Catalogue;
-use crate::control::health::Vitals;
+use crate::control::health::HealthSnapshot;
 use crate::control::notice::Notice;
 use crate::control::supervisor::DeviceStatus;
 use crate::control::timing::Snapshot;
@@ -25,12 +25,13 @@ pub enum Question {
     /// The layout of the process data, and the memory in which the loop posts it.
     Layout {},
     /// What the loop read and wrote last, for clients that cannot map that memory.
-    Post {},
+    #[serde(rename = "post")]
+    ProcessImage {},
     /// Sets an output that no axis has, in the loop's next cycle; it stays so.
     Output {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
         /// Sub-index.
         #[serde(default)]
@@ -50,7 +51,7 @@ pub enum Question {
     Axes {},
     /// The states of all devices.
     Devices {},
-    /// The last notices.
+    /// The last notices that the loop keeps.
     Recent {},
     /// All notices from now on, a line each, until the client disconnects.
     Notices {},
@@ -64,9 +65,9 @@ pub enum Question {
     },
     /// The description of an object's entry, by the device's dictionary.
     SdoInfo {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
         /// Sub-index.
         #[serde(default)]
@@ -74,9 +75,9 @@ pub enum Question {
     },
     /// The unit of an entry, by the device's dictionary.
     Unit {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
         /// Sub-index.
         #[serde(default)]
@@ -84,19 +85,19 @@ pub enum Question {
     },
     /// An object's value.
     SdoRead {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
         /// Sub-index.
         #[serde(default)]
         sub: u8,
     },
-    /// Writes an object.
+    /// Writes the value of an entry.
     SdoWrite {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
         /// Sub-index.
         #[serde(default)]
@@ -106,25 +107,25 @@ pub enum Question {
     },
     /// The indices of all objects, by the device's dictionary.
     SdoList {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
     },
     /// The description of an object, by the device's dictionary.
     SdoObject {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
-        /// Index.
+        /// The object's index in the device's dictionary, such as 0x6040.
         index: u16,
     },
     /// A device's memory, its SII, as the MainDevice read it when the loop began.
     Sii {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
     },
     /// Reads registers and memory of a device's controller, also where a mailbox lies: this read removes the
     /// message in it, so the client looks for one first.
     RegisterRead {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
         /// Address of the first byte.
         address: u16,
@@ -133,7 +134,7 @@ pub enum Question {
     },
     /// Writes registers of a device's controller.
     RegisterWrite {
-        /// Target.
+        /// The device's number, from 0 in the order of configuration.
         device: usize,
         /// Address of the first byte.
         address: u16,
@@ -159,7 +160,7 @@ pub struct ProcessImageLayout {
     pub catalogue: Catalogue,
 }
 
-/// An answer.
+/// The answer to a question.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
@@ -168,7 +169,7 @@ pub enum Answer {
     Hello {
         /// The loop's name.
         name: String,
-        /// Its process number.
+        /// The process number of the loop's program.
         pid: u32,
         /// Kadenz's version.
         version: String,
@@ -179,7 +180,8 @@ pub enum Answer {
     /// The layout of the process data.
     Layout(ProcessImageLayout),
     /// What the loop read and wrote last.
-    Post {
+    #[serde(rename = "post")]
+    ProcessImage {
         /// The number of the post, from 1.
         number: u64,
         /// Its bytes: heading, inputs, outputs.
@@ -193,29 +195,29 @@ pub enum Answer {
         /// The loop's cycle in which the value went into the outputs.
         cycle: u64,
     },
-    /// Statistics.
+    /// The loop's statistics.
     Stats(Box<Snapshot>),
     /// Text for people.
     Text(String),
     /// What the loop notes of each cycle.
-    Health(Vitals),
-    /// All axes.
+    Health(HealthSnapshot),
+    /// The states of the axes.
     Axes(Box<Status>),
-    /// All devices.
+    /// The status of each device.
     Devices(Vec<DeviceStatus>),
     /// The status of one device.
     Device(DeviceStatus),
     /// Notices, oldest first.
     Notices(Vec<Notice>),
-    /// Notices follow.
+    /// The client listens now; notices follow.
     Listening,
     /// The description of an entry.
     Entry {
-        /// Its name.
+        /// The name of the entry in the device's dictionary.
         name: String,
         /// CoE's number of its type (ETG.1000.6, table 64).
         data_type: u16,
-        /// Its bits.
+        /// The length of the value in bits.
         #[serde(default)]
         bits: u16,
         /// The access rights; see [`Access`](crate::wire::coe::Access).
@@ -226,7 +228,7 @@ pub enum Answer {
     Indices(Vec<u16>),
     /// The description of an object.
     Object {
-        /// Its name.
+        /// The name of the object in the device's dictionary.
         name: String,
         /// CoE's number of its kind; see [`ObjectCode`](crate::wire::coe::ObjectCode).
         code: u8,
@@ -248,13 +250,14 @@ pub enum Answer {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "snake_case")]
 pub enum Reply {
-    /// The answer.
+    /// The answer, where the question was obeyed.
     Ok(Answer),
     /// The reason why there is no answer.
     Error(String),
     /// The reason why the control socket ends the connection. It has heard all questions that it answered, and no
     /// other.
-    Bye(String),
+    #[serde(rename = "bye")]
+    Closed(String),
     /// A notice, for clients that listen.
     Notice(Notice),
     /// So many notices were lost up to now, since the client did not read them in time.

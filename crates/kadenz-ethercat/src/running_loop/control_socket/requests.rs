@@ -1,8 +1,8 @@
 //! A client's requests, each with the type of its answer.
 
-use super::client::{Client, ClientError};
+use super::client::{ClientError, ControlClient};
 use super::question::{Answer, ProcessImageLayout, Question};
-use crate::control::health::Vitals;
+use crate::control::health::HealthSnapshot;
 use crate::control::supervisor::DeviceStatus;
 use crate::control::timing::Snapshot;
 use crate::main_device::dictionary::{DictionaryEntry, DictionaryObject};
@@ -24,7 +24,7 @@ macro_rules! request {
 
 /// The latest post of the process image.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Posted {
+pub struct LastImage {
     /// Its bytes: heading, inputs, outputs.
     pub bytes: Vec<u8>,
     /// Whether it was the last one: the loop has ended.
@@ -35,15 +35,15 @@ pub struct Posted {
 /// configured.
 ///
 /// ```no_run
-/// use kadenz_ethercat::running_loop::control_socket::Client;
+/// use kadenz_ethercat::running_loop::control_socket::ControlClient;
 /// use kadenz_ethercat::wire::coe::Address;
 ///
-/// let mut robot = Client::connect("robot")?;
+/// let mut robot = ControlClient::connect("robot")?;
 /// let status_word = robot.read_object(8, Address::new(0x6041, 0))?;
 /// # Ok::<(), kadenz_ethercat::running_loop::control_socket::ClientError>(())
 /// ```
 ///
-impl Client {
+impl ControlClient {
     /// The name of the loop, and its process.
     ///
     /// # Errors
@@ -64,7 +64,7 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn vitals(&mut self) -> Result<Vitals, ClientError> {
+    pub fn vitals(&mut self) -> Result<HealthSnapshot, ClientError> {
         request!(self, Question::Health {}, Answer::Health(it) => it)
     }
 
@@ -80,8 +80,8 @@ impl Client {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn process_image(&mut self) -> Result<Posted, ClientError> {
-        request!(self, Question::Post {}, Answer::Post { bytes, ended, .. } => Posted { bytes, ended })
+    pub fn process_image(&mut self) -> Result<LastImage, ClientError> {
+        request!(self, Question::ProcessImage {}, Answer::ProcessImage { bytes, ended, .. } => LastImage { bytes, ended })
     }
 
     /// Sets an output that no axis has: its bytes, the lowest first; the cycle from which on the loop sends it.

@@ -54,7 +54,7 @@ pub enum ControlServerError {
         path.display()
     )]
     Listen {
-        /// The path.
+        /// The path of the socket.
         path: PathBuf,
         /// The error that the system returned.
         source: io::Error,
@@ -64,9 +64,9 @@ pub enum ControlServerError {
 /// The sources of a control socket's answers.
 #[derive(Debug, Clone, Copy)]
 pub struct ServerContext<'c> {
-    /// The devices.
+    /// The state of each device.
     pub device_table: &'c DeviceTable,
-    /// The notices.
+    /// The events of devices that the loop has noticed.
     pub notices: &'c Notices,
     /// The loop's health.
     pub health: &'c Health,
@@ -137,7 +137,7 @@ impl ControlServer {
         })
     }
 
-    /// Its name.
+    /// The name of the loop, by which clients find it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
@@ -196,10 +196,13 @@ impl ControlServer {
         let refusal = match peer {
             Ok(user) if user == self.user || user == 0 => None,
             Ok(user) => Some(format!(
-                "this loop is run by user {}, and obeys that user and root, not user {user}; ask as one of them",
+                "user {} runs this loop, which accepts requests of that user and root, not of user {user}; run the \
+                 command as one of them",
                 self.user
             )),
-            Err(error) => Some(format!("the system does not tell who you are: {error}")),
+            Err(error) => Some(format!(
+                "the kernel reports no credentials of the peer (SO_PEERCRED): {error}"
+            )),
         };
         // A client whose socket fails is gone.
         let _ = match refusal {
@@ -285,7 +288,7 @@ impl ControlServer {
         let mut since = Instant::now();
         while !stop.load(Ordering::Relaxed) {
             if let Some(why) = slot.is_over(since.elapsed()) {
-                return lines.send(&Reply::Bye(why));
+                return lines.send(&Reply::Closed(why));
             }
             let question = match next.take() {
                 Some(question) => question,
@@ -327,7 +330,7 @@ impl ControlServer {
         Ok(match question {
             Question::Hello {} => self.hello(memory(context)),
             Question::Layout {} => Answer::Layout(shown::of(context)?.layout()),
-            Question::Post {} => shown::of(context)?.post()?,
+            Question::ProcessImage {} => shown::of(context)?.post()?,
             Question::Output {
                 device,
                 index,
@@ -381,7 +384,7 @@ fn refuse(stream: UnixStream, why: String) -> io::Result<()> {
     let mut lines = LineStream::of(stream, MAX_QUESTION)?;
     lines.set_waiting(false)?;
     lines.send(&Reply::Error(why.clone()))?;
-    lines.send(&Reply::Bye(why))
+    lines.send(&Reply::Closed(why))
 }
 
 impl Drop for ControlServer {

@@ -19,9 +19,9 @@ const RETRY_POLICY: Duration = Duration::from_secs(3);
 pub enum ProcessImage<'c> {
     /// Memory that other processes map by its name; see [`SeqlockPublisher`](crate::control::cyclic::SeqlockPublisher).
     Shared {
-        /// Its name.
+        /// The name by which other processes map the memory.
         name: &'c str,
-        /// The memory.
+        /// The mapped memory, in words of 64 bits.
         words: &'c [AtomicU64],
     },
     /// Behind a lock; see [`LockedPublisher`](crate::control::cyclic::LockedPublisher).
@@ -78,7 +78,7 @@ impl Shown<'_> {
     pub(super) fn post(&self) -> Result<Answer, String> {
         let read = self.image.read(self.catalogue.bytes);
         let (number, bytes, ended) = read.map_err(|it| it.to_string())?;
-        Ok(Answer::Post {
+        Ok(Answer::ProcessImage {
             number,
             bytes,
             ended,
@@ -124,7 +124,7 @@ fn change(catalogue: &Catalogue, item: &Item, value: &[u8]) -> Result<Change, St
         Some(bytes) if value.len() == wanted => bytes.copy_from_slice(value),
         _ => {
             return Err(format!(
-                "{} bytes are no value of `{name}`, which has {bits} bits; write {wanted}, the lowest first",
+                "{} bytes are not a value of `{name}`, which has {bits} bits; write {wanted}, the lowest first",
                 value.len(),
             ));
         }
@@ -151,7 +151,7 @@ fn beside_the_brake(change: Change, name: &str) -> Result<Change, String> {
     if change.value & 1 != 0 || change.bits < 2 {
         return Err(format!(
             "bit 0 of `{name}` is the brake of a drive that an axis moves, and stays as it is; leave the bit 0, or \
-             the axis out of the motion's file"
+             the axis out of the motion file"
         ));
     }
     Ok(Change {

@@ -58,7 +58,7 @@ impl BringUp<'_> {
             }
             ClientMessage::Nonsense(why) => Reply::Error(why.clone()),
             ClientMessage::Asked(_) | ClientMessage::Long => Reply::Error(format!(
-                "{0} is bringing up its segment, and runs no cycle yet; ask again when it does, or end it by `kadenz \
+                "{0} is bringing up its segment, and runs no cycle yet; retry when it does, or end it by `kadenz \
                  ethercat stop --loop {0}`",
                 self.server.name()
             )),
@@ -86,7 +86,7 @@ mod tests {
     use std::os::unix::net::UnixStream;
     use std::sync::Mutex;
 
-    use super::super::{Client, ClientError};
+    use super::super::{ClientError, ControlClient};
     use super::*;
 
     #[test]
@@ -98,7 +98,7 @@ mod tests {
             scope.spawn(|| {
                 server.serve_bring_up(&|by| ended.lock().unwrap().push(by.to_owned()), &done);
             });
-            let mut client = Client::at(server.path()).unwrap();
+            let mut client = ControlClient::at(server.path()).unwrap();
             assert!(matches!(
                 client.ask(&Question::Hello {}),
                 Ok(Answer::Hello { name, .. }) if name == "robot"

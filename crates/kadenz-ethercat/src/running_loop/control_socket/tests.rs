@@ -81,7 +81,7 @@ fn open_a_control_socket(
     });
 }
 
-fn hello(client: &mut Client) -> u32 {
+fn hello(client: &mut ControlClient) -> u32 {
     match client.ask(&Question::Hello {}).unwrap() {
         Answer::Hello { pid, .. } => pid,
         other => panic!("{other:?}"),
@@ -91,9 +91,9 @@ fn hello(client: &mut Client) -> u32 {
 #[test]
 fn several_clients_are_answered_and_hear_the_same_notices() {
     at_a_control_socket(|path, notices| {
-        let mut asking = Client::at(path).unwrap();
+        let mut asking = ControlClient::at(path).unwrap();
         let mut hearing: Vec<_> = (0..3)
-            .map(|_| Client::at(path).unwrap().listen().unwrap())
+            .map(|_| ControlClient::at(path).unwrap().listen().unwrap())
             .collect();
         assert_eq!(hello(&mut asking), std::process::id());
         notices.publish(MonotonicTime::from_ns(1), None, Event::WireLost);
@@ -115,7 +115,7 @@ fn several_clients_are_answered_and_hear_the_same_notices() {
 #[test]
 fn what_cannot_be_done_is_said_with_a_remedy() {
     at_a_control_socket(|path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         let mut refusal = |question: &Question| match client.ask(question) {
             Err(ClientError::Refused(why)) => why,
             other => panic!("{other:?}"),
@@ -133,7 +133,7 @@ fn what_cannot_be_done_is_said_with_a_remedy() {
 #[test]
 fn registers_that_a_device_lives_by_are_not_written_in_passing() {
     at_a_control_socket(|path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         let mut refusal = |question: &Question| match client.ask(question) {
             Err(ClientError::Refused(why)) => why,
             other => panic!("{other:?}"),
@@ -144,7 +144,7 @@ fn registers_that_a_device_lives_by_are_not_written_in_passing() {
             value: vec![0; length],
             force,
         };
-        assert!(refusal(&write(0x0120, 2, false)).contains("without what the state needs"));
+        assert!(refusal(&write(0x0120, 2, false)).contains("that the state needs"));
         for question in [write(0x0120, 2, true), write(0x0300, 8, false)] {
             assert!(refusal(&question).contains("no device 3"));
         }
@@ -164,7 +164,7 @@ fn registers_that_a_device_lives_by_are_not_written_in_passing() {
 #[test]
 fn hostile_lines_are_refused_and_others_go_on_being_served() {
     at_a_control_socket(|path, _| {
-        let mut good = Client::at(path).unwrap();
+        let mut good = ControlClient::at(path).unwrap();
         let deep = format!("{}\n", "[".repeat(100_000));
         for line in [
             "\n",
@@ -192,9 +192,9 @@ fn hostile_lines_are_refused_and_others_go_on_being_served() {
 }
 
 /// A client for each thread that there may be.
-fn full_house(path: &Path) -> Vec<Client> {
+fn full_house(path: &Path) -> Vec<ControlClient> {
     let clients = (0..MAX_CLIENTS).map(|_| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         client.ask(&Question::Devices {}).unwrap();
         client
     });
@@ -205,7 +205,7 @@ fn full_house(path: &Path) -> Vec<Client> {
 fn one_client_too_many_is_refused_and_one_that_goes_makes_room() {
     at_a_control_socket(|path, _| {
         let mut all = full_house(path);
-        let mut late = Client::at(path).unwrap();
+        let mut late = ControlClient::at(path).unwrap();
         // A client that wants to stop the axes is heard nevertheless, however often.
         for _ in 0..5 {
             hello(&mut late);
@@ -236,7 +236,7 @@ fn idle_and_watching_clients_prevent_no_stop() {
         std::thread::scope(|scope| {
             for _ in 0..8 {
                 scope.spawn(|| {
-                    let mut polling = Client::at(path).unwrap();
+                    let mut polling = ControlClient::at(path).unwrap();
                     while !done.load(Ordering::Relaxed) {
                         let _ = polling.ask(&Question::Axes {});
                         std::thread::sleep(Duration::from_millis(2));
@@ -244,10 +244,11 @@ fn idle_and_watching_clients_prevent_no_stop() {
                 });
             }
             std::thread::sleep(Duration::from_millis(100));
-            let asked = Client::at(path).and_then(|mut it| it.ask(&Question::Stop { by: None }));
+            let asked =
+                ControlClient::at(path).and_then(|mut it| it.ask(&Question::Stop { by: None }));
             done.store(true, Ordering::Relaxed);
             let why = asked.unwrap_err().to_string();
-            assert!(why.contains("obeyed in its next cycle"), "{why}");
+            assert!(why.contains("takes effect in its next cycle"), "{why}");
             assert!(handle.take_stop().is_some());
         });
         drop(silent);
@@ -263,7 +264,7 @@ fn an_idle_client_makes_room_and_is_heard_again() {
     at_a_control_socket_of(limits, |path| {
         let mut all = full_house(path);
         std::thread::sleep(Duration::from_millis(300));
-        let mut late = Client::at(path).unwrap();
+        let mut late = ControlClient::at(path).unwrap();
         let end = std::time::Instant::now() + LONG;
         while late.ask(&Question::Devices {}).is_err() {
             assert!(std::time::Instant::now() < end, "no room was made");
@@ -287,14 +288,14 @@ fn a_client_without_a_thread_is_refused_and_the_server_lives() {
     at_a_control_socket_of(limits, |path| {
         // More often than there are slots, of which none is lost.
         for _ in 0..30 {
-            let mut client = Client::at(path).unwrap();
+            let mut client = ControlClient::at(path).unwrap();
             let refused = client.ask(&Question::Devices {}).unwrap_err().to_string();
             assert!(
                 refused.contains("no thread for one more client"),
                 "{refused}"
             );
         }
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         hello(&mut client);
         let heard = client.ask(&Question::Stop { by: None }).unwrap_err();
         assert!(heard.to_string().contains("moves no axes"), "{heard}");
@@ -317,11 +318,11 @@ fn a_control_socket_that_cannot_listen_says_what_helps() {
 fn a_stop_stands_also_before_the_loop_has_reported_any_axis() {
     let handle = MotionHandle::default();
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         hello(&mut client);
         let error = client.ask(&Question::Stop { by: None }).unwrap_err();
         let why = error.to_string();
-        assert!(why.contains("obeyed in its next cycle"), "{why}");
+        assert!(why.contains("takes effect in its next cycle"), "{why}");
         assert!(handle.take_stop().is_some());
     });
 }
@@ -341,7 +342,10 @@ fn a_name_has_one_control_socket_and_what_a_killed_one_left_is_replaced() {
     // As after `kill -9`: a socket and a lock that no process holds.
     drop(std::os::unix::net::UnixListener::bind(&path).unwrap());
     assert!(path.exists());
-    assert!(matches!(Client::at(&path), Err(ClientError::NoLoop(_))));
+    assert!(matches!(
+        ControlClient::at(&path),
+        Err(ClientError::NoLoop(_))
+    ));
     ControlServer::open_in(folder.path(), "robot").unwrap();
     for bad in ["", "a/b", "../x", ".x", "a b"] {
         assert!(ControlServer::open_in(folder.path(), bad).is_err(), "{bad}");

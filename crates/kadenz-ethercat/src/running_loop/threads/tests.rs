@@ -125,7 +125,7 @@ fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
                 panic!("what tells how it goes fails");
             });
         };
-        // Without the guard this would wait for ever.
+        // Without the guard this would wait forever.
         assert!(catch_unwind(AssertUnwindSafe(together)).is_err());
         assert!(
             at_rest.load(Ordering::Relaxed),

@@ -164,7 +164,10 @@ impl Dictionary {
         })
     }
 
-    /// The number at a place. Allocates nothing.
+    /// The number at a place.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing.
     #[must_use]
     pub fn get(&self, slot: DictionarySlot) -> i64 {
         let start = slot.start as usize;
@@ -177,7 +180,10 @@ impl Dictionary {
         i64::from_le_bytes(wide)
     }
 
-    /// Sets the number at a place; cuts bits that do not fit. Allocates nothing.
+    /// Sets the number at a place; cuts bits that do not fit.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing.
     pub fn set(&mut self, slot: DictionarySlot, number: i64) {
         let start = slot.start as usize;
         let length = usize::from(slot.bytes);

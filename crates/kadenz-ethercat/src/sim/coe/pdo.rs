@@ -137,7 +137,10 @@ struct ProcessMapEntry {
     value: usize,
 }
 
-/// The places of all values of a SyncManager's PDOs. Made when process data begins; allocates nothing after that.
+/// The places of all values of a SyncManager's PDOs. Made when process data begins.
+///
+/// # Real-time safety
+/// Once made, it allocates nothing.
 #[derive(Debug, Clone, Default)]
 pub struct ProcessMap {
     pieces: Vec<ProcessMapEntry>,
@@ -174,7 +177,10 @@ impl ProcessMap {
         self.bits.div_ceil(8)
     }
 
-    /// Copies values from process data to the dictionary. Allocates nothing.
+    /// Copies values from process data to the dictionary.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing.
     pub fn take(&self, data: &[u8], dictionary: &mut Dictionary) {
         let values = dictionary.raw_mut();
         for piece in &self.pieces {
@@ -182,7 +188,10 @@ impl ProcessMap {
         }
     }
 
-    /// Copies values from the dictionary to process data. Allocates nothing.
+    /// Copies values from the dictionary to process data.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing.
     pub fn put(&self, dictionary: &Dictionary, data: &mut [u8]) {
         let values = dictionary.raw();
         for piece in &self.pieces {

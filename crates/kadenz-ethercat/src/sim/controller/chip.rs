@@ -15,7 +15,7 @@ use crate::wire::{AlStatus, AlStatusCode, DlControl, State, SyncManager, registe
 
 /// The effects of a frame that need work after it has passed.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Marks {
+pub(super) struct PendingWork {
     /// AL control was written.
     pub(super) al_control: bool,
     /// The addresses or FMMUs of the device changed.
@@ -60,7 +60,7 @@ pub(super) struct Chip {
     pub(super) sii: SiiMemory,
     pub(super) watchdog: Watchdog,
     pub(super) outbox: Outbox,
-    pub(super) marks: Marks,
+    pub(super) marks: PendingWork,
     pub(super) now: Time,
     pub(super) state: State,
     pub(super) error: bool,
@@ -93,7 +93,7 @@ impl Chip {
             sii: SiiMemory::new(sii, hardware.sii_read >= 8, &settings),
             watchdog: Watchdog::new(),
             outbox: Outbox::default(),
-            marks: Marks::default(),
+            marks: PendingWork::default(),
             now,
             state: State::Init,
             error: false,
@@ -130,10 +130,10 @@ impl Chip {
         (self.asked, self.settled, self.left) = (None, None, None);
         (self.unread, self.looks_at) = (false, Time::NEVER);
         self.reset_word = 0;
-        self.marks = Marks {
+        self.marks = PendingWork {
             index: true,
             ports: true,
-            ..Marks::default()
+            ..PendingWork::default()
         };
         self.state = State::Init;
         self.show(None);

@@ -52,7 +52,7 @@ impl Guard {
 
 /// The effects of a MainDevice's accesses, a bit per SyncManager.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) struct Happened {
+pub(super) struct AccessEffects {
     /// Whole buffers of outputs were written.
     pub(super) outputs: u16,
     /// Whole buffers of inputs were read.
@@ -79,7 +79,7 @@ pub(super) struct Guards {
     /// The hidden copy of process data, at the same addresses as in memory: outputs for the application, inputs that
     /// the MainDevice does not see yet.
     shadow: Memory,
-    pub(super) happened: Happened,
+    pub(super) happened: AccessEffects,
 }
 
 fn registers_of(number: usize) -> u16 {
@@ -94,7 +94,7 @@ impl Guards {
             count: usize::from(hardware.sync_managers.min(Hardware::MAX)),
             hull: (u32::MAX, 0),
             shadow: Memory::new(hardware.ram_kib),
-            happened: Happened::default(),
+            happened: AccessEffects::default(),
         }
     }
 
@@ -102,7 +102,7 @@ impl Guards {
         self.all = [None; MAX];
         self.settings = [SyncManager::default(); MAX];
         self.hull = (u32::MAX, 0);
-        self.happened = Happened::default();
+        self.happened = AccessEffects::default();
         self.shadow.clear();
     }
 

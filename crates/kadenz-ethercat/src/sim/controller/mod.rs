@@ -19,7 +19,7 @@ use super::{Application, Model, Pdi, Signal, Time};
 use crate::description::Hardware;
 use crate::wire::{DlStatus, PortStatus, State, register};
 use chip::{Chip, DL_EVENT};
-use guard::Happened;
+use guard::AccessEffects;
 
 /// Most events of its own that a device handles in one advance; it skips more, so that a hostile cycle of 1 ns costs
 /// no more than a normal one.
@@ -27,8 +27,11 @@ const MAX_STEPS: u32 = 500;
 
 /// One SubDevice: its controller and its application.
 ///
-/// Passing a datagram allocates nothing. Its effects in the application, such as an answer to a mailbox message,
-/// happen in [`finish_frame`](Self::finish_frame).
+/// The effects of a datagram in the application, such as an answer to a mailbox message, happen in
+/// [`finish_frame`](Self::finish_frame).
+///
+/// # Real-time safety
+/// Passing a datagram allocates nothing.
 pub struct SubDeviceController {
     chip: Chip,
     application: Box<dyn Application>,
@@ -150,7 +153,7 @@ impl SubDeviceController {
     #[must_use]
     pub(crate) fn has_news(&self) -> bool {
         let marks = &self.chip.marks;
-        marks.stirred || self.chip.guards.happened != Happened::default()
+        marks.stirred || self.chip.guards.happened != AccessEffects::default()
     }
 
     /// Hands the effects of a passed frame to the application.
@@ -222,7 +225,7 @@ impl SubDeviceController {
         &self.chip.hardware
     }
 
-    /// The current state.
+    /// The AL state that the device is in.
     #[must_use]
     pub fn state(&self) -> State {
         self.chip.state

@@ -22,7 +22,7 @@ pub enum FrameFault {
     },
     /// Bits of its datagrams flip on the way back, undetected by the check sequence.
     Garble {
-        /// How many bits.
+        /// Number of bits that flip.
         bits: u8,
     },
     /// Its end is missing.
@@ -88,7 +88,7 @@ pub enum When {
     At(Time),
     /// Strikes again and again.
     Every {
-        /// The first time.
+        /// The time of the first strike.
         first: Time,
         /// From one to the next, in ns; at least 1.
         period: u64,
@@ -113,9 +113,9 @@ pub enum When {
 /// A line of a plan.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Planned {
-    /// When it strikes.
+    /// When it strikes, and how often.
     pub when: When,
-    /// The fault.
+    /// The fault that strikes then.
     pub fault: Fault,
     /// How many frames in a row it strikes each time, for a fault of frames that strikes by time ([`When::At`],
     /// [`When::Every`]); at least 1.
@@ -155,7 +155,7 @@ pub const MAX: usize = 4_096;
 #[error("a plan has no more than {MAX} faults; remove some")]
 pub struct FullError;
 
-/// The planned faults.
+/// The planned faults of a segment, and the random numbers that they use.
 #[derive(Debug, Clone)]
 pub struct FaultPlan {
     lines: Vec<FaultPlanLine>,
@@ -166,7 +166,6 @@ pub struct FaultPlan {
 }
 
 impl FaultPlan {
-    /// An empty plan.
     #[must_use]
     pub(crate) fn new(seed: u64) -> Self {
         Self {
@@ -228,7 +227,7 @@ impl FaultPlan {
         self.lines.is_empty()
     }
 
-    /// The planned faults.
+    /// The planned faults, each with its number.
     pub fn lines(&self) -> impl Iterator<Item = (PlanId, Planned)> {
         self.lines.iter().map(|it| (it.id, it.planned))
     }

@@ -12,7 +12,7 @@ pub enum BuildError {
     /// A device's description does not fit into its memory.
     #[error("`{name}`: {source}")]
     Device {
-        /// Its name.
+        /// The name of the device in the segment file.
         name: String,
         /// The error in its SII's content.
         source: SiiError,
@@ -20,7 +20,7 @@ pub enum BuildError {
     /// A device cannot be plugged in where it should be.
     #[error("`{name}`: {source}")]
     Place {
-        /// Its name.
+        /// The name of the device in the segment file.
         name: String,
         /// The error in the topology.
         source: CableError,

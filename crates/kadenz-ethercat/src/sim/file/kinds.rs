@@ -193,7 +193,7 @@ impl Checker<'_> {
         if description.hardware.ports[0] == PortKind::Absent {
             let cause =
                 format!("product 0x{product:08X} of {name} has no port 0 to be plugged in by");
-            let remedy = "mend its Physics: Y is a cable, K a contact, a blank no port";
+            let remedy = "fix its Physics: Y is a cable, K a contact, a blank no port";
             return Err(self.error(Some(esi.span()), cause, remedy));
         }
         Ok(Kind::Described(Box::new(EsiDevice {
@@ -222,7 +222,7 @@ impl Checker<'_> {
         }
         let read = Esi::read_within(&text, Some(&mut self.loaded.budget));
         let esi =
-            read.map_err(|error| self.error(at, format!("{name}: {error}"), "mend that file"))?;
+            read.map_err(|error| self.error(at, format!("{name}: {error}"), "fix that file"))?;
         Ok(Vendors {
             esi,
             bytes,
@@ -241,7 +241,7 @@ impl Checker<'_> {
             (None, kind) if !matches!(kind, Kind::Described(_)) => return Ok(()),
             _ => placed.model().map(|it| it.sii.len()).map_err(|error| {
                 let cause = format!("its description does not fit into its EEPROM: {error}");
-                let remedy = "mend ByteSize of its Eeprom in the ESI file";
+                let remedy = "fix ByteSize of its Eeprom in the ESI file";
                 self.error(Some(start), cause, remedy)
             })?,
         };

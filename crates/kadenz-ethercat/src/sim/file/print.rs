@@ -13,7 +13,7 @@ use crate::sim::{CableId, DeviceId, Time};
 /// A plan has a property that a file cannot express.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error(
-    "{what} cannot be written to a segment's file; set it by the library, after the file was read"
+    "{what} cannot be written to a segment file; set it by the library, after the file was read"
 )]
 pub struct PrintError {
     what: String,

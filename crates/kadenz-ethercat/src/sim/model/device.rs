@@ -97,7 +97,7 @@ struct SyncManagerMap {
     map: ProcessMap,
 }
 
-/// A device.
+/// A virtual device: its description, its objects and a behaviour.
 #[derive(Debug)]
 pub struct Device<B> {
     description: Description,
@@ -161,31 +161,33 @@ impl<B: Behaviour> Device<B> {
         })
     }
 
-    /// Its description.
+    /// The description that the device was made from.
     #[must_use]
     pub fn description(&self) -> &Description {
         &self.description
     }
 
-    /// Its objects.
+    /// The object dictionary, with the present values.
     #[must_use]
     pub fn objects(&self) -> &Dictionary {
         &self.objects
     }
 
-    /// Its objects, past all rules: for inputs that a test or a user sets.
-    pub fn objects_mut(&mut self) -> &mut Dictionary {
+    /// Its objects, past all rules: for inputs that a test sets.
+    #[cfg(test)]
+    pub(super) fn objects_mut(&mut self) -> &mut Dictionary {
         &mut self.objects
     }
 
-    /// Its behaviour.
+    /// The behaviour that drives the device's process data.
     #[must_use]
     pub fn behaviour(&self) -> &B {
         &self.behaviour
     }
 
     /// Its behaviour, to be changed.
-    pub fn behaviour_mut(&mut self) -> &mut B {
+    #[cfg(test)]
+    pub(super) fn behaviour_mut(&mut self) -> &mut B {
         &mut self.behaviour
     }
 

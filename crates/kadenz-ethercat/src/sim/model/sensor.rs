@@ -2,7 +2,7 @@
 
 use std::f64::consts::TAU;
 
-use super::{Behaviour, Device, Moment, own};
+use super::{Behaviour, Device, Moment, own_coe, own_description};
 use crate::description::{Description, Pdo, PdoEntry};
 use crate::sim::Random;
 use crate::sim::coe::{Dictionary, DictionarySlot};
@@ -84,7 +84,7 @@ impl Behaviour for SixAxes {
 }
 
 fn describe(kind: (u32, &str), which: (&str, u32), channels: [&str; 6]) -> Description {
-    let mut description = own::describe(kind, which, "Sensor");
+    let mut description = own_description(kind, which, "Sensor");
     let mut entries: Vec<_> = (1..)
         .zip(channels)
         .map(|(sub, channel)| PdoEntry::new(0x6000, sub, channel, DataType::INTEGER16))
@@ -95,7 +95,7 @@ fn describe(kind: (u32, &str), which: (&str, u32), channels: [&str; 6]) -> Descr
     entries.push(PdoEntry::new(0x6000, 8, "Time of sample", time));
     let inputs = Direction::Inputs;
     description.pdos = vec![Pdo::new(inputs, 0x1A00, "Sample", Some(3), entries)];
-    description.with_coe(own::coe(0, Vec::new()), 128)
+    description.with_coe(own_coe(0, Vec::new()), 128)
 }
 
 /// An inertial measurement unit: acceleration in mm/s2, then angular velocity in mrad/s, each x, y, z.

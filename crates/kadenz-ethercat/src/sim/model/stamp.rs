@@ -7,7 +7,7 @@
 //! EL2252 do with distributed clocks. The results of [`control::latency`](crate::control::latency) hold on any
 //! segment with such a device.
 
-use super::{Behaviour, Device, Moment, own};
+use super::{Behaviour, Device, Moment, own_coe, own_description};
 use crate::description::{Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, DictionarySlot};
 use crate::sim::{Random, Time};
@@ -54,7 +54,7 @@ pub struct StampOutput {
     pub events: u16,
     /// System time of the last one, ns.
     pub event_ns: u64,
-    /// The current command.
+    /// The command that the device follows now.
     pub command: u16,
     /// System time since which it holds, ns.
     pub command_ns: u64,
@@ -155,10 +155,10 @@ impl Behaviour for Stamp {
     }
 }
 
-/// A stamp device.
+/// Makes a stamp device of this name and serial number.
 #[must_use]
 pub fn stamp(name: &str, serial: u32, settings: StampSettings) -> Device<Stamp> {
-    let mut description = own::describe((STAMP, "KZ-Stamp"), (name, serial), "Sensor");
+    let mut description = own_description((STAMP, "KZ-Stamp"), (name, serial), "Sensor");
     let number = DataType::UNSIGNED16;
     let time = DataType::UNSIGNED64;
     let inputs = vec![
@@ -172,6 +172,6 @@ pub fn stamp(name: &str, serial: u32, settings: StampSettings) -> Device<Stamp> 
         Pdo::new(Direction::Outputs, 0x1600, "Command", Some(2), outputs),
         Pdo::new(Direction::Inputs, 0x1A00, "Stamps", Some(3), inputs),
     ];
-    let description = description.with_coe(own::coe(0, Vec::new()), 128);
+    let description = description.with_coe(own_coe(0, Vec::new()), 128);
     Device::new(description, Stamp::new(settings))
 }

@@ -37,7 +37,7 @@ pub enum Passed {
         at: Time,
         /// How long faults delayed it, in ns.
         held_ns: u64,
-        /// Its received bytes.
+        /// Number of bytes that came back.
         length: usize,
         /// The time of its second arrival.
         again: Option<Time>,
@@ -53,7 +53,7 @@ pub enum Loss {
     NoLink,
     /// The frame left by an open port with nothing behind it.
     Nowhere,
-    /// The frame would circulate for ever, and was destroyed.
+    /// The frame would circulate forever, and was destroyed.
     Circulated,
     /// The frame is not EtherCAT, and the first device lets nothing else pass.
     Foreign,
@@ -81,9 +81,6 @@ pub struct Counts {
 
 /// SubDevices, cables between them, and faults.
 ///
-/// Passing a frame allocates nothing, after the first; adding devices and cables allocates, and so do faults that
-/// change the topology.
-///
 /// ```
 /// use kadenz_ethercat::sim::{Model, Passed, Passive, Segment, Time};
 /// use kadenz_ethercat::description::Hardware;
@@ -107,6 +104,10 @@ pub struct Counts {
 /// assert_eq!(datagram.working_counter, 3);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+///
+/// # Real-time safety
+/// Passing a frame allocates nothing, after the first; adding devices and cables allocates, and so do faults that
+/// change the topology.
 #[derive(Debug)]
 pub struct Segment {
     cabling: Cabling,
@@ -201,7 +202,7 @@ impl Segment {
         self.cabling.nodes.is_empty()
     }
 
-    /// A device.
+    /// The controller of a device; `None` where the segment has no such device.
     #[must_use]
     pub fn device(&self, id: DeviceId) -> Option<&SubDeviceController> {
         let node = self.cabling.nodes.get(usize::from(id.0))?;
@@ -261,7 +262,7 @@ impl Segment {
             .collect()
     }
 
-    /// The planned faults.
+    /// The planned faults, to add or remove some.
     pub fn faults(&mut self) -> &mut FaultPlan {
         &mut self.plan
     }

@@ -36,10 +36,10 @@ impl Default for Cable {
 /// Why a cable cannot be laid.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum CableError {
-    /// No such device.
+    /// The segment has no device of that number.
     #[error("there is no device {0}; the segment has {1}")]
     NoDevice(u16, usize),
-    /// No such port.
+    /// The device has no port of that number.
     #[error("device {0} has no port {1}")]
     NoPort(u16, u8),
     /// The port is taken.
@@ -69,13 +69,13 @@ pub(super) struct Node {
 
 /// A cable in its place.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Laid {
+pub(super) struct InstalledCable {
     pub(super) ends: [End; 2],
     pub(super) cable: Cable,
     pub(super) whole: bool,
 }
 
-impl Laid {
+impl InstalledCable {
     pub(super) fn other(&self, end: End) -> End {
         if self.ends[0] == end {
             self.ends[1]
@@ -89,7 +89,7 @@ impl Laid {
 #[derive(Debug, Default)]
 pub(super) struct Cabling {
     pub(super) nodes: Vec<Node>,
-    pub(super) cables: Vec<Laid>,
+    pub(super) cables: Vec<InstalledCable>,
     pub(super) main: [Option<usize>; 2],
 }
 
@@ -120,7 +120,7 @@ impl Cabling {
         for end in [a, b] {
             *self.slot(end)? = Some(id);
         }
-        self.cables.push(Laid {
+        self.cables.push(InstalledCable {
             ends: [a, b],
             cable,
             whole: true,

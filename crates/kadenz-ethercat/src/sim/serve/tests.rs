@@ -129,7 +129,7 @@ fn counted(frame: &[u8]) -> u16 {
 }
 
 #[test]
-fn two_segments_on_one_wire_do_not_answer_each_other_for_ever() {
+fn two_segments_on_one_wire_do_not_answer_each_other_forever() {
     // One address is a network card's; the other has the mark of a returned frame from the beginning.
     for source in [0x10, 0x52] {
         let hands = [Hand::default(), Hand::default()];
@@ -296,7 +296,7 @@ fn the_segment_s_thread_ends_with_a_loop_that_panics() {
     let (near, far) = crate::port::pair();
     let server = Server::new(far, humanoid(1).build().unwrap(), Pace::AtOnce);
     let work = || server.serve_while(&Tuning::default(), || panic!("the loop fails"));
-    // Without the flag this would wait for ever.
+    // Without the flag this would wait forever.
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(work));
     assert!(ended.is_err());
     drop(near);

@@ -60,8 +60,6 @@ impl OperationMode {
 pub mod error_code {
     /// Nothing is wrong.
     pub const NONE: u16 = 0x0000;
-    /// Too much current for too long.
-    pub const OVERLOAD: u16 = 0x3230;
     /// The drive is too hot.
     pub const TEMPERATURE: u16 = 0x4310;
     /// The bus is silent: communication failed.
@@ -70,8 +68,6 @@ pub mod error_code {
     pub const FOLLOWING_ERROR: u16 = 0x8611;
     /// The axis is too fast.
     pub const OVERSPEED: u16 = 0x8400;
-    /// Something outside the drive requested the fault.
-    pub const EXTERNAL: u16 = 0x9000;
 }
 
 #[cfg(test)]

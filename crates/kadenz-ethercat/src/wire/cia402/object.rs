@@ -22,14 +22,8 @@ pub const POSITION: u16 = 0x6064;
 pub const FOLLOWING_ERROR_WINDOW: u16 = 0x6065;
 /// How long that error must last in ms, u16.
 pub const FOLLOWING_ERROR_TIMEOUT: u16 = 0x6066;
-/// Distance that counts as reached, in increments, u32.
-pub const POSITION_WINDOW: u16 = 0x6067;
-/// Velocity demand of the control loop in increments/s, i32.
-pub const VELOCITY_DEMAND: u16 = 0x606B;
 /// Velocity in increments/s, i32.
 pub const VELOCITY: u16 = 0x606C;
-/// Difference that counts as reached, in increments/s, u16.
-pub const VELOCITY_WINDOW: u16 = 0x606D;
 /// Target torque, in thousandths of the rated, i16.
 pub const TARGET_TORQUE: u16 = 0x6071;
 /// Limit of torque in thousandths of the rated, u16.
@@ -42,12 +36,8 @@ pub const TORQUE: u16 = 0x6077;
 pub const TARGET_POSITION: u16 = 0x607A;
 /// Position of home, in increments, i32.
 pub const HOME_OFFSET: u16 = 0x607C;
-/// Least (1) and greatest (2) position in increments, i32; both 0 for no limits.
-pub const SOFTWARE_POSITION_LIMITS: u16 = 0x607D;
 /// Which values have the reverse sign, u8; [`Polarity`](super::Polarity).
 pub const POLARITY: u16 = 0x607E;
-/// Greatest velocity of profiles in increments/s, u32.
-pub const MAX_PROFILE_VELOCITY: u16 = 0x607F;
 /// Velocity of a profile in increments/s, u32.
 pub const PROFILE_VELOCITY: u16 = 0x6081;
 /// Acceleration of a profile in increments/s2, u32.
@@ -64,10 +54,6 @@ pub const GEAR_RATIO: u16 = 0x6091;
 pub const FEED_CONSTANT: u16 = 0x6092;
 /// Method of homing, i8.
 pub const HOMING_METHOD: u16 = 0x6098;
-/// Velocities of homing in increments/s, u32.
-pub const HOMING_SPEEDS: u16 = 0x6099;
-/// Acceleration of homing in increments/s2, u32.
-pub const HOMING_ACCELERATION: u16 = 0x609A;
 /// Unit of position, u32: power of ten, unit, divisor in the bytes from the highest down (CiA 303-2).
 pub const POSITION_UNIT: u16 = 0x60A8;
 /// Unit of velocity, u32, as of position.

@@ -35,7 +35,7 @@ impl DriveState {
         Self::Fault,
     ];
 
-    /// Whether torque acts.
+    /// Whether the drive's torque acts in this state.
     #[must_use]
     pub const fn has_torque(self) -> bool {
         matches!(

@@ -14,7 +14,7 @@ pub enum TransferError {
     /// The SubDevice aborted the transfer.
     #[error("{address}: {code}")]
     Aborted {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
@@ -27,13 +27,13 @@ pub enum TransferError {
         "{address}: the SubDevice answered another request; does another program use its mailbox?"
     )]
     Unexpected {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
     },
     /// The value is longer than the buffer, or its pieces are longer than the stated size.
     #[error("{address}: the value has {size} bytes, the buffer {room}")]
     TooLong {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// Bytes of the value.
         size: usize,
@@ -186,7 +186,7 @@ impl<'b> Upload<'b> {
     }
 }
 
-/// Writes a value.
+/// Writes a value, piece by piece.
 #[derive(Debug)]
 pub struct Download<'d> {
     address: Address,
@@ -212,7 +212,6 @@ impl<'d> Download<'d> {
         }
     }
 
-    /// The current piece.
     fn piece(&self) -> &'d [u8] {
         let overhead = match self.toggle {
             None => TRANSFER_OVERHEAD,

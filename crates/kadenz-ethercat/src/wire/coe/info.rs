@@ -76,13 +76,13 @@ impl Access {
 pub struct ObjectDescription<D> {
     /// The index of the object.
     pub index: u16,
-    /// Its type.
+    /// The CoE type of the object.
     pub data_type: DataType,
     /// Highest sub-index.
     pub highest_sub: u8,
     /// Whether it is a variable, an array or a record.
     pub code: ObjectCode,
-    /// Its name.
+    /// The name in the dictionary, as the device sends it.
     pub name: D,
 }
 
@@ -95,11 +95,11 @@ pub struct EntryDescription<D> {
     pub sub: u8,
     /// Which further values stand before the name: bit 3 unit, 4 default, 5 minimum, 6 maximum.
     pub values: u8,
-    /// Its type.
+    /// The CoE type of the entry.
     pub data_type: DataType,
-    /// Its bits.
+    /// The length of the value in bits.
     pub bits: u16,
-    /// The access rights.
+    /// In which states the entry is read and written, and whether PDOs may hold it.
     pub access: Access,
     /// The further values, then the name.
     pub data: D,
@@ -113,7 +113,7 @@ pub struct InfoError(pub Abort);
 /// A message of the service, request or response, with its data borrowed or owned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Info<D> {
-    /// Requests a list.
+    /// Requests a list of object indices, or the lengths of the lists.
     ListRequest(ListType),
     /// A piece of a list: the first begins with two bytes of the list's type.
     List {

@@ -103,7 +103,7 @@ fn write(
 /// An entry of the object dictionary.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address {
-    /// The object.
+    /// The index of the object in the dictionary.
     pub index: u16,
     /// Its entry; with complete access the first, 0 or 1.
     pub sub: u8,
@@ -200,8 +200,6 @@ impl DataType {
     pub const BITARR32: Self = Self(0x002F);
     /// Two bits.
     pub const BIT2: Self = Self(0x0031);
-    /// Eight bits.
-    pub const BIT8: Self = Self(0x0037);
 
     /// Bits of a value; `None` for texts, records and unknown types.
     #[must_use]
@@ -268,7 +266,7 @@ pub enum Message<'a> {
     Emergency(Emergency),
     /// Requests or writes a value, or aborts a transfer.
     Request(Request<'a>),
-    /// The answer.
+    /// The answer to such a request.
     Response(Response<&'a [u8]>),
     /// A request or response about the dictionary itself.
     Info(Info<&'a [u8]>),

@@ -21,7 +21,7 @@ const MIN_SEGMENT: usize = 7;
 pub enum Request<'a> {
     /// Requests a value.
     Upload {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// Whether the value holds all entries from there.
         complete: bool,
@@ -33,7 +33,7 @@ pub enum Request<'a> {
     },
     /// Writes a value, or its first piece.
     Download {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// Whether the value holds all entries from there.
         complete: bool,
@@ -48,12 +48,12 @@ pub enum Request<'a> {
         toggle: bool,
         /// Whether this is the last piece.
         last: bool,
-        /// The piece.
+        /// The bytes of this piece.
         data: &'a [u8],
     },
-    /// Aborts the transfer.
+    /// Aborts the transfer of a value.
     Abort {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,
@@ -65,7 +65,7 @@ pub enum Request<'a> {
 pub enum Response<D> {
     /// A value, or its first piece.
     Upload {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// Whether the value holds all entries from there.
         complete: bool,
@@ -80,12 +80,12 @@ pub enum Response<D> {
         toggle: bool,
         /// Whether this is the last piece.
         last: bool,
-        /// The piece.
+        /// The bytes of this piece.
         data: D,
     },
     /// The SubDevice took the value, or its first piece.
     Download {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// Whether the value holds all entries from there.
         complete: bool,
@@ -97,7 +97,7 @@ pub enum Response<D> {
     },
     /// Aborts the transfer; some devices send this as an answer.
     Abort {
-        /// The entry.
+        /// Index and sub-index of the entry.
         address: Address,
         /// The code by which the device aborted the transfer.
         code: Abort,

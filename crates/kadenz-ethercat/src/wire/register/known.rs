@@ -5,9 +5,9 @@ use super::*;
 /// A register that the standard describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct KnownRegister {
-    /// Its first byte.
+    /// The address of its first byte.
     pub address: u16,
-    /// Its bytes.
+    /// The length of the register in bytes.
     pub bytes: u16,
     /// Its meaning or effect.
     pub name: &'static str,
@@ -121,66 +121,65 @@ const HARMLESS: &[(u32, u32)] = &[
 ];
 
 /// Address ranges, each up to the address behind it, with the effect of a write; they cover all addresses.
-const PERILS: &[(u32, &str)] = &[
-    (0x0010, "it tells what the controller is"),
+const WRITE_EFFECTS: &[(u32, &str)] = &[
+    (0x0010, "it identifies the ESC"),
     (
         0x0020,
-        "by the station address its MainDevice finds it; it would be lost",
+        "the MainDevice addresses the device by it, and loses the device when it changes",
     ),
     (
         RESET as u32,
-        "write protection lets the controller refuse all that its MainDevice writes from then on",
+        "write protection makes the ESC refuse all further writes of the MainDevice",
     ),
     (
         DL_CONTROL as u32,
-        "it resets the controller, which leaves the segment and forgets how it was configured",
+        "it resets the ESC, which then leaves the segment and loses its configuration",
     ),
     (
         0x0120,
-        "it opens and closes ports: devices behind get lost, or frames go round for ever",
+        "it opens and closes ports: the MainDevice loses the devices behind them, or frames may circulate",
     ),
     (
         PDI_CONTROL as u32,
-        "it asks for a state without what the state needs, and stops what it drives; `kadenz ethercat \
-         state` brings devices to a state",
+        "it requests a state without the configuration that the state needs, and stops a drive that moves; \
+         `kadenz ethercat state` brings devices to a state",
     ),
     (
         ECAT_EVENT_MASK as u32,
-        "it tells how the application is wired, which the controller takes from its memory",
+        "it configures the PDI, which the ESC loads from the SII EEPROM",
     ),
     (
         0x0400,
-        "events tell its MainDevice and its application what happened",
+        "the MainDevice and the application depend on its event requests and event masks",
     ),
     (
         SII_CONFIGURATION as u32,
-        "watchdogs stop outputs when process data stays away: too long, and they go on without a \
-         MainDevice; too short, and they stop though all is well",
+        "watchdogs stop outputs without process data: if they are too long, outputs continue without a \
+         MainDevice; if they are too short, outputs stop in normal operation",
     ),
     (
         FMMU as u32,
-        "by them the memory is read and written, step by step; `kadenz ethercat sii write` and `alias` do \
-         that",
+        "it controls the access to the SII EEPROM; `kadenz ethercat sii write` and `alias` write the EEPROM",
     ),
     (
         SYNC_MANAGER as u32,
-        "FMMUs say which bits of process data are whose; another device's would be written over",
+        "FMMUs map logical addresses; a wrong map overwrites the process data of other devices",
     ),
     (
         DC_RECEIVE_TIME as u32,
-        "SyncManagers guard mailboxes and process data; the device leaves SAFEOP and OP without them",
+        "SyncManagers protect mailboxes and process data; without them the device leaves SAFEOP and OP",
     ),
     (
         OUTPUTS as u32,
-        "clocks and their pulses keep devices in step; `kadenz ethercat dc --align` sets clocks",
+        "distributed clocks and SYNC signals synchronise the devices; `kadenz ethercat dc --align` sets clocks",
     ),
     (
         RAM as u32,
-        "digital outputs are switched at once, past every watchdog",
+        "the ESC switches its digital outputs at once, without any watchdog",
     ),
     (
         0x1_0000,
-        "process data and mailboxes lie there: the device acts by what is written, and its MainDevice loses \
+        "it holds process data and mailboxes: the device acts on the written values, and the MainDevice loses \
          messages",
     ),
 ];
@@ -194,7 +193,7 @@ pub fn writing(address: u16, bytes: usize) -> Writing {
         return Writing::Harmless;
     }
     let mut from = 0;
-    for (to, why) in PERILS {
+    for (to, why) in WRITE_EFFECTS {
         let harmless = |at: u32| HARMLESS.iter().any(|it| (it.0..it.1).contains(&at));
         let mut touched = start.max(from)..end.min(*to);
         if touched.any(|at| !harmless(at)) {
@@ -226,16 +225,16 @@ mod tests {
             assert_eq!(writing(address, bytes), Writing::Harmless, "{address:04X}");
         }
         for (address, bytes, word) in [
-            (0x0000, 1, "what the controller is"),
-            (0x0010, 2, "station address"),
+            (0x0000, 1, "identifies the ESC"),
+            (0x0010, 2, "addresses the device"),
             (0x0020, 2, "write protection"),
             (0x0040, 1, "resets"),
             (0x0100, 4, "ports"),
             (0x0120, 2, "kadenz ethercat state"),
-            (0x0140, 2, "wired"),
-            (0x0150, 1, "wired"),
-            (0x0200, 2, "events"),
-            (0x0314, 1, "events"),
+            (0x0140, 2, "PDI"),
+            (0x0150, 1, "PDI"),
+            (0x0200, 2, "event requests"),
+            (0x0314, 1, "event requests"),
             (0x0400, 2, "watchdogs"),
             (0x0440, 4, "watchdogs"),
             (0x0502, 2, "sii write"),
@@ -246,7 +245,7 @@ mod tests {
             (0x1000, 1, "process data"),
             (0xFFFF, 1, "process data"),
             // From a harmless range into a perilous one.
-            (0x0310, 0x200, "events"),
+            (0x0310, 0x200, "event requests"),
         ] {
             match writing(address, bytes) {
                 Writing::Perilous(why) => assert!(why.contains(word), "{address:04X}: {why}"),

@@ -10,8 +10,8 @@ const MIN: usize = FIXED + 2;
 /// Why a SubDevice with such an image would not start, or a MainDevice would not understand it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum SiiProblem {
-    /// The bytes are no whole number of words.
-    #[error("{0} bytes are no whole words")]
+    /// The bytes are not a whole number of words.
+    #[error("{0} bytes are not whole words")]
     Odd(usize),
     /// The image is cut short.
     #[error("{0} bytes are too few: the fixed part and an end mark behind it take {MIN}")]
@@ -31,7 +31,7 @@ pub enum SiiProblem {
     Checksum {
         /// The checksum in the image.
         has: u8,
-        /// The correct checksum.
+        /// The checksum of the image's first words.
         wanted: u8,
     },
     /// A category reaches over the image's end.
@@ -40,7 +40,7 @@ pub enum SiiProblem {
     /// The end mark behind the last category is missing.
     #[error("at word 0x{word:04X}, behind its last category, there is no end mark 0xFFFF")]
     NoEnd {
-        /// Its place.
+        /// The word at which the end mark should stand.
         word: usize,
     },
 }

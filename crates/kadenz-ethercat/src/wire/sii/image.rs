@@ -66,7 +66,7 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// The fixed part.
+    /// The fields before the first category.
     #[must_use]
     pub fn fixed(&self) -> Fixed {
         Fixed {
@@ -114,7 +114,7 @@ impl<'a> Image<'a> {
             .map(|it| it.data)
     }
 
-    /// The texts.
+    /// The texts of category 10, in their order.
     #[must_use]
     pub fn strings(&self) -> Strings<'a> {
         let data = self.category(category::STRINGS).unwrap_or_default();
@@ -128,7 +128,7 @@ impl<'a> Image<'a> {
         self.strings().nth(usize::from(number.checked_sub(1)?))
     }
 
-    /// Category 30.
+    /// The general properties, category 30; `None` where it is missing or too short.
     #[must_use]
     pub fn general(&self) -> Option<General> {
         let data = self.category(category::GENERAL)?.get(..18)?;
@@ -208,11 +208,11 @@ impl<'a> Image<'a> {
 /// A category of the image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Category<'a> {
-    /// Its number.
+    /// The number of the category, as in [`category`].
     pub number: u16,
     /// Word address of its number.
     pub word: u16,
-    /// Its data.
+    /// The bytes of the category, without number and length.
     pub data: &'a [u8],
 }
 
@@ -328,7 +328,7 @@ pub type Entries<'a> = Records<'a, SiiPdoEntry>;
 pub struct SiiPdo<'a> {
     /// The PDO's first eight bytes, before the entries.
     pub header: PdoHeader,
-    /// The entries.
+    /// The entries of the PDO, in their order.
     pub entries: Entries<'a>,
 }
 

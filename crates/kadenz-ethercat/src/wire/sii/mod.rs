@@ -129,7 +129,7 @@ pub struct Identity {
     pub vendor: u32,
     /// The vendor's number for the product.
     pub product: u32,
-    /// Its revision.
+    /// The vendor's number for the product's revision.
     pub revision: u32,
     /// Serial number of the device; 0 where it has none.
     pub serial: u32,
@@ -193,7 +193,7 @@ pub struct Fixed {
     pub alias: u16,
     /// Words 5 and 6: for newer controllers' configuration.
     pub pdi_more: [u16; 2],
-    /// The identity.
+    /// Vendor, product, revision and serial number.
     pub identity: Identity,
     /// Words 0x10 to 0x13: the vendor's own, such as the hardware's delays.
     pub delays: [u16; 4],
@@ -209,7 +209,7 @@ pub struct Fixed {
     pub version: u16,
 }
 
-/// Category 30.
+/// The general properties of a device, category 30.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct General {
     /// String of the group's name.
@@ -309,13 +309,13 @@ impl SyncManagerUse {
 pub struct SyncManagerDefault {
     /// Its memory; size 0 where the PDOs determine it.
     pub area: Area,
-    /// Its control register.
+    /// The initial value of the control register.
     pub control: u8,
     /// Its status register; no device uses this value.
     pub status: u8,
     /// Bit 0: enable; 1 fixed; 2 virtual; 3 in OP only.
     pub enable: u8,
-    /// Its use.
+    /// What the SyncManager carries.
     pub usage: SyncManagerUse,
 }
 

@@ -21,7 +21,7 @@ const LIFE: Duration = Duration::from_secs(5);
 /// How often a group checks for the end.
 const STEP: Duration = Duration::from_millis(20);
 
-/// Keeps this many groups at work, and makes them anew every few seconds.
+/// Keeps this many groups at work, and makes them again every few seconds.
 pub(super) fn spawn(
     workers: &mut Workers,
     groups: usize,
@@ -95,7 +95,7 @@ impl Group {
             .map_err(|error| StartLoadError::Sockets {
                 kind: LoadKind::Processes,
                 error,
-                remedy: "ask for fewer `--groups`, or for more open files (`ulimit -n 65536`): a \
+                remedy: "request fewer `--groups`, or more open files (`ulimit -n 65536`): a \
                          group has 40",
             })?
             .into_iter()

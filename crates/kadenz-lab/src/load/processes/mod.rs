@@ -1,7 +1,7 @@
 //! Scheduling: threads that send each other messages, and processes that come and go.
 //!
 //! The groups are those of Linux's `hackbench --threads`. Yoon runs `hackbench 20` in a loop
-//! and kills it every five seconds, so all groups are ended and made anew as often. Short-lived
+//! and kills it every five seconds, so all groups are ended and made again as often. Short-lived
 //! processes come beside.
 
 #[cfg(unix)]

@@ -299,7 +299,7 @@ pub struct Status {
 pub struct WireError {
     /// Frames handed to a host.
     pub count: u64,
-    /// The maximum lateness.
+    /// The maximum lateness, in nanoseconds.
     pub max_ns: Option<i64>,
 }
 

@@ -28,9 +28,9 @@ const STEP: Duration = Duration::from_millis(20);
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProgramState {
-    /// The host.
+    /// The name of the host that it runs on.
     pub host: String,
-    /// Its command.
+    /// The command that started it.
     pub program: String,
     /// Its process, if it was started.
     pub pid: Option<u32>,

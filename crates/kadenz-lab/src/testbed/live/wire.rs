@@ -334,7 +334,8 @@ impl Pool {
 
     /// Fills a free frame; `None` when all are in use, or when there is nothing to fill it with.
     ///
-    /// Allocates nothing.
+    /// # Real-time safety
+    /// It allocates nothing.
     pub(super) fn fill<E>(
         &mut self,
         fill: impl FnOnce(&mut [u8]) -> Result<Option<usize>, E>,

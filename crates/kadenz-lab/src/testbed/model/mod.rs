@@ -38,7 +38,7 @@ pub struct Asking {
     pub payload: Payload,
     /// Time between two beats.
     pub interval: Picos,
-    /// How many beats.
+    /// Number of beats that are computed.
     pub count: u32,
     /// The receivers of a packet.
     pub cast: Cast,
@@ -106,9 +106,9 @@ pub enum ModelError {
         "{beats} beats with {devices} devices are more than {MAX_ROUND_TRIPS} round trips; model a shorter time"
     )]
     TooMany {
-        /// Requested beats.
+        /// The requested number of beats.
         beats: u32,
-        /// Devices.
+        /// Number of devices in the topology.
         devices: usize,
     },
 }

@@ -27,7 +27,7 @@ use crate::file_error;
 pub use crate::file_error::FileError;
 pub(crate) use tree::SpanningTree;
 
-/// A checked topology.
+/// A checked topology: hosts, switches, links and traffic.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Topology {
     /// Its name, from the file.
@@ -44,16 +44,16 @@ pub struct Topology {
     pub links: Vec<Link>,
     /// Links that are cut, and when.
     pub cuts: Vec<Cut>,
-    /// Other traffic.
+    /// Traffic besides that of the measurement.
     pub traffic: Vec<Traffic>,
 }
 
-/// A computer.
+/// A computer of the testbed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Host {
-    /// Its name.
+    /// The name that links refer to.
     pub name: String,
-    /// What it does.
+    /// What the host does in a measurement.
     pub role: Role,
     /// Command that the live testbed starts on it; empty for none.
     pub program: Vec<String>,
@@ -65,9 +65,9 @@ pub struct Host {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Role {
-    /// It sends packets.
+    /// The host sends packets.
     Controller,
-    /// It answers them.
+    /// The host answers packets.
     Device,
     /// Neither: a logger, a camera.
     #[default]
@@ -77,7 +77,7 @@ pub enum Role {
 /// A store-and-forward switch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Switch {
-    /// Its name.
+    /// The name that links refer to.
     pub name: String,
     /// Time from receiving a frame until it may be sent on.
     pub forwarding: Picos,
@@ -157,7 +157,7 @@ pub struct Cut {
     pub link: usize,
     /// Time since the testbed's start.
     pub at: Picos,
-    /// Duration; `None` for ever.
+    /// Duration; `None` forever.
     pub lasts: Option<Picos>,
 }
 
@@ -172,7 +172,7 @@ pub struct Traffic {
     pub interval: Picos,
     /// Datagrams of a burst.
     pub packets: u32,
-    /// Payload of each.
+    /// The payload of each datagram.
     pub payload: Payload,
 }
 
@@ -180,11 +180,10 @@ pub struct Traffic {
 pub mod limits {
     /// Hosts: as many as one address range and one process hold easily.
     pub const HOSTS: usize = 64;
-    /// Switches.
+    /// Most switches.
     pub const SWITCHES: usize = 16;
-    /// Links.
+    /// Most links.
     pub const LINKS: usize = 128;
-    /// Cuts.
     pub(crate) const CUTS: usize = 64;
     /// Kinds of other traffic.
     pub const TRAFFIC: usize = 16;

@@ -67,7 +67,7 @@ pub struct PayloadTooLargeError(pub u64);
 /// Whether frames carry an 802.1Q tag: a virtual LAN, or a priority.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Tag {
-    /// No tag.
+    /// Frames carry no tag.
     #[default]
     None,
     /// A tag: four bytes more.
@@ -101,7 +101,7 @@ impl Payload {
         inside.map(Self).ok_or(PayloadTooLargeError(bytes))
     }
 
-    /// In bytes.
+    /// The payload in bytes.
     #[must_use]
     pub const fn bytes(self) -> u32 {
         self.0
@@ -177,7 +177,7 @@ impl EthernetFrame {
 }
 
 impl Occupancy {
-    /// As a span.
+    /// The same as a span of time.
     #[must_use]
     pub const fn time(self) -> Picos {
         self.0
@@ -185,7 +185,7 @@ impl Occupancy {
 }
 
 impl StoreAndForward {
-    /// As a span.
+    /// The same as a span of time.
     #[must_use]
     pub const fn time(self) -> Picos {
         self.0

@@ -23,7 +23,7 @@ pub struct McapReader<S> {
 /// A file within a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Attachment {
-    /// Its name.
+    /// The name that the recorder gave the file.
     pub name: String,
     /// The kind of file, as a media type.
     pub media_type: String,

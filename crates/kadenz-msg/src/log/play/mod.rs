@@ -300,13 +300,6 @@ impl Timing for SleepClock {
 #[derive(Debug, Clone, Default)]
 pub struct VirtualTime(MonotonicTime);
 
-impl VirtualTime {
-    /// Lets time pass, as a slow receiver does.
-    pub fn pass_ns(&mut self, ns: i64) {
-        self.0 = self.0.offset_by_ns(ns);
-    }
-}
-
 impl Timing for VirtualTime {
     fn now(&self) -> MonotonicTime {
         self.0

@@ -64,7 +64,8 @@ fn a_message_that_was_late_makes_none_of_the_next_ones_late() {
         let _ = player.take();
         taken += 1;
         if taken == 3 {
-            time.pass_ns(25 * MS);
+            // The receiver is slow.
+            time.0 = time.0.offset_by_ns(25 * MS);
         }
     }
     assert_eq!(late, [0, 0, 0, 15, 5, 0, 0, 0, 0, 0]);

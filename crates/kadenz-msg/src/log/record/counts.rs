@@ -19,7 +19,7 @@ pub(super) struct CounterSlot {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ChannelCounts {
-    /// The channel.
+    /// The channel that is counted.
     pub channel: Channel,
     /// How many are in the files; while recording, also those that wait for the next flush.
     pub written: u64,
@@ -36,7 +36,7 @@ pub struct ChannelCounts {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct FurtherCounts {
-    /// How many came.
+    /// Number of messages that came on these channels.
     pub offered: u64,
     /// How many are in a file, as far as it is known.
     pub written: u64,
@@ -79,7 +79,10 @@ impl AtomicChannelCounts {
     }
 
     /// Returns the place of a channel, and gives it one if it has none; `None` if all are taken. Only one
-    /// thread may call it. Allocates nothing and does not wait.
+    /// thread may call it.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing and does not wait.
     pub(super) fn place(&self, channel: &Channel) -> Option<usize> {
         for place in self.places(channel.as_str()) {
             let name = self.slots[place].name.get_or_init(|| *channel);

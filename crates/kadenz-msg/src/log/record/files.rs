@@ -151,7 +151,7 @@ pub struct Split {
 }
 
 impl Split {
-    /// By length alone.
+    /// A new file by length alone, at this many bytes.
     #[must_use]
     pub fn at_bytes(bytes: u64) -> Self {
         Self {

@@ -41,7 +41,7 @@ pub type Describe = Box<dyn FnMut(&Channel, Option<Fingerprint>) -> LoggedChanne
 /// The options of a recorder.
 #[derive(Debug, Clone)]
 pub struct RecordOptions {
-    /// [`Format::EventLog`] or MCAP.
+    /// The format of the files: [`Format::EventLog`] or MCAP.
     pub format: Format,
     /// The compression of MCAP's chunks.
     pub compression: Compression,
@@ -125,7 +125,7 @@ struct RecorderContext {
 /// The counts of a recording until now.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Recorded {
-    /// Channel by channel.
+    /// The counts of each channel.
     pub channels: Vec<ChannelCounts>,
     /// The channels beyond those, together.
     pub further: FurtherCounts,
@@ -138,7 +138,7 @@ pub struct Recorded {
     pub bytes: u64,
     /// How often the wall clock was set back, and by how much in all.
     pub set_back: SetBack,
-    /// The files, in the order of their begin; rotation has renamed some since.
+    /// The files, in the order of their start; rotation has renamed some since.
     pub files: Vec<PathBuf>,
     /// The last error of the disk, while it refuses.
     pub trouble: Option<String>,
@@ -264,7 +264,9 @@ impl Recorder {
 
     /// Records a message that was received at a time. Its number is its sender's, or else the count of the
     /// channel's messages, so that a gap in the log shows the dropped ones. Returns whether there was room.
-    /// Wait-free; allocates nothing; makes no system call.
+    ///
+    /// # Real-time safety
+    /// It is wait-free, allocates nothing and makes no system call.
     pub fn record(
         &mut self,
         channel: &Channel,
@@ -362,7 +364,7 @@ impl Recorder {
 pub struct Published {
     /// When it was published.
     pub time: Option<WallTime>,
-    /// Its number.
+    /// The sender's number of the message, where the provider counts.
     pub sequence: Option<u32>,
 }
 

@@ -57,7 +57,9 @@ pub(super) fn ring(bytes: usize) -> (Producer, Consumer) {
 
 impl Producer {
     /// Puts a message in, of two parts whose total length is in its head; `false` if there is no room.
-    /// Wait-free, allocates nothing.
+    ///
+    /// # Real-time safety
+    /// It is wait-free, and allocates nothing.
     pub(super) fn push(&mut self, head: &MessageHeader, begin: &[[u8; 8]], payload: &[u8]) -> bool {
         let ring = &self.0;
         let needed = HEAD_WORDS + (begin.len() + payload.len().div_ceil(8)) as u64;

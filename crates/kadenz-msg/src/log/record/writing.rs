@@ -247,7 +247,6 @@ impl Writing {
         }
     }
 
-    /// Ends the file.
     fn close(&mut self) {
         let Some(open) = self.open.take() else {
             return;

@@ -8,7 +8,6 @@ use crate::types::{
     Definition, Elements, Member, MemberType, PrimitiveType, Record, Struct, TypeName, Types, Value,
 };
 
-/// A column.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Column {
     pub(super) name: String,

@@ -138,7 +138,7 @@ impl Amqp {
                         "give user, password_file, vhost and exchange as the broker knows them";
                     return Err(self
                         .address
-                        .wrong(format!("the broker says {reason}"), remedy));
+                        .wrong(format!("the broker reports {reason}"), remedy));
                 }
             }
         }

@@ -146,7 +146,6 @@ impl<'a> AmqpFrameWriter<'a> {
         this
     }
 
-    /// Ends the frame.
     pub(super) fn end(self) {
         let size = self.words.len() - self.start - 7;
         self.words[self.start + 3..self.start + 7].copy_from_slice(&(size as u32).to_be_bytes());

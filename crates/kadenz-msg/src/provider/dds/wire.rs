@@ -31,7 +31,7 @@ pub(in crate::provider) struct DdsMessage<'a> {
 /// the payload.
 ///
 /// The end is padded, because RTPS pads every part of a message (RTPS 2.5, 9.4.1), and rustdds 0.15 does not
-/// pad a sample's last fragment: Cyclone DDS then discards that, and requests it again for ever.
+/// pad a sample's last fragment: Cyclone DDS then discards that, and requests it again forever.
 pub(in crate::provider) fn begin(channel: &Channel, length: u32) -> (Vec<u8>, Range<usize>) {
     let name = channel.as_str().as_bytes();
     let at = payload_at(name.len());

@@ -114,7 +114,7 @@ impl Ros1 {
             })),
             (None, None) => None,
             _ => {
-                let remedy = "give both, as rosmsg md5 tells them";
+                let remedy = "give both, as printed by rosmsg md5";
                 return Err(address.wrong("type and md5 belong together", remedy));
             }
         };
@@ -196,7 +196,7 @@ impl Provider for Ros1 {
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let Some(kind) = &self.kind else {
-            let remedy = "add ?type=std_msgs/String&md5=..., as rosmsg md5 tells it";
+            let remedy = "add ?type=std_msgs/String&md5=..., as printed by rosmsg md5";
             return Err(self
                 .address
                 .wrong("it is not known what is published", remedy));

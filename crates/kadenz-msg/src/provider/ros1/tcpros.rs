@@ -31,7 +31,6 @@ pub(in crate::provider) struct TopicType {
     pub(in crate::provider) definition: String,
 }
 
-/// Adds a header.
 pub(in crate::provider) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &str)]) {
     let lengths = fields
         .iter()

@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 
 /// The maximum depth of lists within lists.
-const DEEPEST: usize = 16;
+const MAX_DEPTH: usize = 16;
 
 /// A value of XML-RPC: a parameter of a call, or its result.
 #[derive(Debug, Clone, PartialEq)]
@@ -137,7 +137,7 @@ impl<'a> XmlReader<'a> {
     }
 
     fn value(&mut self, depth: usize) -> Option<XmlRpcValue> {
-        if depth > DEEPEST {
+        if depth > MAX_DEPTH {
             return None;
         }
         if self.take("<value/>") {

@@ -135,7 +135,7 @@ impl Shm {
         set_log_level(LogLevel::Fatal);
         let folder = private::folder();
         let wanted = address.clone();
-        // iceoryx2 waits until another program finishes what it began, and for ever if that program was
+        // iceoryx2 waits until another program finishes what it began, and forever if that program was
         // killed.
         match within(OPENING, move || open_in(&folder, wanted, settings)) {
             Ok(opened) => opened,
@@ -191,7 +191,7 @@ fn within<T: Send + 'static>(
     })
 }
 
-/// Returns the remedy that starts a bus anew.
+/// Returns the remedy that restarts a bus.
 fn reset(folder: &Path) -> String {
     format!(
         "end this user's programs that use shm:// and remove {} (rm -r {0})",

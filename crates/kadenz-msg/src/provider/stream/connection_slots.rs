@@ -208,8 +208,10 @@ impl Share {
         self.amount
     }
 
-    /// Takes more, or gives back; `false`, and nothing is changed, where more is not left. Real-time
-    /// safe: no allocation, no lock, no system call.
+    /// Takes more, or gives back; `false`, and nothing is changed, where more is not left.
+    ///
+    /// # Real-time safety
+    /// Real-time safe: no allocation, no lock, no system call.
     pub(in crate::provider) fn resize(&mut self, amount: usize) -> bool {
         let taken = &self.budget.taken;
         if amount <= self.amount {

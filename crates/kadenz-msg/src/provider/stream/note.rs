@@ -17,7 +17,6 @@ pub(in crate::provider) const NOTE: usize = 16;
 /// The end of a note, by which it differs from other programs' bytes.
 const MARK: &[u8; 4] = b"kdz1";
 
-/// Writes a note.
 pub(in crate::provider) fn note(sender: u64, number: u32) -> [u8; NOTE] {
     let mut note = [0; NOTE];
     note[..8].copy_from_slice(&sender.to_be_bytes());

@@ -14,7 +14,7 @@ pub struct ServerCounters {
     pub clients: u64,
     /// Clients that connected, and disconnected again or were disconnected.
     pub left: u64,
-    /// Messages that arrived.
+    /// Messages that arrived from clients.
     pub messages: u64,
     /// Messages that were passed on, once for each client.
     pub delivered: u64,

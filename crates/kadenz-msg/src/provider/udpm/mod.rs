@@ -285,14 +285,14 @@ pub enum SelfTest {
         /// The time that the first received datagram took, with the scheduler's share.
         after: Duration,
     },
-    /// No datagram arrived.
+    /// No datagram came back.
     Silent {
         /// How many datagrams were sent.
         sent: u32,
     },
     /// A socket was refused, or could not send.
     Refused {
-        /// The reason.
+        /// Why the socket was refused, in words.
         why: String,
     },
 }

@@ -86,7 +86,7 @@ impl ZenohBus {
 
 fn failed(address: &Address, error: &zenoh::Error) -> ProviderError {
     let remedy = "look whether the router or peer listens there, and whether listen is free here";
-    address.wrong(format!("Zenoh says {error}"), remedy)
+    address.wrong(format!("Zenoh reports {error}"), remedy)
 }
 
 /// Zenoh's configuration, with room and time for a thread that a busy machine holds up.

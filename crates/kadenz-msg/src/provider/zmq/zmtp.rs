@@ -171,7 +171,6 @@ pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Prot
     })
 }
 
-/// Answers a ping.
 pub(in crate::provider) fn pong(words: &mut Vec<u8>, context: &[u8]) {
     let body = [b"\x04PONG", context].concat();
     command(words, &body);

@@ -26,7 +26,7 @@ pub struct Exchange {
     "the stamps {exchange:?} cannot be: time ran backwards, or the answer took longer there than its whole way here; a clock was set meanwhile, or drifts more than {drift_ppm} ppm"
 )]
 pub struct ImpossibleExchange {
-    /// The impossible exchange.
+    /// The four stamps that contradict each other.
     pub exchange: Exchange,
     /// The drift that was allowed for.
     pub drift_ppm: u32,

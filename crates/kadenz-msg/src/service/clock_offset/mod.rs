@@ -60,9 +60,9 @@ pub struct ClockClient {
 /// The offsets of a host's clocks from this host's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ClockOffsets {
-    /// The monotonic ones.
+    /// The offset of the monotonic clock.
     pub monotonic: Estimate,
-    /// The wall clocks.
+    /// The offset of the wall clock.
     pub wall: Estimate,
     /// How long the last query was under way, both ways.
     pub round_trip_ns: u64,

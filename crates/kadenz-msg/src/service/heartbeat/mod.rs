@@ -59,7 +59,7 @@ pub struct Nodes {
 pub struct NodeEvent {
     /// The node's name.
     pub name: String,
-    /// The event.
+    /// What happened to the node.
     pub event: Event,
 }
 

@@ -29,7 +29,7 @@ pub enum HeartbeatError {
     /// The name cannot be shown.
     #[error("the node's name {name:?} must have 1 to {MAX_CHANNEL} bytes, none of them NUL")]
     Name {
-        /// The name.
+        /// The requested name of the node.
         name: String,
     },
     /// The beats would be too frequent or too rare.
@@ -118,7 +118,10 @@ impl HeartbeatPublisher {
         Ok(true)
     }
 
-    /// Sets the state in the next beats; cut after 100 bytes and at a NUL. Allocates nothing.
+    /// Sets the state in the next beats; cut after 100 bytes and at a NUL.
+    ///
+    /// # Real-time safety
+    /// It allocates nothing.
     pub fn set_state(&mut self, state: &str) {
         let end = state.find('\0').unwrap_or(state.len());
         self.next.state.clear();

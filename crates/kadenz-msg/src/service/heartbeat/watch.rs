@@ -70,17 +70,17 @@ pub enum Event {
 /// A program that beats, or did.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Node {
-    /// Its name.
+    /// The name that the program gave its heartbeat.
     pub name: String,
     /// The state that it publishes.
     pub state: String,
-    /// Its present instance.
+    /// The number of its present instance, another one after a restart.
     pub instance: i64,
     /// When that started, microseconds since 1970 by its own clock.
     pub started_us: i64,
     /// The interval that it states.
     pub interval: Duration,
-    /// Whether it lives.
+    /// Whether the node beats in time.
     pub life: Life,
     /// The time of its last beat.
     pub heard: MonotonicTime,

@@ -36,23 +36,23 @@ pub enum ParameterError {
         "the parameter {name:?}: a name has 1 to {MAX_NAME} bytes, a description {MAX_DESCRIPTION} at most, and neither has a NUL"
     )]
     Name {
-        /// Its name.
+        /// The name of the parameter.
         name: String,
     },
     /// There is already one of that name.
     #[error("there are two parameters {name:?}: rename one")]
     Twice {
-        /// The name.
+        /// The name that both parameters have.
         name: String,
     },
     /// The initial value is not allowed.
     #[error("the parameter {name:?} cannot start with {value}: {reason}")]
     Start {
-        /// Its name.
+        /// The name of the parameter.
         name: String,
-        /// The initial value.
+        /// The initial value, as text.
         value: String,
-        /// The reason.
+        /// Why the value is not allowed.
         reason: String,
     },
     /// There are too many.

@@ -17,7 +17,7 @@ pub struct ParameterClient {
 #[derive(Debug, Clone, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct ParameterInfo {
-    /// Its name.
+    /// The name by which the parameter is read and set.
     pub name: String,
     /// Its purpose and its unit.
     pub description: String,

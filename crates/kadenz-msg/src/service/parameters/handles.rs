@@ -33,7 +33,10 @@ pub struct NumberParameter(Arc<AtomicU64>);
 pub struct TextParameter(Arc<Lock<String>>);
 
 impl BoolParameter {
-    /// Its value now. Takes no lock.
+    /// Its value now.
+    ///
+    /// # Real-time safety
+    /// It takes no lock and allocates nothing.
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.load(Ordering::Acquire)
@@ -41,7 +44,10 @@ impl BoolParameter {
 }
 
 impl IntegerParameter {
-    /// Its value now. Takes no lock.
+    /// Its value now.
+    ///
+    /// # Real-time safety
+    /// It takes no lock and allocates nothing.
     #[must_use]
     pub fn get(&self) -> i64 {
         self.0.load(Ordering::Acquire)
@@ -49,7 +55,10 @@ impl IntegerParameter {
 }
 
 impl NumberParameter {
-    /// Its value now. Takes no lock.
+    /// Its value now.
+    ///
+    /// # Real-time safety
+    /// It takes no lock and allocates nothing.
     #[must_use]
     pub fn get(&self) -> f64 {
         f64::from_bits(self.0.load(Ordering::Acquire))
@@ -57,7 +66,10 @@ impl NumberParameter {
 }
 
 impl TextParameter {
-    /// Its value now. Allocates.
+    /// Its value now.
+    ///
+    /// # Real-time safety
+    /// It allocates, and takes a priority-inheriting lock for the time of one copy.
     #[must_use]
     pub fn get(&self) -> String {
         self.0.with(|it| it.clone())

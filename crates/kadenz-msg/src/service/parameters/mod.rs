@@ -115,7 +115,7 @@ impl fmt::Display for Setting {
 }
 
 impl Setting {
-    /// Returns its type.
+    /// Returns the type that this value has.
     #[must_use]
     pub fn kind(&self) -> ParameterType {
         match self {

@@ -56,7 +56,7 @@ pub enum CallError {
         timeout.as_millis()
     )]
     Timeout {
-        /// The service.
+        /// The channel of the service.
         service: Channel,
         /// How long was waited.
         timeout: Duration,
@@ -64,15 +64,15 @@ pub enum CallError {
     /// The server refuses, with its reason.
     #[error("{service} refuses: {reason}")]
     Refused {
-        /// The service.
+        /// The channel of the service.
         service: Channel,
-        /// Its words.
+        /// The reason in the server's words.
         reason: String,
     },
     /// The answer is not of the type that was expected.
     #[error("the answer of {service}: {source}")]
     Decode {
-        /// The service.
+        /// The channel of the service.
         service: Channel,
         /// The error of the decoder.
         source: DecodeError,
@@ -80,19 +80,19 @@ pub enum CallError {
     /// The request or its answer is longer than agreed.
     #[error("{what} of {service} has {length} bytes, more than the {longest} that are agreed")]
     TooLong {
-        /// The service.
+        /// The channel of the service.
         service: Channel,
         /// The request, or the answer.
         what: &'static str,
-        /// Its length.
+        /// The length of the request or the answer, in bytes.
         length: usize,
-        /// The longest.
+        /// The longest that is agreed, in bytes.
         longest: usize,
     },
     /// The request cannot be encoded.
     #[error("the request to {service} cannot be encoded: {source}")]
     Encode {
-        /// The service.
+        /// The channel of the service.
         service: Channel,
         /// The error of the encoder.
         source: EncodeError,

@@ -28,7 +28,7 @@ const MAX_WRONG_ANSWERS: u32 = 10;
 /// A type from an answer, whose text has the fingerprint.
 #[derive(Debug)]
 pub struct FoundType {
-    /// Its fingerprint.
+    /// The fingerprint of the type, computed from its text.
     pub fingerprint: Fingerprint,
     /// Its name, by the answer.
     pub name: String,
@@ -44,7 +44,7 @@ pub enum WrongAnswer {
     /// Its text is too long.
     #[error("the text has {length} bytes, more than {MAX_TEXT}")]
     TooLong {
-        /// Its length.
+        /// The length of the text in bytes.
         length: usize,
     },
     /// Its text is no description.
@@ -53,17 +53,17 @@ pub enum WrongAnswer {
     /// Its text does not describe the type that it names.
     #[error("the text does not describe {name}")]
     NotThere {
-        /// The name.
+        /// The name that the answer gives the type.
         name: String,
     },
     /// Its text has another fingerprint.
     #[error("the text of {name} has the fingerprint {found}, not {asked}")]
     OtherFingerprint {
-        /// The name.
+        /// The name that the answer gives the type.
         name: String,
         /// The fingerprint of the text.
         found: Fingerprint,
-        /// The requested fingerprint.
+        /// The fingerprint that was requested.
         asked: Fingerprint,
     },
 }

@@ -59,7 +59,7 @@ pub const MAX_TEXT: usize = 256 << 10;
 pub struct Mismatch {
     /// The name of the type that is expected.
     pub expected_name: &'static str,
-    /// Its fingerprint.
+    /// The fingerprint of the expected type.
     pub expected: Fingerprint,
     /// The type that is sent.
     pub sent: Arc<FoundType>,

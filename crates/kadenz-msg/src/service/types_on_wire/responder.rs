@@ -36,13 +36,13 @@ pub enum AnnounceError {
     /// There is no type of that name.
     #[error("there is no type {name:?} among those given")]
     Unknown {
-        /// The name.
+        /// The name of the type.
         name: String,
     },
     /// The text is too long to be accepted by a receiver.
     #[error("the text of {name} has {length} bytes; {MAX_TEXT} are possible")]
     TooLong {
-        /// The name.
+        /// The name of the type.
         name: String,
         /// The text's length.
         length: usize,
@@ -191,7 +191,7 @@ impl TypeAnswerThread {
 
 // The times of answers; sans-IO.
 
-/// The time in which other programs may answer first. Each program waits for a part of it, drawn anew.
+/// The time in which other programs may answer first. Each program waits for a random part of it.
 const WAIT: Duration = Duration::from_millis(20);
 
 /// The minimum time between two answers about one type, however many questions arrive.

@@ -16,7 +16,7 @@ pub use compare::{changes, changes_of};
 /// The change of a type.
 #[derive(Debug, Clone, PartialEq)]
 pub struct TypeChange {
-    /// Its name.
+    /// The full name of the type.
     pub name: TypeName,
     /// Its fingerprint before, if it existed.
     pub old: Option<Fingerprint>,
@@ -48,90 +48,90 @@ pub enum Change {
     KindChanged,
     /// A member is new.
     MemberAdded {
-        /// Its name.
+        /// The name of the member.
         name: String,
-        /// Its type.
+        /// The type of the member, as text.
         of: String,
     },
     /// A member was removed.
     MemberRemoved {
-        /// Its name.
+        /// The name of the member.
         name: String,
-        /// Its type.
+        /// The type of the member, as text.
         of: String,
     },
     /// A member of the same type stands at the same place under another name.
     MemberRenamed {
-        /// Its name before.
+        /// The name of the member before.
         from: String,
-        /// Its name now.
+        /// The name of the member now.
         to: String,
     },
     /// A member is of another type.
     MemberRetyped {
-        /// Its name.
+        /// The name of the member.
         name: String,
-        /// Its type before.
+        /// The type of the member before, as text.
         from: String,
-        /// Its type now.
+        /// The type of the member now, as text.
         to: String,
         /// Whether the fingerprint changes: it does not if only the name of the member's type differs.
         breaks: bool,
     },
     /// A member has other dimensions.
     DimensionsChanged {
-        /// Its name.
+        /// The name of the member.
         name: String,
-        /// Its type before.
+        /// The type of the member before, as text.
         from: String,
-        /// Its type now.
+        /// The type of the member now, as text.
         to: String,
         /// Whether only the notation of a number differs: 3 and 0x3 have different fingerprints.
         same_size: bool,
     },
     /// The members that are in both stand in another order.
     MembersReordered {
-        /// The order before.
+        /// The names of these members in their order before.
         from: Vec<String>,
-        /// The order now.
+        /// The names of these members in their order now.
         to: Vec<String>,
     },
     /// A constant has another value; if it is an array's length, the array's change is listed as well.
     ConstantChanged {
-        /// Its name.
+        /// The name of the constant.
         name: String,
-        /// Its value before.
+        /// The value of the constant before, as text.
         from: String,
-        /// Its value now.
+        /// The value of the constant now, as text.
         to: String,
     },
     /// A constant is new.
     ConstantAdded {
-        /// Its name.
+        /// The name of the constant.
         name: String,
     },
     /// A constant was removed.
     ConstantRemoved {
-        /// Its name.
+        /// The name of the constant.
         name: String,
     },
     /// A value of an enum is new.
     ValueAdded {
-        /// Its name.
+        /// The name of the enum's value.
         name: String,
         /// The number that is sent.
         number: i32,
     },
     /// A value of an enum was removed.
     ValueRemoved {
-        /// Its name.
+        /// The name of the enum's value.
         name: String,
         /// The number that was sent.
         number: i32,
     },
     /// A value of an enum is sent as another number.
     ValueChanged {
-        /// Its name.
+        /// The name of the enum's value.
         name: String,
         /// The number that was sent.
         from: i32,
@@ -225,7 +225,10 @@ impl fmt::Display for Change {
         match self {
             Self::TypeAdded => write!(out, "the type is new: programs without it cannot decode it"),
             Self::TypeRemoved => {
-                write!(out, "the type is gone: programs with it hear nothing more")
+                write!(
+                    out,
+                    "the type is gone: existing subscribers receive nothing"
+                )
             }
             Self::KindChanged => write!(out, "a struct and an enum are two things"),
             Self::MemberAdded { name, of } => write!(out, "member {name} ({of}) is new"),

@@ -17,13 +17,13 @@ pub enum JsonError {
     /// There is no such type.
     #[error("no description of {name}; give its .lcm file")]
     UnknownType {
-        /// The type.
+        /// The name of the requested type.
         name: TypeName,
     },
     /// A member has no value.
     #[error("{path} is missing: it is {expected}")]
     Missing {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
         /// The description of the member.
         expected: String,
@@ -33,7 +33,7 @@ pub enum JsonError {
     Unknown {
         /// The path that the JSON has.
         path: String,
-        /// The struct.
+        /// The name of the struct that lacks the member.
         within: TypeName,
         /// A hint about the members that the type has.
         hint: String,
@@ -41,17 +41,17 @@ pub enum JsonError {
     /// A value that its member cannot hold.
     #[error("{path} is {expected}, which {found} is not")]
     Wrong {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
         /// The description of the member.
         expected: String,
-        /// The JSON value.
+        /// The JSON value, as text.
         found: String,
     },
     /// An array of another length than stated.
     #[error("{path} has {length} elements, but {stated_by} says {stated}")]
     LengthMismatch {
-        /// The array.
+        /// The path of the array.
         path: String,
         /// How many elements it has.
         length: usize,

@@ -41,7 +41,7 @@ pub enum Value {
     String(String),
     /// A value of an enum.
     Enum(EnumNumber),
-    /// A struct.
+    /// The members of a struct.
     Struct(Record),
     /// An array of any of these.
     Array(Array),
@@ -50,7 +50,7 @@ pub enum Value {
 /// A value of an enum; it need not have a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EnumNumber {
-    /// The enum.
+    /// The description of the enum.
     pub of: Arc<Enum>,
     /// The number that is sent.
     pub number: i32,
@@ -64,13 +64,13 @@ pub struct Record {
 }
 
 impl Record {
-    /// Returns its struct.
+    /// Returns the description of its struct.
     #[must_use]
     pub fn of(&self) -> &Arc<Struct> {
         &self.of
     }
 
-    /// A member.
+    /// The value of the member of this name, if there is one.
     #[must_use]
     pub fn member(&self, name: &str) -> Option<&Value> {
         self.members.get(self.of.index(name)?)
@@ -123,7 +123,7 @@ pub enum Elements {
     String(Vec<String>),
     /// Values of an enum.
     Enum(Arc<Enum>, Vec<i32>),
-    /// Structs.
+    /// Structs of one type.
     Struct(Arc<Struct>, Vec<Record>),
 }
 
@@ -177,7 +177,7 @@ impl Elements {
         })
     }
 
-    /// Returns one element.
+    /// Returns a copy of the element at `index`, from 0; `None` beyond the end.
     #[must_use]
     pub fn get(&self, index: usize) -> Option<Value> {
         Some(match self {
@@ -217,7 +217,7 @@ pub enum ValueError {
     /// There is no such type.
     #[error("no description of {name}; give its .lcm file")]
     UnknownType {
-        /// The type.
+        /// The name of the type.
         name: TypeName,
     },
     /// There is no type of the fingerprint.
@@ -235,7 +235,7 @@ pub enum ValueError {
     OtherType {
         /// The fingerprint that the message carries.
         found: Fingerprint,
-        /// The expected fingerprint.
+        /// The fingerprint of the expected type.
         expected: Fingerprint,
         /// The type that was expected.
         name: TypeName,
@@ -243,31 +243,31 @@ pub enum ValueError {
     /// The bytes are no message of this type.
     #[error("{path}: {cause}")]
     Decode {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
-        /// The error there.
+        /// What is wrong at this member.
         cause: DecodeError,
     },
     /// Bytes are left after the last member.
     #[error("{left} bytes are left after the last member")]
     TooLong {
-        /// How many.
+        /// Number of bytes after the last member.
         left: usize,
     },
     /// Structs hold structs more deeply than the maximum.
     #[error("{path} lies deeper than {most} structs")]
     TooDeep {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
-        /// The maximum depth.
+        /// The deepest nesting that is allowed, in structs.
         most: usize,
     },
     /// An array has more elements than the message could hold.
     #[error("{path} would have {count} elements, more than the message's {length} bytes can hold")]
     TooMany {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
-        /// How many.
+        /// Number of elements that the message states.
         count: usize,
         /// How long the message is.
         length: usize,
@@ -277,7 +277,7 @@ pub enum ValueError {
         "{path}: the message's structs and strings would take more than {most} bytes of memory"
     )]
     TooMuchMemory {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
         /// How much is taken.
         most: usize,
@@ -285,15 +285,15 @@ pub enum ValueError {
     /// A default value would be too large.
     #[error("a value of {name} takes {bytes} bytes, more than a message may have")]
     TooLarge {
-        /// The type.
+        /// The name of the type.
         name: TypeName,
-        /// How many bytes.
+        /// Size of the encoded value in bytes.
         bytes: usize,
     },
     /// A value that its member cannot hold.
     #[error("{path} is {expected}, not {found}")]
     WrongKind {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
         /// The description of the member.
         expected: String,
@@ -305,7 +305,7 @@ pub enum ValueError {
         "{path} has {length} elements, but {stated_by} says {stated}: set it to the array's length"
     )]
     LengthMismatch {
-        /// The array.
+        /// The path of the array.
         path: String,
         /// How many elements it has in that direction.
         length: usize,
@@ -317,9 +317,9 @@ pub enum ValueError {
     /// A value cannot be written.
     #[error("{path}: {cause}")]
     Encode {
-        /// The member.
+        /// The path of the member, for example `pose.position[2]`.
         path: String,
-        /// The error there.
+        /// What is wrong at this member.
         cause: EncodeError,
     },
 }

@@ -16,7 +16,7 @@ pub struct Path {
 /// A step of a path.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Step {
-    /// To a member.
+    /// To the member of this name.
     Member(String),
     /// To an element, or a row, of an array; from 0.
     Index(usize),
@@ -28,7 +28,7 @@ pub enum PathError {
     /// The text is no path.
     #[error("'{text}' is not a valid path; write one as pose.position[2]")]
     Malformed {
-        /// The text.
+        /// The text that was to be parsed.
         text: String,
     },
     /// There is no such member.
@@ -44,9 +44,9 @@ pub enum PathError {
     /// There are fewer elements.
     #[error("{path} has no element {index}: it has {length}")]
     NoElement {
-        /// The array.
+        /// The path of the array.
         path: String,
-        /// The index.
+        /// The requested index, from 0.
         index: usize,
         /// How many there are.
         length: usize,
@@ -56,13 +56,13 @@ pub enum PathError {
     NoArray {
         /// The path of the value to which the index was applied.
         path: String,
-        /// The index.
+        /// The requested index, from 0.
         index: usize,
     },
 }
 
 impl Path {
-    /// Its steps.
+    /// The steps from the message to the value.
     #[must_use]
     pub fn steps(&self) -> &[Step] {
         &self.steps

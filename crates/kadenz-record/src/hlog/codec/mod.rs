@@ -45,7 +45,6 @@ pub(super) use header::complete_length;
 /// Most bytes a number takes.
 const MAX_BYTES: usize = 9;
 
-/// Appends `value`.
 fn put(value: i64, out: &mut Vec<u8>) {
     let mut rest = ((value << 1) ^ (value >> 63)).cast_unsigned();
     for _ in 1..MAX_BYTES {

@@ -6,7 +6,7 @@ use super::{MalformedLine, ReadLogError};
 use crate::histogram::{Histogram, SparseHistogram};
 use crate::hlog::codec::Decoder;
 
-/// The histogram of an interval in its encoded form. Every method decodes anew, in a few microseconds; each thread
+/// The histogram of an interval in its encoded form. Every method decodes again, in a few microseconds; each thread
 /// keeps its buffers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Encoded {

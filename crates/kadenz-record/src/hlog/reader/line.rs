@@ -17,9 +17,9 @@ pub enum Field {
     StartTimestamp,
     /// How long it was.
     IntervalLength,
-    /// Its largest value.
+    /// The largest value of the interval, as the log states it.
     IntervalMax,
-    /// Its histogram.
+    /// The compressed histogram of the interval, in Base64.
     Histogram,
 }
 
@@ -43,9 +43,9 @@ pub enum MalformedLine {
     /// A field is no number.
     #[error("its {field} {text:?} is not a number of seconds")]
     Number {
-        /// The field.
+        /// The field that holds no number.
         field: Field,
-        /// Its text.
+        /// The text of the field.
         text: String,
     },
     /// There is more text after the histogram.
@@ -67,7 +67,7 @@ impl MalformedLine {
     pub(super) fn remedy(&self) -> &'static str {
         match self {
             Self::Histogram(DecodeError::DoubleHistogram | DecodeError::Ratio(_)) => "",
-            _ => "; mend the line or take it out",
+            _ => "; fix the line or delete it",
         }
     }
 

@@ -57,7 +57,7 @@ const MAX_COMMENT: usize = 10_000;
 #[derive(Debug, Error)]
 #[error("the interval log {} cannot be opened: {source}", path.display())]
 pub struct OpenLogError {
-    /// The log.
+    /// The path of the log file.
     pub path: PathBuf,
     /// The system's error.
     pub source: io::Error,

@@ -271,7 +271,7 @@ pub enum OpenSamplesError {
     /// The operating system refused the file.
     #[error("cannot open the samples file {}: {source}", path.display())]
     Open {
-        /// The file.
+        /// The path of the samples file.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,

@@ -54,8 +54,8 @@ pub(crate) fn missed(out: &Path) -> Result<Summary, Box<dyn Error>> {
     summary.run.host.virtualisation = Some("kvm, docker".into());
     summary.warnings = vec![Warning::new(
         "virtualisation",
-        "this is a virtual machine (kvm): the host takes the CPU away whenever it likes and nothing \
-         inside sees why: no number measured here holds for the bare machine (seen: CPUID leaf \
+        "this is a virtual machine (kvm): the host preempts this machine at any time, invisibly \
+         to the guest; measurements here do not carry over to bare metal (seen: CPUID leaf \
          0x40000000: KVMKVMKVM)",
         Some(
             "measure on bare metal; else give the machine whole CPUs (virsh vcpupin, no overcommitment)",

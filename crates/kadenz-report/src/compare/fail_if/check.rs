@@ -22,11 +22,11 @@ pub struct Outcome {
 /// An expression that holds, so that the comparison fails.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Violation {
-    /// The expression.
+    /// The expression, for example `p99.9 > 1.2x`.
     pub expression: String,
-    /// The run.
+    /// The candidate in which it holds, by its name in the comparison.
     pub run: String,
-    /// The series.
+    /// The series in which it holds.
     pub series: String,
     /// The finding: "p99.9 is 132.0 us, 1.32x (95 %: 1.21 to 1.45) of the baseline's 100.0 us".
     pub found: String,
@@ -35,7 +35,7 @@ pub struct Violation {
 /// An expression that could not be decided.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct Undecided {
-    /// The expression.
+    /// The expression, for example `p99.9 > 1.2x`.
     pub expression: String,
     /// Why not, and what to do about it.
     pub reason: String,

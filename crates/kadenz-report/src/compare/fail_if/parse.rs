@@ -11,7 +11,7 @@ use crate::statistics::{ParsePercentError, Percent};
 /// Why a text is no expression.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ParseFailIfError {
-    /// No operator.
+    /// The text has no comparison operator.
     #[error("`{0}` has no operator; write it as `p99.9 > 1.2x`, with >, >=, < or <=")]
     NoOperator(String),
     /// Something before the operator that is no figure.
@@ -31,9 +31,9 @@ pub enum ParseFailIfError {
     /// A plain number for a figure that is a time.
     #[error("`{expression}` lacks a unit; write a unit, such as {limit}ms, or a ratio, {limit}x")]
     NoUnit {
-        /// What was written.
+        /// The whole text of the expression.
         expression: String,
-        /// The number.
+        /// The limit without a unit, as it was written.
         limit: String,
     },
     /// A duration for a figure that is none.
@@ -41,7 +41,7 @@ pub enum ParseFailIfError {
         "`{figure}` is not a valid duration; write a plain number, a ratio (1.2x) or a change (10%)"
     )]
     NotADuration {
-        /// The figure.
+        /// The figure, which is no time.
         figure: Metric,
     },
     /// A ratio below zero.
@@ -51,7 +51,7 @@ pub enum ParseFailIfError {
     RatioNotPositive(String),
     /// `significantly` with an absolute limit.
     #[error(
-        "`significantly` tells chance from change, so it needs a ratio (1.2x) or a change (10%)"
+        "`significantly` separates chance from change, so it needs a ratio (1.2x) or a change (10%)"
     )]
     NothingToDoubt,
     /// `significantly` with a figure that has no interval.

@@ -158,7 +158,7 @@ fn legend(out: &mut Markup, matrix: &Matrix) {
             .text(words)
             .tag("</span>");
     }
-    out.tag("</p><p class=\"hint\">✓ no miss in enough samples to say so, ✗ at least one miss, – too few samples.</p>");
+    out.tag("</p><p class=\"hint\">✓ no miss in enough samples, ✗ at least one miss, – too few samples.</p>");
 }
 
 /// All percentiles, for readers who want more than the colour.

@@ -28,7 +28,7 @@ use heat::{loads, title};
 pub(super) const LINKS: &str = concat!(
     "<a href=\"#verdict\">Answer</a><a href=\"#cells\">Cells</a>",
     "<a href=\"#bought\">Measures</a><a href=\"#periods\">Periods</a>",
-    "<a href=\"#paper\">Yoon</a>",
+    "<a href=\"#paper\">[Yoon2009]</a>",
 );
 
 /// The rest of the navigation.
@@ -119,7 +119,7 @@ fn how(out: &mut Markup, permanent: &Permanent) {
 
 /// The effect of each measure, as points with intervals and as sentences; and the ranking.
 fn bought(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<section id=\"bought\"><h2>What each measure bought</h2><p class=\"lead\">How many times lower ");
+    out.tag("<section id=\"bought\"><h2>Effect of each measure</h2><p class=\"lead\">How many times lower ");
     out.tag("p99.9 of the lateness is with the measure than without it: the geometric mean over all pairs of ");
     out.tag("cells that differ in it alone. A bar is the interval that holds it at 95&#160;% confidence; one ");
     out.tag("that reaches across 1 shows no difference.</p>");
@@ -138,7 +138,7 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
             plot(
                 out,
                 false,
-                &format!("What each measure bought. {}.", words.join(". ")),
+                &format!("Effect of each measure. {}.", words.join(". ")),
             );
         }
         write(out, &Document::new().list(words));
@@ -224,7 +224,9 @@ fn period_words(matrix: &Matrix, load: Load) -> String {
 
 /// The control periods in the rows and columns of Yoon's figures, and Yoon's own.
 fn tables(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<section id=\"paper\"><h2>Yoon’s tables</h2><p class=\"lead\">Control periods in ");
+    out.tag(
+        "<section id=\"paper\"><h2>Tables of [Yoon2009]</h2><p class=\"lead\">Control periods in ",
+    );
     out.tag("microseconds: the shortest, then largest, mean and standard deviation of the lowest 99&#160;%, ");
     out.tag("99.9&#160;% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. ");
     out.tag("Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in ");
@@ -238,13 +240,13 @@ fn tables(out: &mut Markup, matrix: &Matrix) {
         any = true;
         let figure = paper::table(load).figure;
         let caption = format!("Measured here {}, in microseconds", load.words());
-        let beside = format!("Yoon’s figure {figure}, in microseconds");
+        let beside = format!("Figure {figure} of [Yoon2009], in microseconds");
         let published = document::periods(&layout::published(load), beside);
         let document = Document::new()
             .heading(title(load))
             .table(document::periods(&here, caption))
             .folded(
-                format!("Yoon’s figure {figure}"),
+                format!("Figure {figure} of [Yoon2009]"),
                 Document::new().table(published),
             );
         write(out, &document);
@@ -273,7 +275,7 @@ fn refused(out: &mut Markup, matrix: &Matrix) {
     }
     out.tag("<section id=\"tuning\"><h2>What was not granted</h2>");
     out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of refusals\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>What cells asked of the system and did not get</caption><thead><tr>");
+    out.tag("<caption>Refused settings by cell</caption><thead><tr>");
     out.tag(
         "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
     );

@@ -164,13 +164,13 @@ impl HistogramTable {
             return Ok(());
         }
         if self.min.iter().min().is_some_and(|&min| min >= HARDLY_US) {
-            let cause = "even the earliest wake-up was 1000 late, so these may be nanoseconds (-N), and \
-                         nothing in the file tells; say --format cyclictest-ns or cyclictest-us";
+            let cause = "even the earliest wake-up was 1000 late, so these may be nanoseconds (-N); the \
+                         file states no unit; pass --format cyclictest-ns or cyclictest-us";
             return Err(ReadError::field("unit", cause.to_owned()));
         }
         sink.warn(
             "unit_assumed",
-            "the file does not tell its unit: microseconds are taken for granted, nanoseconds with -N \
+            "the file states no unit; microseconds assumed; nanoseconds with -N \
              would be 1000 times smaller"
                 .to_owned(),
             Some("import what cyclictest -N -q wrote with --format cyclictest-ns"),

@@ -220,7 +220,7 @@ fn what_was_not_granted_is_never_recommended() {
     assert_eq!(matrix.recommendation.combination, "MC".parse().ok());
     let text = said(&matrix);
     assert!(
-        text.contains("P is left out, for what it asks for was not granted: SCHED_FIFO 80 (no right; remedy: ulimit -r 99)."),
+        text.contains("P is left out, because what it requests was not granted: SCHED_FIFO 80 (no right; remedy: ulimit -r 99)."),
         "{text}"
     );
 
@@ -268,7 +268,7 @@ fn too_few_samples_are_named_with_what_is_missing() {
     let matrix = of(both(&[("none", LATE), ("P", few), ("PMC", STEADY)]));
     assert_eq!(matrix.recommendation.combination, "PMC".parse().ok());
     assert!(
-        said(&matrix).contains("P, cheaper, kept it so far too; 9,956 samples more would tell."),
+        said(&matrix).contains("P, cheaper, kept it so far too; 9,956 more samples would decide."),
         "{}",
         said(&matrix)
     );
@@ -283,7 +283,7 @@ fn an_interrupted_matrix_says_what_it_lacks() {
     let matrix = of(cells);
     assert_eq!(matrix.recommendation.combination, "PM".parse().ok());
     assert!(
-        said(&matrix).contains("M, P are left out, for not every load was measured with it."),
+        said(&matrix).contains("M, P are left out, because not every load was measured with it."),
         "{}",
         said(&matrix)
     );
@@ -318,7 +318,7 @@ fn markdown_has_the_paper_s_rows_and_columns_and_the_paper_s_own() {
     assert!(text.contains("|  | none | PMC |\n"), "{text}");
     assert!(text.contains("\n| min | 1,057.00 | 1,007.00 |"), "{text}");
     assert!(text.contains("\n| Low 99 % max | 1,057.0"), "{text}");
-    assert!(text.contains("Yoon's figure 8"), "{text}");
+    assert!(text.contains("Figure 8 of [Yoon2009]"), "{text}");
     assert!(text.contains("| 100 % max | 346,148.00 |"), "{text}");
 }
 

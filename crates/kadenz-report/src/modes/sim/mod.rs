@@ -11,19 +11,19 @@ use maker::SampleGenerator;
 pub enum Noise {
     /// Uniform between 0 and a width.
     Even {
-        /// The width.
+        /// The largest noise, in nanoseconds.
         width_ns: f64,
     },
     /// Pareto: the tail of a queue. With a shape below 2 it has no variance.
     Pareto {
         /// The scale: half the shape's share of samples is above some of it.
         scale_ns: f64,
-        /// The shape.
+        /// The exponent of the tail; a smaller one has larger extremes.
         shape: f64,
     },
-    /// Lognormal.
+    /// Lognormal: its logarithm is normally distributed.
     Lognormal {
-        /// Its median.
+        /// The median of the noise, in nanoseconds.
         median_ns: f64,
         /// Deviation of its logarithm.
         sigma: f64,
@@ -46,7 +46,7 @@ pub enum Noise {
 pub enum Disturbance {
     /// Bursts at random (Poisson) times, of random length and height.
     Bursts {
-        /// Bursts an hour.
+        /// Mean number of bursts an hour.
         per_hour: f64,
         /// Mean length in samples.
         samples: f64,
@@ -65,7 +65,7 @@ pub enum Disturbance {
     },
     /// The level is correlated from sample to sample: an AR(1) process, normally distributed.
     Autoregressive {
-        /// Its standard deviation.
+        /// Standard deviation of the level, in nanoseconds.
         deviation_ns: f64,
         /// Correlation of a sample with the next, 0 to 1.
         correlation: f64,
@@ -96,17 +96,17 @@ pub struct Planted {
 pub struct Recipe {
     /// Interval of the samples, 1 ns at least.
     pub interval_ns: i64,
-    /// Number of samples.
+    /// Number of samples of the record.
     pub samples: u64,
-    /// The level.
+    /// The value that noise, disturbances and modes are added to, in nanoseconds.
     pub level_ns: i64,
     /// Resolution of the clock, 1 ns at least: values are multiples of it.
     pub step_ns: i64,
     /// The noise of every sample.
     pub noise: Noise,
-    /// Its disturbances.
+    /// The disturbances without a period.
     pub disturbances: Vec<Disturbance>,
-    /// Its modes.
+    /// The modes that a search should find.
     pub modes: Vec<Planted>,
     /// Share of samples that are lost.
     pub lost: f64,

@@ -10,7 +10,7 @@ use crate::os::linux::signals;
 pub enum Ending {
     /// By a request: the program ends when it is ready.
     Asked,
-    /// At once.
+    /// By force: the kernel ends the program at once.
     Forced,
 }
 

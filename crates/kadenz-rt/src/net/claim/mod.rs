@@ -232,9 +232,9 @@ pub struct Record {
     pub topology: String,
     /// Whether all programs have been started.
     pub ready: bool,
-    /// Its hosts.
+    /// The hosts of the topology, each in a network namespace of its own.
     pub hosts: Vec<HostRecord>,
-    /// Its programs.
+    /// The programs that run on the hosts.
     pub programs: Vec<ProgramRecord>,
 }
 
@@ -242,9 +242,9 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct HostRecord {
-    /// Its name.
+    /// The host's name in the topology.
     pub name: String,
-    /// Its address.
+    /// The host's IPv4 address in the testbed.
     pub address: Ipv4Addr,
     /// The owner's descriptor of its network.
     #[cfg_attr(feature = "schema", schemars(range(min = 0)))]

@@ -14,13 +14,13 @@ use crate::host::{ReadFactError, Root};
 /// Counts since boot. Counters that the kernel does not report are absent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Snapshot {
-    /// UDP over IPv4.
+    /// Datagrams over IPv4, all sockets of the network namespace together.
     pub udp: Option<UdpCounters>,
-    /// UDP over IPv6.
+    /// Datagrams over IPv6, all sockets of the network namespace together.
     pub udp6: Option<UdpCounters>,
     /// Frames on their way from the driver to the sockets, all CPUs together.
     pub softnet: Option<SoftnetCounters>,
-    /// The requested interface.
+    /// Frames of the requested interface; absent where none was requested.
     pub interface: Option<InterfaceCounters>,
 }
 
@@ -205,7 +205,7 @@ const SOFTNET: &str = "/proc/net/softnet_stat";
 /// `softnet_seq_show` (net/core/net-procfs.c).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SoftnetCounters {
-    /// Frames handled.
+    /// Frames that the network stack handled, from all interfaces.
     pub processed: u64,
     /// Frames that found a full backlog (`net.core.netdev_max_backlog`).
     pub dropped: u64,
@@ -266,9 +266,9 @@ impl SoftnetCounters {
 /// (`struct rtnl_link_stats64`). A counter that this kernel lacks is 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct InterfaceCounters {
-    /// Frames received.
+    /// Frames received without an error.
     pub received: u64,
-    /// Frames sent.
+    /// Frames sent successfully.
     pub sent: u64,
     /// Frames that came broken; those with a wrong checksum or length are among them.
     pub receive_errors: u64,

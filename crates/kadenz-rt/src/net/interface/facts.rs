@@ -5,9 +5,9 @@ use crate::host::{ReadFactError, Root};
 /// The known facts of an interface. Facts that could not be read are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct InterfaceFacts {
-    /// Its name.
+    /// The name of the interface, for example `eth0`.
     pub name: String,
-    /// Its kind.
+    /// The kind of link, such as wired, Wi-Fi or loopback.
     pub kind: InterfaceKind,
     /// The driver, for example `r8169`.
     pub driver: Option<String>,
@@ -17,7 +17,7 @@ pub struct InterfaceFacts {
     pub duplex: Option<Duplex>,
     /// The longest IP packet that it takes, in bytes.
     pub mtu: Option<u32>,
-    /// Its queues.
+    /// How many receive and transmit queues it has.
     pub queues: Queues,
     /// How long the card waits before it interrupts.
     pub coalescing: Option<Coalescing>,
@@ -32,7 +32,7 @@ pub struct InterfaceFacts {
 pub enum Duplex {
     /// They take turns, and frames can collide.
     Half,
-    /// They may.
+    /// Both ends may send at once.
     Full,
 }
 
@@ -64,7 +64,7 @@ pub enum HardwareStamps {
     /// Not known: not a live Linux machine, or the driver does not report it.
     #[default]
     Unknown,
-    /// It cannot.
+    /// The card stamps no datagrams.
     None,
     /// Stamps any sent frame on request, but only received frames of the Precision Time Protocol.
     PtpOnly,

@@ -83,7 +83,7 @@ pub enum RouteError {
         "there is no way to {to}: {reason}; `ip route get {to}` asks the kernel, `ip address` lists this host's networks"
     )]
     NoRoute {
-        /// The destination.
+        /// The address that packets were to reach.
         to: IpAddr,
         /// The system's error.
         reason: String,

@@ -12,7 +12,7 @@ pub enum OpenPortError {
     /// The port cannot listen on the address.
     #[error("cannot listen on {address}: {}; {}", system_text(*errno), bind_remedy(*errno))]
     Address {
-        /// The requested address.
+        /// The requested local address and port.
         address: SocketAddr,
         /// The system's error number.
         errno: i32,
@@ -20,7 +20,7 @@ pub enum OpenPortError {
     /// The port cannot use the interface.
     #[error("cannot use the interface {interface}: {}; `ip link` lists those that there are", system_text(*errno))]
     Interface {
-        /// The requested interface.
+        /// The name of the requested interface.
         interface: String,
         /// The system's error number.
         errno: i32,
@@ -33,7 +33,7 @@ pub enum OpenPortError {
         group_remedy(*errno)
     )]
     Group {
-        /// The group.
+        /// The address of the multicast group.
         group: IpAddr,
         /// The requested interface, if any.
         interface: Option<String>,
@@ -43,7 +43,7 @@ pub enum OpenPortError {
     /// There is no route to the peer.
     #[error("cannot connect to {peer}: {}; `ip route get {}` shows the way there, if any", system_text(*errno), peer.ip())]
     Peer {
-        /// The requested peer.
+        /// The requested peer's address and port.
         peer: SocketAddr,
         /// The system's error number.
         errno: i32,
@@ -53,14 +53,17 @@ pub enum OpenPortError {
         "{local} and {peer} are of two address families; give an IPv4 address for both, or an IPv6 address"
     )]
     Families {
-        /// The requested address.
+        /// The requested local address and port.
         local: SocketAddr,
-        /// The requested peer.
+        /// The requested peer's address and port.
         peer: SocketAddr,
     },
 }
 
-/// Why a datagram did not leave. Making one allocates nothing.
+/// Why a datagram did not leave.
+///
+/// # Real-time safety
+/// Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum SendError {
     /// The port has no peer.
@@ -77,7 +80,7 @@ pub enum SendError {
     )]
     QueueFull,
     /// The send buffer is full of datagrams that have not left yet.
-    #[error("the send buffer is full; send less at once, or ask for a larger one")]
+    #[error("the send buffer is full; send less at once, or request a larger one")]
     BufferFull,
     /// The datagram is longer than UDP carries, or than the MTU where fragments are forbidden.
     #[error(
@@ -97,7 +100,7 @@ pub enum SendError {
     /// The interface is down or was removed.
     #[error("the interface is down or gone; `ip link` shows its state")]
     InterfaceDown,
-    /// Something else.
+    /// An error without a variant of its own.
     #[error("sending failed: {}; `ip -s link` and `ip route` show the interface and the way", system_text(*errno))]
     Other {
         /// The system's error number.
@@ -105,7 +108,10 @@ pub enum SendError {
     },
 }
 
-/// Why nothing was received. Making one allocates nothing.
+/// Why nothing was received.
+///
+/// # Real-time safety
+/// Making one allocates nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, thiserror::Error)]
 pub enum ReceiveError {
     /// A datagram that this port sent before reached a closed port of the peer.
@@ -121,7 +127,7 @@ pub enum ReceiveError {
     /// The interface is down or was removed.
     #[error("the interface is down or gone; `ip link` shows its state")]
     InterfaceDown,
-    /// Something else.
+    /// An error without a variant of its own.
     #[error("receiving failed: {}; `ip -s link` shows the state of the interface", system_text(*errno))]
     Other {
         /// The system's error number.
@@ -134,7 +140,7 @@ pub enum ReceiveError {
 pub struct NetworkError {
     /// The destination of the datagram.
     pub to: SocketAddr,
-    /// The reported error.
+    /// The error that the network reported for the datagram.
     pub error: ReceiveError,
 }
 

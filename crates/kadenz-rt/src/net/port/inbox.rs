@@ -39,7 +39,7 @@ impl Default for About {
     }
 }
 
-/// A received datagram.
+/// A received datagram, valid until the inbox is used again.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Datagram<'a> {
     /// The bytes, as far as the slot holds them. The caller may change them, so that it can make a reply in place.

@@ -2,7 +2,7 @@
 //!
 //! A [`UdpPort`] takes many datagrams by one system call into an [`Inbox`] that was made before the loop, waits for
 //! them until a deadline on the sleep clock, and reports for each when the kernel or the network card saw it.
-//! [`GrantedPort`] lists the requests that the kernel refused, each with the command that mends it.
+//! [`GrantedPort`] lists the requests that the kernel refused, each with the command that fixes it.
 //!
 //! On systems other than Linux the port is an ordinary socket of the standard library: it gives no
 //! stamps, and [`GrantedPort`] says so.
@@ -205,12 +205,14 @@ impl UdpPort {
         self.system.wait_for_room(at_most)
     }
 
-    /// Checks whether the interface of this port's multicast is still there, and joins the group anew where it came
+    /// Checks whether the interface of this port's multicast is still there, and joins the group again where it came
     /// back or the routes lead elsewhere. The caller should call this about once a second, since the kernel reports
     /// no such change: a port whose interface is gone just receives no more datagrams.
     ///
-    /// Returns [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux. Two to
-    /// six system calls; allocates only where it joins anew.
+    /// Returns [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux.
+    ///
+    /// # Real-time safety
+    /// It makes two to six system calls, and allocates only where it joins again.
     pub fn renew_membership(&mut self) -> Standing {
         self.system.renew_membership()
     }

@@ -157,7 +157,7 @@ impl Default for Multicast {
 /// The state of a port's membership in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Standing {
-    /// As before.
+    /// The membership is as it was.
     Kept,
     /// The interface is gone or down, or there is no route to the group.
     Lost,

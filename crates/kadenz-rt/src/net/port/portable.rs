@@ -300,7 +300,7 @@ fn refusals(options: &PortOptions) -> Vec<Measure> {
     asked
         .into_iter()
         .filter_map(|(name, requested)| {
-            let note = Note::new("only on Linux does a port ask for this", "measure on Linux");
+            let note = Note::new("only on Linux does a port request this", "measure on Linux");
             let granted = "as the system is set up";
             Some(Measure::noted(name, requested?, granted, false, Some(note)))
         })

@@ -77,7 +77,10 @@ impl Watch {
         self.0.clear();
     }
 
-    /// Adds a socket and returns its place. Allocates only when the watch holds more sockets than ever before.
+    /// Adds a socket and returns its place.
+    ///
+    /// # Real-time safety
+    /// It allocates only when the watch holds more sockets than ever before.
     pub fn add(&mut self, socket: &impl Watched, interest: Interest) -> usize {
         self.0.add(socket.number(), interest)
     }

@@ -213,7 +213,6 @@ struct PosixCondvar {
 unsafe impl Send for TimedCondvar {}
 
 impl TimedCondvar {
-    /// Creates the pair.
     pub(crate) fn create() -> io::Result<Self> {
         let parts = Box::new(PosixCondvar {
             mutex: UnsafeCell::new(libc::PTHREAD_MUTEX_INITIALIZER),

@@ -252,7 +252,6 @@ pub(crate) fn request_buffers(file: &File, count: u32) -> io::Result<u32> {
     Ok(request.count)
 }
 
-/// Starts capturing.
 pub(crate) fn stream_on(file: &File) -> io::Result<()> {
     let mut kind: libc::c_int = CAPTURE as libc::c_int;
     // SAFETY: the command takes a number of this type.

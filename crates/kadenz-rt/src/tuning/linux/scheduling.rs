@@ -131,7 +131,7 @@ pub(crate) fn refusal(policy: Policy, errno: i32, rights: &Rights) -> Note {
         ),
         (Policy::Deadline { .. }, libc::EBUSY) => Note::new(
             "the kernel cannot guarantee this runtime/period beside the deadline threads that are there already",
-            "ask for less runtime a period, or raise `kernel.sched_rt_runtime_us`",
+            "request less runtime a period, or raise `kernel.sched_rt_runtime_us`",
         ),
         (Policy::Deadline { .. }, libc::EINVAL) => Note::new(
             "the kernel takes no such reservation; periods must lie between kernel.sched_deadline_period_min_us and \

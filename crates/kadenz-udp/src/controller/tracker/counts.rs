@@ -45,7 +45,7 @@ pub enum Arrival {
 pub struct OutOfTurn {
     /// The last number sent.
     pub last: Sequence,
-    /// The rejected number.
+    /// The number that was given instead of the next one.
     pub given: Sequence,
 }
 
@@ -64,7 +64,7 @@ impl core::error::Error for OutOfTurn {}
 /// The counts of all questions so far. `sent = in_time + late + lost +` the outstanding ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Questions sent.
+    /// Questions that were sent, answered or not.
     pub sent: u64,
     /// Questions whose first answer came within the timeout.
     pub in_time: u64,

@@ -69,7 +69,6 @@ struct Quantisation {
 }
 
 impl JpegAssembler {
-    /// Takes a packet.
     pub(super) fn push(&mut self, sequenced: &Sequenced<'_>) {
         let packet = &sequenced.packet;
         if sequenced.is_restart {

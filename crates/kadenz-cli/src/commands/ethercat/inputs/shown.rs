@@ -210,7 +210,15 @@ impl Answer for InputReport {
                 it.unit.clone().unwrap_or_default(),
             ]
         });
-        let head = ["pos", "device", "way", "entry", "name", "value", "unit"];
+        let head = [
+            "pos",
+            "device",
+            "direction",
+            "entry",
+            "name",
+            "value",
+            "unit",
+        ];
         let whole = match self.whole {
             true => "",
             false => {

@@ -4,7 +4,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::os::unix::net::{UnixListener, UnixStream};
 
 use kadenz::ethercat::control::supervisor::DeviceStatus;
-use kadenz::ethercat::running_loop::control_socket::{Answer, Client, Question, Reply};
+use kadenz::ethercat::running_loop::control_socket::{Answer, ControlClient, Question, Reply};
 
 use super::RunningLoop;
 
@@ -29,7 +29,7 @@ pub(in crate::commands::ethercat) fn with_a_server<R>(
             attend(&stream, reply);
         });
         work(RunningLoop {
-            client: Client::at(&socket).unwrap(),
+            client: ControlClient::at(&socket).unwrap(),
             name: "scripted".to_owned(),
             pid: std::process::id(),
         })
@@ -44,7 +44,7 @@ fn attend(mut stream: &UnixStream, mut reply: impl FnMut(Question) -> Reply) {
         let mut answer = serde_json::to_vec(&reply).unwrap();
         answer.push(b'\n');
         stream.write_all(&answer).unwrap();
-        if matches!(reply, Reply::Bye(_)) {
+        if matches!(reply, Reply::Closed(_)) {
             return;
         }
     }

@@ -77,7 +77,7 @@ struct Category {
     name: Option<&'static str>,
     /// Number of its first word.
     word: u16,
-    /// Its length.
+    /// Its length without the words of its number and length.
     bytes: usize,
 }
 

@@ -1,14 +1,13 @@
-//! `kadenz ethercat sii write`.
-
-mod checks;
+//! `kadenz ethercat sii write`, and its objections to an image for a device's memory.
 
 use std::io::Read as _;
 use std::path::{Path, PathBuf};
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::sii::{Difference, Sii};
-use kadenz::ethercat::wire::sii::word;
+use kadenz::ethercat::wire::sii::{Fixed, Image, doubts, word};
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -98,7 +97,7 @@ pub(super) fn run(options: &SiiWriteOptions) -> anyhow::Result<Outcome> {
     let mut known = all.swap_remove(options.device.one_among(&all)?);
     let device = Device::from(&known);
     known.sii = access.memory(&device).with_context(|| device.label())?;
-    let objections = checks::objections(&image, &known);
+    let objections = objections(&image, &known);
     weigh(&device, &objections, options.force)?;
     let words = write(&mut access, &device, &image).with_context(|| device.label())?;
     let outcome = Outcome::Kept.or_incomplete(words.left > 0);
@@ -192,10 +191,58 @@ fn may_end(written: &[Difference]) -> bool {
 /// Describes a memory after a failure in the middle of writing.
 fn left_by_failure(differences: &[Difference], written: usize) -> String {
     format!(
-        "{written} of {} words were written, the memory is part new and part old; write it again before the \
-         device loses its power",
+        "{written} of {} words were written: the SII EEPROM is partly written; repeat the command before the device \
+         loses power",
         differences.len()
     )
+}
+
+/// Reasons not to write the image into this device, in words; none where all is well.
+fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
+    let mut objections: Vec<String> = doubts(image).iter().map(ToString::to_string).collect();
+    let (Ok(wanted), Some(has)) = (Image::of(image), device.image()) else {
+        return objections;
+    };
+    let capacity = room(&has.fixed());
+    // A memory whose first words have a wrong checksum gives no reliable identity.
+    if has.checksum_holds() {
+        objections.extend(against(&wanted.fixed(), &has.fixed()));
+        if image.len() > capacity {
+            objections.push(format!(
+                "it has {} bytes, and the device says that its memory has {capacity}",
+                image.len()
+            ));
+        }
+    }
+    objections
+}
+
+/// Bytes of a memory by its own size word.
+fn room(fixed: &Fixed) -> usize {
+    (usize::from(fixed.size) + 1) * 128
+}
+
+/// Differences that give the device another identity.
+fn against(wanted: &Fixed, has: &Fixed) -> Vec<String> {
+    let (new, old) = (&wanted.identity, &has.identity);
+    let numbers = [
+        ("vendor", old.vendor, new.vendor),
+        ("product", old.product, new.product),
+        ("revision", old.revision, new.revision),
+        ("serial number", old.serial, new.serial),
+    ];
+    let changed = numbers.iter().filter(|(_, old, new)| old != new);
+    let mut words: Vec<String> = changed
+        .map(|(what, old, new)| format!("its {what} is 0x{new:08X}, and the device's 0x{old:08X}"))
+        .collect();
+    if (wanted.pdi, wanted.pdi_more) != (has.pdi, has.pdi_more) {
+        words.push(
+            "it says otherwise how the controller is wired to what is behind it (words 0x00 to 0x03, 0x05 and \
+             0x06), and a wrong word there can keep the device from starting"
+                .to_owned(),
+        );
+    }
+    words
 }
 
 impl Answer for SiiWrite {
@@ -208,17 +255,19 @@ impl Answer for SiiWrite {
         } = self.words;
         let sentence = match (left, words) {
             (0, 0) => {
-                format!("{device}: its memory was the same already; nothing was written{when}")
+                format!(
+                    "{device}: the SII EEPROM already equals the file; nothing was written{when}"
+                )
             }
             (0, _) => format!(
-                "{device}: {words} words of {} bytes differed and are written; read again, all are as in the file; the \
-                 device goes by them when it gets its power the next time{when}",
+                "{device}: {words} words of {} bytes differed and were written; a second reading equals the file; the \
+                 new content takes effect at the next power-on{when}",
                 self.bytes
             ),
             _ => format!(
-                "{device}: interrupted: {written} of {words} words are written, {left} are still the old ones, so the \
-                 memory is neither as the file nor as before; write the same file again, which goes on from here, or \
-                 the one from before, and do that before the device loses its power{when}"
+                "{device}: interrupted: {written} of {words} words are written, {left} are not: the SII EEPROM is \
+                 partly written; repeat the command to resume, or write the previous content, before the device loses \
+                 power{when}"
             ),
         };
         sentence.into()
@@ -227,6 +276,8 @@ impl Answer for SiiWrite {
 
 #[cfg(test)]
 mod tests {
+    use kadenz::ethercat::wire::sii::Identity;
+
     use super::*;
 
     #[test]
@@ -241,5 +292,36 @@ mod tests {
             .map(|written| may_end(&differences[..written]))
             .collect();
         assert_eq!(may_end_behind, [true, true, true, false, false]);
+    }
+
+    #[test]
+    fn whatever_makes_another_device_of_it_is_named() {
+        let has = Fixed {
+            identity: Identity {
+                vendor: 2,
+                product: 3,
+                revision: 4,
+                serial: 5,
+            },
+            pdi: [0x0C08, 0, 0, 0],
+            ..Fixed::default()
+        };
+        assert!(against(&has, &has).is_empty());
+        let alias = Fixed { alias: 7, ..has };
+        assert!(against(&alias, &has).is_empty(), "an alias is the user's");
+        let other = Fixed {
+            identity: Identity {
+                revision: 0x10,
+                serial: 0,
+                ..has.identity
+            },
+            pdi: [0, 0, 0, 0],
+            ..has
+        };
+        let words = against(&other, &has).join("; ");
+        for part in ["revision is 0x00000010", "serial number", "wired"] {
+            assert!(words.contains(part), "{words}");
+        }
+        assert!(!words.contains("vendor"), "{words}");
     }
 }

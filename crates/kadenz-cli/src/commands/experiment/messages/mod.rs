@@ -20,9 +20,9 @@ use crate::output;
 
 /// Measure how long a message takes from one program to another, by each middleware
 ///
-/// Measures Kadenz's providers, other middlewares through their own clients (`kadenz msg probes`), and as floor the
-/// transports of the system itself: 200 B at 1 kHz to one subscriber of this host, ordinary and at SCHED_FIFO 80,
-/// unless options say otherwise. Each round begins with another contestant; ratios are taken within a round, and
+/// Measures Kadenz's providers, other middlewares through their own clients (`kadenz msg probes`), and the operating
+/// system's own transports as the baseline: 200 B at 1 kHz to one subscriber of this host, ordinary and at SCHED_FIFO
+/// 80, unless options state otherwise. Each round begins with another contestant; ratios are taken within a round, and
 /// printed with their 95 % interval. Times are from the publishing call until the subscriber has the decoded message:
 /// of several subscribers the slowest. For a middleware that is not installed, the command that installs it is
 /// printed.

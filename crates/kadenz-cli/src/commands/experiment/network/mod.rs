@@ -2,7 +2,6 @@
 //! 2017), on the testbed.
 
 mod parts;
-mod published;
 mod tables;
 
 use clap::{Args, ValueEnum};
@@ -15,19 +14,19 @@ use crate::output::Outcome;
 
 /// Measure whether plain Ethernet and UDP are good enough for this robot
 ///
-/// The experiments of Enner 2016b (docs/bibliography.md) on the testbed: network namespaces of this machine, joined
-/// by software switches. The result stands beside the model's and beside Enner's on real networks. Needs Linux and
-/// root.
+/// The experiments of [Enner2016b] (docs/bibliography.md) on the testbed: network namespaces of this machine, joined
+/// by software switches. The result stands beside the model's and beside that of [Enner2016b] on real networks.
+/// Needs Linux and root.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   sudo kadenz experiment network                                   all parts, ten seconds each
-  sudo kadenz experiment network --parts baseline --duration 24h   Enner's day
+  sudo kadenz experiment network --parts baseline --duration 24h   the day of [Enner2016b]
   sudo kadenz experiment network --parts devices --duration 9min   40 devices, 20 million packets
   sudo kadenz experiment network --parts speeds,switches --rounds 5
 
-Parts: baseline, switches (three of them added), speeds (100 Mbit/s against 1 Gbit/s), devices (40, at
-100 Hz and at 1 kHz), senders (priority, spinning, busy polling), traffic (video on the same wire),
+Parts: baseline, switches (three of them added), speeds (100 Mbit/s against 1 Gbit/s), devices (40, at \
+100 Hz and at 1 kHz), senders (priority, spinning, busy polling), traffic (video on the same wire), \
 cut (a cable pulled and put back, with a second way and without).")]
 pub(crate) struct Options {
     /// Which parts, separated by commas [default: all]

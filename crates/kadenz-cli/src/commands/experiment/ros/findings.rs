@@ -1,4 +1,4 @@
-//! Findings of Sticha 2014, and whether these runs confirm them.
+//! Findings of [Sticha2014], and whether these runs confirm them.
 
 use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
 use kadenz::report::document::Table;
@@ -45,7 +45,7 @@ struct Finding {
 /// All findings.
 pub(super) struct Findings(Vec<Finding>);
 
-/// The deadline of Sticha.
+/// The deadline of [Sticha2014].
 const DEADLINE_NS: i64 = 400_000;
 const NONE: &str = "-";
 

@@ -1,4 +1,4 @@
-//! The suites of Sticha 2014 on the real roscpp: one-shot timer, cyclic timer and communication.
+//! The suites of [Sticha2014] on the real roscpp: one-shot timer, cyclic timer and communication.
 
 mod findings;
 
@@ -19,17 +19,17 @@ use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, timers};
 use crate::options::waiting;
 
-/// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as Sticha did
+/// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]
 ///
-/// The three suites of Sticha 2014 (docs/bibliography.md) with roscpp itself, through probes of `kadenz msg probes`
-/// and a master of their own on loopback: with and without real-time priority, idle and busy, with the thesis's
-/// timeouts, rates, payload and numbers of subscribers; then each finding of the thesis, confirmed, changed or gone.
+/// The three suites of [Sticha2014] (docs/bibliography.md) with roscpp itself, through probes of `kadenz msg probes`
+/// and a master of their own on loopback: with and without real-time priority, idle and busy, with the timeouts,
+/// rates, payload and numbers of subscribers of [Sticha2014]; then each of its findings: confirmed, changed or gone.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   kadenz experiment ros                             some minutes
   kadenz experiment ros --count 142000              more than a million values of each suite: an hour
-  kadenz experiment ros --import ros-logs           with a folder of Sticha's log files beside it
+  kadenz experiment ros --import ros-logs           with a folder of log files of [Sticha2014] beside it
 
 Needs roscpp: apt-get install g++ libroscpp-dev libstd-msgs-dev python3-rosmaster")]
 pub(crate) struct Options {
@@ -37,7 +37,7 @@ pub(crate) struct Options {
     #[arg(long, value_name = "N", default_value_t = 10_000, value_parser = clap::value_parser!(u64).range(100..))]
     count: u64,
 
-    /// A folder with log files of Sticha's own suites, to import and show beside the results
+    /// A folder with log files of the suites of [Sticha2014], to import and show beside the results
     #[arg(long, value_name = "DIR")]
     import: Option<PathBuf>,
 
@@ -57,7 +57,7 @@ pub(super) struct Cell {
     pub(super) subscribers: u16,
 }
 
-/// The suites of Sticha 2014 that roscpp runs.
+/// The suites of [Sticha2014] that roscpp runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum RosSuite {
     OneShot,

@@ -131,8 +131,8 @@ fn find(
 
 fn one_bus(here: &Shore, there: &Shore) -> String {
     format!(
-        "what is said on {} is heard on {} already: they are one bus, or another bridge joins them; \
-         messages would go round for ever",
+        "messages on {} arrive on {} already: they are one bus, or another bridge joins them; \
+         messages would go round forever",
         here.bus.url(),
         there.bus.url()
     )

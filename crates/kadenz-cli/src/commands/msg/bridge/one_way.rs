@@ -23,7 +23,7 @@ const MAX_CHANNELS: usize = 10_000;
 pub(super) struct Carried {
     pub(super) from: String,
     pub(super) to: String,
-    /// Messages received.
+    /// Messages received from `from`.
     pub(super) heard: u64,
     pub(super) carried: u64,
     /// Total length of their payloads.

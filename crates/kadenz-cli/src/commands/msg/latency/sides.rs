@@ -76,7 +76,7 @@ fn ensure_it_fits(probe: &Probe, options: &Options) -> anyhow::Result<()> {
 fn ensure_ours_is_not_asked_for(options: &Options) -> anyhow::Result<()> {
     anyhow::ensure!(
         options.receive == MessageReceiveOption::Block,
-        "a probe waits for messages as its own code says: leave `--receive` out"
+        "a probe waits for messages as its own code states: leave `--receive` out"
     );
     anyhow::ensure!(
         !options.measure.has_shield(),

@@ -52,7 +52,7 @@ impl Answer for EndedOrCleared {
     fn document(&self) -> Document {
         let text = match &self.ended {
             Some(topology) => format!("{topology} is down"),
-            None if self.cleared.is_empty() => "no testbed stands".to_owned(),
+            None if self.cleared.is_empty() => "no testbed is running".to_owned(),
             None => format!("cleared away:\n  {}", self.cleared.join("\n  ")),
         };
         text.into()

@@ -64,7 +64,7 @@ fn keep(out: &Path, name: &str, text: &str) -> anyhow::Result<()> {
 fn standing() -> anyhow::Result<Record> {
     let found = claim::find()?.filter(|found| found.alive);
     let record = found.and_then(|found| found.record);
-    record.context("no testbed stands; build one: sudo kadenz testbed up baseline")
+    record.context("no testbed is running; build one: sudo kadenz testbed up baseline")
 }
 
 /// A host of the testbed.

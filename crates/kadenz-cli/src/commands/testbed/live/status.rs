@@ -18,7 +18,7 @@ Examples:
   sudo kadenz testbed status
   sudo kadenz testbed status --json | jq '.status.lanes[] | select(.lost > 0)'
 
-Exit codes: 0 a testbed stands, 2 none does.")]
+Exit codes: 0 a testbed is running, 2 none is.")]
 pub(crate) struct Options {}
 
 #[derive(JsonSchema, Serialize)]

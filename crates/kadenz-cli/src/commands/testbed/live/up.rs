@@ -58,7 +58,7 @@ const POLL_INTERVAL: Duration = Duration::from_millis(100);
 pub(crate) struct EndedTestbed {
     #[serde(flatten)]
     status: Status,
-    /// The run folder.
+    /// Path of the run folder.
     run: PathBuf,
 }
 

@@ -67,7 +67,7 @@ fn set_up(
         });
         pool.serve(exchange, (MS * 10, MS * 40), frame_bytes)
             .unwrap();
-        assert!(exchange.now() < end, "{left:?} take for ever");
+        assert!(exchange.now() < end, "{left:?} take forever");
     }
 }
 

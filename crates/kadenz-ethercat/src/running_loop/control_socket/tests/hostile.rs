@@ -23,11 +23,11 @@ fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
         let idle: Vec<_> = (0..500)
             .map(|_| UnixStream::connect(path).unwrap())
             .collect();
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         // The request would end in `Silent` if the server waited for those clients to go.
         let why = client.ask(&Question::Stop { by: None }).unwrap_err();
         assert!(
-            why.to_string().contains("obeyed in its next cycle"),
+            why.to_string().contains("takes effect in its next cycle"),
             "{why}"
         );
         assert!(handle.take_stop().is_some());
@@ -56,7 +56,7 @@ fn a_stop_is_ordered_before_anybody_waits_for_its_answer() {
             let mut reply = String::new();
             stream.set_read_timeout(Some(LONG)).unwrap();
             BufReader::new(stream).read_line(&mut reply).unwrap();
-            assert!(reply.contains("obeyed in its next cycle"), "{reply}");
+            assert!(reply.contains("takes effect in its next cycle"), "{reply}");
         }
     });
 }
@@ -72,12 +72,14 @@ fn a_silent_client_is_closed_with_the_reason() {
         (&half).write_all(b"{\"ask\":").unwrap();
         for stream in [UnixStream::connect(path).unwrap(), half] {
             match &said(stream)[..] {
-                [Reply::Bye(why)] => assert!(why.contains("nothing was asked for 50ms"), "{why}"),
+                [Reply::Closed(why)] => {
+                    assert!(why.contains("nothing was asked for 50ms"), "{why}");
+                }
                 other => panic!("{other:?}"),
             }
         }
         // A client that asks now and then stays.
-        let mut asking = Client::at(path).unwrap();
+        let mut asking = ControlClient::at(path).unwrap();
         hello(&mut asking);
         std::thread::sleep(Duration::from_millis(200));
         hello(&mut asking);
@@ -87,13 +89,13 @@ fn a_silent_client_is_closed_with_the_reason() {
 #[test]
 fn of_too_many_clients_one_that_never_asked_goes_first() {
     at_a_control_socket(|path, _| {
-        let mut asked = Client::at(path).unwrap();
+        let mut asked = ControlClient::at(path).unwrap();
         hello(&mut asked);
         let mut silent: Vec<_> = (0..2 * MAX_PENDING)
             .map(|_| UnixStream::connect(path).unwrap())
             .collect();
         match &said(silent.remove(0))[..] {
-            [Reply::Bye(why)] => assert!(why.contains("others are connected"), "{why}"),
+            [Reply::Closed(why)] => assert!(why.contains("others are connected"), "{why}"),
             other => panic!("{other:?}"),
         }
         // Over the connection that it had: a closed one would end this request with an error.
@@ -139,7 +141,7 @@ fn others_may_neither_connect_to_a_socket_nor_stop_axes_where_they_can() {
             return;
         };
         let printed = String::from_utf8_lossy(&output.stdout).into_owned();
-        let words = "is run by user 0, and obeys that user and root, not user 65534";
+        let words = "user 0 runs this loop, which accepts requests of that user and root, not of user 65534";
         assert!(
             output.status.success() && printed.contains(words),
             "{printed}"
@@ -157,7 +159,7 @@ fn a_stop_of_another_user() {
     let Some(socket) = std::env::var_os("KADENZ_TEST_SOCKET") else {
         return;
     };
-    let mut client = Client::at(Path::new(&socket)).unwrap();
+    let mut client = ControlClient::at(Path::new(&socket)).unwrap();
     let why = client.ask(&Question::Stop { by: None }).unwrap_err();
     println!("{why}");
     assert!(matches!(why, ClientError::Refused(_)), "{why}");

@@ -58,13 +58,16 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
     let mut poster = ProcessImageWriter::begin(&words, 14).unwrap();
     let shown = in_memory(&words, &catalogue);
     at_a_control_socket_with(Some(shown), None, None, |path, _| {
-        let mut client = Client::at(path).unwrap();
-        let early = client.ask(&Question::Post {}).unwrap_err().to_string();
+        let mut client = ControlClient::at(path).unwrap();
+        let early = client
+            .ask(&Question::ProcessImage {})
+            .unwrap_err()
+            .to_string();
         assert!(early.contains("nothing was posted yet"), "{early}");
         poster.post(&[7; 14]).unwrap();
         for ended in [false, true] {
-            let post = client.ask(&Question::Post {}).unwrap();
-            let last = Answer::Post {
+            let post = client.ask(&Question::ProcessImage {}).unwrap();
+            let last = Answer::ProcessImage {
                 number: 1,
                 bytes: vec![7; 14],
                 ended,
@@ -80,8 +83,8 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
         assert_eq!(layout.catalogue, catalogue);
     });
     at_a_control_socket(|path, _| {
-        let mut client = Client::at(path).unwrap();
-        for question in [Question::Post {}, Question::Layout {}] {
+        let mut client = ControlClient::at(path).unwrap();
+        for question in [Question::ProcessImage {}, Question::Layout {}] {
             let refused = client.ask(&question).unwrap_err().to_string();
             assert!(refused.contains("posts no process data"), "{refused}");
         }
@@ -100,7 +103,7 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         value: value.to_vec(),
     };
     at_a_control_socket_with(Some(shown), Some(&actuators), None, |path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         let ended = AtomicBool::new(false);
         let mut outputs = [0_u8; 4];
         // The loop sets the brake.
@@ -146,7 +149,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
         Question::Stop { by: None },
     ];
     at_a_control_socket(|path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         for question in &asked {
             let refused = client.ask(question).unwrap_err().to_string();
             assert!(refused.contains("moves no axes"), "{refused}");
@@ -156,10 +159,10 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
     asked.pop();
     let handle = MotionHandle::default();
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
-        let mut client = Client::at(path).unwrap();
+        let mut client = ControlClient::at(path).unwrap();
         for question in &asked {
             let refused = client.ask(question).unwrap_err().to_string();
-            assert!(refused.contains("not been heard of yet"), "{refused}");
+            assert!(refused.contains("no status yet"), "{refused}");
         }
     });
 }

@@ -15,7 +15,6 @@ mod axis;
 mod motor;
 mod objects;
 
-pub use super::own::VENDOR;
 pub use motor::{Motion, Motor};
 pub use objects::description;
 
@@ -30,10 +29,13 @@ use crate::wire::coe::{Abort, Address, Emergency};
 use axis::AxisModel;
 use objects::DriveSlots;
 
+/// Vendor of Kadenz's own virtual devices: the letters KADZ. The ETG has not assigned this number.
+pub const VENDOR: u32 = 0x4B41_445A;
+
 /// A drive's settings.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Parameters {
-    /// The joint.
+    /// The model of the motor and its joint.
     pub motor: Motor,
     /// Position of the joint at power on, in rad.
     pub start: f64,
@@ -67,7 +69,7 @@ const MAX_NS: u64 = 100_000_000;
 /// How often it steps without cycles from the MainDevice.
 const PERIOD_NS: u64 = 1_000_000;
 
-/// A drive.
+/// The behaviour of a CiA 402 drive with a simulated joint.
 #[derive(Debug)]
 pub struct Drive {
     parameters: Parameters,
@@ -106,11 +108,6 @@ impl Drive {
     #[must_use]
     pub const fn motion(&self) -> Motion {
         self.axis.motion
-    }
-
-    /// Moves the joint, as a hand would.
-    pub const fn set_motion(&mut self, motion: Motion) {
-        self.axis.motion = motion;
     }
 
     /// The state of its power.

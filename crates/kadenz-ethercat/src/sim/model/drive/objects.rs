@@ -5,7 +5,7 @@ use std::f64::consts::TAU;
 use super::Parameters;
 use crate::description::{Clock, Description, Object, Pdo, PdoEntry};
 use crate::sim::coe::{Dictionary, DictionarySlot};
-use crate::sim::model::own;
+use crate::sim::model::{own_coe, own_description};
 use crate::wire::cia402::{OperationMode, Polarity, object};
 use crate::wire::coe::{Access, Address, DataType, Unit};
 use crate::wire::sii::{ClockMode, Direction};
@@ -35,7 +35,7 @@ pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Descript
     } else {
         name
     };
-    let mut description = own::describe((PRODUCT, "KZ-Drive"), (name, serial), "Drive");
+    let mut description = own_description((PRODUCT, "KZ-Drive"), (name, serial), "Drive");
     description.pdos = pdos();
     description.clocks = vec![
         Clock {
@@ -53,7 +53,7 @@ pub fn description(name: &str, serial: u32, parameters: &Parameters) -> Descript
     ];
     let modes = OperationMode::ALL.iter().map(|it| it.supported_bit());
     let objects = objects(parameters, modes.fold(0, |all, it| all | it));
-    description.with_coe(own::coe(SERVO_DRIVE, objects), MAILBOX)
+    description.with_coe(own_coe(SERVO_DRIVE, objects), MAILBOX)
 }
 
 fn entry(index: u16) -> PdoEntry {

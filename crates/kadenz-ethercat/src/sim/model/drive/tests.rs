@@ -152,10 +152,11 @@ fn a_profile_takes_its_set_point_by_the_handshake_and_arrives() {
 #[test]
 fn homing_makes_here_zero() {
     let mut bench = drive();
-    bench.device.behaviour_mut().set_motion(Motion {
+    // A hand moves the joint.
+    bench.device.behaviour_mut().axis.motion = Motion {
         position: 1.0,
         ..Motion::default()
-    });
+    };
     bench.exchange();
     assert!(bench.read(object::POSITION) > TURN / 10);
     bench

@@ -60,12 +60,12 @@ impl ServiceClient {
     }
 
     /// Calls the service and waits for its answer. The connection is kept for the next call; if the server
-    /// has closed it in the meantime, the client looks the service up at the master anew. Only finding a host
+    /// has closed it in the meantime, the client looks the service up at the master again. Only finding a host
     /// by its name may take longer than `timeout`.
     ///
     /// # Errors
     /// As [`ServiceError`] documents. After every one but [`Failed`](ServiceError::Failed) the next call
-    /// connects anew.
+    /// reconnects.
     pub fn call(&mut self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, ServiceError> {
         let until = clock::now() + timeout;
         if request.len() > self.longest {

@@ -60,19 +60,21 @@ pub enum ServiceError {
     NoMaster {
         /// The master's address.
         master: String,
-        /// The error.
+        /// The system's error.
         reason: io::Error,
     },
     /// The master knows no such service.
-    #[error("no node offers {service}; rosservice list tells those that are there")]
+    #[error("no node offers {service}; rosservice list lists the offered services")]
     NotOffered {
-        /// The service.
+        /// The name of the service.
         service: String,
     },
     /// The server did not accept the client, as where the types differ.
-    #[error("{service} refused the call: {reason}; compare the type's md5 with what rossrv tells")]
+    #[error(
+        "{service} refused the call: {reason}; compare the type's md5 with that printed by rossrv md5"
+    )]
     Refused {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// In the server's words.
         reason: String,
@@ -80,7 +82,7 @@ pub enum ServiceError {
     /// The service was called and has failed.
     #[error("{service} failed: {reason}")]
     Failed {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// In the server's words.
         reason: String,
@@ -88,25 +90,25 @@ pub enum ServiceError {
     /// A request or an answer is longer than allowed.
     #[error("{service}: {length} bytes are more than {longest}; raise largest in the URL")]
     TooLong {
-        /// The service.
+        /// The name of the service.
         service: String,
         /// How long it is, in bytes.
         length: usize,
-        /// The maximum length.
+        /// The longest that is allowed, in bytes.
         longest: usize,
     },
     /// There was no answer in time; whether the work was done is unknown.
     #[error("{service} gave no answer in time; give it more, or look what its node does")]
     TimedOut {
-        /// The service.
+        /// The name of the service.
         service: String,
     },
     /// The connection failed; after it was made, it is unknown whether the work was done.
     #[error("the connection with {service} failed: {reason}; see whether its node still lives")]
     Lost {
-        /// The service.
+        /// The name of the service.
         service: String,
-        /// The error.
+        /// The system's error.
         reason: io::Error,
     },
 }

@@ -61,7 +61,7 @@ impl Membership {
         Ok(Some(membership))
     }
 
-    /// Checks whether the interface is still there, and joins anew where it is another one.
+    /// Checks whether the interface is still there, and joins again where it is another one.
     pub(super) fn renew(&mut self, socket: &Socket) -> Standing {
         let there = self
             .via

@@ -74,7 +74,7 @@ enum ReceiveStep {
     Look,
     /// Receive, and wait in that call.
     Slice,
-    /// Wait that long; `None` for ever.
+    /// Wait that long; `None` forever.
     Await(Option<u64>),
     Over,
 }

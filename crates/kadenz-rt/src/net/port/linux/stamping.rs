@@ -169,11 +169,11 @@ fn card_refusal(name: &str, errno: i32) -> Note {
     let (reason, remedy) = match errno {
         libc::EOPNOTSUPP | libc::ENOTTY | libc::EINVAL => (
             format!("the card or driver of {name} cannot stamp datagrams"),
-            format!("use software stamps; `ethtool -T {name}` tells what it can"),
+            format!("use software stamps; `ethtool -T {name}` shows what it supports"),
         ),
         libc::ERANGE => (
             format!("the card of {name} stamps frames of PTP alone when they come"),
-            format!("use software stamps; `ethtool -T {name}` tells what it can"),
+            format!("use software stamps; `ethtool -T {name}` shows what it supports"),
         ),
         libc::EPERM => (
             "changing a card's setting needs CAP_NET_ADMIN".to_owned(),
@@ -181,7 +181,7 @@ fn card_refusal(name: &str, errno: i32) -> Note {
         ),
         _ => (
             format!("{name}: {}", rights::text(errno)),
-            format!("`ethtool -T {name}` tells what it can"),
+            format!("`ethtool -T {name}` shows what it supports"),
         ),
     };
     Note::new(reason, remedy)

@@ -49,7 +49,7 @@ pub(crate) struct Messages {
     used: usize,
 }
 
-// SAFETY: the pointers in it lead to its own boxes, which stay where they are when it moves, or are set anew before
+// SAFETY: the pointers in it lead to its own boxes, which stay where they are when it moves, or are set again before
 // each call to memory that is borrowed for it.
 unsafe impl Send for Messages {}
 

@@ -16,7 +16,7 @@ pub(crate) fn name(interface: &str) -> Option<Name> {
     (!interface.is_empty()).then_some(name)
 }
 
-/// `struct ifreq` with a number at the begin of its union, which is 24 bytes at most.
+/// `struct ifreq` with a number at the start of its union, which is 24 bytes at most.
 #[repr(C)]
 struct InterfaceRequest {
     name: Name,

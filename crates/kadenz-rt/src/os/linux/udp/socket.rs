@@ -17,7 +17,6 @@ use super::notes::KeyNote;
 #[derive(Debug)]
 pub(crate) struct Socket(OwnedFd);
 
-/// Address families.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Family {
     V4,

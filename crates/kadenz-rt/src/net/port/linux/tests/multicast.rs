@@ -59,7 +59,7 @@ fn every_port_of_a_group_receives_what_is_sent_in_two_parts() {
 }
 
 #[test]
-fn what_is_no_interface_or_no_group_is_refused_with_what_mends_it() {
+fn what_is_no_interface_or_no_group_is_refused_with_its_fix() {
     let error = ear(0, Some("nowhere0")).unwrap_err();
     assert!(matches!(error, OpenPortError::Interface { .. }), "{error}");
     let error = UdpPort::open(&PortOptions {

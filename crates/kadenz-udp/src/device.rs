@@ -1,4 +1,4 @@
-//! The echo: sends a probe back to its sender.
+//! The device's side: the echo, which sends a probe back to its sender.
 
 use core::num::NonZeroU32;
 
@@ -13,7 +13,7 @@ pub enum Answer {
     /// Send the first so many bytes of the buffer back to the sender of the question, after
     /// [`Echo::stamp_departure`]. Never more than were received.
     Reply(usize),
-    /// Send nothing.
+    /// Send nothing, for this reason.
     Silent(Why),
 }
 
@@ -22,7 +22,7 @@ pub enum Answer {
 pub enum Why {
     /// It is no datagram of this protocol.
     Malformed,
-    /// It is no question: answers to answers would go to and fro for ever.
+    /// It is no question: answers to answers would go back and forth forever.
     NotAQuestion,
     /// Its sender does not know the token.
     WrongToken,
@@ -30,11 +30,11 @@ pub enum Why {
     TooFast,
 }
 
-/// What an [`Echo`] did so far. The numbers stay at their largest value instead of starting anew.
+/// What an [`Echo`] did so far. The numbers stay at their largest value instead of restarting.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
 pub struct EchoCounts {
-    /// Questions answered.
+    /// Questions that were answered.
     pub answered: u64,
     /// Datagrams of other programs, and broken ones.
     pub malformed: u64,
@@ -118,7 +118,7 @@ impl Echo {
         answer
     }
 
-    /// Writes the departure time into an answer, and tags it anew. Does nothing where the question did not request
+    /// Writes the departure time into an answer, and tags it again. Does nothing where the question did not request
     /// the device's stamps, or where `datagram` is no answer.
     pub fn stamp_departure(&self, now_ns: u64, datagram: &mut [u8]) {
         let Ok(header) = Header::read(datagram) else {
