@@ -9,6 +9,7 @@ mod options;
 mod output;
 #[cfg(all(test, target_os = "linux"))]
 mod schemas;
+mod usage;
 
 use std::process::ExitCode;
 
@@ -82,10 +83,13 @@ fn parse() -> Result<Cli, clap::Error> {
 }
 
 fn main() -> ExitCode {
-    let cli = match parse() {
-        Ok(cli) => cli,
-        Err(error) => return output::usage(&error),
-    };
+    output::end(match parse() {
+        Ok(cli) => run(&cli),
+        Err(error) => usage::print(&error),
+    })
+}
+
+fn run(cli: &Cli) -> ExitCode {
     output::start(cli.output);
     match commands::run(&cli.command) {
         Ok(outcome) => outcome.into(),

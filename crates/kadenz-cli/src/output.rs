@@ -243,7 +243,7 @@ pub(crate) fn next_answer(answer: &impl Answer) -> anyhow::Result<Printed> {
             return Ok(Printed::Nothing);
         }
         let mut out = io::stdout().lock();
-        writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+        is_taken(writeln!(out, "{text}").and_then(|()| out.flush()))
     };
     Ok(match is_read {
         true => Printed::Something,
@@ -272,6 +272,33 @@ pub(crate) fn answer_of_parts(answer: &impl Answer) -> anyhow::Result<Outcome> {
     }
 }
 
+/// The first error of standard output, except that its reader has closed it.
+static UNWRITTEN: OnceLock<String> = OnceLock::new();
+
+/// Whether standard output took what was written to it. A closed output (`| head`) is no error; [`end`] reports
+/// others.
+fn is_taken(written: io::Result<()>) -> bool {
+    let Err(error) = written else {
+        return true;
+    };
+    if error.kind() != io::ErrorKind::BrokenPipe {
+        UNWRITTEN.get_or_init(|| error.to_string());
+    }
+    false
+}
+
+/// The exit code of the program: this one, or 2, with an error, where standard output did not take everything.
+pub(crate) fn end(code: ExitCode) -> ExitCode {
+    let Some(reason) = UNWRITTEN.get() else {
+        return code;
+    };
+    let reason = reason.split(" (os error").next().unwrap_or(reason);
+    complain(&format!(
+        "kadenz: cannot write the answer to standard output: {reason}; make room there or write it elsewhere"
+    ));
+    ExitCode::from(2)
+}
+
 /// Prints text on standard output. A closed output (`| head`) is no error.
 pub(crate) fn say(text: &str) {
     show(&Text::from(text));
@@ -281,7 +308,7 @@ pub(crate) fn say(text: &str) {
 pub(crate) fn show(text: &Text) {
     let mut out = io::stdout().lock();
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    let _ = write!(out, "{text}{newline}").and_then(|()| out.flush());
+    is_taken(write!(out, "{text}{newline}").and_then(|()| out.flush()));
 }
 
 /// Writes bytes unchanged to standard output, which must not be a terminal.
@@ -294,7 +321,7 @@ pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
         !out.is_terminal(),
         "bytes would steer the terminal; send them into a file (> FILE) or a program (| xxd)"
     );
-    let _ = out.write_all(bytes).and_then(|()| out.flush());
+    is_taken(out.write_all(bytes).and_then(|()| out.flush()));
     Ok(())
 }
 
@@ -303,7 +330,7 @@ pub(crate) fn raw(bytes: &[u8]) -> anyhow::Result<()> {
 pub(crate) fn print_line(text: &str) -> bool {
     let mut out = io::stdout().lock();
     let text = visible(text);
-    writeln!(out, "{text}").and_then(|()| out.flush()).is_ok()
+    is_taken(writeln!(out, "{text}").and_then(|()| out.flush()))
 }
 
 /// Writes data other than JSON to standard output: exact in a file or a pipe, and on a terminal as [`visible`] shows
@@ -315,9 +342,7 @@ pub(crate) fn data(text: &str) -> bool {
         false => Cow::Borrowed(text),
     };
     let newline = if text.ends_with('\n') { "" } else { "\n" };
-    write!(out, "{text}{newline}")
-        .and_then(|()| out.flush())
-        .is_ok()
+    is_taken(write!(out, "{text}{newline}").and_then(|()| out.flush()))
 }
 
 /// Writes data to standard output, a line for each value; returns whether a reader still takes the output.
@@ -370,6 +395,11 @@ fn escaped_json(json: &str) -> Cow<'_, str> {
     Cow::Owned(escaped)
 }
 
+/// Prints help or the version.
+pub(crate) fn help(requested: &clap::Error) {
+    is_taken(requested.print().and_then(|()| io::stdout().flush()));
+}
+
 /// Prints an error with its causes, each once.
 pub(crate) fn error(error: &anyhow::Error) {
     complain(&format!("kadenz: {}", with_causes(error)));
@@ -386,18 +416,6 @@ pub(crate) fn with_causes(error: &anyhow::Error) -> String {
         }
     }
     text
-}
-
-/// Prints help and version as requested; wrong arguments are exit code 2.
-pub(crate) fn usage(error: &clap::Error) -> ExitCode {
-    match error.use_stderr() {
-        // An argument may be a file name of another user.
-        true => complain(error.render().to_string().trim_end()),
-        false => {
-            let _ = error.print();
-        }
-    }
-    ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
 }
 
 /// Log filter unless `RUST_LOG` states another. rustdds warns of conditions that are usual on one host, such as a

@@ -35,6 +35,11 @@ fn wrong_arguments_are_exit_code_2_with_the_remedy() {
         (&["compare", ".", "--fail-if", "p99 > 2"][..], "unit"),
         (&["export", ".", "--format", "jpeg"][..], "parquet"),
         (&["import", "/no/such/file"][..], "/no/such/file"),
+        (&["check", "--timer-slack", "1000d"][..], "2s"),
+        (
+            &["timer", "cyclic", "--count", "1e6"][..],
+            "write a whole number, as 1000000",
+        ),
     ] {
         let said = run(arguments);
         assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
@@ -126,6 +131,36 @@ fn completions_and_manual_pages() {
         "kadenz-ethercat-stop.1",
     ] {
         assert!(folder.path().join(page).exists(), "{page}");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn an_answer_that_cannot_be_written_is_an_error() {
+    let words =
+        "kadenz: cannot write the answer to standard output: No space left on device; make room";
+    for line in [
+        "man",
+        "completions bash",
+        "doctor --json",
+        "load --help",
+        "--version",
+    ] {
+        let full = std::fs::File::options().write(true).open("/dev/full");
+        let mut command = kadenz(&parted(line));
+        let said = Said::of(command.stdout(full.unwrap()).output().unwrap());
+        assert_eq!(said.code, 2, "{line}: {}", said.err);
+        assert_eq!(said.err.matches(words).count(), 1, "{line}: {}", said.err);
+        let mut child = kadenz(&parted(line))
+            .stdout(std::process::Stdio::piped())
+            .stderr(std::process::Stdio::piped())
+            .spawn()
+            .unwrap();
+        // The reader goes, as `head` does.
+        drop(child.stdout.take());
+        let said = Said::of(child.wait_with_output().unwrap());
+        assert_ne!(said.code, 2, "{line}: {}", said.err);
+        assert!(!said.err.contains("cannot write"), "{line}: {}", said.err);
     }
 }
 

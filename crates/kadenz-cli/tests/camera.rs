@@ -249,6 +249,20 @@ fn a_stop_is_heard_while_a_camera_does_not_answer() {
 }
 
 #[test]
+fn a_camera_that_was_never_open_is_exit_code_2() {
+    let name = name("unreachable");
+    let url = "rtsp://127.0.0.1:1/x";
+    let arguments = ["camera", "serve", url, "--name", &name, "--json"];
+    let said = run(&[&arguments[..], &["--duration", "2s"]].concat());
+    assert_eq!((said.code, said.out.as_str()), (2, ""), "{}", said.err);
+    let last = said.err.lines().next_back().unwrap();
+    assert!(
+        last.starts_with("kadenz: ") && last.contains("127.0.0.1:1"),
+        "{last}"
+    );
+}
+
+#[test]
 fn what_cannot_be_done_is_said_with_its_remedy() {
     for (arguments, words) in [
         (
@@ -346,6 +360,37 @@ fn a_check_takes_the_camera_too() {
     ]);
     assert_eq!(away.code, 2);
     assert!(away.err.contains("kadenz camera serve"), "{}", away.err);
+}
+
+#[test]
+fn options_of_a_run_are_refused_where_there_is_none() {
+    for option in [
+        "--policy fifo:80",
+        "--cpus 0",
+        "--sleeper spin",
+        "--deadline 1ms",
+    ] {
+        let said = run_line(&format!("camera bench --cameras 1 --size 320x240 {option}"));
+        assert_eq!(said.code, 2, "{option}: {}", said.err);
+        assert!(said.err.contains("--source"), "{option}: {}", said.err);
+    }
+}
+
+#[test]
+fn a_measurement_of_cameras_at_once_that_is_ended_keeps_its_answer() {
+    let arguments = "camera bench --cameras 1 --size 320x240 --duration 1h --json";
+    let child = kadenz(&arguments.split(' ').collect::<Vec<_>>())
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    // Time for the first frames; without them the answer is empty, and an answer, too.
+    std::thread::sleep(std::time::Duration::from_secs(2));
+    signal(&child, "INT");
+    let said = Said::of(child.wait_with_output().unwrap());
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert!(said.json()["hand_overs"].is_array(), "{}", said.out);
 }
 
 #[test]

@@ -38,6 +38,44 @@ fn a_run_compared_with_itself_differs_by_nothing() {
 }
 
 #[test]
+fn a_quiet_comparison_is_one_sentence() {
+    let folder = folder();
+    let out = measured(folder.path(), "run");
+    for runs in [vec![text(&out)], vec![text(&out), text(&out)]] {
+        let said = run(&[&["compare", "--quiet"][..], &runs[..]].concat());
+        assert_eq!((said.code, said.err.as_str()), (0, ""));
+        assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+        assert!(!said.out.contains(". "), "{}", said.out);
+    }
+}
+
+/// A link and a device stay what they are; the file to which a link points gets the page.
+#[cfg(unix)]
+#[test]
+fn a_page_is_written_through_a_link() {
+    use std::os::unix::fs::symlink;
+
+    let folder = folder();
+    let out = measured(folder.path(), "run");
+    let at = |name: &str| folder.path().join(name);
+    std::fs::write(at("page.html"), "old").unwrap();
+    symlink("page.html", at("link")).unwrap();
+    symlink("/dev/null", at("nothing")).unwrap();
+    for link in [at("link"), at("nothing")] {
+        for arguments in [
+            ["report", text(&out), "--out", text(&link)],
+            ["compare", text(&out), "--report", text(&link)],
+        ] {
+            let said = run(&arguments);
+            assert_eq!(said.code, 0, "{}", said.err);
+            assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+        }
+    }
+    let page = std::fs::read_to_string(at("page.html")).unwrap();
+    assert!(page.starts_with("<!doctype html>"));
+}
+
+#[test]
 fn a_crossed_limit_is_exit_code_1_and_says_which() {
     let folder = folder();
     let out = measured(folder.path(), "run");
@@ -280,6 +318,23 @@ fn a_deadline_stated_afterwards_decides() {
         .unwrap();
     assert!((1_000..1_400).contains(&misses), "{misses}");
     judge(&["show", text(&out)], 1);
+}
+
+#[cfg(unix)]
+#[test]
+fn a_pipe_of_no_stated_format_is_refused() {
+    let folder = folder();
+    let pipe = folder.path().join("values.csv");
+    let made = Command::new("mkfifo").arg(&pipe).status();
+    assert!(made.is_ok_and(|it| it.success()));
+    let said = run(&["import", text(&pipe)]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(
+        said.err
+            .contains("values.csv is not a regular file; save it to a file first"),
+        "{}",
+        said.err
+    );
 }
 
 #[cfg(unix)]

@@ -31,6 +31,30 @@ fn beside_a_program_it_ends_with_the_program() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_signal_to_the_measurement_alone_is_passed_on_to_the_program() {
+    for name in ["TERM", "INT"] {
+        let folder = folder();
+        let [out, ready, ended] = ["run", "ready", "ended"].map(|it| folder.path().join(it));
+        let script = format!(
+            "trap 'touch {}; exit 0' {name}; touch {}; while :; do sleep 0.05; done",
+            text(&ended),
+            text(&ready)
+        );
+        let arguments = ["hiccup", "--interval", "100ms", "--out", text(&out)];
+        let program = ["--", "sh", "-c", &script];
+        let mut child = kadenz(&[&arguments[..], &program].concat())
+            .spawn()
+            .unwrap();
+        wait_until(|| ready.exists() && intervals_on_disk(&out) > 0);
+        signal(&child, name);
+        assert_eq!(child.wait().unwrap().code(), Some(0), "{name}");
+        assert!(ended.exists(), "{name}");
+        assert_eq!(run_json(&out)["complete"], true);
+    }
+}
+
+#[test]
 fn a_program_that_fails_is_reported_and_the_data_is_kept() {
     let folder = folder();
     let out = folder.path().join("run");
@@ -45,6 +69,8 @@ fn a_program_that_fails_is_reported_and_the_data_is_kept() {
         "sleep 0.3; exit 7",
     ]);
     assert_eq!(said.code, 2);
+    let words = "kadenz: the measured program ended with exit";
+    assert!(said.err.contains(words), "{}", said.err);
     assert!(
         said.json()["warnings"]
             .to_string()

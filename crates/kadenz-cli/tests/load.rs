@@ -143,6 +143,23 @@ fn ctrl_c_ends_it_and_what_was_measured_is_printed() {
 }
 
 #[test]
+fn a_signal_that_comes_twice_at_once_is_one_request() {
+    let folder = folder();
+    let mut command = kadenz(&little(folder.path(), "cpu"));
+    command.arg("--json");
+    let (child, _err) = start(command);
+    // As `timeout` ends its child: the child first, then its group.
+    let script = "kill -TERM $0; sleep 0.02; kill -TERM $0";
+    let mut shell = Command::new("sh");
+    shell.args(["-c", script, &child.id().to_string()]);
+    assert!(shell.status().unwrap().success());
+    let (code, out) = end(child);
+    assert_eq!(code, 0);
+    let json: Value = serde_json::from_str(&out).unwrap();
+    assert!(load(&json, "cpu")["rates"].is_array());
+}
+
+#[test]
 fn it_ends_when_its_standard_input_closes() {
     let folder = folder();
     let mut command = kadenz(&little(folder.path(), "heavy"));

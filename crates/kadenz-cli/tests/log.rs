@@ -45,6 +45,64 @@ fn info_reads_every_format_and_damage_is_exit_code_1() {
 }
 
 #[test]
+fn an_empty_file_is_said_to_be_empty() {
+    let folder = folder();
+    for name in ["none.mcap", "none.lcmlog"] {
+        let path = folder.path().join(name);
+        std::fs::write(&path, "").unwrap();
+        let said = run(&["log", "info", text(&path)]);
+        assert_eq!(said.code, 1, "{}", said.err);
+        let words = format!("{name} is empty: nothing was recorded into it");
+        assert!(said.out.contains(&words), "{}", said.out);
+    }
+}
+
+#[test]
+fn what_reads_a_damaged_log_says_so_by_exit_code_1() {
+    let folder = folder();
+    let damaged = golden("damaged.lcmlog");
+    let input = text(&damaged);
+    for command in ["play", "cut", "merge", "convert"] {
+        let out = folder.path().join(command).with_extension("mcap");
+        let bus = url(&out, "mode=w");
+        let said = match command {
+            "play" => run(&["log", command, input, &bus, "--speed", "0"]),
+            _ => run(&["log", command, input, "--out", text(&out)]),
+        };
+        assert_eq!(said.code, 1, "{command}: {}", said.err);
+        assert!(said.err.contains("damaged at 3 places"), "{}", said.err);
+        assert_eq!(entries(&out).len(), 197, "{command}");
+    }
+}
+
+#[test]
+fn the_rate_of_a_channel_is_that_of_its_own_time() {
+    let folder = folder();
+    for name in ["rates.mcap", "rates.lcmlog"] {
+        let path = folder.path().join(name);
+        let format = match name.ends_with("mcap") {
+            true => log::Format::Mcap,
+            false => log::Format::EventLog,
+        };
+        let mut writer = log::create(&path, format).unwrap();
+        for n in 0..2001_i64 {
+            // FAST has 500 Hz in the second half of the log.
+            let channel = if n < 1000 { "SLOW" } else { "FAST" };
+            let entry = Entry {
+                channel: log::LoggedChannel::lcm(channel).into(),
+                log_time: kadenz::rt::clock::WallTime::from_unix_ns(n * 2_000_000),
+                ..Entry::default()
+            };
+            writer.write(&entry).unwrap();
+        }
+        writer.finish().unwrap();
+        let said = said_well(&["log", "info", text(&path)]);
+        let row = said.out.lines().find(|line| line.contains("FAST")).unwrap();
+        assert!(row.contains(" 500 "), "{row}");
+    }
+}
+
+#[test]
 fn cut_takes_a_part_by_time_and_channel_and_overwrites_nothing() {
     let folder = folder();
     let out = folder.path().join("part.mcap");
@@ -157,6 +215,32 @@ fn convert_puts_types_in_and_then_json_needs_no_types_any_more() {
 }
 
 #[test]
+fn json_leaves_out_kadenz_s_own_channels_unless_they_are_named() {
+    let folder = folder();
+    let path = folder.path().join("own.lcmlog");
+    let mut writer = log::create(&path, log::Format::EventLog).unwrap();
+    let entry = Entry {
+        channel: log::LoggedChannel::lcm("KADENZ/TYPES/ASK").into(),
+        payload: vec![7; 16],
+        ..Entry::default()
+    };
+    writer.write(&entry).unwrap();
+    writer.finish().unwrap();
+    let out = folder.path().join("shown.mcap");
+    let convert = |more: &[&str]| {
+        let arguments = ["log", "convert", text(&path), "--to", "json", "--force"];
+        run(&[&arguments[..], &["--out", text(&out)], more].concat())
+    };
+    let said = convert(&[]);
+    assert_eq!(said.code, 0, "{}", said.err);
+    let words = "1 message of Kadenz's own channels";
+    assert!(said.err.contains(words), "{}", said.err);
+    let said = convert(&["--channel", "KADENZ/TYPES/ASK"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("1 message left out"), "{}", said.err);
+}
+
+#[test]
 fn a_log_is_written_under_no_unknown_ending() {
     let folder = folder();
     let input = golden("events.lcmlog");
@@ -221,6 +305,7 @@ fn record_takes_a_bus_into_a_log_and_play_brings_it_back() {
     let said = said_well(&["log", "play", out, &bus, "--speed", "0", "--json"]);
     assert_described("log", "play", &said.json());
     assert_eq!(said.json()["messages"], 133);
+    assert_eq!(said.json()["lateness_ns"]["count"], 0);
     let payloads = |path: &Path| entries(path).into_iter().map(|it| it.payload);
     let expected = entries(&golden("events.lcmlog")).into_iter();
     let expected = expected
@@ -242,6 +327,13 @@ fn play_steps_at_each_line_and_leaves_out_the_given_share() {
     std::io::Write::write_all(&mut child.stdin.take().unwrap(), b"\n\n\nq\n").unwrap();
     assert!(child.wait_with_output().unwrap().status.success());
     assert_eq!(entries(&one).len(), 3);
+
+    let unasked = url(&folder.path().join("unasked"), "mode=w");
+    let mut child = kadenz(&["log", "play", text(&log), &unasked, "--step"]);
+    let said = child.stdin(Stdio::null()).output().unwrap();
+    let notes = String::from_utf8_lossy(&said.stderr);
+    assert!(notes.contains("standard input ended"), "{notes}");
+    assert!(!notes.contains("holds no message"), "{notes}");
 
     let bus = url(&other, "mode=w");
     let said = said_well(&parted(&format!(

@@ -39,6 +39,10 @@ fn a_spike_every_five_seconds_is_in_words_and_in_json() {
     assert!(said.out.contains("every 5.00 s one "), "{}", said.out);
     assert!(said.out.contains("(60 of 60 seen"), "{}", said.out);
 
+    let quiet = run(&["modes", text(&out), "--quiet"]);
+    assert_eq!(quiet.out.lines().count(), 1, "{}", quiet.out);
+    assert!(quiet.out.contains("every 5.00 s one "), "{}", quiet.out);
+
     let json = run(&["modes", text(&out), "--json"]).json();
     assert_eq!(json["modes"].as_array().map(Vec::len), Some(1), "{json}");
     let mode = &json["modes"][0];

@@ -478,4 +478,20 @@ fn what_cannot_be_is_exit_code_2_with_the_remedy() {
         assert_eq!(said.code, 2, "{arguments:?}: {}", said.err);
         assert!(said.err.contains(word), "{arguments:?}: {}", said.err);
     }
+    let said = run(&["msg", "echo", "(", "--url", "memq://"]);
+    assert!(!said.err.contains("the bus cannot"), "{}", said.err);
+}
+
+#[test]
+fn a_bad_url_of_the_environment_is_named_with_its_variable() {
+    let with = |url: &str, arguments: &[&str]| {
+        let mut command = kadenz(&[&["msg", "echo"], arguments].concat());
+        Said::of(command.env("LCM_DEFAULT_URL", url).output().unwrap())
+    };
+    let said = with("warp://x", &["A"]);
+    assert_eq!(said.code, 2, "{}", said.err);
+    assert!(said.err.contains("LCM_DEFAULT_URL"), "{}", said.err);
+    let said = with("", &["A", "--duration", "100ms"]);
+    assert!(!said.err.contains("LCM_DEFAULT_URL"), "{}", said.err);
+    assert!(!said.err.contains("no provider"), "{}", said.err);
 }

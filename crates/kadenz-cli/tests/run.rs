@@ -80,6 +80,22 @@ fn exit_codes_are_those_of_a_shell() {
 }
 
 #[test]
+fn a_program_is_not_started_where_the_file_of_granted_cannot_be_written() {
+    let folder = folder();
+    let (trace, file) = (folder.path().join("ran"), folder.path().join("report"));
+    for unwritable in [text(folder.path()), "/no/such/folder/report"] {
+        let said = run(&["run", "--granted", unwritable, "touch", text(&trace)]);
+        assert_eq!(said.code, 2, "{}", said.err);
+        let errors = said.err.matches("cannot write the report").count();
+        assert_eq!(errors, 1, "{}", said.err);
+        assert!(!trace.exists());
+    }
+    let said = run(&["run", "--granted", text(&file), "/no/such/program"]);
+    assert_eq!(said.code, 127, "{}", said.err);
+    assert!(!file.exists());
+}
+
+#[test]
 fn a_caller_that_ignores_sigchld_gets_the_exit_code_too() {
     let script = "trap '' CHLD; exec \"$0\" run -- sh -c 'exit 7'";
     let mut shell = Command::new("sh");

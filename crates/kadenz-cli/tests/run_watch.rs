@@ -43,6 +43,20 @@ fn a_watched_program_leaves_a_run_that_every_command_reads() {
 }
 
 #[test]
+fn the_end_of_a_program_ends_its_last_window() {
+    let folder = folder();
+    let out = folder.path().join("run");
+    // Longer than any test runs.
+    let arguments = ["run", "--watch", "--every", "10d", "--out", text(&out)];
+    let said = run(&[&arguments[..], &["--", "sleep", "0.2"]].concat());
+    if said.err.contains("does not count") {
+        return skip("run --watch", "needs a kernel with CONFIG_SCHEDSTATS");
+    }
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(run_json(&out)["complete"], true);
+}
+
+#[test]
 fn a_program_that_must_wait_for_its_cpu_is_seen_waiting() {
     let folder = folder();
     let out = folder.path().join("run");

@@ -149,6 +149,18 @@ fn json_holds_the_matrix_and_nothing_else() {
 }
 
 #[test]
+fn a_quiet_matrix_is_one_sentence() {
+    let folder = folder();
+    let out = folder.path().join("matrix");
+    let mut words = quick(&out, "none", "200ms");
+    words.push("--quiet");
+    let said = run(&words);
+    assert_eq!(said.code, 0, "{}", said.err);
+    assert_eq!(said.out.lines().count(), 1, "{}", said.out);
+    assert!(!said.out.contains(". "), "{}", said.out);
+}
+
+#[test]
 fn a_deadline_that_nothing_keeps_is_exit_code_1() {
     let folder = folder();
     let out = folder.path().join("matrix");

@@ -13,6 +13,7 @@ use kadenz_record::run::labels::{CPU, VALUE, labels};
 use kadenz_record::run::model::{EndedBy, Kind, Run, TuningMeasure, Warning};
 use kadenz_record::samples::Sample;
 use kadenz_rt::clock;
+use kadenz_rt::launch::SignalRelay;
 use kadenz_rt::tuning::CpuSet;
 
 use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
@@ -119,8 +120,8 @@ pub struct HiccupOutcome {
 /// Measures hiccups and returns the completed run.
 ///
 /// With a program, the measurement ends with it, or after the duration if that is shorter; then this function waits for
-/// the program. A stop ends the measurement; this function then waits for the program, too, which has received the same
-/// Ctrl-C.
+/// the program. A stop ends the measurement; this function then waits for the program, too. A terminal sends its Ctrl-C
+/// to the program itself; SIGINT, SIGTERM and SIGHUP that a process sent to this one alone are passed on (Linux).
 ///
 /// # Errors
 /// [`ExperimentError`]; missing rights are no error but a warning in the run.
@@ -133,7 +134,7 @@ pub fn experiment(
     let members = members(&experiment, &mut run)?;
     let control = experiment.control.map(Control::start).transpose()?;
     let mut companion = experiment.program.map(Companion::start).transpose()?;
-    wait(experiment.start_delay, stop);
+    stop.wait(experiment.start_delay);
     let ongoing = experiment.measuring.start(run)?;
     let mut ended_by = {
         let mut watch = CompanionWatch {
@@ -223,30 +224,25 @@ fn member(
     Ok(member)
 }
 
-/// Sleeps in short steps, so that it notices a stop request.
-fn wait(delay: Duration, stop: &Stop) {
-    const STEP: Duration = Duration::from_millis(50);
-    let mut left = delay;
-    while !left.is_zero() && !stop.requested() {
-        let step = left.min(STEP);
-        std::thread::sleep(step);
-        left -= step;
-    }
-}
-
 /// The program that runs beside the measurement.
 struct Companion {
     child: Child,
+    relay: SignalRelay,
     ended: Option<ExitStatus>,
 }
 
 impl Companion {
     fn start(mut command: Command) -> Result<Self, ExperimentError> {
         let program = command.get_program().to_string_lossy().into_owned();
+        let relay = SignalRelay::install();
         let child = command
             .spawn()
             .map_err(|error| ExperimentError::Program { program, error })?;
-        Ok(Self { child, ended: None })
+        Ok(Self {
+            child,
+            relay,
+            ended: None,
+        })
     }
 
     /// Whether it has ended; never blocks.
@@ -257,8 +253,20 @@ impl Companion {
         self.ended.is_some()
     }
 
+    /// Waits until it has ended; meanwhile it gets the signals that a process sent to this one.
+    fn end(&mut self) -> Option<ExitStatus> {
+        const STEP: Duration = Duration::from_millis(20);
+        loop {
+            if let Some(status) = self.child.try_wait().ok()? {
+                return Some(status);
+            }
+            self.relay.pass_on(self.child.id());
+            std::thread::sleep(STEP);
+        }
+    }
+
     fn wait(&mut self, running: &RunningRun) -> Option<ExitStatus> {
-        let status = self.ended.or_else(|| self.child.wait().ok())?;
+        let status = self.ended.or_else(|| self.end())?;
         if !status.success() {
             running.add_warning(Warning::new(
                 "program_failed",

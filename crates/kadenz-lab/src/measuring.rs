@@ -33,6 +33,16 @@ pub struct Measuring {
     pub deadline: Option<Duration>,
 }
 
+/// How long this many intervals take together; the longest duration where they take longer.
+pub(crate) fn lasting(interval: Duration, count: u64) -> Duration {
+    const SECOND: u128 = 1_000_000_000;
+    let ns = interval.as_nanos().saturating_mul(u128::from(count));
+    match u64::try_from(ns / SECOND) {
+        Ok(seconds) => Duration::new(seconds, (ns % SECOND) as u32),
+        Err(_) => Duration::MAX,
+    }
+}
+
 /// Why an experiment gave no run, or an incomplete one.
 #[derive(Debug, thiserror::Error)]
 pub enum ExperimentError {
@@ -214,5 +224,19 @@ impl SeriesMaker<'_> {
         words: &str,
     ) -> Result<Option<SeriesRecorder>, ExperimentError> {
         wanted.then(|| self.latency(name, words)).transpose()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn many_intervals_last_as_long_as_they_do() {
+        let millisecond = Duration::from_millis(1);
+        assert_eq!(lasting(millisecond, 1500), Duration::from_millis(1500));
+        let beyond_32_bits = lasting(millisecond, 99_999_999_999_999);
+        assert_eq!(beyond_32_bits, Duration::from_millis(99_999_999_999_999));
+        assert_eq!(lasting(Duration::MAX, u64::MAX), Duration::MAX);
     }
 }

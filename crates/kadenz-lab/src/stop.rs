@@ -4,6 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread::{Builder, JoinHandle};
+use std::time::{Duration, Instant};
 
 /// Asks every loop that holds a clone of it to end after its present cycle.
 ///
@@ -34,6 +35,19 @@ impl Stop {
     pub fn requested(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
+
+    /// Sleeps for `span` in short steps; returns early when the end is requested.
+    pub(crate) fn wait(&self, span: Duration) {
+        const STEP: Duration = Duration::from_millis(50);
+        let begun = Instant::now();
+        while !self.requested() {
+            let left = span.saturating_sub(begun.elapsed());
+            if left.is_zero() {
+                break;
+            }
+            std::thread::sleep(left.min(STEP));
+        }
+    }
 }
 
 /// A thread; dropping this asks it to end and waits for it.
@@ -60,5 +74,20 @@ impl Drop for StoppableThread {
             // It returns nothing; if it panicked, what it did before stays.
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_wait_ends_with_the_request() {
+        const YEAR: Duration = Duration::from_secs(365 * 24 * 3600);
+        let waiting = StoppableThread::start("waits", |stop| stop.wait(YEAR)).unwrap();
+        drop(waiting);
+        let begun = Instant::now();
+        Stop::default().wait(Duration::from_millis(60));
+        assert!(begun.elapsed() >= Duration::from_millis(60));
     }
 }

@@ -12,6 +12,7 @@ pub mod import;
 pub mod json;
 pub mod matrix;
 pub mod modes;
+mod new_file;
 pub mod run_documents;
 pub mod schema;
 mod sections;

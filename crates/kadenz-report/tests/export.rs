@@ -264,6 +264,28 @@ fn a_failed_export_of_several_series_leaves_nothing_behind() {
     assert_eq!(left.collect::<Vec<_>>(), [obstacle]);
 }
 
+/// A link stays, and the file to which it points has the content; a device is written itself.
+#[cfg(unix)]
+#[test]
+fn a_link_is_followed() {
+    use std::os::unix::fs::{FileTypeExt as _, symlink};
+
+    let (_folder, run) = run_of("import/cyclictest.txt");
+    let (out, log) = exported(&run, None, ExportFormat::Hlog);
+    let at = |name: &str| run.with_file_name(name);
+    symlink("target.hlog", at("link.hlog")).unwrap();
+    symlink("/dev/null", at("nothing.hlog")).unwrap();
+    for link in [at("link.hlog"), at("nothing.hlog")] {
+        let to_link = export::export(&run, None, ExportFormat::Hlog, &link).unwrap();
+        assert_eq!(to_link.notes, log.notes);
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+    }
+    let [expected, found] = [out, at("target.hlog")].map(|it| fs::read(it).unwrap());
+    assert_eq!(found, expected);
+    let device = fs::metadata("/dev/null").unwrap().file_type();
+    assert!(device.is_char_device());
+}
+
 #[test]
 fn what_cannot_be_is_said_clearly() {
     let (_folder, run) = run_of("import/cyclictest.txt");

@@ -116,7 +116,9 @@ impl Kind {
         }
         let number = Decimal::read(number)
             .ok_or_else(|| self.misread(text, "it is not a decimal number of at most 20 digits"))?;
-        let unit = unit.trim();
+        // The Greek letter, which many keyboards write, for the sign of the same form.
+        let unit = unit.trim().replace('\u{3bc}', "\u{b5}");
+        let unit = unit.as_str();
         let known = self.units.iter().find(|(name, _)| *name == unit);
         let (_, scale) = known.ok_or_else(|| {
             let why = match unit {
@@ -288,6 +290,7 @@ mod tests {
             ("7ns", 7),
             ("400us", 400_000),
             ("400\u{b5}s", 400_000),
+            ("400\u{3bc}s", 400_000),
             ("1.5ms", 1_500_000),
             (".5ms", 500_000),
             ("1.s", 1_000_000_000),

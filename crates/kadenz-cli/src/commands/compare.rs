@@ -108,6 +108,11 @@ impl Answer for Compared<'_> {
     fn document(&self) -> Document {
         let (comparison, runs) = (self.comparison, self.runs);
         match runs.len() {
+            1 if output::is_quiet() => run_documents::headline(runs).into(),
+            _ if output::is_quiet() => {
+                let answer = comparison.answer(runs);
+                run_documents::first_sentence(&answer).to_owned().into()
+            }
             1 => run_documents::summaries(runs),
             _ if self.details => run_documents::comparison(comparison, runs),
             _ => run_documents::comparison_answer(comparison, runs),

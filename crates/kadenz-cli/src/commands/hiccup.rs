@@ -93,8 +93,13 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         also: control_folder.as_slice(),
         ..OutcomeOptions::of(&folder, &options.measure)
     })?;
-    let program_failed = outcome.program.is_some_and(|status| !status.success());
-    Ok(judged.or_incomplete(program_failed))
+    let failed = outcome.program.filter(|status| !status.success());
+    if let Some(status) = failed {
+        output::error(&anyhow::anyhow!(
+            "the measured program ended with {status}; what was measured until then is kept"
+        ));
+    }
+    Ok(judged.or_incomplete(failed.is_some()))
 }
 
 fn plan(options: &Options, measuring: &mut Measuring) -> HiccupPlan {

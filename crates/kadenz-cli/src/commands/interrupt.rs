@@ -1,6 +1,6 @@
 //! Ctrl-C and termination: the measurement ends and keeps its data.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
 use kadenz::lab::stop::Stop;
@@ -55,8 +55,8 @@ pub(crate) fn stop_when_stdin_closes(stop: &Stop) {
     });
 }
 
-/// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one ends the program at once; data flushed
-/// until then stays readable.
+/// A stop that the first Ctrl-C (or SIGTERM, SIGHUP) requests. A second one, 200 ms later or more, ends the program at
+/// once; data flushed until then stays readable.
 pub(crate) fn stop_on_interrupt() -> anyhow::Result<Stop> {
     stop_and_say("\nending; what was measured is kept (again to end at once)")
 }
@@ -66,18 +66,24 @@ pub(crate) fn quietly_stop_on_interrupt() -> anyhow::Result<Stop> {
     stop_and_say("")
 }
 
+/// How long after the first signal another one belongs to the same request: `timeout` signals its child, and then the
+/// child's group.
+const SAME_REQUEST: Duration = Duration::from_millis(200);
+
 fn stop_and_say(words: &'static str) -> anyhow::Result<Stop> {
     let stop = Stop::default();
     let asked = stop.clone();
-    let before = AtomicBool::new(false);
-    ctrlc::set_handler(move || {
-        if before.swap(true, Ordering::Relaxed) {
-            leave();
+    let mut first: Option<Instant> = None;
+    ctrlc::set_handler(move || match first {
+        Some(first) if first.elapsed() < SAME_REQUEST => {}
+        Some(_) => leave(),
+        None => {
+            if !words.is_empty() {
+                output::note(words);
+            }
+            asked.request();
+            first = Some(Instant::now());
         }
-        if !words.is_empty() {
-            output::note(words);
-        }
-        asked.request();
     })
     .context("cannot listen for Ctrl-C")?;
     Ok(stop)

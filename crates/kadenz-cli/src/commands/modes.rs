@@ -36,7 +36,12 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let found = waiting("searching for periodic patterns", || {
         recurring::of_run(&options.run, options.series.as_deref())
     })?;
-    output::answer(&ModesOutput::new(&options.run, &found))?;
+    let answer = ModesOutput::new(&options.run, &found);
+    if output::is_quiet() && !output::is_json() {
+        output::say(&answer.headline());
+        return Ok(Outcome::Kept);
+    }
+    output::answer(&answer)?;
     if found.is_empty() && !output::is_json() {
         output::note("the run has no series: there is nothing to search");
     }

@@ -17,7 +17,7 @@ use kadenz::report::matrix::{self, Matrix};
 use kadenz::report::run_documents::{self, Aside};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
-use kadenz::report::summary::{Summary, SummaryOptions};
+use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
 use kadenz::report::text::Style;
 use kadenz::report::verdict::packets;
 use kadenz::report::{answers, html};
@@ -189,7 +189,10 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
         html::write(&runs, page)
             .with_context(|| format!("the run is in {}", options.folder.display()))?;
     }
-    let silent: Vec<String> = runs.iter().filter_map(silence).collect();
+    let silent = runs
+        .iter()
+        .filter_map(|it| silence(it).or_else(|| emptiness(it)));
+    let silent: Vec<String> = silent.collect();
     let judged = judge(&runs);
     let outcome = judged.or_incomplete(!silent.is_empty());
     let details = options.measure.details;
@@ -211,6 +214,18 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
     Ok(outcome)
+}
+
+/// Explains, with the remedy, that nothing was measured: a run that ended before its first sample keeps no deadline.
+fn emptiness(run: &Summary) -> Option<String> {
+    let judged = run.series.iter().filter(|it| it.verdict.is_some());
+    let judged: Vec<&SeriesSummary> = judged.collect();
+    let is_empty = match judged.is_empty() {
+        true => run.series.iter().all(|it| it.count == 0),
+        false => judged.iter().all(|it| it.count == 0),
+    };
+    let remedy = "nothing was measured: the run ended before its first sample; measure longer";
+    is_empty.then(|| remedy.to_owned())
 }
 
 /// Explains, with the remedy, why no answer came, where a run lost every packet.
@@ -356,5 +371,31 @@ pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
             folder.display(),
             folder.display()
         ),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use kadenz::report::verdict::Verdict;
+
+    use super::*;
+
+    #[test]
+    fn a_run_without_a_sample_has_measured_nothing() {
+        let series = |count, is_judged: bool| SeriesSummary {
+            count,
+            verdict: is_judged.then(|| Verdict::new(400_000, count, 0, 0, 0)),
+            ..SeriesSummary::default()
+        };
+        let run = |series| Summary {
+            series,
+            ..Summary::default()
+        };
+        let is_empty = |series| emptiness(&run(series)).is_some();
+        assert!(is_empty(vec![]));
+        assert!(is_empty(vec![series(0, false)]));
+        assert!(is_empty(vec![series(9, false), series(0, true)]));
+        assert!(!is_empty(vec![series(9, false), series(0, false)]));
+        assert!(!is_empty(vec![series(0, false), series(9, true)]));
     }
 }

@@ -88,7 +88,7 @@ pub(crate) struct MeasureOptions {
     cpu_dma_latency: Option<Span>,
 
     /// Timer slack of the measuring thread [default: the system's, 50us on Linux]
-    #[arg(long, value_name = "SPAN", help_heading = "Tuning")]
+    #[arg(long, value_name = "SPAN", value_parser = timer_slack, help_heading = "Tuning")]
     timer_slack: Option<Span>,
 
     /// Measure nothing unless all of the requested tuning is granted: exit code 2
@@ -109,6 +109,16 @@ pub(crate) struct StdinOption {
     /// End when standard input closes: a program that started this one ends it so, also by its own end
     #[arg(long, hide = true)]
     pub(crate) until_stdin_closes: bool,
+}
+
+/// Parses a timer slack. `prctl(2)` returns it as nanoseconds in an `int`, so a longer one cannot be read back.
+pub(crate) fn timer_slack(text: &str) -> Result<Span, String> {
+    const MAX: Duration = Duration::from_secs(2);
+    let slack = text.parse::<Span>().map_err(|error| error.to_string())?;
+    match slack.0 <= MAX {
+        true => Ok(slack),
+        false => Err("the kernel reports no timer slack above 2s; take less".to_owned()),
+    }
 }
 
 /// Policies for shell completion; others, with other numbers, are valid too.

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 use super::cyclic::{IMAGE_HEAD, post_bytes};
 use crate::main_device::layout::Layout;
 use crate::main_device::mapping::{MappedManager, Placed, placed};
+use crate::wire::coe::Address;
 pub use crate::wire::sii::Direction;
 
 /// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, except for its
@@ -168,7 +169,8 @@ impl Item {
 pub enum OutputError {
     /// It is not in the process data.
     #[error(
-        "0x{index:04X}:{sub:02X} of device {device} is not an output in its process data; `kadenz ethercat inputs --outputs` lists those that are"
+        "{entry} of device {device} is not an output in its process data; `kadenz ethercat inputs --outputs` lists those that are",
+        entry = Address::new(*index, *sub)
     )]
     None {
         /// The device's number, from 0 in the order of configuration.
@@ -180,7 +182,8 @@ pub enum OutputError {
     },
     /// It is there more than once.
     #[error(
-        "0x{index:04X}:{sub:02X} is mapped more than once in the outputs of device {device}; map it once"
+        "{entry} is mapped more than once in the outputs of device {device}; map it once",
+        entry = Address::new(*index, *sub)
     )]
     Several {
         /// The device's number, from 0 in the order of configuration.
@@ -192,7 +195,8 @@ pub enum OutputError {
     },
     /// An axis writes it every cycle.
     #[error(
-        "0x{index:04X}:{sub:02X} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion file to set it by hand"
+        "{entry} of device {device} belongs to an axis, which writes it every cycle; leave the axis out of the motion file to set it by hand",
+        entry = Address::new(*index, *sub)
     )]
     Axis {
         /// The device's number, from 0 in the order of configuration.

@@ -19,6 +19,8 @@ use kadenz_camera::source::{Capture, Coding, Content, Unit};
 use kadenz_rt::beat::{Beat, Rate};
 use kadenz_rt::clock;
 
+use crate::stop::Stop;
+
 /// A way to hand a frame over.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Method {
@@ -162,24 +164,37 @@ impl AtOnce {
     }
 }
 
+/// The cameras of [`at_once`].
+#[derive(Debug, Clone, Copy)]
+pub struct AtOncePlan {
+    /// The number of cameras.
+    pub cameras: usize,
+    /// The size of their frames.
+    pub size: Size,
+    /// The pictures per second of each camera.
+    pub rate: Rate,
+    /// Gray or colour.
+    pub channels: Channels,
+    /// How long to measure.
+    pub span: Duration,
+}
+
 /// Serves test patterns by threads of this process, and takes the newest frame of each, as planes of columns,
-/// once an interval, as a control loop does: first by view, then by copy.
+/// once an interval, as a control loop does: first by view, then by copy. A stop ends it with the times so far,
+/// which may be none.
 ///
 /// # Errors
 /// [`HandOverError`].
-pub fn at_once(
-    cameras: usize,
-    size: Size,
-    rate: Rate,
-    channels: Channels,
-    span: Duration,
-) -> Result<AtOnce, HandOverError> {
+pub fn at_once(plan: &AtOncePlan, stop: &Stop) -> Result<AtOnce, HandOverError> {
+    if stop.requested() {
+        return Ok(AtOnce::default());
+    }
     let options = OpenOptions {
-        layout: Layout::whole(channels, Order::ColumnMajor),
+        layout: Layout::whole(plan.channels, Order::ColumnMajor),
         ..OpenOptions::default()
     };
-    let url = format!("test://{size}?rate={rate}");
-    let opened = (0..cameras).map(|_| Camera::open_with(&url, &options));
+    let url = format!("test://{}?rate={}", plan.size, plan.rate);
+    let opened = (0..plan.cameras).map(|_| Camera::open_with(&url, &options));
     let mut cameras = opened.collect::<Result<Vec<_>, _>>()?;
     let mut arrays: Vec<Vec<u8>> = cameras
         .iter()
@@ -188,13 +203,15 @@ pub fn at_once(
     let mut at_once = AtOnce::default();
     let first = frames_of(&cameras);
     let begin = clock::now();
-    let mut beat = Beat::at(begin, rate.interval());
-    while clock::now() < begin + span || !at_once.is_enough() {
+    let end = begin + plan.span;
+    let mut beat = Beat::at(begin, plan.rate.interval());
+    while !stop.requested() && (clock::now() < end || !at_once.is_enough()) {
         std::thread::sleep(beat.next().remaining(clock::now()));
         at_once.take(&mut cameras, &mut arrays)?;
         black_box(&mut arrays);
     }
-    if at_once.views.is_empty() || at_once.copies.is_empty() {
+    let is_empty = at_once.views.is_empty() || at_once.copies.is_empty();
+    if is_empty && !stop.requested() {
         return Err(HandOverError::Overwritten);
     }
     let seconds = clock::now().since(begin) as f64 / 1e9;
@@ -425,11 +442,20 @@ mod tests {
     #[test]
     fn cameras_are_taken_at_once() {
         let size = Size::new(160, 144).unwrap();
-        let rate = "50Hz".parse().unwrap();
-        let span = Duration::from_millis(300);
-        let taken = at_once(2, size, rate, Channels::Rgb, span).unwrap();
+        let plan = AtOncePlan {
+            cameras: 2,
+            size,
+            rate: "50Hz".parse().unwrap(),
+            channels: Channels::Rgb,
+            span: Duration::from_millis(300),
+        };
+        let stop = Stop::default();
+        let taken = at_once(&plan, &stop).unwrap();
         assert_eq!(taken.views.len(), taken.copies.len());
         assert!(taken.views.len() >= 5 && taken.copies.is_sorted());
         assert!(taken.rate_hz > 0.0, "{taken:?}");
+        stop.request();
+        let none = at_once(&plan, &stop).unwrap();
+        assert!(none.views.is_empty() && none.copies.is_empty());
     }
 }

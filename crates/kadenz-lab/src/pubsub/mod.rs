@@ -104,7 +104,7 @@ pub enum MessagesError {
     /// Messages leave and do not arrive.
     #[error(
         "{published} messages were published on {url}, and none of them came to subscriber {subscriber} \
-         within {waited:?}: see `kadenz msg doctor --url {url}`; over udpm:// it is mostly a missing \
+         within {waited:?}: see `kadenz msg doctor --url '{url}'`; over udpm:// it is mostly a missing \
          route (ip route add 224.0.0.0/4 dev lo) or a firewall"
     )]
     Unheard {

@@ -16,7 +16,7 @@ use kadenz_rt::beat::Overrun;
 use kadenz_rt::sleep::SleeperKind;
 
 use crate::load::{self, LoadKind, LoadOptions, RunningLoad as Load, StartLoadError};
-use crate::measuring::{ExperimentError, Measuring, SeriesSketch};
+use crate::measuring::{ExperimentError, Measuring, SeriesSketch, lasting};
 use crate::measuring_threads::{self, Member, Watch};
 use crate::session;
 use crate::stop::Stop;
@@ -68,7 +68,7 @@ impl SuitePlan {
     #[must_use]
     pub fn total(&self, interval: Duration, repetitions: u64) -> Duration {
         let sleepers = self.sleepers.len() as u64;
-        interval.saturating_mul(u32::try_from(repetitions * sleepers).unwrap_or(u32::MAX))
+        lasting(interval, repetitions.saturating_mul(sleepers))
     }
 
     /// `lateness`, or `spin.lateness` where several sleepers share the run.

@@ -139,7 +139,7 @@ fn observe(
 ) {
     let mut meter = WatchMeter::new(&reader.read());
     while !stop.requested() {
-        std::thread::sleep(every);
+        stop.wait(every);
         let windows = meter.read(&reader.read());
         let now_ns = clock::now().since(origin);
         for window in windows {

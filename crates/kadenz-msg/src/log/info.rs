@@ -41,6 +41,9 @@ pub struct ChannelInfo {
     pub channel: LoggedChannel,
     /// Number of messages on this channel.
     pub messages: u64,
+    /// The times of its first and last message; `None` if the index does not state them. Where chunks overlap in
+    /// time, an index may miss a message at either end.
+    pub span: Option<(WallTime, WallTime)>,
     /// How many bytes of payload; `None` where only the index was read.
     pub payload_bytes: Option<u64>,
     /// The fingerprints of LCM messages that were seen, sorted, at most sixteen.
@@ -122,14 +125,14 @@ impl Survey {
     /// Adds one message to the counts.
     pub fn add(&mut self, entry: &Entry) {
         self.messages += 1;
-        let (first, last) = self.span.unwrap_or((entry.log_time, entry.log_time));
-        self.span = Some((first.min(entry.log_time), last.max(entry.log_time)));
+        extend(&mut self.span, entry.log_time);
         let place = self.place(&entry.channel);
         let Some(channel) = place.and_then(|it| self.channels.get_mut(it)) else {
             self.other_messages += 1;
             return;
         };
         channel.messages += 1;
+        extend(&mut channel.span, entry.log_time);
         let bytes = channel.payload_bytes.get_or_insert(0);
         *bytes += entry.payload.len() as u64;
         let Some(fingerprint) = entry.fingerprint() else {
@@ -164,6 +167,7 @@ impl Survey {
         self.channels.push(ChannelInfo {
             channel: channel.clone(),
             messages: 0,
+            span: None,
             payload_bytes: None,
             fingerprints: Vec::new(),
         });
@@ -187,6 +191,12 @@ impl Survey {
             .sort_by(|one, other| one.key().cmp(&other.key()));
         info
     }
+}
+
+/// Extends a span to a time.
+fn extend(span: &mut Option<(WallTime, WallTime)>, time: WallTime) {
+    let (first, last) = span.unwrap_or((time, time));
+    *span = Some((first.min(time), last.max(time)));
 }
 
 /// Reads a log to its end and returns its summary. Takes as long as reading takes.

@@ -35,17 +35,35 @@ pub const SCHEMES: &[&str] = &[
 /// The schemes of a program that was built with the feature of their name.
 const BY_FEATURE: &[&str] = &["shm", "zenoh", "dds"];
 
-/// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own.
+/// The variable of the environment that names the default URL.
+const VARIABLE: &str = "LCM_DEFAULT_URL";
+
+/// The URL that the environment names in `LCM_DEFAULT_URL`, or LCM's own where the variable is unset or empty.
 #[must_use]
 pub fn default_url() -> String {
-    std::env::var("LCM_DEFAULT_URL").unwrap_or_else(|_| DEFAULT_URL.to_owned())
+    of_environment().unwrap_or_else(|| DEFAULT_URL.to_owned())
+}
+
+fn of_environment() -> Option<String> {
+    std::env::var(VARIABLE).ok().filter(|it| !it.is_empty())
 }
 
 /// Opens the provider that a URL names.
 ///
 /// # Errors
-/// If the URL names none, has parameters that the provider does not know, or the provider cannot begin.
+/// If the URL names none, has parameters that the provider does not know, or the provider cannot begin. The error names
+/// `LCM_DEFAULT_URL` where that holds the URL.
 pub fn open(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
+    open_address(url).map_err(|error| match of_environment() {
+        Some(named) if named == url => ProviderError {
+            remedy: format!("{} (the URL is that of {VARIABLE})", error.remedy),
+            ..error
+        },
+        _ => error,
+    })
+}
+
+fn open_address(url: &str) -> Result<Arc<dyn Provider>, ProviderError> {
     let address = Address::parse(url)?;
     match address.scheme() {
         "memq" => {

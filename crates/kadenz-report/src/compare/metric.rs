@@ -5,6 +5,7 @@ use std::fmt;
 use crate::numbers;
 use crate::statistics::{Percent, percentile};
 use crate::summary::SeriesSummary;
+use crate::verdict::NOTHING_READ;
 
 /// A figure of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -62,13 +63,16 @@ impl Metric {
     /// The figure of a series, in nanoseconds, as a number or as a share.
     ///
     /// # Errors
-    /// Why it has no value: nothing recorded, no deadline, or a percentile that the sample cannot support.
+    /// Why it has no value: nothing recorded or readable, no deadline, or a percentile that the sample cannot support.
     pub fn of(self, series: &SeriesSummary) -> Result<f64, String> {
         let verdict = || {
-            series
-                .verdict
-                .as_ref()
-                .ok_or_else(|| "no deadline was stated; state one with --deadline".to_owned())
+            let stated = series.verdict.as_ref();
+            let stated = stated
+                .ok_or_else(|| "no deadline was stated; state one with --deadline".to_owned())?;
+            match stated.count {
+                0 => Err(NOTHING_READ.to_owned()),
+                _ => Ok(stated),
+            }
         };
         let recorded = |value: Option<f64>| value.ok_or_else(|| "nothing was recorded".to_owned());
         match self {

@@ -36,7 +36,7 @@ mod parquet;
 mod percentiles;
 mod series;
 
-use std::fs::{self, File};
+use std::fs;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
@@ -51,6 +51,7 @@ use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
 use self::series::SeriesReader;
+use crate::new_file::NewFile;
 
 pub use hgrm::Unit;
 
@@ -146,8 +147,8 @@ pub struct Exported {
     pub notes: Vec<String>,
 }
 
-/// Exports one series of a run, or all of them, to `out`; an existing file is replaced. An export
-/// that fails leaves nothing behind.
+/// Exports one series of a run, or all of them, to `out`; an existing file is replaced, of a link the file to which it
+/// points, and a device or a pipe is written itself. An export that fails leaves nothing behind.
 ///
 /// With a series named, or only one in the run, `out` is a file. Else it is a file too for formats
 /// that hold several series (see the table above), and a folder for the others.
@@ -177,7 +178,8 @@ pub fn export(
         exported.notes.push(note.to_owned());
     }
     if chosen.len() == 1 || format.joins_series() {
-        write_file(&chosen, format, out, &mut exported)?.persist()?;
+        let new = write_file(&chosen, format, out, &mut exported)?;
+        persist(out, new)?;
     } else {
         write_folder(&chosen, format, out, &mut exported)?;
     }
@@ -203,14 +205,18 @@ fn write_folder(
     }
     let is_new = !out.exists();
     fs::create_dir_all(out).map_err(|source| unwritable(out, source))?;
-    let written: Result<Vec<NewFile>, ExportError> = chosen
+    let written: Result<Vec<_>, ExportError> = chosen
         .iter()
         .map(|series| {
             let file = out.join(format!("{}.{}", series.name(), format.ending()));
-            write_file(std::slice::from_ref(series), format, &file, exported)
+            let new = write_file(std::slice::from_ref(series), format, &file, exported)?;
+            Ok((file, new))
         })
         .collect();
-    let persisted = written.and_then(|files| files.into_iter().try_for_each(NewFile::persist));
+    let persisted = written.and_then(|files| {
+        let mut files = files.into_iter();
+        files.try_for_each(|(file, new)| persist(&file, new))
+    });
     if persisted.is_err() && is_new {
         // Only an empty folder is removed.
         let _ = fs::remove_dir(out);
@@ -218,22 +224,8 @@ fn write_folder(
     persisted
 }
 
-/// A file written beside its place. It is removed unless it is moved to its place.
-struct NewFile {
-    new: PathBuf,
-    out: PathBuf,
-}
-
-impl NewFile {
-    fn persist(self) -> Result<(), ExportError> {
-        fs::rename(&self.new, &self.out).map_err(|source| unwritable(&self.out, source))
-    }
-}
-
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        let _ = fs::remove_file(&self.new);
-    }
+fn persist(out: &Path, new: NewFile) -> Result<(), ExportError> {
+    new.persist().map_err(|source| unwritable(out, source))
 }
 
 fn write_file(
@@ -243,26 +235,19 @@ fn write_file(
     exported: &mut Exported,
 ) -> Result<NewFile, ExportError> {
     let io = |source| unwritable(out, source);
-    let mut name = out
-        .file_name()
-        .ok_or_else(|| ExportError::NoFileName {
+    if out.file_name().is_none() {
+        return Err(ExportError::NoFileName {
             out: out.to_owned(),
-        })?
-        .to_owned();
-    name.push(".new");
-    let new = out.with_file_name(name);
-    // A file of a killed export, or a link to another place.
-    let _ = fs::remove_file(&new);
-    let file = File::create_new(&new).map_err(|source| unwritable(&new, source))?;
-    let staged = NewFile {
-        new,
-        out: out.to_owned(),
-    };
+        });
+    }
+    let new = NewFile::of(out, ".new").map_err(io)?;
+    let created = new.create();
+    let file = created.map_err(|source| unwritable(new.path(), source))?;
     let mut file = BufWriter::with_capacity(1 << 16, file);
     write(series, format, out, &mut file, &mut exported.notes).map_err(|error| error.at(out))?;
     file.flush().map_err(io)?;
     exported.files.push(out.to_owned());
-    Ok(staged)
+    Ok(new)
 }
 
 fn write(

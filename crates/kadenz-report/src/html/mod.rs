@@ -22,12 +22,12 @@ mod table;
 mod tried;
 mod verdict;
 
-use std::fs;
 use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 
 use crate::campaign::{CampaignReport, CampaignRun};
 use crate::matrix::Matrix;
+use crate::new_file::NewFile;
 use crate::summary::Summary;
 
 /// The report of one run, or of several laid over each other, as one self-contained HTML page.
@@ -77,7 +77,8 @@ pub struct WriteReportError {
     source: io::Error,
 }
 
-/// Writes [`render`] to a file, whole or not at all: it is written beside and renamed.
+/// Writes [`render`] to a file, whole or not at all: it is written beside and renamed. A link stays, and the file to
+/// which it points is written; a device or a pipe is written itself.
 ///
 /// # Errors
 ///
@@ -113,20 +114,12 @@ pub fn write_campaign(
 }
 
 fn write_page(page: &str, path: &Path) -> Result<(), WriteReportError> {
-    let beside = path.with_extension("html.part");
     let failed = |path: &Path| {
         let path = path.to_owned();
         move |source| WriteReportError { path, source }
     };
-    // Removes the part file of an earlier attempt. If another user has taken the name, the file is neither followed nor
-    // written.
-    let _ = fs::remove_file(&beside);
-    let mut file = fs::File::create_new(&beside).map_err(failed(&beside))?;
-    let written = file
-        .write_all(page.as_bytes())
-        .and_then(|()| fs::rename(&beside, path));
-    written.map_err(|source| {
-        let _ = fs::remove_file(&beside);
-        failed(path)(source)
-    })
+    let new = NewFile::of(path, ".part").map_err(failed(path))?;
+    let mut file = new.create().map_err(failed(new.path()))?;
+    let written = file.write_all(page.as_bytes());
+    written.and_then(|()| new.persist()).map_err(failed(path))
 }

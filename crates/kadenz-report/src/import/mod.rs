@@ -182,6 +182,9 @@ pub enum DetectError {
         /// The operating system's error.
         source: std::io::Error,
     },
+    /// A pipe or a device: its content can be read only once, and the format takes its beginning.
+    #[error("{} is not a regular file; save it to a file first, or state its format", .0.display())]
+    NotRegular(PathBuf),
     /// No importer recognises the content.
     #[error(
         "{} is of no format that can be imported (it begins with {head:?}): say which it is, one \
@@ -198,8 +201,12 @@ pub enum DetectError {
 /// Determines the format of a file from its content; its name does not matter.
 ///
 /// # Errors
-/// [`DetectError`] when the file cannot be read or no importer recognises it.
+/// [`DetectError`] when the file cannot be read, is not regular, or no importer recognises it.
 pub fn detect(path: &Path) -> Result<ImportFormat, DetectError> {
+    let metadata = path.metadata();
+    if metadata.is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Err(DetectError::NotRegular(path.to_owned()));
+    }
     let open = |source| DetectError::Open {
         path: path.to_owned(),
         source,

@@ -88,7 +88,8 @@ impl dyn Sink + '_ {
 
     /// Notes that the source ends too early: the readable part is imported, as an incomplete run.
     pub(super) fn cut_off(&mut self, text: &str) {
-        self.warn("truncated", text.to_owned(), None);
+        let remedy = "measure again, or copy the whole file";
+        self.warn("truncated", text.to_owned(), Some(remedy));
         let run = self.run();
         run.complete = false;
         run.ended_by = Some(EndedBy::Failed);

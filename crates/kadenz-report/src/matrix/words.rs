@@ -418,7 +418,7 @@ pub(super) fn paper_pair(pair: &PaperPair) -> String {
 
 fn named(combination: Combination) -> String {
     match combination {
-        Combination::NONE => "no tuning".to_owned(),
+        Combination::NONE => "the untuned thread (none)".to_owned(),
         other => format!("{other} ({})", other.words()),
     }
 }

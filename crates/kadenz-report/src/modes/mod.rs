@@ -233,6 +233,24 @@ impl ModesOutput {
             modes: found.iter().flat_map(ModeOutput::all).collect(),
         }
     }
+
+    /// The most certain mode in one line, or that there is none.
+    #[must_use]
+    pub fn headline(&self) -> String {
+        let by_confidence = |one: &&ModeOutput, other: &&ModeOutput| {
+            one.mode.confidence.total_cmp(&other.mode.confidence)
+        };
+        // Of equal ones the first.
+        if let Some(best) = self.modes.iter().rev().max_by(by_confidence) {
+            let confidence = confidence(best.mode.confidence);
+            return format!("{}: {} (confidence {confidence})", best.series, best.text);
+        }
+        match self.series.as_slice() {
+            [] => "the run has no series: there is nothing to search".to_owned(),
+            [one] => format!("{}: no recurring mode", one.series),
+            all => format!("no recurring mode in {} series", all.len()),
+        }
+    }
 }
 
 impl Answer for ModesOutput {

@@ -21,6 +21,22 @@ const MIN_ROWS: usize = 3;
 const VERDICT: usize = 7;
 const REMEDY: usize = 2;
 const REMEDIES: usize = 3;
+/// Lines on warnings of [`NOT_WHOLE`].
+const WARNINGS: usize = 3;
+/// Ids of the warnings that say the values of a run are not whole, the most important first.
+const NOT_WHOLE: [&str; 11] = [
+    "truncated",
+    "incomplete",
+    "log_damaged",
+    "log_unreadable",
+    "counts_differ",
+    "log_incomplete",
+    "log_truncated",
+    "series_unreadable",
+    "samples_unreadable",
+    "samples_damaged",
+    "samples_truncated",
+];
 /// The verdict without a deadline.
 const NO_DEADLINE: &str =
     "No deadline was stated, so nothing is judged; `--deadline 400us` states one.";
@@ -38,9 +54,9 @@ pub struct Aside<'a> {
     pub places: &'a [String],
 }
 
-/// The verdict, a table of at most 8 series, at most three remedies and the places: on a terminal of 80 columns or more
-/// 24 lines at most, except for places that are longer and where `places` are many; on a narrower one its sentences
-/// take more lines. [`super::summaries`] has everything.
+/// The verdict, at most three warnings that values are missing, a table of at most 8 series, at most three remedies and
+/// the places: on a terminal of 80 columns or more 24 lines at most, except for places that are longer and where
+/// `places` are many; on a narrower one its sentences take more lines. [`super::summaries`] has everything.
 ///
 /// ```
 /// use kadenz_report::run_documents::{Aside, brief};
@@ -51,7 +67,8 @@ pub struct Aside<'a> {
 /// ```
 #[must_use]
 pub fn brief(runs: &[Summary], aside: &Aside<'_>) -> Document {
-    let verdict = verdict(runs, aside);
+    let mut verdict = verdict(runs, aside);
+    verdict.extend(not_whole(runs));
     // Blank lines between the parts, and the header of the table.
     let taken = height(&verdict) + aside.places.len() + 4;
     let left = LINES.saturating_sub(taken);
@@ -67,6 +84,31 @@ pub fn brief(runs: &[Summary], aside: &Aside<'_>) -> Document {
 /// Lines of the smallest screen that these take.
 fn height(lines: &[DocumentLine]) -> usize {
     lines.iter().map(|it| it.height(COLUMNS)).sum()
+}
+
+/// The warnings that values are missing, a line each; of too many the last line has the number.
+fn not_whole(runs: &[Summary]) -> Vec<DocumentLine> {
+    let rank = |warning: &Warning| NOT_WHOLE.iter().position(|it| *it == warning.id);
+    let mut all: Vec<(usize, String)> = Vec::new();
+    for run in runs {
+        for (rank, warning) in run.warnings.iter().filter_map(|it| Some((rank(it)?, it))) {
+            let text = match run.folder.file_name().filter(|_| runs.len() > 1) {
+                Some(name) => format!("{}: {}", name.display(), warning.text),
+                None => warning.text.clone(),
+            };
+            all.push((rank, text));
+        }
+    }
+    all.sort_by_key(|(rank, _)| *rank);
+    let shown = match all.len() {
+        0..=WARNINGS => WARNINGS,
+        _ => WARNINGS - 1,
+    };
+    let rest = all.len().saturating_sub(shown);
+    let rest = (rest > 0).then(|| format!("{rest} more of missing values; see --details"));
+    let texts = all.into_iter().take(shown).map(|(_, text)| text);
+    let line = |text: String| DocumentLine::labelled("warning: ", 9, text).at_most(1);
+    texts.chain(rest).map(line).collect()
 }
 
 /// The first sentence of the verdict on the first run, short enough for one line of a script's output.
@@ -142,8 +184,15 @@ fn left(budget: &Budget) -> Option<String> {
     ))
 }
 
-/// A text's first sentence.
-fn first_sentence(text: &str) -> &str {
+/// A text's first sentence, as `--quiet` prints it.
+///
+/// ```
+/// use kadenz_report::run_documents::first_sentence;
+///
+/// assert_eq!(first_sentence("It takes 1.5 ms. That is much."), "It takes 1.5 ms.");
+/// ```
+#[must_use]
+pub fn first_sentence(text: &str) -> &str {
     text.find(". ").map_or(text, |at| &text[..=at])
 }
 
@@ -156,7 +205,7 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
         .iter()
         .filter(|run| !Matrix::is_in(run))
         .flat_map(|run| run.by_themselves().map(move |series| (run, series)))
-        .filter(|(_, series)| series.count > 0)
+        .filter(|(_, series)| series.count > 0 || series.series.counts.recorded > 0)
         .collect();
     all.sort_by_key(|(_, series)| {
         let value = series.series.value();
@@ -186,7 +235,8 @@ fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
     };
     let letters = name.chars().count();
     let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
-    let misses = series.verdict.map(|it| it.misses);
+    let judged = series.verdict.filter(|it| it.count > 0);
+    let misses = judged.map(|it| it.misses);
     vec![
         TableCell::text(name),
         TableCell::count(series.count),

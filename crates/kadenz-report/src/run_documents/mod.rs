@@ -14,7 +14,7 @@ use crate::numbers;
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
 
-pub use brief::{Aside, brief, headline};
+pub use brief::{Aside, brief, first_sentence, headline};
 pub use comparison::{comparison, comparison_answer};
 use sheet::sheet;
 

@@ -1,3 +1,7 @@
+//! Documents of runs as a user reads them.
+//!
+//! Longer than 500 lines: most of them are expected tables.
+
 use kadenz_record::run::labels::{DEVICE, VALUE, labels};
 use kadenz_record::run::model::{Kind, Series};
 use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
@@ -463,6 +467,49 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
     let text = plain(&brief(&[crowded()], &Aside::default()));
     assert!(
         text.contains("Fix first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
+        "{text}"
+    );
+}
+
+#[test]
+fn the_brief_answer_says_below_the_verdict_that_values_are_missing() {
+    let mut damaged = judged("wakeup", &[]);
+    damaged.series.counts.recorded = 506;
+    let mut run = run_of("r", vec![damaged]);
+    let warning = |id: &str, text: &str| Warning::new(id, text, Some("measure again"));
+    run.warnings = vec![
+        warning("virtual_machine", "This is a virtual machine."),
+        warning("counts_differ", "506 values were recorded"),
+        warning("log_damaged", "1 line is left out"),
+    ];
+    let text = plain(&brief(&[run.clone()], &Aside::default())).to_string();
+    let parts = [
+        "nothing could be read.",
+        "\nwarning: 1 line is left out\nwarning: 506 values were recorded\n\n",
+        "99.9 %",
+        "Fix first",
+    ];
+    let places = parts.map(|part| text.find(part));
+    assert!(places.is_sorted() && places[0].is_some(), "{text}");
+    let mut lines = text.lines();
+    assert!(
+        lines.any(|line| line.trim_start_matches(['|', ' ']).starts_with("wakeup ")),
+        "{text}"
+    );
+
+    let more = (0..9).map(|n| warning("log_damaged", &format!("{n} lines. {}", "x ".repeat(99))));
+    run.warnings.extend(more.collect::<Vec<_>>());
+    run.series.extend(crowded().series);
+    run.warnings.extend(crowded().warnings);
+    let places = ["page: run/report.html", "more: kadenz show run --details"].map(str::to_owned);
+    let aside = Aside {
+        places: &places,
+        ..Aside::default()
+    };
+    let text = plain(&brief(&[run], &aside)).to_string();
+    assert!(text.lines().count() <= 25, "{text}");
+    assert!(
+        text.contains("\nwarning: 9 more of missing values; see --details\n"),
         "{text}"
     );
 }

@@ -9,6 +9,7 @@ use std::thread::{self, available_parallelism};
 use kadenz_record::histogram::{Histogram, Layout, SignedHistogram, SparseHistogram};
 use kadenz_record::hlog::reader::{Interval, IntervalLog, ReadLogError};
 use kadenz_record::run::folder::EARLY_TAG;
+use kadenz_record::run::model::Series;
 
 use super::IntervalPoint;
 use crate::statistics::Percent;
@@ -24,6 +25,15 @@ pub(super) struct LogFacts {
     pub(super) foreign: u64,
     /// Whether the last line was cut off.
     pub(super) truncated: bool,
+}
+
+/// End of the last interval, in nanoseconds since the run's start.
+pub(super) fn end_of(intervals: &[IntervalPoint]) -> u64 {
+    let end_s = intervals
+        .iter()
+        .map(|point| point.start_s + point.length_s)
+        .fold(0.0, f64::max);
+    (end_s * 1e9) as u64
 }
 
 /// Reads a log to its end, with as many threads as there are CPUs. Invalid lines are counted and skipped. Values above
@@ -83,6 +93,11 @@ fn read_batch(batch: Vec<Line>, deadline_ns: Option<u64>) -> LogFacts {
 }
 
 impl LogFacts {
+    /// Whether values of the series are missing: lines are damaged, or the recorder counted more.
+    pub(super) fn lacks(&self, series: &Series) -> bool {
+        self.damaged.is_some() || self.total.count() < series.counts.recorded
+    }
+
     /// Adds the content of a later part of the same log.
     fn append(&mut self, part: Self) {
         for (total, more) in [

@@ -10,7 +10,8 @@ use kadenz_record::run::model::{Kind, Series, Warning};
 use kadenz_record::samples::reader::ReadSamplesError;
 use thiserror::Error;
 
-use super::{Imported, IntervalPoint, SeriesSummary, Summary, log, testbed};
+use super::log::{self, LogFacts};
+use super::{Imported, IntervalPoint, SeriesSummary, Summary, testbed};
 use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
 use crate::verdict::{Block, Verdict};
@@ -240,35 +241,23 @@ impl SummaryReader<'_> {
             .filter(|ns| series.deadline_ns != Some(*ns));
         series.deadline_ns = self.options.deadline_ns.or(series.deadline_ns);
         let log = self.log(&series);
-        let wanted = self.options.samples || log.is_err();
-        let samples = match wanted.then(|| self.samples(&series)).flatten() {
-            Some(Err(error)) => {
-                self.warn(
-                    "samples_unreadable",
-                    format!("series {}: {error}", series.name),
-                );
-                None
-            }
-            Some(Ok(meter)) => Some(meter),
-            None => None,
+        let lacks = log.as_ref().map_or(true, |log| log.lacks(&series));
+        let samples = match self.options.samples || lacks {
+            true => self.readable_samples(&series),
+            false => None,
         };
-        let (histogram, intervals) = match (log, &samples) {
-            (Ok(log), _) => log,
-            (Err(error), Some(meter)) => {
-                self.warn("log_unreadable", format!("series {}: {error}", series.name));
-                (meter.histogram(), Vec::new())
-            }
-            (Err(error), None) => return Err(error),
-        };
+        let (histogram, intervals) = self.values(&series, log, samples.as_ref())?;
         self.check_counts(&series, &histogram);
-        if restated.is_some() {
+        // The counts of the recorder are not those of the values that can be read.
+        let differ = histogram.count() != series.counts.recorded;
+        if restated.is_some() || differ {
             recount_misses(&mut series, &histogram, samples.as_ref());
         }
         let run = self.reader.run();
         let duration_ns = if run.duration_ns > 0 {
             run.duration_ns
         } else {
-            end_of(&intervals)
+            log::end_of(&intervals)
         };
         let mut summary = SeriesSummary::new(series, &histogram, intervals, duration_ns);
         if let Some(meter) = samples {
@@ -277,10 +266,34 @@ impl SummaryReader<'_> {
         Ok(summary)
     }
 
-    fn log(
+    /// The values of a series from its log, or from its samples where they are more and the log is damaged.
+    fn values(
         &mut self,
         series: &Series,
+        log: Result<LogFacts, OpenSeriesError>,
+        samples: Option<&SampleMeter>,
     ) -> Result<(SignedHistogram, Vec<IntervalPoint>), OpenSeriesError> {
+        let name = &series.name;
+        match (log, samples) {
+            (Ok(log), Some(meter)) if log.lacks(series) && meter.count() > log.total.count() => {
+                let (logged, sampled) = (log.total.count(), meter.count());
+                let text = format!(
+                    "series {name}: its log holds {logged} values and its samples {sampled}, which are \
+                     shown instead"
+                );
+                self.warn("log_incomplete", text);
+                Ok((meter.histogram(), log.intervals))
+            }
+            (Ok(log), _) => Ok((log.total, log.intervals)),
+            (Err(error), Some(meter)) => {
+                self.warn("log_unreadable", format!("series {name}: {error}"));
+                Ok((meter.histogram(), Vec::new()))
+            }
+            (Err(error), None) => Err(error),
+        }
+    }
+
+    fn log(&mut self, series: &Series) -> Result<LogFacts, OpenSeriesError> {
         let facts = log::read(self.reader.hlog(&series.name)?, series.deadline_ns);
         let name = &series.name;
         if let Some((number, first)) = &facts.damaged {
@@ -300,7 +313,19 @@ impl SummaryReader<'_> {
                 format!("series {name}: the last line of the log was cut off and is left out");
             self.warn("log_truncated", text);
         }
-        Ok((facts.total, facts.intervals))
+        Ok(facts)
+    }
+
+    /// The samples of a series; absent if none were kept, or none can be read.
+    fn readable_samples(&mut self, series: &Series) -> Option<SampleMeter> {
+        match self.samples(series)? {
+            Ok(meter) => Some(meter),
+            Err(error) => {
+                let text = format!("series {}: {error}", series.name);
+                self.warn("samples_unreadable", text);
+                None
+            }
+        }
     }
 
     /// The samples of a series; absent if none were kept.
@@ -354,7 +379,7 @@ impl SummaryReader<'_> {
     }
 }
 
-/// Counts misses of another deadline than the recorder's.
+/// Counts misses where the recorder's count does not apply: of another deadline, or of fewer values.
 fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Option<&SampleMeter>) {
     let limit = series
         .deadline_ns
@@ -373,15 +398,6 @@ fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
         misses: it.misses,
     };
     intervals.iter().map(block).collect()
-}
-
-/// End of the last interval, in nanoseconds since the run's start.
-fn end_of(intervals: &[IntervalPoint]) -> u64 {
-    let end_s = intervals
-        .iter()
-        .map(|point| point.start_s + point.length_s)
-        .fold(0.0, f64::max);
-    (end_s * 1e9) as u64
 }
 
 impl SeriesSummary {

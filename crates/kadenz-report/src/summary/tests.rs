@@ -180,6 +180,27 @@ fn lost_lines_show_in_the_counts() {
 }
 
 #[test]
+fn misses_are_counted_in_what_can_be_read() {
+    for (raw, misses, count, warned) in [
+        (true, 5, 5000, "log_incomplete"),
+        (false, 0, 0, "counts_differ"),
+    ] {
+        let (_folder, dir) = recorded(&values(), raw);
+        fs::write(dir.join("wakeup.hlog"), "").unwrap();
+        let options = SummaryOptions {
+            samples: false,
+            ..SummaryOptions::default()
+        };
+        for options in [options, SummaryOptions::default()] {
+            let summary = Summary::of_run_with(&dir, options).unwrap();
+            assert!(ids(&summary).contains(&warned), "{:?}", ids(&summary));
+            let verdict = summary.series[0].verdict.unwrap();
+            assert_eq!((verdict.misses, verdict.count), (misses, count));
+        }
+    }
+}
+
+#[test]
 fn either_file_alone_suffices_and_none_does_not() {
     let (_folder, dir) = recorded(&values(), true);
     let whole = Summary::of_run(&dir).unwrap();

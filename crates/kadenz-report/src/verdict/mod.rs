@@ -165,6 +165,9 @@ impl From<Verdict> for DeadlineOutput {
     }
 }
 
+/// The answer without a sample.
+pub(crate) const NOTHING_READ: &str = "nothing could be read";
+
 /// The counting half of a verdict: "0 misses in 60,000, so fewer than 50 in a million at 95 %
 /// confidence".
 ///
@@ -189,6 +192,7 @@ pub fn describe(verdict: &Verdict) -> String {
                 bounded(verdict.upper_bound_95, verdict.assumption)
             )
         }
+        Standing::TooFew if verdict.count == 0 => NOTHING_READ.to_owned(),
         Standing::TooFew => format!(
             "0 misses in {count}, which allows up to {bound}; {MIN_SAMPLES} samples without a \
              miss claim 99 %"
@@ -308,6 +312,12 @@ mod tests {
             text.ends_with("; the sample gives no bound on the rate"),
             "{text}"
         );
+    }
+
+    #[test]
+    fn without_a_sample_nothing_is_counted() {
+        let text = describe(&Verdict::new(400_000, 0, 0, 0, 0));
+        assert_eq!(text, "nothing could be read");
     }
 
     #[test]

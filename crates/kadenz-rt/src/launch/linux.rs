@@ -97,6 +97,29 @@ impl Program {
     }
 }
 
+/// Passes termination signals on to a program that was started without [`start`](super::start), in a process that
+/// has handlers for them.
+#[derive(Debug)]
+pub struct SignalRelay(());
+
+impl SignalRelay {
+    /// Notes from now on each SIGHUP, SIGINT and SIGTERM that a process sends to this one, before the handler that
+    /// this process has for it. A signal without a handler keeps its effect and is not noted.
+    #[must_use]
+    pub fn install() -> Self {
+        signals::note_senders();
+        Self(())
+    }
+
+    /// Sends the last noted signal, if there is one since the last call, to a process that is not yet waited for.
+    pub fn pass_on(&self, pid: u32) {
+        if let Some(signal) = signals::take_noted() {
+            // Refused only when the program has ended meanwhile.
+            let _ = signals::send(pid, signal);
+        }
+    }
+}
+
 fn is_for_the_program(arrived: Arrived) -> bool {
     match arrived.signal {
         libc::SIGCHLD => false,

@@ -50,9 +50,9 @@ use std::process::Command;
 #[cfg(target_os = "linux")]
 pub use awake::Awake;
 #[cfg(target_os = "linux")]
-pub use linux::Program;
+pub use linux::{Program, SignalRelay};
 #[cfg(not(target_os = "linux"))]
-pub use refused::{Awake, Program};
+pub use refused::{Awake, Program, SignalRelay};
 
 #[cfg(target_os = "linux")]
 use linux as system;

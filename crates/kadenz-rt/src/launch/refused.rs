@@ -47,6 +47,21 @@ impl Program {
     }
 }
 
+/// Passes termination signals on; does nothing on this system.
+#[derive(Debug)]
+pub struct SignalRelay(());
+
+impl SignalRelay {
+    /// Notes no signals.
+    #[must_use]
+    pub fn install() -> Self {
+        Self(())
+    }
+
+    /// Sends nothing.
+    pub fn pass_on(&self, _pid: u32) {}
+}
+
 /// Keeps CPUs awake; unavailable on this system.
 #[derive(Debug)]
 pub struct Awake(());

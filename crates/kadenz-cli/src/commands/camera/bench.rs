@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use clap::{ArgGroup, Args, ValueEnum};
+use clap::{Arg, ArgGroup, Args, ValueEnum};
 use kadenz::camera::client::{Camera, OpenOptions};
 use kadenz::camera::layout::{Channels, Layout};
 use kadenz::camera::picture::Size;
@@ -25,9 +25,11 @@ use crate::output::{self, Outcome};
 /// [Enner2017b] (docs/bibliography.md) and two of Kadenz, gray and colour, 480p to 4K, beside the published figures.
 /// With --source, measures the true latency from a simulated camera to an array (series `end-to-end`), by the time
 /// painted into its pictures. With --cameras, measures which share of the interval between frames the newest frames of
-/// several cameras cost the thread that wants them.
+/// several cameras cost the thread that wants them. Options of a run, such as --deadline, --policy and --out, need
+/// --source.
 #[derive(Debug, Args)]
 #[command(group(ArgGroup::new("cameras or a source").args(["source", "cameras"])))]
+#[command(mut_args(with_source))]
 #[command(after_help = "\
 Examples:
   kadenz camera bench                                                    the table of [Enner2017b]
@@ -66,6 +68,34 @@ pub(crate) struct Options {
 
     #[command(flatten)]
     measure: MeasureOptions,
+}
+
+/// Options of a measured run, which only `--source` makes.
+const OF_A_RUN: [&str; 16] = [
+    "out",
+    "details",
+    "interval",
+    "samples",
+    "no_samples",
+    "deadline",
+    "policy",
+    "sleeper",
+    "spin_margin",
+    "cpus",
+    "shield",
+    "lock",
+    "no_lock",
+    "cpu_dma_latency",
+    "timer_slack",
+    "require",
+];
+
+/// Refuses the options of a run where there is none.
+fn with_source(option: Arg) -> Arg {
+    match OF_A_RUN.contains(&option.get_id().as_str()) {
+        true => option.requires("source"),
+        false => option,
+    }
 }
 
 /// Parses `30Hz`, or `30` as camera makers write it.
@@ -192,15 +222,24 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
     let size = options.size.unwrap_or(ultra_hd);
     let interval_ns = options.rate.interval().as_duration().as_nanos() as f64;
     let steps = Steps::new("taking frames of cameras at once", 2);
+    let stop = options.measure.stop()?;
     let mut hand_overs = Vec::new();
     for channels in [Channels::Gray, Channels::Rgb] {
-        let (rate, span) = (options.rate, options.duration.0);
-        let taken = hand_over::at_once(usize::from(cameras), size, rate, channels, span)?;
+        let plan = hand_over::AtOncePlan {
+            cameras: usize::from(cameras),
+            size,
+            rate: options.rate,
+            channels,
+            span: options.duration.0,
+        };
+        let taken = hand_over::at_once(&plan, &stop)?;
         let methods = [
             (Method::SharedInto, &taken.copies),
             (Method::SharedView, &taken.views),
         ];
-        hand_overs.extend(methods.map(|(method, times)| {
+        // A stop may come before the first frame.
+        let measured = methods.into_iter().filter(|(_, times)| !times.is_empty());
+        hand_overs.extend(measured.map(|(method, times)| {
             let alone = HandOver::new(&name_of(size), channels, method, times);
             let worst_ns = alone.p99_ns.unwrap_or(alone.max_ns) as f64;
             HandOver {
@@ -212,7 +251,7 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
                 ..alone
             }
         }));
-        steps.done(hand_overs.len() / methods.len());
+        steps.done(hand_overs.len() / 2);
     }
     drop(steps);
     output::answer(&HandOvers {

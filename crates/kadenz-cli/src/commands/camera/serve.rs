@@ -115,8 +115,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let publishing = publishing.transpose()?;
     interrupt::stop_after(options.duration, &stop);
     let status = watch(&server, &stop);
-    let failed = status.state == State::Failed;
-    anyhow::ensure!(!failed, status.trouble.unwrap_or_default());
+    if let Some(trouble) = never_opened(&status) {
+        anyhow::bail!("{trouble}");
+    }
     let notices = publishing.map(Publishing::end).transpose()?;
     if let Some(trouble) = notices.as_ref().and_then(|it| it.trouble.as_ref()) {
         output::complain(trouble);
@@ -126,6 +127,16 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         status,
         notices,
     })
+}
+
+/// Why the camera was never open; `None` where it was, or where no attempt has failed.
+fn never_opened(status: &Status) -> Option<&str> {
+    let is_unopened = status.description.is_empty() && status.counts.frames == 0;
+    let trouble = status.trouble.as_deref();
+    match status.state {
+        State::Failed => Some(trouble.unwrap_or_default()),
+        _ => trouble.filter(|_| is_unopened),
+    }
 }
 
 /// A thread that publishes a message for each new frame.

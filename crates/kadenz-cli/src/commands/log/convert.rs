@@ -7,6 +7,7 @@ use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::table::TableFormat;
 use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
 use kadenz::msg::types::Types;
+use kadenz::report::numbers;
 
 use super::LimitOptions;
 use super::copying::{self, Fate};
@@ -14,7 +15,7 @@ use super::cut::SelectionOptions;
 use super::output_file::LogOutputOptions;
 use super::tables::{self, Target};
 use crate::commands::interrupt;
-use crate::output::Outcome;
+use crate::output::{self, Outcome};
 
 /// Write a log in another format, its messages as JSON, or as tables.
 ///
@@ -32,7 +33,9 @@ Examples:
   kadenz log convert drive.mcap --channel POSE --out pose.parquet    for pandas, polars, DuckDB
   kadenz log convert drive.mcap --to parquet --out tables       a folder with a file for each channel
 
-Exit code 2: messages could not be converted; their number and the reason are printed.")]
+Exit code 1: the log is damaged; what could be read is written.
+Exit code 2: messages could not be converted; their number and the reason are printed. With --to json, those of \
+channels whose names begin with KADENZ/ count only if --channel names them.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]
@@ -55,6 +58,9 @@ pub(crate) struct Options {
     #[command(flatten)]
     limits: LimitOptions,
 }
+
+/// Begin of the names of Kadenz's own channels, for example of questions about types.
+const OWN: &str = "KADENZ/";
 
 /// Encoding of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -134,11 +140,18 @@ impl Whole<'_> {
     fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
         let options = self.options;
         let mut dictionary = self.dictionary;
+        let is_named = !self.part.channels.is_empty() && !self.part.inverted;
+        let is_passed = |channel: &str| !is_named && channel.starts_with(OWN);
+        let mut passed = 0_u64;
         let mut change = |entry: &mut Entry| {
             if to_json {
                 return match dictionary.to_json(entry) {
                     Ok(()) => Fate::Keep,
                     Err(_) if entry.channel.encoding == "json" => Fate::Keep,
+                    Err(_) if is_passed(&entry.channel.name) => {
+                        passed += 1;
+                        Fate::Pass
+                    }
                     Err(error) => Fate::LeaveOut(error.to_string()),
                 };
             }
@@ -148,7 +161,13 @@ impl Whole<'_> {
         let (output, limits) = (&options.output, options.limits);
         let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, &mut change);
         let copied = copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?;
-        Ok(Outcome::Kept.or_incomplete(copied.left_out > 0))
+        if passed > 0 {
+            let passed = numbers::counted(passed, "message");
+            output::note(&format!(
+                "{passed} of Kadenz's own channels ({OWN}...) not converted; --channel names them"
+            ));
+        }
+        Ok(copied.outcome().or_incomplete(copied.left_out > 0))
     }
 
     fn into_tables(self, format: TableFormat) -> anyhow::Result<Outcome> {

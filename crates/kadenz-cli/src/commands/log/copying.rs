@@ -16,7 +16,7 @@ use super::LimitOptions;
 use super::output_file::LogOutputOptions;
 use crate::commands::interrupt;
 use crate::options::bar;
-use crate::output;
+use crate::output::{self, Outcome};
 
 /// Counts of a copy.
 #[derive(Debug, JsonSchema, Serialize)]
@@ -207,13 +207,26 @@ impl Copied {
                 numbers::counted(self.left_out, "message")
             ));
         }
-        if self.damaged_places > 0 {
-            output::note(&format!(
-                "the log was damaged at {}; {} passed over",
-                numbers::counted(self.damaged_places, "place"),
-                numbers::counted(self.skipped_bytes, "byte")
-            ));
-        }
+        note_damage(Damage {
+            places: self.damaged_places,
+            skipped_bytes: self.skipped_bytes,
+        });
+    }
+
+    /// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written.
+    pub(crate) fn outcome(&self) -> Outcome {
+        Outcome::missed_if(self.damaged_places > 0 || self.skipped_bytes > 0)
+    }
+}
+
+/// Notes the parts of a log that could not be read.
+pub(crate) fn note_damage(damage: Damage) {
+    if !damage.is_none() {
+        output::note(&format!(
+            "the log was damaged at {}; {} passed over",
+            numbers::counted(damage.places, "place"),
+            numbers::counted(damage.skipped_bytes, "byte")
+        ));
     }
 }
 

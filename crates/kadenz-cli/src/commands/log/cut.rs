@@ -21,7 +21,9 @@ Examples:
   kadenz log cut drive.mcap --from 90s --until 100s --out fall.mcap
   kadenz log cut drive.mcap --from 2026-02-03T14:00:00Z --out later.mcap
   kadenz log cut drive.mcap --channel 'CAMERA.*' --invert --out small.mcap
-  kadenz log cut old.lcmlog --from @1700000000.25 --out part.lcmlog")]
+  kadenz log cut old.lcmlog --from @1700000000.25 --out part.lcmlog
+
+Exit code 1: the log is damaged; what could be read is written.")]
 pub(crate) struct Options {
     /// The log
     #[arg(value_name = "LOG")]
@@ -92,6 +94,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let (reader, output) = (reader.as_mut(), &options.output);
     let mut judge = |entry: &mut Entry| copying::within(&part, entry, |_| Fate::Keep);
-    copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
-    Ok(Outcome::Kept)
+    let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
+    Ok(copied.outcome())
 }

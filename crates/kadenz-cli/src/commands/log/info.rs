@@ -26,7 +26,7 @@ Examples:
   kadenz log info old.lcmlog bag.bag     several, of any format
   kadenz log info drive.mcap --json      for scripts
 
-Exit code 1: a log is damaged, or its recorder did not finish.")]
+Exit code 1: a log is damaged or empty, or its recorder did not finish.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]
@@ -83,6 +83,9 @@ struct DescribedChannel {
     messages: u64,
     payload_bytes: Option<u64>,
     fingerprints: Vec<Fingerprint>,
+    /// Time from the first message to the last, for people.
+    #[serde(skip)]
+    span_ns: Option<i64>,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -141,18 +144,25 @@ impl DescribedLog {
     }
 
     fn is_broken(&self) -> bool {
-        self.damaged_places > 0 || self.skipped_bytes > 0 || self.complete == Some(false)
+        let damaged = self.damaged_places > 0 || self.skipped_bytes > 0;
+        damaged || self.complete == Some(false) || self.is_empty()
+    }
+
+    /// Whether the file has no byte. Without messages, an event log has none; other logs have some.
+    fn is_empty(&self) -> bool {
+        self.bytes == 0
     }
 
     fn add_to(&self, document: Document) -> Document {
-        let document = self.lines().into_iter().fold(
-            document.sentence(self.path.display().to_string()),
-            Document::sentence,
-        );
-        let ns = self.first_ns.zip(self.last_ns);
-        let ns = ns.map_or(0, |(first, last)| last.saturating_sub(first));
+        let path = self.path.display();
+        if self.is_empty() {
+            return document.sentence(format!("{path} is empty: nothing was recorded into it"));
+        }
+        let document = document.sentence(path.to_string());
+        let lines = self.lines().into_iter();
+        let document = lines.fold(document, Document::sentence);
         let head = ["Channel", "Type", "Encoding", "Messages", "Hz", "Bytes"];
-        let rows = self.channels.iter().map(|it| it.row(ns as f64 / 1e9));
+        let rows = self.channels.iter().map(DescribedChannel::row);
         let document = document.table(Table::new(&head, 3, rows.collect()));
         if self.other_messages == 0 {
             return document;
@@ -204,7 +214,9 @@ impl DescribedLog {
 impl DescribedChannel {
     fn of(info: ChannelInfo) -> Self {
         let schema = info.channel.schema.as_deref();
+        let ns = |it: (WallTime, WallTime)| it.1.as_unix_ns().saturating_sub(it.0.as_unix_ns());
         Self {
+            span_ns: info.span.map(ns),
             r#type: schema.map(|it| it.name.clone()),
             type_encoding: schema.map(|it| it.encoding.clone()),
             channel: info.channel.name,
@@ -215,11 +227,12 @@ impl DescribedChannel {
         }
     }
 
-    fn row(&self, seconds: f64) -> Vec<String> {
+    fn row(&self) -> Vec<String> {
         let seen = self.fingerprints.iter().map(ToString::to_string);
         let seen = || seen.collect::<Vec<_>>().join(" ");
-        let hertz = self.messages.saturating_sub(1) as f64 / seconds;
-        let hertz = (seconds > 0.0).then(|| numbers::three_digits(hertz));
+        let between = self.messages.saturating_sub(1) as f64;
+        let seconds = self.span_ns.filter(|ns| *ns > 0);
+        let hertz = seconds.map(|ns| numbers::three_digits(between * 1e9 / ns as f64));
         vec![
             self.channel.clone(),
             self.r#type.clone().unwrap_or_else(seen),

@@ -17,7 +17,9 @@ Examples:
   kadenz log merge drive.mcap drive-001.mcap drive-002.mcap --out whole.mcap
   kadenz log merge robot.lcmlog base-station.bag --out both.mcap   of any format
 
-Times are those of the recording machines; Kadenz shifts no clock.")]
+Times are those of the recording machines; Kadenz shifts no clock.
+
+Exit code 1: a log is damaged; what could be read is written.")]
 pub(crate) struct Options {
     /// Logs, or folders of ROS 2
     #[arg(required = true, value_name = "LOG")]
@@ -37,6 +39,6 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
     let (merged, output) = (&mut Merged::new(readers), &options.output);
-    copying::into_log(merged, &inputs, output, options.limits, &mut |_| Fate::Keep)?;
-    Ok(Outcome::Kept)
+    let copied = copying::into_log(merged, &inputs, output, options.limits, &mut |_| Fate::Keep)?;
+    Ok(copied.outcome())
 }

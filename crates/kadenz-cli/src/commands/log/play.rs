@@ -15,6 +15,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::LimitOptions;
+use super::copying;
 use super::cut::SelectionOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
@@ -35,7 +36,9 @@ Examples:
   kadenz log play drive.mcap --from 90s --until 100s --loop
   kadenz log play drive.mcap --channel 'CAMERA.*' --invert
   kadenz log play drive.mcap --jitter 2ms --loss 0.01 --seed 7    a bad network, the same each time
-  kadenz log play drive.mcap --step                     Enter plays the next message, q ends")]
+  kadenz log play drive.mcap --step                     Enter plays the next message, q ends
+
+Exit code 1: the log is damaged; what could be read is played. Exit code 2: the bus refused messages.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]
@@ -140,6 +143,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::stop_on_interrupt()?;
     let announcer = (!options.no_announce_types).then(|| TypeAnnouncer::begin(&url, &provider));
     let mut stage = Stage::before(outlet, announcer.flatten());
+    stage.is_timed = options.speed > 0.0;
     for known in &outline.channels {
         stage.announce_type(&known.channel);
     }
@@ -155,7 +159,9 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         announcer.end(&stop);
     }
     stage.print_result(player.lost())?;
-    Ok(Outcome::Kept.or_incomplete(stage.refused > 0))
+    let damage = player.damage();
+    copying::note_damage(damage);
+    Ok(Outcome::missed_if(!damage.is_none()).or_incomplete(stage.refused > 0))
 }
 
 fn play_all(
@@ -172,6 +178,10 @@ fn play_all(
 struct Stage {
     outlet: Box<dyn Outlet>,
     announcer: Option<TypeAnnouncer>,
+    /// Whether messages wait for their times; as fast as possible none is late.
+    is_timed: bool,
+    /// Whether the requested part of the log holds a message.
+    has_any: bool,
     messages: u64,
     refused: u64,
     reason: Option<String>,
@@ -183,6 +193,8 @@ impl Stage {
         Self {
             outlet,
             announcer,
+            is_timed: true,
+            has_any: false,
             messages: 0,
             refused: 0,
             reason: None,
@@ -191,7 +203,9 @@ impl Stage {
     }
 
     fn publish(&mut self, played: &Played<'_>) {
-        self.lateness.record(played.lateness_ns);
+        if self.is_timed {
+            self.lateness.record(played.lateness_ns);
+        }
         self.send(played.entry);
     }
 
@@ -236,6 +250,7 @@ impl Stage {
             let Some(entry) = player.take() else {
                 break;
             };
+            self.has_any = true;
             let at = numbers::span(due.since(now) as f64);
             output::note(&format!(
                 "{at}: {} ({}); Enter plays it, q ends",
@@ -244,6 +259,9 @@ impl Stage {
             ));
             let mut line = String::new();
             let read = std::io::stdin().read_line(&mut line)?;
+            if read == 0 {
+                output::note("standard input ended; the rest is not played");
+            }
             if read == 0 || line.trim() == "q" || stop.requested() {
                 break;
             }
@@ -270,7 +288,7 @@ impl Stage {
                 max: (!late.is_empty()).then(|| late.max()),
             },
         })?;
-        if self.messages + self.refused + left_out == 0 {
+        if !self.has_any && self.messages + self.refused + left_out == 0 {
             output::note(
                 "the log, or the requested part of it, holds no message; `kadenz log info` shows what there is",
             );

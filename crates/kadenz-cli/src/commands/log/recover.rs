@@ -18,7 +18,9 @@ use crate::output::Outcome;
 #[command(after_help = "\
 Examples:
   kadenz log recover drive.mcap --out whole.mcap
-  kadenz log recover broken.lcmlog --out whole.lcmlog")]
+  kadenz log recover broken.lcmlog --out whole.lcmlog
+
+Exit code 0 also where the log is damaged; the losses are printed.")]
 pub(crate) struct Options {
     /// The log
     #[arg(value_name = "LOG")]

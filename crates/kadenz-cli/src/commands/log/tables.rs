@@ -197,7 +197,7 @@ impl Target<'_> {
         output::answer(&written)?;
         written.note();
         let whole = written.copied.left_out == 0 && written.malformed == 0;
-        Ok(Outcome::Kept.or_incomplete(!whole))
+        Ok(written.copied.outcome().or_incomplete(!whole))
     }
 }
 

@@ -6,7 +6,9 @@ use std::time::Duration;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::bus::{Aggregator, Bus, Counters, Raw, RecvError, SubscriptionOptions};
+use kadenz::msg::bus::{
+    Aggregator, Bus, Counters, Raw, RecvError, SubscribeError, SubscriptionOptions,
+};
 use kadenz::msg::provider::{self, Provider};
 use kadenz::report::numbers;
 use kadenz::rt::clock::{self, MonotonicTime};
@@ -130,7 +132,10 @@ impl Ears {
             ..SubscriptionOptions::default()
         };
         let aggregator = bus.aggregator_with(pattern, &options);
-        let aggregator = aggregator.with_context(|| advice(bus.url()))?;
+        let aggregator = aggregator.map_err(|error| match error {
+            SubscribeError::Pattern(error) => anyhow::Error::from(error),
+            error => anyhow::Error::from(error).context(advice(bus.url())),
+        })?;
         note_refused(&bus);
         let now = clock::now();
         Ok(Self {

@@ -1,5 +1,6 @@
 //! Requested against granted tuning: on standard error, and in the file of `kadenz run --granted` for scripts.
 
+use std::fs::{self, File};
 use std::path::Path;
 use std::process::ExitStatus;
 
@@ -81,9 +82,34 @@ impl RunReport<'_> {
     pub(super) fn write(&self, file: &Path) -> anyhow::Result<()> {
         let mut text = serde_json::to_string_pretty(self)?;
         text.push('\n');
-        std::fs::write(file, text)
-            .with_context(|| format!("cannot write the report {}", file.display()))
+        fs::write(file, text).with_context(|| unwritable(file))
     }
+}
+
+/// Checks that the file of `--granted` can be written, and changes nothing. A pipe is not opened: its reader would take
+/// its end for that of the report.
+///
+/// # Errors
+/// The file cannot be written.
+pub(super) fn ensure_writable(file: &Path) -> anyhow::Result<()> {
+    if fs::metadata(file).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
+        return Ok(());
+    }
+    let is_new = fs::symlink_metadata(file).is_err();
+    let opened = File::options().append(true).create(true).open(file);
+    opened.with_context(|| unwritable(file))?;
+    if is_new {
+        // A program that is not found has no report.
+        let _ = fs::remove_file(file);
+    }
+    Ok(())
+}
+
+fn unwritable(file: &Path) -> String {
+    format!(
+        "cannot write the report {}; name a file with `--granted` that you may write to",
+        file.display()
+    )
 }
 
 impl ProgramExit {

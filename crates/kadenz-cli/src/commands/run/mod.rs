@@ -19,7 +19,7 @@ use kadenz::rt::tuning::{CpuSet, Measure, Policy};
 pub(crate) use self::granted::as_a_shell_says;
 use self::granted::{ProgramExit, RunReport};
 use super::outcome;
-use crate::options::{CpuList, POLICIES, Span, complete, session_plan};
+use crate::options::{CpuList, POLICIES, Span, complete, session_plan, timer_slack};
 use crate::output::{self, Outcome};
 
 /// Start a program under a chosen tuning, and print which measures were granted.
@@ -85,7 +85,7 @@ pub(crate) struct Options {
     nice: Option<i8>,
 
     /// The longest delay that the kernel may add to the program's timers [default: inherited, mostly 50us]
-    #[arg(long, value_name = "SPAN")]
+    #[arg(long, value_name = "SPAN", value_parser = timer_slack)]
     timer_slack: Option<Span>,
 
     /// Do not start the program unless everything is granted: exit code 2
@@ -169,6 +169,9 @@ fn place(options: &Options) -> ProgramPlacement {
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
+    if let Some(file) = &options.report {
+        granted::ensure_writable(file)?;
+    }
     let prepared = options.watch.then(|| prepare(options)).transpose()?;
     let place = place(options);
     let mut program = match start(options, &place) {

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use anyhow::Context as _;
 use clap::{Args, Parser, ValueEnum};
 use kadenz::lab::load::ForeignProgram;
-use kadenz::lab::matrix::{self, MatrixPlan};
+use kadenz::lab::matrix::{self, MatrixError, MatrixPlan};
 use kadenz::record::run::folder::RunReader;
 use kadenz::record::run::matrix::Combination;
 use kadenz::record::run::model::{EndedBy, Run};
@@ -164,8 +164,10 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let interrupted = match run {
         Ok(run) => run.ended_by == Some(EndedBy::Interrupted),
         Err(error) => {
+            use MatrixError::{Finish, Load, Round};
             let folder = &plan.matrix.session.out;
-            if RunReader::open(folder).is_ok_and(|reader| !reader.run().series.is_empty()) {
+            let begun = matches!(error, Load(_) | Round { .. } | Finish(_));
+            if begun && RunReader::open(folder).is_ok_and(|it| !it.run().series.is_empty()) {
                 note_what_is_kept(&plan.matrix);
             }
             return Err(error.into());
@@ -196,6 +198,10 @@ pub(super) struct TuneReport<'a> {
 
 impl Answer for TuneReport<'_> {
     fn document(&self) -> Document {
+        if output::is_quiet() {
+            let answer = self.found.recommendation.sentences.join(" ");
+            return run_documents::first_sentence(&answer).to_owned().into();
+        }
         run_documents::summary_of_matrix(self.summary, self.found)
     }
 }

@@ -298,7 +298,7 @@ fn compact_channel(number: u16) -> Pdo {
     )
 }
 
-/// EL3004: four analog inputs. Their values are entries 0x6000:11 to 0x6030:11; 0x7FFF are 10 V.
+/// EL3004: four analog inputs. Their values are entries 0x6000:17 to 0x6030:17; 0x7FFF are 10 V.
 #[must_use]
 pub fn el3004() -> Device<Idle> {
     let hardware = Hardware::et1200();

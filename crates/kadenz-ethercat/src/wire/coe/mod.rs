@@ -131,9 +131,10 @@ impl From<(u16, u8)> for Address {
     }
 }
 
+/// The index in hexadecimal, the sub-index in decimal with two digits at least: `0x6000:01`, `0x1C32:11`.
 impl std::fmt::Display for Address {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "0x{:04X}:{:02X}", self.index, self.sub)
+        write!(f, "0x{:04X}:{:02}", self.index, self.sub)
     }
 }
 

@@ -108,6 +108,13 @@ fn a_real_terminal_s_messages_are_understood() {
 }
 
 #[test]
+fn a_sub_index_is_shown_in_decimal() {
+    assert_eq!(Address::new(0x6000, 1).to_string(), "0x6000:01");
+    assert_eq!(Address::new(0x1C32, 11).to_string(), "0x1C32:11");
+    assert_eq!(Address::new(0x1018, 255).to_string(), "0x1018:255");
+}
+
+#[test]
 fn a_value_longer_than_the_buffer_is_refused_and_not_cut() {
     let mut room = [0; 8];
     let mut upload = client::Upload::new(Address::new(0x1008, 0), false, &mut room);

@@ -39,6 +39,7 @@ use kadenz_rt::beat::Interval;
 use kadenz_rt::net::port::PortOptions;
 use kadenz_udp::wire::Token;
 
+use crate::measuring::lasting;
 use crate::udp::wiring::Wiring;
 pub use experiment::probe;
 pub(crate) use experiment::{ProbeSetup, open};
@@ -177,8 +178,7 @@ impl ProbePlan {
     #[must_use]
     pub fn total(&self) -> Option<Duration> {
         let beats = self.count?.saturating_add(self.warm_up.into());
-        let beats = u32::try_from(beats).unwrap_or(u32::MAX);
-        Some(self.interval.as_duration().saturating_mul(beats))
+        Some(lasting(self.interval.as_duration(), beats))
     }
 }
 

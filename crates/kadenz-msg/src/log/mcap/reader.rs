@@ -1,3 +1,4 @@
+use std::collections::HashMap;
 use std::io::{BufReader, Read as _, Seek as _, SeekFrom};
 use std::sync::Arc;
 
@@ -92,8 +93,25 @@ impl<S: Source> McapReader<S> {
             .records(&self.map.attachments, op::ATTACHMENT, attachment)
     }
 
+    /// Returns the times of the first and last message of each channel, by the index.
+    fn spans(&mut self) -> Result<HashMap<u16, (i64, i64)>, LogError> {
+        let ends = self.map.ends.values();
+        let mut offsets: Vec<u64> = ends.flat_map(|it| [it.first.1, it.last.1]).collect();
+        offsets.sort_unstable();
+        offsets.dedup();
+        let mut spans = HashMap::new();
+        let indexes = self
+            .chunks
+            .records(&offsets, op::MESSAGE_INDEX, message_span)?;
+        for (channel, (first, last)) in indexes {
+            let span: &mut (i64, i64) = spans.entry(channel).or_insert((first, last));
+            *span = (span.0.min(first), span.1.max(last));
+        }
+        Ok(spans)
+    }
+
     /// Returns the statistics, if the file has them and nothing was damaged.
-    fn statistics(&self) -> Option<Info> {
+    fn statistics(&self, spans: &HashMap<u16, (i64, i64)>) -> Option<Info> {
         let counts = self
             .map
             .counts
@@ -105,10 +123,14 @@ impl<S: Source> McapReader<S> {
             let (first, last) = self.map.span;
             info.span = Some((WallTime::from_unix_ns(first), WallTime::from_unix_ns(last)));
         }
+        let times = |&(first, last): &(i64, i64)| {
+            (WallTime::from_unix_ns(first), WallTime::from_unix_ns(last))
+        };
         for (number, channel) in &self.chunks.names.channels {
             info.channels.push(ChannelInfo {
                 channel: LoggedChannel::clone(channel),
                 messages: counts.get(number).copied().unwrap_or(0),
+                span: spans.get(number).map(times),
                 payload_bytes: None,
                 fingerprints: Vec::new(),
             });
@@ -117,6 +139,19 @@ impl<S: Source> McapReader<S> {
         info.channels.sort_by_key(name);
         Some(info)
     }
+}
+
+/// The channel of a message index, and the times of its first and last message.
+fn message_span(content: &[u8]) -> Option<(u16, (i64, i64))> {
+    let mut fields = Fields(content);
+    let channel = fields.u16()?;
+    let mut messages = Fields(fields.counted()?);
+    let mut span: Option<(i64, i64)> = None;
+    while let Some((time, _)) = messages.time().zip(messages.u64()) {
+        let (first, last) = span.unwrap_or((time, time));
+        span = Some((first.min(time), last.max(time)));
+    }
+    span.map(|span| (channel, span))
 }
 
 fn attachment(content: &[u8]) -> Option<Attachment> {
@@ -263,7 +298,8 @@ impl<S: Source> LogReader for McapReader<S> {
     }
 
     fn info(&mut self) -> Result<Info, LogError> {
-        match self.statistics() {
+        let spans = self.spans()?;
+        match self.statistics(&spans) {
             Some(info) => Ok(info),
             None => survey_all(self),
         }

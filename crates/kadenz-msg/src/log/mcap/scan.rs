@@ -19,6 +19,8 @@ pub(super) struct McapIndex {
     /// The number of messages of each channel, if the file states it.
     pub(super) counts: Option<HashMap<u16, u64>>,
     pub(super) span: (i64, i64),
+    /// Where the index has the first and last message of each channel.
+    pub(super) ends: HashMap<u16, ChannelEnds>,
     pub(super) compressions: Vec<(String, u64)>,
     /// The offsets of attachments and facts.
     pub(super) attachments: Vec<u64>,
@@ -27,6 +29,14 @@ pub(super) struct McapIndex {
     /// Whether the file has its end.
     pub(super) complete: bool,
     pub(super) library: String,
+}
+
+/// The first time of a channel's earliest chunk, and the last of its latest, each with the offset of the chunk's message
+/// index of the channel.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct ChannelEnds {
+    pub(super) first: (i64, u64),
+    pub(super) last: (i64, u64),
 }
 
 /// Messages outside of chunks are gathered to about so much.
@@ -145,14 +155,28 @@ impl<S: Source> McapScanner<'_, S> {
     fn chunk_index(&mut self, fields: &mut Fields<'_>, start: u64) -> Option<()> {
         let (first, last) = (fields.time()?, fields.time()?);
         let (offset, length) = (fields.u64()?, fields.u64()?);
-        let _offsets = fields.counted()?;
+        let offsets = fields.counted()?;
         let _length = fields.u64()?;
         let compression = Compression::named(fields.counted()?)?;
         if offset.checked_add(length)? > start {
             return None;
         }
         self.chunk(offset, length, (first, last), compression);
+        self.channel_ends(Fields(offsets), (first, last));
         Some(())
+    }
+
+    /// Notes the message indexes of a chunk of that span, by channel.
+    fn channel_ends(&mut self, mut offsets: Fields<'_>, (first, last): (i64, i64)) {
+        while let Some((channel, offset)) = offsets.u16().zip(offsets.u64()) {
+            let of_chunk = ChannelEnds {
+                first: (first, offset),
+                last: (last, offset),
+            };
+            let ends = self.map.ends.entry(channel).or_insert(of_chunk);
+            ends.first = ends.first.min(of_chunk.first);
+            ends.last = ends.last.max(of_chunk.last);
+        }
     }
 
     fn chunk(&mut self, offset: u64, length: u64, span: (i64, i64), by: Compression) {

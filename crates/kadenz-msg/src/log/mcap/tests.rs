@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::*;
 use crate::log::compression::Compression;
-use crate::log::{Entry, LogError, LogReader, LogWriter, LoggedChannel, SmallDisk};
+use crate::log::{Entry, Info, LogError, LogReader, LogWriter, LoggedChannel, SmallDisk, survey};
 
 fn channel(name: &str) -> Arc<LoggedChannel> {
     let text = "package robot; struct pose_t { double x; }";
@@ -72,6 +72,11 @@ fn written_messages_are_read_with_schemas_and_counted_by_the_statistics() {
         assert_eq!((info.messages, info.complete), (1000, Some(true)));
         assert_eq!(info.channels.len(), 3);
         assert_eq!(info.channels[2].messages, 334);
+        let of_all = survey(&mut reader).unwrap();
+        let spans = |info: &Info| info.channels.iter().map(|it| it.span).collect::<Vec<_>>();
+        assert_eq!(spans(&info), spans(&of_all));
+        assert!(spans(&info)[0].is_some());
+        reader.seek(WallTime::from_unix_ns(0)).unwrap();
         assert_eq!(info.chunks[0].0, compression.as_str());
         assert!(info.chunks[0].1 > 10);
         assert_eq!(rest(&mut reader), thousand());

@@ -10,7 +10,7 @@ use kadenz_rt::clock::{self, MonotonicTime, WallTime};
 use kadenz_rt::random::Random;
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 
-use super::{Entry, LogError, LogReader};
+use super::{Damage, Entry, LogError, LogReader};
 use crate::channel::Pattern;
 
 /// Determines when each message of a log is due.
@@ -49,6 +49,8 @@ pub struct Player {
     /// How many messages this round has given; a round without any is the last.
     given: u64,
     lost: u64,
+    /// The most damage of a round before.
+    damage: Damage,
 }
 
 impl Player {
@@ -71,6 +73,7 @@ impl Player {
             rounds: 0,
             given: 0,
             lost: 0,
+            damage: Damage::default(),
         })
     }
 
@@ -108,6 +111,16 @@ impl Player {
         self.lost
     }
 
+    /// Returns the parts of the log that could not be read; if it was read several times, the most of one time.
+    #[must_use]
+    pub fn damage(&self) -> Damage {
+        let now = self.reader.damage();
+        match now.places >= self.damage.places {
+            true => now,
+            false => self.damage,
+        }
+    }
+
     /// Returns how much of the log has been read, and how much there is, in bytes.
     #[must_use]
     pub fn progress(&self) -> (u64, u64) {
@@ -125,6 +138,7 @@ impl Player {
         }
         self.given = 0;
         self.rounds += 1;
+        self.damage = self.damage();
         let begin = WallTime::from_unix_ns(i64::MIN);
         self.reader.seek(self.options.from.unwrap_or(begin))?;
         // The next round begins when the last message of this one was due.

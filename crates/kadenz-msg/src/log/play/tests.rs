@@ -24,6 +24,36 @@ fn log() -> Box<dyn LogReader> {
     Box::new(event::EventReader::open(Cursor::new(disk.contents())).unwrap())
 }
 
+#[test]
+fn what_could_not_be_read_is_counted_once_however_often_it_is_played() {
+    let disk = SmallDisk::with_room(u64::MAX);
+    let mut writer = Box::new(event::EventWriter::new(Box::new(disk.clone())));
+    for n in 0..10 {
+        let entry = Entry {
+            channel: LoggedChannel::lcm("A").into(),
+            log_time: WallTime::from_unix_ns(BEGIN_NS + n * MS),
+            ..Entry::default()
+        };
+        writer.write(&entry).unwrap();
+    }
+    writer.finish().unwrap();
+    let mut bytes = disk.contents();
+    bytes.truncate(bytes.len() - 3);
+    let reader = Box::new(event::EventReader::open(Cursor::new(bytes)).unwrap());
+    let options = PlayOptions {
+        looped: true,
+        ..PlayOptions::default()
+    };
+    let mut player = Player::new(reader, options).unwrap();
+    let mut time = VirtualTime::default();
+    for _ in 0..30 {
+        let due = player.next_due(time.now()).unwrap().unwrap();
+        time.sleep_until(due);
+        player.take().unwrap();
+    }
+    assert_eq!(player.damage().places, 1);
+}
+
 /// Returns number and time, in ms, of each message.
 fn played(options: PlayOptions, most: usize) -> Vec<(u32, f64)> {
     let mut player = Player::new(log(), options).unwrap();

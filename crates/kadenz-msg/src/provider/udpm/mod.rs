@@ -256,7 +256,7 @@ impl Options {
     fn open_port(&self, options: &PortOptions) -> Result<UdpPort, ProviderError> {
         UdpPort::open(options).map_err(|error| {
             let doctor = format!(
-                "`kadenz msg doctor --url {}` examines the network",
+                "`kadenz msg doctor --url '{}'` examines the network",
                 self.address.as_str()
             );
             let reason = match &error {

@@ -186,6 +186,22 @@ fn misses_without_a_deadline_ask_for_one() {
 }
 
 #[test]
+fn of_a_run_that_cannot_be_read_no_misses_are_decided() {
+    let runs = [run("before", &[(100_000, 1000)]), run("after", &[])];
+    for text in [
+        "misses > 0",
+        "miss-rate > 1%",
+        "misses > 2x",
+        "longest-run > 3",
+    ] {
+        let outcome = outcome(text, &runs);
+        assert_eq!(outcome.exit_code(), 2, "{text}");
+        let reason = outcome.undecided[0].to_string();
+        assert!(reason.ends_with("nothing could be read"), "{reason}");
+    }
+}
+
+#[test]
 fn series_that_were_not_compared_are_named_once_or_ask_for_a_deadline() {
     let runs = [run("a", &[(100_000, 1000)]), run("b", &[(100_000, 1000)])];
     for (text, expected) in [

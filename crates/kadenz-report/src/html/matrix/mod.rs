@@ -90,7 +90,7 @@ fn look(standing: RecommendationStanding) -> (&'static str, &'static str) {
 fn headline(recommendation: &Recommendation) -> String {
     let none = recommendation.combination == Some(Combination::NONE);
     let name = match recommendation.combination {
-        Some(Combination::NONE) | None => "No tuning".to_owned(),
+        Some(Combination::NONE) | None => "The untuned thread".to_owned(),
         Some(combination) => combination.to_string(),
     };
     match recommendation.standing {

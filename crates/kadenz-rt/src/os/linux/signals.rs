@@ -2,6 +2,7 @@
 
 use std::mem::MaybeUninit;
 use std::ptr;
+use std::sync::atomic::{AtomicI32, AtomicPtr, Ordering};
 use std::time::Duration;
 
 use super::errno;
@@ -127,6 +128,57 @@ pub(crate) fn next(of: &Mask, longest: Duration) -> Option<Arrived> {
         // Codes above zero are the kernel's (sigaction(2)).
         by_process: about.si_code <= 0,
     })
+}
+
+/// The signals whose senders are noted.
+const NOTED: [i32; 3] = [libc::SIGHUP, libc::SIGINT, libc::SIGTERM];
+/// The handlers that this process had for them.
+static HANDLERS: [AtomicPtr<()>; NOTED.len()] =
+    [const { AtomicPtr::new(ptr::null_mut()) }; NOTED.len()];
+/// The last of these signals that a process sent; 0 for none.
+static SENT: AtomicI32 = AtomicI32::new(0);
+
+/// Notes which of these signals a process sends, and then calls the handler that the signal has now. Signals without a
+/// plain handler stay as they are.
+pub(crate) fn note_senders() {
+    for (signal, handler) in NOTED.into_iter().zip(&HANDLERS) {
+        let mut action = MaybeUninit::<libc::sigaction>::zeroed();
+        // SAFETY: the structure is there to be written, zeroed memory is a valid value of it, and
+        // without a new action nothing is changed.
+        let mut action = unsafe {
+            libc::sigaction(signal, ptr::null(), action.as_mut_ptr());
+            action.assume_init()
+        };
+        let is_plain = action.sa_flags & libc::SA_SIGINFO == 0;
+        let is_handled = ![libc::SIG_DFL, libc::SIG_IGN].contains(&action.sa_sigaction);
+        if is_plain && is_handled {
+            handler.store(action.sa_sigaction as *mut (), Ordering::Release);
+            action.sa_sigaction = note_sender as *const () as usize;
+            action.sa_flags |= libc::SA_SIGINFO;
+            // SAFETY: the new handler has the form that SA_SIGINFO requires, and calls only an atomic store and the
+            // handler that was installed before.
+            unsafe { libc::sigaction(signal, &raw const action, ptr::null_mut()) };
+        }
+    }
+}
+
+/// The last signal that a process sent since the last call.
+pub(crate) fn take_noted() -> Option<i32> {
+    Some(SENT.swap(0, Ordering::Relaxed)).filter(|it| *it != 0)
+}
+
+extern "C" fn note_sender(signal: i32, about: *mut libc::siginfo_t, _: *mut libc::c_void) {
+    // SAFETY: the kernel gives a handler with SA_SIGINFO a valid structure.
+    if unsafe { (*about).si_code } <= 0 {
+        SENT.store(signal, Ordering::Relaxed);
+    }
+    let handler = NOTED.iter().position(|it| *it == signal);
+    let handler = handler.map_or(ptr::null_mut(), |it| HANDLERS[it].load(Ordering::Acquire));
+    if !handler.is_null() {
+        // SAFETY: it was installed for this signal without SA_SIGINFO, so it has this form.
+        let handler: extern "C" fn(i32) = unsafe { std::mem::transmute(handler) };
+        handler(signal);
+    }
 }
 
 /// Sends a signal to a process. The caller must know that the number still means that process.

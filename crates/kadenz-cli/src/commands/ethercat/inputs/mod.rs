@@ -221,12 +221,13 @@ mod tests {
     #[test]
     fn an_entry_is_named_by_its_object_or_words_of_its_name() {
         let position = item(0x6064, 0, "Position actual value");
-        let axis = item(0x6000, 2, "Acceleration Y");
+        let axis = item(0x6000, 16, "Acceleration Y");
         for (named, is) in [
             ("0x6064", [true, false]),
             ("0x6000", [false, true]),
-            ("0x6000:2", [false, true]),
-            ("0x6000:1", [false, false]),
+            ("0x6000:16", [false, true]),
+            ("0x6000:0x10", [false, true]),
+            ("0x6000:10", [false, false]),
             ("position", [true, false]),
             ("ACTUAL Value", [true, false]),
             ("a", [true, true]),

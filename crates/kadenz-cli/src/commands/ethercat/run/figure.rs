@@ -2,6 +2,7 @@
 
 use kadenz::ethercat::CycleSeries;
 use kadenz::lab::measuring::Measuring;
+use kadenz::record::run::model::TuningMeasure;
 use kadenz::report::document::{Document, Table};
 use kadenz::report::matrix::paper;
 use kadenz::report::matrix::{Combination, Load, Measure, Periods};
@@ -27,6 +28,19 @@ pub(super) fn combination(measuring: &Measuring) -> Combination {
     asked.fold(Combination::NONE, |all, (_, it)| all.with(it))
 }
 
+/// A combination without the measures that the system refused.
+fn granted(asked: Combination, measures: &[TuningMeasure]) -> Combination {
+    let refused = measures.iter().filter(|it| !it.ok);
+    let refused = refused.filter_map(|it| match it.name.as_str() {
+        "policy" => Some(Measure::Priority),
+        "memory_lock" => Some(Measure::Memory),
+        "shield" | "shield_entered" => Some(Measure::Cpu),
+        "cpu_dma_latency" => Some(Measure::Idle),
+        _ => None,
+    });
+    refused.fold(asked, Combination::without)
+}
+
 /// The share of the lowest control periods that each row of Yoon keeps; the last keeps all.
 const SHARES: [Option<Percent>; 5] = [
     Some(Percent::P99),
@@ -36,15 +50,17 @@ const SHARES: [Option<Percent>; 5] = [
     None,
 ];
 
-/// A table in Yoon's rows; `None` without a period. Where Yoon measured no such combination, the table holds the
-/// values of Kadenz alone.
+/// A table in Yoon's rows; `None` without a period. The column is that of the granted part of the requested
+/// combination. Where Yoon measured no such combination, the table holds the values of Kadenz alone.
 pub(super) fn beside_the_paper(
     run: &Summary,
     asked: Combination,
     load: Option<Load>,
 ) -> Option<Document> {
     let periods = Periods::of(run.named(CycleSeries::PERIOD)?)?;
-    let column = Combination::PAPER.iter().position(|it| *it == asked);
+    let wake_up = run.named(CycleSeries::WAKE_UP)?;
+    let granted = granted(asked, &wake_up.series.tuning);
+    let column = Combination::PAPER.iter().position(|it| *it == granted);
     let published = load.zip(column);
     let rows = SHARES.into_iter().enumerate().map(|(place, share)| {
         let ours = periods.row(share);
@@ -72,7 +88,7 @@ pub(super) fn beside_the_paper(
             head.extend(["Yoon2009: max", "mean", "SD"]);
             let figure = paper::table(load).figure;
             format!(
-                "figure {figure} of Yoon, column {asked}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
+                "figure {figure} of Yoon, column {granted}; its period is 1 ms, its robot had 59 devices, 10 minutes a column"
             )
         }
         None => "Yoon has no such column".to_owned(),
@@ -81,4 +97,26 @@ pub(super) fn beside_the_paper(
     let caption = format!("Control periods; the shortest was {shortest}");
     let table = Table::new(&head, 1, rows.collect());
     Some(Document::from(caption).table(table).sentence(about))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_refused_measure_is_not_in_the_column() {
+        let measure = |name: &str, ok| TuningMeasure {
+            ok,
+            ..TuningMeasure::granted(name, "")
+        };
+        let asked = [Measure::Priority, Measure::Memory, Measure::Cpu];
+        let asked = asked.into_iter().fold(Combination::NONE, Combination::with);
+        let of = |measures: &[TuningMeasure]| granted(asked, measures).to_string();
+        assert_eq!(of(&[measure("policy", true)]), "PMC");
+        assert_eq!(of(&[measure("policy", false)]), "MC");
+        let both = [measure("memory_lock", false), measure("policy", false)];
+        assert_eq!(of(&both), "C");
+        assert_eq!(of(&[measure("shield_entered", false)]), "PM");
+        assert_eq!(of(&[measure("sleeper", false)]), "PMC");
+    }
 }

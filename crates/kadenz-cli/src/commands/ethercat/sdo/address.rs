@@ -45,11 +45,21 @@ mod tests {
     use super::*;
 
     #[test]
+    fn an_entry_is_read_as_it_is_shown() {
+        for sub in 0..=u8::MAX {
+            let address = Address::new(0x1C32, sub);
+            let read: ObjectAddress = address.to_string().parse().unwrap();
+            assert_eq!(read.entry(), address);
+        }
+    }
+
+    #[test]
     fn an_object_is_an_index_and_perhaps_a_sub_index() {
         let of = |text: &str| text.parse::<ObjectAddress>().unwrap();
         assert_eq!(of("0x6041").entry(), Address::new(0x6041, 0));
         assert_eq!(of("0x1018:1").entry(), Address::new(0x1018, 1));
         assert_eq!(of("0x1018:0x0a").sub, Some(10));
+        assert_eq!(of("0x6000:10").sub, Some(10));
         for text in [
             "",
             "6041",
