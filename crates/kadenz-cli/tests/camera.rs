@@ -385,12 +385,17 @@ fn a_measurement_of_cameras_at_once_that_is_ended_keeps_its_answer() {
         .stderr(Stdio::piped())
         .spawn()
         .unwrap();
-    // Time for the first frames; without them the answer is empty, and an answer, too.
+    // Time for the first frames.
     std::thread::sleep(std::time::Duration::from_secs(2));
     signal(&child, "INT");
     let said = Said::of(child.wait_with_output().unwrap());
+    // A busy machine may need longer.
+    if said.err.contains("nothing was measured") {
+        return assert_eq!(said.code, 2, "{}", said.err);
+    }
     assert_eq!(said.code, 0, "{}", said.err);
-    assert!(said.json()["hand_overs"].is_array(), "{}", said.out);
+    let taken = said.json()["hand_overs"].as_array().map(Vec::len);
+    assert!(taken > Some(0), "{}", said.out);
 }
 
 #[test]

@@ -607,7 +607,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     );
     // The EEPROM is written again, without a power cycle.
     rewrite(&mut rig, device, 0x0A, right);
-    rig.until_well("mended", SECOND * 6);
+    rig.until_well("repaired", SECOND * 6);
 }
 
 #[test]

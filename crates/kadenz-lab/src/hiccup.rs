@@ -6,7 +6,7 @@
 //! shortest sleep.
 
 use std::process::{Child, Command, ExitStatus, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use kadenz_record::run::folder::{Progress, RunWriter, RunningRun, SeriesRecorder};
 use kadenz_record::run::labels::{CPU, VALUE, labels};
@@ -253,14 +253,19 @@ impl Companion {
         self.ended.is_some()
     }
 
-    /// Waits until it has ended; meanwhile it gets the signals that a process sent to this one.
+    /// Waits until it has ended. If it still runs after a second, it gets the signal that a process sent to this one:
+    /// `timeout` and systemd signal the whole group, and a program may take a second signal as a request to abort.
     fn end(&mut self) -> Option<ExitStatus> {
         const STEP: Duration = Duration::from_millis(20);
+        const ITSELF: Duration = Duration::from_secs(1);
+        let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().ok()? {
                 return Some(status);
             }
-            self.relay.pass_on(self.child.id());
+            if begun.elapsed() > ITSELF {
+                self.relay.pass_on(self.child.id());
+            }
             std::thread::sleep(STEP);
         }
     }

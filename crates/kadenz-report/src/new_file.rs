@@ -1,14 +1,14 @@
 //! A file of the user's choice that is replaced whole, or not at all.
 
-use std::fs::{self, File};
+use std::fs::{self, File, Metadata};
 use std::io;
 use std::path::{Path, PathBuf};
 
 /// More links in a row than any system follows.
 const MAX_LINKS: usize = 40;
 
-/// A file that is written beside its place and then moved there. It is removed unless it is moved. What is no regular
-/// file, such as a device or a pipe, is written itself.
+/// A file that is written beside its place and then moved there. It is removed unless it is moved. A device is written
+/// itself.
 #[derive(Debug)]
 pub(crate) struct NewFile {
     /// The file beside its place; `None` for what is written itself.
@@ -18,28 +18,19 @@ pub(crate) struct NewFile {
 }
 
 impl NewFile {
-    /// The new content of a path, which is written beside it under its name with this ending. Of a link it is the
-    /// content of the file to which the link points, now or once that exists.
+    /// The new content of a path, which is written beside it under its name with this ending. A link of this user or of
+    /// the system is followed to its file, which need not exist; any other is replaced.
     ///
     /// # Errors
-    /// The system does not say what is there, or does not follow the link.
+    /// The links lead in a circle.
     pub(crate) fn of(path: &Path, ending: &str) -> io::Result<Self> {
-        let is_link = fs::symlink_metadata(path).is_ok_and(|it| it.is_symlink());
-        // The system refuses to follow a link of another user in a folder such as /tmp.
-        match fs::metadata(path) {
-            Ok(found) if !found.is_file() && !found.is_dir() => {
-                return Ok(Self {
-                    beside: None,
-                    place: path.to_owned(),
-                });
-            }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-            Ok(_) | Err(_) => {}
+        let place = end_of_links(path)?;
+        if is_written_itself(&place) {
+            return Ok(Self {
+                beside: None,
+                place,
+            });
         }
-        let place = match is_link {
-            true => end_of_links(path),
-            false => path.to_owned(),
-        };
         let mut name = place.file_name().unwrap_or_default().to_owned();
         name.push(ending);
         Ok(Self {
@@ -87,16 +78,57 @@ impl Drop for NewFile {
     }
 }
 
-/// The path at the end of a chain of links, whether a file is there or not.
-fn end_of_links(path: &Path) -> PathBuf {
+/// Whether a place is a device, or a pipe that the system names, such as `/dev/stdout`. A pipe elsewhere is another
+/// user's affair: it would block the writer, or take the content away.
+fn is_written_itself(place: &Path) -> bool {
+    let Ok(found) = fs::symlink_metadata(place) else {
+        return false;
+    };
+    let of_system = ["/dev", "/proc"].iter().any(|it| place.starts_with(it));
+    let is_ordinary = found.is_file() || found.is_dir();
+    !is_ordinary && (of_system || is_character_device(&found))
+}
+
+#[cfg(unix)]
+fn is_character_device(found: &Metadata) -> bool {
+    std::os::unix::fs::FileTypeExt::is_char_device(&found.file_type())
+}
+
+#[cfg(not(unix))]
+fn is_character_device(_: &Metadata) -> bool {
+    false
+}
+
+/// The path at the end of a chain of links of this user or of the system, whether a file is there or not.
+fn end_of_links(path: &Path) -> io::Result<PathBuf> {
     let mut end = path.to_owned();
     for _ in 0..MAX_LINKS {
         let Ok(next) = fs::read_link(&end) else {
-            break;
+            return Ok(end);
         };
+        // Links in /proc lead to open files, which need not have a path.
+        if end.starts_with("/proc") || !is_trusted(&end) {
+            return Ok(end);
+        }
         end = end.parent().unwrap_or(Path::new("")).join(next);
     }
-    end
+    Err(io::Error::other("its links lead in a circle"))
+}
+
+/// Whether a link belongs to this user or to root. Elsewhere than on Linux the user is not known, and root alone is
+/// trusted.
+#[cfg(unix)]
+fn is_trusted(link: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let Ok(owner) = fs::symlink_metadata(link).map(|it| it.uid()) else {
+        return false;
+    };
+    owner == 0 || fs::metadata("/proc/self").is_ok_and(|it| it.uid() == owner)
+}
+
+#[cfg(not(unix))]
+fn is_trusted(_: &Path) -> bool {
+    false
 }
 
 #[cfg(all(test, unix))]
@@ -133,6 +165,27 @@ mod tests {
             assert_eq!(is_link, link != file, "{link}");
         }
         assert_eq!(fs::read_dir(at("below")).unwrap().count(), 2);
+    }
+
+    #[test]
+    fn a_link_of_another_user_and_a_pipe_are_replaced() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("theirs"), "theirs").unwrap();
+        symlink("theirs", at("link")).unwrap();
+        // Only root can give a link away.
+        if std::os::unix::fs::lchown(at("link"), Some(65_534), None).is_ok() {
+            write(&at("link"), "ours").unwrap();
+            assert_eq!(fs::read_to_string(at("theirs")).unwrap(), "theirs");
+            assert_eq!(fs::read_to_string(at("link")).unwrap(), "ours");
+        }
+        let made = std::process::Command::new("mkfifo")
+            .arg(at("pipe"))
+            .status();
+        if made.is_ok_and(|it| it.success()) {
+            write(&at("pipe"), "ours").unwrap();
+            assert_eq!(fs::read_to_string(at("pipe")).unwrap(), "ours");
+        }
     }
 
     #[test]

@@ -310,6 +310,11 @@ mod cable {
         with_cable("the printed program over a cable", |port| {
             let test = std::env::current_exe().unwrap();
             let built = test.ancestors().nth(2).unwrap().join("examples/ethercat");
+            assert!(
+                built.is_file(),
+                "{} is not built; `cargo test --workspace` builds it",
+                built.display()
+            );
             let mut program = Command::new(built)
                 .arg("near")
                 .current_dir(folder.path())

@@ -2,7 +2,6 @@
 
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
@@ -116,7 +115,7 @@ fn a_periodic_loop_says_how_late_it_was_and_leaves_a_run() {
 /// The names of the system calls of the thread that sleeps most, from its first sleep to its last.
 #[cfg(target_os = "linux")]
 fn calls_while_it_sleeps(trace: &str) -> Vec<&str> {
-    let mut threads: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
+    let mut threads: std::collections::BTreeMap<&str, Vec<&str>> = [].into();
     for line in trace.lines() {
         // `1234 clock_nanosleep(...`, and `1234 <... clock_nanosleep resumed>`.
         let Some((thread, call)) = line.split_once(' ') else {

@@ -52,6 +52,11 @@ const COINED: &[(&str, &str)] = &[
     ("roster", "the device table"),
     ("quartz", "the oscillator"),
     ("field bus", "the fieldbus"),
+    ("mend", "fix"),
+    ("mends", "fixes"),
+    ("mended", "fixed"),
+    ("thrice", "three times"),
+    ("to and fro", "back and forth"),
     ("the paper", "its key in docs/bibliography.md"),
     ("the post", "its key in docs/bibliography.md"),
     ("the thesis", "its key in docs/bibliography.md"),
@@ -92,8 +97,8 @@ pub(crate) fn authors_tools(files: &[SourceFile]) -> Vec<Finding> {
     find(files, AUTHORS_TOOLS, "names a tool of its authors")
 }
 
-/// Rule `field-terms`: pages at the root and in docs/ use the terms of the field, and neither they nor the comments of
-/// Rust speak of devices as of persons.
+/// Rule `field-terms`: pages at the root and in docs/, and comments and texts in Rust, use the terms of the field and do
+/// not speak of devices as of persons.
 pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
     let is_page = |file: &&SourceFile| {
         let prose = file.path.starts_with("docs/") || !file.path.contains('/');
@@ -111,16 +116,29 @@ pub(crate) fn field_terms(files: &[SourceFile]) -> Vec<Finding> {
             }
         }
     }
-    let is_code = |file: &&SourceFile| file.is("rs") && !file.path.contains("/generated/");
+    let is_code = |file: &&SourceFile| {
+        let has_these = file.path.contains("/generated/") || file.path == "xtask/src/tidy/words.rs";
+        file.is("rs") && !has_these
+    };
     for file in files.iter().filter(is_code) {
-        let lines = file.text.lines().enumerate();
-        for (at, line) in lines.filter(|(_, line)| line.trim_start().starts_with("//")) {
-            for text in complaints(line, PERSONS.iter()) {
+        for (at, line) in file.text.lines().enumerate() {
+            for text in complaints(&words_of(line), COINED.iter().chain(PERSONS)) {
                 findings.push(Finding::error(format!("{}:{}", file.path, at + 1), text));
             }
         }
     }
     findings
+}
+
+/// The words of a line of Rust: a whole comment, or the content of the string literals that begin in it.
+fn words_of(line: &str) -> String {
+    match line.trim_start().starts_with("//") {
+        true => line.to_owned(),
+        false => {
+            let texts = line.split('"').skip(1).step_by(2);
+            texts.collect::<Vec<_>>().join(" ")
+        }
+    }
 }
 
 /// The complaint about each of these words that a line has.
@@ -210,10 +228,15 @@ mod tests {
             file("crates/a/README.md", "the steward\n"),
             file(
                 "crates/a/src/lib.rs",
-                "/// Whoever asks.\nlet steward = \"somebody\";\n",
+                "/// Whoever asks.\nlet steward = \"a text\";\nlet text = \"the steward\";\n",
             ),
         ];
-        let expected = ["docs/a.md:1", "README.md:3", "crates/a/src/lib.rs:1"];
+        let expected = [
+            "docs/a.md:1",
+            "README.md:3",
+            "crates/a/src/lib.rs:1",
+            "crates/a/src/lib.rs:3",
+        ];
         assert_eq!(places(&field_terms(&pages)), expected);
     }
 

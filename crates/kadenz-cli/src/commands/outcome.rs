@@ -9,6 +9,7 @@ use clap::Args;
 use kadenz::ethercat::AxesReport;
 use kadenz::ethercat::control::timing::Snapshot;
 use kadenz::lab::measuring::ExperimentError;
+use kadenz::record::run::model::EndedBy;
 use kadenz::report::answers::budget::Budget;
 use kadenz::report::answers::{Headline, HeadlineAnswer};
 use kadenz::report::document::{Answer, Document};
@@ -42,6 +43,8 @@ pub(crate) struct OutcomeOptions<'a> {
     pub(crate) also: &'a [PathBuf],
     /// The cheapest tuning that a check found.
     pub(crate) cheapest: Option<&'a Cheapest>,
+    /// Whether a run without a sample is as good as any, as that of a server without clients.
+    pub(crate) may_be_empty: bool,
     /// The counts of a loop over a segment.
     pub(crate) fieldbus: Option<&'a FieldbusReport>,
 }
@@ -55,6 +58,7 @@ impl<'a> OutcomeOptions<'a> {
             report: false,
             also: &[],
             cheapest: None,
+            may_be_empty: false,
             fieldbus: None,
         }
     }
@@ -189,9 +193,9 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
         html::write(&runs, page)
             .with_context(|| format!("the run is in {}", options.folder.display()))?;
     }
-    let silent = runs
-        .iter()
-        .filter_map(|it| silence(it).or_else(|| emptiness(it)));
+    let emptiness = |run: &Summary| emptiness(run).filter(|_| !options.may_be_empty);
+    let silent = runs.iter();
+    let silent = silent.filter_map(|it| silence(it).or_else(|| emptiness(it)));
     let silent: Vec<String> = silent.collect();
     let judged = judge(&runs);
     let outcome = judged.or_incomplete(!silent.is_empty());
@@ -216,15 +220,18 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
     Ok(outcome)
 }
 
-/// Explains, with the remedy, that nothing was measured: a run that ended before its first sample keeps no deadline.
+/// Explains, with the remedy, that nothing was measured: a run that was ended before its first sample keeps no deadline.
 fn emptiness(run: &Summary) -> Option<String> {
+    if run.run.ended_by != Some(EndedBy::Interrupted) {
+        return None;
+    }
     let judged = run.series.iter().filter(|it| it.verdict.is_some());
     let judged: Vec<&SeriesSummary> = judged.collect();
     let is_empty = match judged.is_empty() {
         true => run.series.iter().all(|it| it.count == 0),
         false => judged.iter().all(|it| it.count == 0),
     };
-    let remedy = "nothing was measured: the run ended before its first sample; measure longer";
+    let remedy = "nothing was measured: the run was ended before its first sample; measure longer";
     is_empty.then(|| remedy.to_owned())
 }
 
@@ -298,9 +305,16 @@ impl<'a> Taken<'a> {
         }
     }
 
-    /// Outcome of the runs.
+    /// Outcome of the runs: incomplete where no value of a series with a deadline can be read.
     pub(crate) fn outcome(&self) -> Outcome {
-        Outcome::missed_if(!self.shown.kept)
+        let all = self.shown.runs.iter().flat_map(|run| &run.series);
+        let unread = all
+            .filter_map(|it| it.verdict)
+            .any(|verdict| verdict.count == 0);
+        match self.shown.kept {
+            true => Outcome::Kept.or_incomplete(unread),
+            false => Outcome::Missed,
+        }
     }
 }
 
@@ -376,6 +390,7 @@ pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use kadenz::record::run::model::Run;
     use kadenz::report::verdict::Verdict;
 
     use super::*;
@@ -389,6 +404,10 @@ mod tests {
         };
         let run = |series| Summary {
             series,
+            run: Run {
+                ended_by: Some(EndedBy::Interrupted),
+                ..Run::default()
+            },
             ..Summary::default()
         };
         let is_empty = |series| emptiness(&run(series)).is_some();

@@ -18,8 +18,9 @@ Examples:
   kadenz show night --deadline 400us              judged by this deadline instead of its own
   kadenz show cyclictest.json                     another program's file
 
-Exit code 1 if a deadline was missed in a series that has one; of a run of `kadenz tune`, if no \
-combination keeps it.")]
+Exit code 1 if the run did not keep its deadline, as its page says: misses (of a check, at the requested \
+tuning), beats that were given up, lost packets or messages; of a run of `kadenz tune`, if no combination keeps \
+it. Exit code 2 if no value of a series with a deadline can be read.")]
 pub(crate) struct Options {
     /// Run folders, or files that `kadenz import` takes
     #[arg(required = true, value_name = "RUN")]

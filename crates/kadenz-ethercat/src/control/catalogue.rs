@@ -1,7 +1,7 @@
 //! The layout of a running loop's posts, for readers that know nothing of the segment.
 //!
 //! A post is a [`Heading`](super::cyclic::Heading), all inputs and all outputs. Each entry of the PDO
-//! mapping has a name, a type, and its first bit counted from the post's beginning, so that a program in
+//! mapping has a name, a type, and its first bit counted from the beginning of the cycle image, so that a program in
 //! any language finds it: `docs/ethercat-inputs.md`.
 
 use serde::{Deserialize, Serialize};

@@ -123,8 +123,15 @@ pub trait ArrayElement: Sized {
         from: &mut Reader<'_>,
         array: Lengths<'_>,
     ) -> DecodeResult {
-        into.resize_with(count, Self::start);
-        Self::get_all(into, from, array)
+        into.truncate(count);
+        Self::get_all(into, from, array)?;
+        // Elements that never come take no memory.
+        while into.len() < count {
+            let mut next = Self::start();
+            Self::get_all(std::slice::from_mut(&mut next), from, array)?;
+            into.push(next);
+        }
+        Ok(())
     }
 }
 
@@ -240,5 +247,19 @@ impl<E: ArrayElement> ArrayElement for Vec<E> {
         let count = Reader::length(member, *count)?;
         let mut all = all.iter_mut();
         all.try_for_each(|it| E::get_vector(it, count, from, (member, inner)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_that_never_come_take_no_memory() {
+        // Each string begins with its length, which is at least 1.
+        let mut reader = Reader::new(&[0; 64]);
+        let mut rows: Vec<[String; 1]> = Vec::new();
+        assert!(reader.list("rows", &mut rows, &[900, 1], 0).is_err());
+        assert_eq!(rows.capacity(), 0);
     }
 }

@@ -248,9 +248,9 @@ impl SummaryReader<'_> {
         };
         let (histogram, intervals) = self.values(&series, log, samples.as_ref())?;
         self.check_counts(&series, &histogram);
-        // The counts of the recorder are not those of the values that can be read.
-        let differ = histogram.count() != series.counts.recorded;
-        if restated.is_some() || differ {
+        // The recorder counted all values, also those that can no longer be read; of a killed run it counted too few.
+        let lost = histogram.count() < series.counts.recorded;
+        if restated.is_some() || histogram.count() > series.counts.recorded {
             recount_misses(&mut series, &histogram, samples.as_ref());
         }
         let run = self.reader.run();
@@ -260,6 +260,9 @@ impl SummaryReader<'_> {
             log::end_of(&intervals)
         };
         let mut summary = SeriesSummary::new(series, &histogram, intervals, duration_ns);
+        if lost && restated.is_none() {
+            summary.judge_by_recorder(duration_ns);
+        }
         if let Some(meter) = samples {
             summary.take_samples(&meter);
         }
@@ -401,6 +404,18 @@ fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
 }
 
 impl SeriesSummary {
+    /// Judges the series by the counts of its recorder, where values can no longer be read.
+    fn judge_by_recorder(&mut self, duration_ns: u64) {
+        let Counts {
+            recorded,
+            misses,
+            longest_miss_run,
+            ..
+        } = self.series.counts;
+        let judge = |limit| Verdict::new(limit, recorded, misses, longest_miss_run, duration_ns);
+        self.verdict = self.series.deadline_ns.map(judge);
+    }
+
     /// The summary of a series from its histogram and its intervals, without raw samples. Exact extremes and misses are
     /// taken from the counts of `series`; `duration_ns` is the duration of the measurement, 0 if unknown. It matters
     /// only to a series without an expected interval.

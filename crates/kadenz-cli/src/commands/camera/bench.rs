@@ -254,6 +254,10 @@ fn at_once(options: &Options, cameras: u16) -> anyhow::Result<Outcome> {
         steps.done(hand_overs.len() / 2);
     }
     drop(steps);
+    anyhow::ensure!(
+        !hand_overs.is_empty(),
+        "nothing was measured: it was ended before the first frame"
+    );
     output::answer(&HandOvers {
         version: Version,
         hand_overs,

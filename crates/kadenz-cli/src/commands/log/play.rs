@@ -38,7 +38,7 @@ Examples:
   kadenz log play drive.mcap --jitter 2ms --loss 0.01 --seed 7    a bad network, the same each time
   kadenz log play drive.mcap --step                     Enter plays the next message, q ends
 
-Exit code 1: the log is damaged; what could be read is played. Exit code 2: the bus refused messages.")]
+Exit code 1: the part that was read is damaged; what could be read is played. Exit code 2: the bus refused messages.")]
 pub(crate) struct Options {
     /// The log, or a folder of ROS 2
     #[arg(value_name = "LOG")]

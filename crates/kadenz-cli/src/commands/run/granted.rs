@@ -95,12 +95,12 @@ pub(super) fn ensure_writable(file: &Path) -> anyhow::Result<()> {
     if fs::metadata(file).is_ok_and(|it| !it.is_file() && !it.is_dir()) {
         return Ok(());
     }
-    let is_new = fs::symlink_metadata(file).is_err();
+    let is_new = fs::metadata(file).is_err();
     let opened = File::options().append(true).create(true).open(file);
     opened.with_context(|| unwritable(file))?;
     if is_new {
         // A program that is not found has no report.
-        let _ = fs::remove_file(file);
+        let _ = fs::canonicalize(file).and_then(fs::remove_file);
     }
     Ok(())
 }

@@ -96,5 +96,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         log(&measuring, &plan, ready, &stop, &mut progress)
     };
     outcome::finished(result, &folder)?;
-    outcome::report_run(&OutcomeOptions::of(&folder, &options.measure))
+    outcome::report_run(&OutcomeOptions {
+        may_be_empty: true,
+        ..OutcomeOptions::of(&folder, &options.measure)
+    })
 }

@@ -157,7 +157,7 @@ impl Observer for SeqlockPublisher<'_> {
             return;
         };
         let posted = self.poster.post(post);
-        debug_assert!(posted.is_ok(), "the post is as long as its image");
+        debug_assert!(posted.is_ok(), "the heading and the image fill the memory");
     }
 }
 

@@ -182,7 +182,7 @@ pub enum Answer {
     /// What the loop read and wrote last.
     #[serde(rename = "post")]
     ProcessImage {
-        /// The number of the post, from 1.
+        /// The number of the process image, from 1.
         number: u64,
         /// Its bytes: heading, inputs, outputs.
         bytes: Vec<u8>,

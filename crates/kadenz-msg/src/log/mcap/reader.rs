@@ -181,15 +181,11 @@ impl<S: Source> McapChunkReader<S> {
         let mut all = Vec::new();
         let mut left = self.length;
         for offset in offsets {
-            let record = record_at(&mut self.source, *offset)?;
-            let Some((_, content)) = record.filter(|it| it.0 == kind) else {
-                continue;
-            };
-            let Some(rest) = left.checked_sub(content.len() as u64) else {
-                break;
-            };
-            left = rest;
-            all.extend(read(&content));
+            let is_wanted = |number, length| number == kind && length <= left;
+            if let Some((_, content)) = record_at(&mut self.source, *offset, is_wanted)? {
+                left -= content.len() as u64;
+                all.extend(read(&content));
+            }
         }
         Ok(all)
     }
@@ -298,7 +294,11 @@ impl<S: Source> LogReader for McapReader<S> {
     }
 
     fn info(&mut self) -> Result<Info, LogError> {
-        let spans = self.spans()?;
+        let is_whole = self.map.counts.is_some() && self.map.damage.is_none();
+        let spans = match is_whole {
+            true => self.spans()?,
+            false => HashMap::new(),
+        };
         match self.statistics(&spans) {
             Some(info) => Ok(info),
             None => survey_all(self),

@@ -79,7 +79,7 @@ impl<S: Source> McapScanner<'_, S> {
 
     /// A whole record of bounded length.
     fn record(&mut self, offset: u64) -> Result<Option<(u8, Vec<u8>)>, LogError> {
-        record_at(self.source, offset)
+        record_at(self.source, offset, |_, _| true)
     }
 
     /// Takes over the summary; `false` if there is no consistent one.
@@ -415,10 +415,11 @@ impl ChunkHead {
     }
 }
 
-/// Returns a whole record of bounded length at an offset; `None` if there is none.
+/// Returns a whole record of bounded length at an offset, if its kind and length are wanted; `None` if there is none.
 pub(super) fn record_at<S: Source>(
     source: &mut BufReader<S>,
     offset: u64,
+    is_wanted: impl Fn(u8, u64) -> bool,
 ) -> Result<Option<(u8, Vec<u8>)>, LogError> {
     source.seek(SeekFrom::Start(offset))?;
     let mut head = Vec::new();
@@ -427,7 +428,7 @@ pub(super) fn record_at<S: Source>(
     let Some((number, length)) = fields.u8().zip(fields.u64()) else {
         return Ok(None);
     };
-    if length > MAX_CHUNK_BYTES {
+    if length > MAX_CHUNK_BYTES || !is_wanted(number, length) {
         return Ok(None);
     }
     let mut content = Vec::new();

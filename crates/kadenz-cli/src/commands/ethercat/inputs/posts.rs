@@ -79,7 +79,7 @@ impl Posts {
         }
     }
 
-    /// The loop's latest post; `None` where the loop has ended; an error where the post is old.
+    /// The loop's latest process image; `None` where the loop has ended; an error where the image is old.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<ImageSnapshot<'_>>> {
         let end = Instant::now() + RETRY_POLICY;
         loop {

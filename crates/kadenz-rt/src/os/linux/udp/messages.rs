@@ -173,7 +173,7 @@ impl Messages {
             return Notes::default();
         }
         // SAFETY: the header is as the last call left it, or all zeroes before any; its control
-        // buffer is an entry of the rooms, which live as long as it does.
+        // buffer is one of the buffers for notes, which live as long as it does.
         unsafe { notes::read(&self.headers[at].msg_hdr) }
     }
 
