@@ -370,9 +370,11 @@ fn options_of_a_run_are_refused_where_there_is_none() {
         "--sleeper spin",
         "--deadline 1ms",
     ] {
-        let said = run_line(&format!("camera bench --cameras 1 --size 320x240 {option}"));
-        assert_eq!(said.code, 2, "{option}: {}", said.err);
-        assert!(said.err.contains("--source"), "{option}: {}", said.err);
+        for (of, word) in [("--cameras 1 ", "--cameras"), ("", "--source")] {
+            let said = run_line(&format!("camera bench {of}--size 320x240 {option}"));
+            assert_eq!(said.code, 2, "{option}: {}", said.err);
+            assert!(said.err.contains(word), "{option}: {}", said.err);
+        }
     }
 }
 

@@ -28,7 +28,7 @@ fn delays_and_clocks_are_those_of_the_segment() {
     let said = words(&["dc", "--sim", "12", "--align"]);
     assert!(
         said.out
-            .contains("the reference clock is that of device 0; after"),
+            .contains("the reference clock is that of device 0; largest clock deviation after"),
         "{}",
         said.out
     );

@@ -107,7 +107,9 @@ fn parameters_are_listed_read_and_set_and_a_wrong_value_is_refused() {
     let wrong = param(&["set", "arm", "enabled", "7"]);
     assert_eq!(wrong.code, 2);
     assert!(
-        wrong.err.contains("enabled is true or false"),
+        wrong
+            .err
+            .contains("value of enabled, which is true or false"),
         "{}",
         wrong.err
     );

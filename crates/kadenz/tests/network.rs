@@ -248,7 +248,7 @@ fn a_motion_moves_its_axes_beside_a_law() {
     assert!(
         report
             .to_string()
-            .contains("\n1 axes; the one at position 8 "),
+            .contains("\n1 axis; largest following error: position 8, "),
         "{report}"
     );
     assert!(monitor.axes.status().is_some());

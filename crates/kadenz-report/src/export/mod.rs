@@ -318,7 +318,7 @@ pub enum ExportError {
     Parquet(#[from] ParquetError),
     /// Built without the feature `parquet`.
     #[cfg(not(feature = "parquet"))]
-    #[error("this build cannot write Parquet: build it with the feature `parquet`, or export csv")]
+    #[error("this build has no Parquet (a feature of the crate); export csv")]
     WithoutParquet,
     /// The output is named as one file, and one file per series results.
     #[error(

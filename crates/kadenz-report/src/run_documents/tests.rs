@@ -241,7 +241,7 @@ fn the_answer_of_a_comparison_fits_a_screen() {
                 text.lines().all(|line| line.chars().count() <= 80),
                 "{text}"
             );
-            assert!(text.starts_with("Whether "), "{text}");
+            assert!(text.starts_with("The runs are too short "), "{text}");
             assert!(text.contains("more: see --details"), "{text}");
             assert!(!text.contains('^'), "no mark, no legend: {text}");
         }

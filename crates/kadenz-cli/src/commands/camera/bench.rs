@@ -93,7 +93,8 @@ const OF_A_RUN: [&str; 16] = [
 /// Refuses the options of a run where there is none.
 fn with_source(option: Arg) -> Arg {
     match OF_A_RUN.contains(&option.get_id().as_str()) {
-        true => option.requires("source"),
+        // `requires` does not hold beside an option that conflicts with the source.
+        true => option.requires("source").conflicts_with("cameras"),
         false => option,
     }
 }

@@ -125,7 +125,8 @@ impl Set {
             .as_ref()
             .map_or(ParameterType::Text, Setting::kind);
         let Some(value) = Setting::parse(&self.value, kind) else {
-            anyhow::bail!("{:?} is not a valid {kind} for {}", self.value, self.name);
+            let Self { name, value, .. } = self;
+            anyhow::bail!("{value:?} is not a valid value of {name}, which is {kind}");
         };
         let set: Result<ParameterInfo, CallError> = client.set(&self.name, &value, timeout);
         Ok(set?)
