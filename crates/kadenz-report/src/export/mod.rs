@@ -316,7 +316,7 @@ pub enum ExportError {
     #[error("cannot write Parquet: {0}; make room on the disk or choose another folder")]
     #[cfg(feature = "parquet")]
     Parquet(#[from] ParquetError),
-    /// Built without the feature `parquet`.
+    /// Built without Parquet, a feature of this crate.
     #[cfg(not(feature = "parquet"))]
     #[error("this build has no Parquet (a feature of the crate); export csv")]
     WithoutParquet,
