@@ -73,6 +73,14 @@ fn a_page_is_written_through_a_link() {
     }
     let page = std::fs::read_to_string(at("page.html")).unwrap();
     assert!(page.starts_with("<!doctype html>"));
+    // A pipe would block until a program reads it, and is replaced.
+    let made = Command::new("mkfifo").arg(at("pipe")).status();
+    assert!(made.is_ok_and(|it| it.success()));
+    assert_eq!(
+        run(&["report", text(&out), "--out", text(&at("pipe"))]).code,
+        0
+    );
+    assert!(std::fs::metadata(at("pipe")).unwrap().is_file());
 }
 
 #[test]

@@ -13,6 +13,7 @@ use kadenz_record::run::model::Series;
 
 use super::IntervalPoint;
 use crate::statistics::Percent;
+use crate::verdict::Block;
 
 /// Content of an interval log.
 #[derive(Debug, Default)]
@@ -25,6 +26,15 @@ pub(super) struct LogFacts {
     pub(super) foreign: u64,
     /// Whether the last line was cut off.
     pub(super) truncated: bool,
+}
+
+/// The parts of a run that show how its misses are grouped.
+pub(super) fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
+    let block = |it: &IntervalPoint| Block {
+        count: it.count,
+        misses: it.misses,
+    };
+    intervals.iter().map(block).collect()
 }
 
 /// End of the last interval, in nanoseconds since the run's start.

@@ -14,7 +14,7 @@ use super::log::{self, LogFacts};
 use super::{Imported, IntervalPoint, SeriesSummary, Summary, testbed};
 use crate::import::{self, DetectError, ImportError};
 use crate::statistics::{SampleMeter, distribution, early_clusters, hiccup_total, percentiles};
-use crate::verdict::{Block, Verdict};
+use crate::verdict::Verdict;
 
 /// Maximum number of buckets of all series of a run together, 192 MiB. A thousand series with eight thousand different
 /// values each are fewer.
@@ -394,15 +394,6 @@ fn recount_misses(series: &mut Series, histogram: &SignedHistogram, meter: Optio
     };
 }
 
-/// The parts of a run that show how its misses are grouped.
-fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
-    let block = |it: &IntervalPoint| Block {
-        count: it.count,
-        misses: it.misses,
-    };
-    intervals.iter().map(block).collect()
-}
-
 impl SeriesSummary {
     /// Judges the series by the counts of its recorder, where values can no longer be read.
     fn judge_by_recorder(&mut self, duration_ns: u64) {
@@ -451,7 +442,7 @@ impl SeriesSummary {
                 misses,
                 longest_miss_run,
                 beat_ns.unwrap_or(duration_ns),
-                &blocks(&intervals),
+                &log::blocks(&intervals),
             )
         });
         let signed = matches!(series.kind, Kind::Lateness | Kind::Jitter);
