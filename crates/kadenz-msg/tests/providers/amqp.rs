@@ -70,6 +70,9 @@ impl Broker {
             assert!(clock::now() < end, "RabbitMQ does not listen");
             thread::sleep(Duration::from_millis(50));
         }
+        while let Err(error) = broker.bus("").outlet() {
+            assert!(clock::now() < end, "{error}");
+        }
         Some(broker)
     }
 

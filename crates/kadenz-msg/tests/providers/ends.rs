@@ -1,7 +1,9 @@
 //! Outlets and inlets for the tests of the promises.
 
 use std::net::TcpListener;
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::Duration;
+use std::{iter, process};
 
 use kadenz_msg::arrival::{SenderId, Sequence};
 use kadenz_msg::channel::{Channel, Pattern};
@@ -107,8 +109,14 @@ pub(crate) fn is_mark(taken: &Taken) -> bool {
     taken.payload.starts_with(MARK)
 }
 
-/// A port of loopback that is free now.
+/// A port of loopback that is free now, and that the system gives to no socket that asks for any: it lies below the
+/// range `ip_local_port_range`, which begins at 32768.
 pub(crate) fn free_port() -> u16 {
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.local_addr().unwrap().port()
+    static NEXT: AtomicU16 = AtomicU16::new(0);
+    let first_of_process = (process::id() % 100) as u16 * 100;
+    let ports = || 20_000 + first_of_process + NEXT.fetch_add(1, Ordering::Relaxed) % 100;
+    let free = iter::repeat_with(ports)
+        .take(100)
+        .find(|port| TcpListener::bind(("127.0.0.1", *port)).is_ok());
+    free.expect("a free port")
 }

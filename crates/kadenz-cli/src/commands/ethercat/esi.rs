@@ -96,7 +96,7 @@ impl FromStr for ChosenPdos {
         let refused =
             || format!("`{text}` chooses no PDOs; write a device and its PDOs: 8=0x1601,0x1A00");
         let (device, pdos) = text.split_once('=').ok_or_else(refused)?;
-        let index = |it: &str| number::hexadecimal(it.trim());
+        let index = |it: &str| number::hexadecimal::<u16>(it.trim());
         let pdos: Option<Vec<u16>> = pdos.split(',').map(index).collect();
         Ok(Self {
             device: device.parse()?,
