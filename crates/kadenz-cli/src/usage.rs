@@ -8,7 +8,7 @@ use crate::output;
 pub(crate) fn print(error: &clap::Error) -> ExitCode {
     match error.use_stderr() {
         // An argument may be a file name of another user.
-        true => output::complain(in_own_words(&error.render().to_string()).trim_end()),
+        true => output::complain(with_remedies(&error.render().to_string()).trim_end()),
         false => output::help(error),
     }
     ExitCode::from(u8::try_from(error.exit_code()).unwrap_or(2))
@@ -28,7 +28,7 @@ const REMEDIES: [(&str, &str); 3] = [
 ];
 
 /// The text of an error of clap, with a remedy in place of a text of the standard library.
-fn in_own_words(text: &str) -> String {
+fn with_remedies(text: &str) -> String {
     let lines = text.lines().map(|line| {
         let mut known = REMEDIES.iter();
         let remedy = known.find_map(|(said, remedy)| Some((line.strip_suffix(*said)?, remedy)));
@@ -49,10 +49,10 @@ mod tests {
         let said =
             "error: invalid value '1e6' for '--count <N>': invalid digit found in string\n\nMore";
         assert_eq!(
-            in_own_words(said),
+            with_remedies(said),
             "error: invalid value '1e6' for '--count <N>': write a whole number, as 1000000\n\nMore"
         );
         let named = "error: unexpected ': invalid float literal' found";
-        assert_eq!(in_own_words(named), named);
+        assert_eq!(with_remedies(named), named);
     }
 }

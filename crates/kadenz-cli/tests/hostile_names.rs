@@ -187,7 +187,7 @@ fn cameras_are_served_and_opened_beside_names_that_are_taken() {
 fn pages_and_exports_are_written_beside_names_that_are_taken() {
     let test = "pages_and_exports_are_written_beside_names_that_are_taken";
     let page = ["report", RUN, "--out", "/tmp/page.html"];
-    assault(test, &["/tmp/page.html.part"], &page);
+    assault(test, &["/tmp/page.html.part", "/tmp/page.html"], &page);
     let table = ["export", RUN, "--format", "csv", "--out", "/tmp/a.csv"];
-    assault(test, &["/tmp/a.csv.new"], &table);
+    assault(test, &["/tmp/a.csv.new", "/tmp/a.csv"], &table);
 }

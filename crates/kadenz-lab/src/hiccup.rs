@@ -257,13 +257,13 @@ impl Companion {
     /// `timeout` and systemd signal the whole group, and a program may take a second signal as a request to abort.
     fn end(&mut self) -> Option<ExitStatus> {
         const STEP: Duration = Duration::from_millis(20);
-        const ITSELF: Duration = Duration::from_secs(1);
+        const GRACE: Duration = Duration::from_secs(1);
         let begun = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().ok()? {
                 return Some(status);
             }
-            if begun.elapsed() > ITSELF {
+            if begun.elapsed() > GRACE {
                 self.relay.pass_on(self.child.id());
             }
             std::thread::sleep(STEP);

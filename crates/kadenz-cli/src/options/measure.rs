@@ -117,7 +117,9 @@ pub(crate) fn timer_slack(text: &str) -> Result<Span, String> {
     let slack = text.parse::<Span>().map_err(|error| error.to_string())?;
     match slack.0 <= MAX {
         true => Ok(slack),
-        false => Err("the kernel reports no timer slack above 2s; take less".to_owned()),
+        false => {
+            Err("the kernel cannot report a timer slack above 2s; write 2s or less".to_owned())
+        }
     }
 }
 

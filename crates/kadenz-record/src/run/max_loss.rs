@@ -5,13 +5,14 @@ use std::str::FromStr;
 
 use serde::{Deserialize, Serialize};
 
-/// The most lost packets: a share (`0.1%`) or a number (`5`).
+/// The most lost packets: a percentage (`0.1%`) or a number (`5`), also in JSON as this text.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[serde(rename_all = "snake_case")]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[0-9]+(\\.[0-9]+)?%?$")))]
 pub enum MaxLoss {
-    /// Share of all sent packets, 0 to 1.
-    Share(f64),
+    /// Percentage of all sent packets, 0 to 100.
+    Percent(f64),
     /// Number of lost packets.
     Packets(u64),
 }
@@ -21,7 +22,7 @@ impl MaxLoss {
     #[must_use]
     pub fn exceeded_by(self, lost: u64, sent: u64) -> bool {
         match self {
-            Self::Share(share) => lost as f64 > share * sent as f64,
+            Self::Percent(percent) => lost as f64 * 100.0 > percent * sent as f64,
             Self::Packets(packets) => lost > packets,
         }
     }
@@ -38,10 +39,9 @@ impl FromStr for MaxLoss {
             return text.parse().map(Self::Packets).map_err(|_| wrong());
         };
         let percent: f64 = percent.trim().parse().map_err(|_| wrong())?;
-        let share = Self::Share(percent / 100.0);
         (0.0..=100.0)
             .contains(&percent)
-            .then_some(share)
+            .then_some(Self::Percent(percent))
             .ok_or_else(wrong)
     }
 }
@@ -49,9 +49,23 @@ impl FromStr for MaxLoss {
 impl fmt::Display for MaxLoss {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Share(share) => write!(f, "{}%", share * 100.0),
+            Self::Percent(percent) => write!(f, "{percent}%"),
             Self::Packets(packets) => write!(f, "{packets}"),
         }
+    }
+}
+
+impl From<MaxLoss> for String {
+    fn from(loss: MaxLoss) -> Self {
+        loss.to_string()
+    }
+}
+
+impl TryFrom<String> for MaxLoss {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Self, String> {
+        text.parse()
     }
 }
 
@@ -62,12 +76,12 @@ mod tests {
     #[test]
     fn a_loss_is_a_share_or_a_number() {
         let loss = |text: &str| text.parse::<MaxLoss>();
-        assert_eq!(loss("0.5%"), Ok(MaxLoss::Share(0.005)));
+        assert_eq!(loss("0.5%"), Ok(MaxLoss::Percent(0.5)));
         assert_eq!(loss("3"), Ok(MaxLoss::Packets(3)));
         for text in ["", "%", "-1", "101%", "1.5", "NaN%"] {
             assert!(loss(text).is_err(), "{text}");
         }
-        let half = MaxLoss::Share(0.5);
+        let half = MaxLoss::Percent(50.0);
         assert!(!half.exceeded_by(50, 100) && half.exceeded_by(51, 100));
         assert!(MaxLoss::Packets(0).exceeded_by(1, 100));
     }

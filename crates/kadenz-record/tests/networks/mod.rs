@@ -54,7 +54,7 @@ pub(crate) fn network() -> Network {
             concordance: Some(0.5),
             ..Broadcasts::default()
         }),
-        max_loss: Some(MaxLoss::Share(0.5)),
+        max_loss: Some(MaxLoss::Percent(0.5)),
     }
 }
 
@@ -112,8 +112,8 @@ pub(crate) fn networks() -> impl Strategy<Value = Network> {
 }
 
 fn max_losses() -> impl Strategy<Value = MaxLoss> {
-    let share = crate::number().prop_map(MaxLoss::Share);
-    prop_oneof![any::<u64>().prop_map(MaxLoss::Packets), share]
+    let percent = (0.0..=100.0).prop_map(MaxLoss::Percent);
+    prop_oneof![any::<u64>().prop_map(MaxLoss::Packets), percent]
 }
 
 fn broadcasts() -> impl Strategy<Value = Broadcasts> {

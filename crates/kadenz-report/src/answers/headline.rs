@@ -312,7 +312,7 @@ mod tests {
             });
             Headline::of(&summary).answer
         };
-        let half_percent = Some(MaxLoss::Share(0.005));
+        let half_percent = Some(MaxLoss::Percent(0.5));
         assert_eq!(of(true, 1, None), HeadlineAnswer::No);
         assert_eq!(of(true, 5, half_percent), HeadlineAnswer::Yes);
         assert_eq!(of(true, 6, half_percent), HeadlineAnswer::No);

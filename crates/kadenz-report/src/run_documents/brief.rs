@@ -21,10 +21,10 @@ const MIN_ROWS: usize = 3;
 const VERDICT: usize = 7;
 const REMEDY: usize = 2;
 const REMEDIES: usize = 3;
-/// Lines on warnings of [`NOT_WHOLE`].
+/// Lines on warnings of [`INCOMPLETE_DATA`].
 const WARNINGS: usize = 3;
 /// Ids of the warnings that say the values of a run are not whole, the most important first.
-const NOT_WHOLE: [&str; 11] = [
+const INCOMPLETE_DATA: [&str; 11] = [
     "truncated",
     "incomplete",
     "log_damaged",
@@ -68,7 +68,7 @@ pub struct Aside<'a> {
 #[must_use]
 pub fn brief(runs: &[Summary], aside: &Aside<'_>) -> Document {
     let mut verdict = verdict(runs, aside);
-    verdict.extend(not_whole(runs));
+    verdict.extend(missing_values(runs));
     // Blank lines between the parts, and the header of the table.
     let taken = height(&verdict) + aside.places.len() + 4;
     let left = LINES.saturating_sub(taken);
@@ -87,8 +87,8 @@ fn height(lines: &[DocumentLine]) -> usize {
 }
 
 /// The warnings that values are missing, a line each; of too many the last line has the number.
-fn not_whole(runs: &[Summary]) -> Vec<DocumentLine> {
-    let rank = |warning: &Warning| NOT_WHOLE.iter().position(|it| *it == warning.id);
+fn missing_values(runs: &[Summary]) -> Vec<DocumentLine> {
+    let rank = |warning: &Warning| INCOMPLETE_DATA.iter().position(|it| *it == warning.id);
     let mut all: Vec<(usize, String)> = Vec::new();
     for run in runs {
         for (rank, warning) in run.warnings.iter().filter_map(|it| Some((rank(it)?, it))) {

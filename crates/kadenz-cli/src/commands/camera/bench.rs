@@ -71,7 +71,7 @@ pub(crate) struct Options {
 }
 
 /// Options of a measured run, which only `--source` makes.
-const OF_A_RUN: [&str; 16] = [
+const RUN_OPTIONS: [&str; 16] = [
     "out",
     "details",
     "interval",
@@ -92,7 +92,7 @@ const OF_A_RUN: [&str; 16] = [
 
 /// Refuses the options of a run where there is none.
 fn with_source(option: Arg) -> Arg {
-    match OF_A_RUN.contains(&option.get_id().as_str()) {
+    match RUN_OPTIONS.contains(&option.get_id().as_str()) {
         // `requires` does not hold beside an option that conflicts with the source.
         true => option.requires("source").conflicts_with("cameras"),
         false => option,

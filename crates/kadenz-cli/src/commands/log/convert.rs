@@ -60,7 +60,7 @@ pub(crate) struct Options {
 }
 
 /// Begin of the names of Kadenz's own channels, for example of questions about types.
-const OWN: &str = "KADENZ/";
+const OWN_CHANNELS: &str = "KADENZ/";
 
 /// Encoding of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -141,7 +141,7 @@ impl Whole<'_> {
         let options = self.options;
         let mut dictionary = self.dictionary;
         let is_named = !self.part.channels.is_empty() && !self.part.inverted;
-        let is_passed = |channel: &str| !is_named && channel.starts_with(OWN);
+        let is_passed = |channel: &str| !is_named && channel.starts_with(OWN_CHANNELS);
         let mut passed = 0_u64;
         let mut change = |entry: &mut Entry| {
             if to_json {
@@ -164,7 +164,7 @@ impl Whole<'_> {
         if passed > 0 {
             let passed = numbers::counted(passed, "message");
             output::note(&format!(
-                "{passed} of Kadenz's own channels ({OWN}...) not converted; --channel names them"
+                "{passed} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them"
             ));
         }
         Ok(copied.outcome().or_incomplete(copied.left_out > 0))
