@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
+use anyhow::Context as _;
 use kadenz::lab::check::CheckPlan;
 use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz::lab::stop::Stop;
@@ -206,7 +207,8 @@ fn measure(
         "round",
         Span((each / TURNS).clamp(MIN, MAX_ROUND)).to_string(),
     );
-    with("out", folder.display().to_string());
+    let folder_text = folder.to_str().context("its folder has no name in UTF-8")?;
+    with("out", folder_text.to_owned());
     if let Policy::Fifo(priority) = plan.measuring.tuning.policy {
         with("priority", priority.to_string());
     }

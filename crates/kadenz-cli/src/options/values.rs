@@ -6,9 +6,10 @@ use std::ffi::OsStr;
 use std::fmt;
 use std::fmt::Display;
 use std::marker::PhantomData;
+use std::path::PathBuf;
 use std::str::FromStr;
 
-use clap::builder::{PossibleValue, TypedValueParser};
+use clap::builder::{PathBufValueParser, PossibleValue, TypedValueParser};
 use clap::{Arg, Command};
 use kadenz::lab::timer::going_on;
 use kadenz::rt::beat::Overrun;
@@ -26,6 +27,12 @@ pub(crate) fn complete<T>(values: impl IntoIterator<Item = impl Display>) -> Com
 /// Parser of the loop's reaction to a late wake-up.
 pub(crate) fn pace() -> impl TypedValueParser<Value = Overrun> {
     complete::<Overrun>(Overrun::GOING_ON).try_map(going_on)
+}
+
+/// Parser of a folder that this command names to other commands in their arguments.
+pub(crate) fn folder() -> impl TypedValueParser<Value = PathBuf> {
+    let not_text = "the commands that this one starts need a name in UTF-8; choose another folder";
+    PathBufValueParser::new().try_map(move |it| it.to_str().map(PathBuf::from).ok_or(not_text))
 }
 
 /// See [`complete`].

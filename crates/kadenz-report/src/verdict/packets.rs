@@ -6,6 +6,9 @@ use super::bounded;
 use super::groups::of_rows;
 use crate::numbers;
 
+/// The longest list of devices in a sentence.
+const MAX_NAMED: usize = 5;
+
 /// All flows as one.
 #[must_use]
 pub fn total(network: &Network) -> Flow {
@@ -78,6 +81,7 @@ pub fn answer(network: &Network) -> String {
         );
     }
     text.push('.');
+    text.extend(of_devices(&network.flows));
     text.extend(network.here.and_then(of_this_machine));
     text
 }
@@ -87,6 +91,27 @@ fn in_a_row(total: &Flow) -> String {
         0 | 1 => String::new(),
         row => format!(", at most {} in a row", numbers::thousands(row)),
     }
+}
+
+/// Devices that answered nothing, else the one that lost the most; `None` where the total says as much.
+fn of_devices(flows: &[Flow]) -> Option<String> {
+    if flows.len() < 2 {
+        return None;
+    }
+    let silent = flows.iter().filter(|it| it.sent > 0 && it.answered == 0);
+    let silent: Vec<&str> = silent.map(|it| it.device.as_str()).collect();
+    if !silent.is_empty() {
+        let more = silent.len().saturating_sub(MAX_NAMED);
+        let named = silent[..silent.len() - more].join(", ");
+        let more = (more > 0).then(|| format!(" and {more} more"));
+        let more = more.unwrap_or_default();
+        return Some(format!(" No packet was answered by {named}{more}."));
+    }
+    let worst = flows.iter().max_by_key(|it| it.lost)?;
+    (worst.lost > 0).then(|| {
+        let [lost, sent] = [worst.lost, worst.sent].map(numbers::thousands);
+        format!(" {} lost the most: {lost} of {sent}.", worst.device)
+    })
 }
 
 /// Losses of this machine itself, so that they are not attributed to the network.
@@ -129,12 +154,27 @@ mod tests {
     fn losses_are_counted_over_all_devices() {
         let mut worst = flow(1000, 3);
         (worst.longest_loss, worst.duplicates) = (2, 7);
+        worst.device = "knee".to_owned();
         let answer = answer(&network(vec![flow(1000, 0), worst]));
         assert_eq!(
             answer,
             "Of 2,000 packets 3 (0.15 %) were lost, at most 2 in a row; fewer than 5.6 in a \
-             thousand at 95 % confidence, taking 2 in a row as one event; 7 duplicated, 0 reordered."
+             thousand at 95 % confidence, taking 2 in a row as one event; 7 duplicated, 0 reordered. \
+             knee lost the most: 3 of 1,000."
         );
+    }
+
+    #[test]
+    fn devices_that_answered_nothing_are_named() {
+        let named = |device: usize, lost| Flow {
+            device: format!("leg-{device}"),
+            ..flow(100, lost)
+        };
+        let one = answer(&network(vec![named(1, 3), named(2, 100)]));
+        assert!(one.ends_with(" No packet was answered by leg-2."), "{one}");
+        let many = (1..=7).map(|device| named(device, 100)).collect();
+        let many = answer(&network(many));
+        assert!(many.ends_with("leg-4, leg-5 and 2 more."), "{many}");
     }
 
     #[test]

@@ -21,7 +21,7 @@ use serde::Serialize;
 
 use super::child;
 use super::interrupt::stop_on_interrupt;
-use crate::options::folder_or_now;
+use crate::options::{folder, folder_or_now};
 use crate::output::{self, Outcome};
 
 /// Measure many runs of a command with varying options, and show which option affects which figure
@@ -52,7 +52,7 @@ pub(crate) struct Options {
     plan: Option<PathBuf>,
 
     /// Continue the campaign in this folder, by the plan that the folder holds
-    #[arg(long, value_name = "DIR", conflicts_with_all = ["plan", "out", "dry_run"])]
+    #[arg(long, value_name = "DIR", value_parser = folder(), conflicts_with_all = ["plan", "out", "dry_run"])]
     resume: Option<PathBuf>,
 
     /// List the commands and run none
@@ -64,7 +64,7 @@ pub(crate) struct Options {
     stop_on_failure: bool,
 
     /// Folder to write, or to continue in [default: kadenz-campaign-<NAME>-<TIME> in this folder]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Output")]
     out: Option<PathBuf>,
 }
 

@@ -20,7 +20,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{interrupt::stop_on_interrupt, outcome};
-use crate::options::folder_or_now;
+use crate::options::{folder, folder_or_now};
 use crate::output::{self, Outcome};
 use steps::Step;
 
@@ -42,7 +42,7 @@ pub(crate) enum Experiment {
 #[derive(Debug, Args)]
 struct Output {
     /// Folder to write [default: kadenz-<EXPERIMENT>-<TIME> in this folder]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Output")]
     out: Option<PathBuf>,
 }
 

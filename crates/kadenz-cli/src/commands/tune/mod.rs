@@ -27,7 +27,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::outcome;
-use crate::options::{CpuList, Span, StdinOption, complete, pace};
+use crate::options::{CpuList, Span, StdinOption, complete, folder, pace};
 use crate::output::{self, Outcome};
 pub(crate) use bus::Bus;
 use rounds::ChildRounds;
@@ -119,15 +119,15 @@ pub(crate) struct Options {
     with: Option<String>,
 
     /// Folder of the disk load's file [default: the system's temporary folder]
-    #[arg(long, value_name = "DIR", help_heading = "Load")]
+    #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Load")]
     load_dir: Option<PathBuf>,
 
     /// Run folder to write [default: kadenz-tune-<TIME> in this folder]
-    #[arg(long, value_name = "DIR", help_heading = "Output")]
+    #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Output")]
     out: Option<PathBuf>,
 
     /// Continue an interrupted matrix, under its own options
-    #[arg(long, value_name = "DIR", help_heading = "Output",
+    #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Output",
           conflicts_with_all = ["rate", "deadline", "cells", "load", "confidence", "duration", "round", "pace",
                                 "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
     resume: Option<PathBuf>,
