@@ -249,7 +249,7 @@ fn programs_on_the_bus_steer_no_terminal() {
     let mut parameters = Parameters::new();
     parameters.text(HOSTILE, HOSTILE, 99, HOSTILE).unwrap();
     let _served = parameters.serve(&bus, "arm", Tuning::default()).unwrap();
-    let mut heart = bus.heart(HOSTILE, Duration::from_millis(100)).unwrap();
+    let mut heart = bus.heartbeat(HOSTILE, Duration::from_millis(100)).unwrap();
     heart.set_state(HOSTILE);
     let _beating = heart.on_thread(Tuning::default()).unwrap();
 

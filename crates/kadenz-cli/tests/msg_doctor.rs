@@ -39,7 +39,7 @@ fn what_is_no_multicast_is_refused() {
     for (url, words) in [
         ("memq://", "begins with udpm://"),
         ("udpm://10.0.0.1:7667", "not a multicast group"),
-        ("udpm://?tll=1", "it knows ttl"),
+        ("udpm://?tll=1", "it has ttl"),
         ("nonsense", "no scheme"),
     ] {
         let said = run(&["msg", "doctor", url]);

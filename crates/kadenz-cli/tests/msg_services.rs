@@ -119,7 +119,7 @@ fn parameters_are_listed_read_and_set_and_a_wrong_value_is_refused() {
 fn nodes_that_beat_are_shown() {
     let url = url(3);
     let bus = Bus::open(&url).unwrap();
-    let mut heart = bus.heart("arm", Duration::from_millis(100)).unwrap();
+    let mut heart = bus.heartbeat("arm", Duration::from_millis(100)).unwrap();
     heart.set_state("running");
     let _beating = heart.on_thread(Tuning::default()).unwrap();
     let nodes = said(&url, &["nodes", "--duration", "1s"]);

@@ -24,8 +24,8 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut listening = bus.subscribe::<Command>("COMMAND_CHANNEL")?;
     publish(&bus)?;
     let command = listening.recv(Duration::from_secs(5))?;
-    let command = command.ok_or("the command was not heard")?.message;
-    println!("heard {command:?}");
+    let command = command.ok_or("the command was not received")?.message;
+    println!("received {command:?}");
     Ok(())
 }
 

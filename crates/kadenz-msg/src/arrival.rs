@@ -22,7 +22,7 @@ pub struct Arrival<'a> {
 #[derive(Debug)]
 pub enum Payload<'a> {
     /// In memory that the provider reuses.
-    Lent(&'a [u8]),
+    Borrowed(&'a [u8]),
     /// In a vector that may be swapped for another one instead of being copied.
     Owned(&'a mut Vec<u8>),
 }
@@ -32,7 +32,7 @@ impl Payload<'_> {
     #[must_use]
     pub fn bytes(&self) -> &[u8] {
         match self {
-            Self::Lent(bytes) => bytes,
+            Self::Borrowed(bytes) => bytes,
             Self::Owned(bytes) => bytes,
         }
     }
@@ -44,7 +44,7 @@ impl Payload<'_> {
     pub fn put_into(self, vector: &mut Vec<u8>) {
         match self {
             Self::Owned(bytes) => std::mem::swap(bytes, vector),
-            Self::Lent(bytes) => {
+            Self::Borrowed(bytes) => {
                 vector.clear();
                 vector.extend_from_slice(bytes);
             }

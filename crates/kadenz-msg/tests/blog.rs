@@ -29,9 +29,9 @@ fn bus() -> Bus {
 #[test]
 fn the_lcm_publisher_publishes_a_command() {
     let bus = bus();
-    let mut heard = bus.aggregator("COMMAND_CHANNEL").unwrap();
+    let mut received = bus.aggregator("COMMAND_CHANNEL").unwrap();
     lcm_publisher::publish(&bus).unwrap();
-    let raw = heard.next_message(LONG).unwrap().unwrap();
+    let raw = received.next_message(LONG).unwrap().unwrap();
     let file = concat!(env!("CARGO_MANIFEST_DIR"), "/examples/robot/types.lcm");
     let types = Types::from_files([file]).unwrap();
     let json = types.decode(raw.payload).unwrap().to_json();

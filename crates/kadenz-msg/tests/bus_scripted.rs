@@ -165,7 +165,7 @@ fn arrive(channel: &str, mut payload: Vec<u8>, age: Duration, take: Take<'_>) {
         stamps: Stamps {
             published: None,
             kernel: Some(now - age),
-            taken: now,
+            received: now,
         },
     });
 }
@@ -249,11 +249,11 @@ fn a_message_seen_in_place_keeps_the_contract_and_ends_the_silence() {
 #[test]
 fn a_pattern_that_is_refused_leaves_the_others_as_they_were() {
     let (bus, script) = Scripted::bus(&[]);
-    let mut heard = bus.aggregator("POSE").unwrap();
+    let mut received = bus.aggregator("POSE").unwrap();
     script.0.0.lock().unwrap().most_patterns = Some(1);
-    assert!(heard.add("OTHER").is_err());
+    assert!(received.add("OTHER").is_err());
     script.play(&[Step::Message(1, NEW)]);
-    let first = heard.next_message(Duration::from_secs(5)).unwrap();
+    let first = received.next_message(Duration::from_secs(5)).unwrap();
     assert_eq!(
         first.map(|it| it.channel.to_string()),
         Some("POSE".to_owned())

@@ -144,21 +144,21 @@ fn lcm_logger_writes_down_what_we_publish() {
     assert!(times.into_iter().all(|time| time >= before));
 }
 
-fn hear(bus: &Bus) -> Aggregator {
+fn add(bus: &Bus) -> Aggregator {
     let options = SubscriptionOptions::with_queue(5000);
     bus.aggregator_with("TOOL_.*", &options).unwrap()
 }
 
 /// Receives until as many messages have come as were published.
-fn heard(all: &mut Aggregator) -> Vec<(String, Vec<u8>)> {
-    let mut heard = Vec::new();
-    while heard.len() < payloads().len() {
+fn received(all: &mut Aggregator) -> Vec<(String, Vec<u8>)> {
+    let mut received = Vec::new();
+    while received.len() < payloads().len() {
         let Some(raw) = all.next_message(LONG).unwrap() else {
             break;
         };
-        heard.push((raw.channel.as_str().to_owned(), raw.payload.to_vec()));
+        received.push((raw.channel.as_str().to_owned(), raw.payload.to_vec()));
     }
-    heard
+    received
 }
 
 fn published() -> Vec<(String, Vec<u8>)> {
@@ -208,7 +208,7 @@ fn lcm_logplayer_plays_our_event_log() {
     let mut all = hear(&bus);
     let mut command = Command::new("lcm-logplayer");
     let player = Running::start(command.args(["-l", &url]).arg(&path));
-    same(&heard(&mut all), &published());
+    same(&received(&mut all), &published());
     drop(player);
 }
 
@@ -309,6 +309,6 @@ fn the_java_server_of_tcpq_serves_us() {
         all.sort_by(|(one, _), (other, _)| one.cmp(other));
         all
     };
-    same(&by_channel(heard(&mut all)), &by_channel(published()));
+    same(&by_channel(received(&mut all)), &by_channel(published()));
     drop(server);
 }

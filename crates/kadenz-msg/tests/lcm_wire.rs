@@ -139,7 +139,7 @@ mod live {
 
     use super::*;
 
-    const PATIENCE: Duration = Duration::from_secs(10);
+    const TIMEOUT: Duration = Duration::from_secs(10);
 
     /// Sends each message back on another channel.
     const ECHO: &str = "
@@ -187,7 +187,7 @@ while True:
         let mut inlet = bus.inlet().unwrap();
         inlet.want(&[Pattern::new("ECHO_.*").unwrap()]).unwrap();
         let (sent, ping) = (payload(length), Channel::new("PING").unwrap());
-        let end = clock::now() + PATIENCE;
+        let end = clock::now() + TIMEOUT;
         let mut came = None;
         while came.is_none() {
             assert!(clock::now() < end, "no echo of {length} bytes");

@@ -151,27 +151,27 @@ fn a_disk_that_stands_still_costs_messages_and_no_time() {
         });
         let mut recorder =
             Recorder::start_on(make, Path::new("log"), &options(format), describe()).unwrap();
-        let mut taken = record(&mut recorder, 0..30, 10_000);
+        let mut received = record(&mut recorder, 0..30, 10_000);
         door.shut(true);
-        taken.extend(record(&mut recorder, 30..60, 10_000));
+        received.extend(record(&mut recorder, 30..60, 10_000));
         door.wait_until_one_waits();
         // 30 MB into a queue of 4 MB: most of the messages are lost.
-        taken.extend(record(&mut recorder, 60..3060, 10_000));
-        assert!(taken.len() < 1000, "the queue holds {}", taken.len());
+        received.extend(record(&mut recorder, 60..3060, 10_000));
+        assert!(received.len() < 1000, "the queue holds {}", received.len());
         door.shut(false);
         let watch = recorder.watch();
-        wait_until(|| watch.recorded().written() == taken.len() as u64);
-        taken.extend(record(&mut recorder, 3060..3120, 10_000));
+        wait_until(|| watch.recorded().written() == received.len() as u64);
+        received.extend(record(&mut recorder, 3060..3120, 10_000));
         let recorded = recorder.finish();
         let entries = found(&disk, format);
         accounted(&recorded, &entries, 3120);
-        assert_eq!(recorded.written(), taken.len() as u64);
+        assert_eq!(recorded.written(), received.len() as u64);
         assert_eq!(recorded.trouble, None);
         let times: Vec<WallTime> = entries.iter().map(|entry| entry.log_time).collect();
-        assert_eq!(times, taken.iter().map(|n| time(*n)).collect::<Vec<_>>());
+        assert_eq!(times, received.iter().map(|n| time(*n)).collect::<Vec<_>>());
         if format == Format::Mcap {
             // The channels' sequence numbers show the gap.
-            let numbers = taken.iter().map(|n| n / 3);
+            let numbers = received.iter().map(|n| n / 3);
             assert!(entries.iter().map(|it| it.sequence).eq(numbers));
         }
     }
@@ -193,9 +193,9 @@ fn signals_and_short_writes_cost_nothing() {
         });
         let mut recorder =
             Recorder::start_on(make, Path::new("log"), &options(format), describe()).unwrap();
-        let taken = record(&mut recorder, 0..3000, 500);
+        let received = record(&mut recorder, 0..3000, 500);
         let recorded = recorder.finish();
-        assert_eq!((taken.len(), recorded.dropped()), (3000, 0));
+        assert_eq!((received.len(), recorded.dropped()), (3000, 0));
         accounted(&recorded, &found(&disk, format), 3000);
     }
 }
@@ -352,17 +352,17 @@ proptest! {
         let file = FaultyFile::new(Box::new(disk.clone()), Box::new(next));
         let mut writer = writer(format, Box::new(file)).unwrap();
         begun.store(true, Ordering::Relaxed);
-        let mut taken = Vec::new();
+        let mut received = Vec::new();
         for (n, entry) in entries(200).into_iter().enumerate() {
             if writer.write(&entry).is_ok() {
-                taken.push(entry.sequence);
+                received.push(entry.sequence);
             }
             if n % 20 == 0 {
                 let _ = writer.flush();
             }
             if n == killed_at && !disk.contents().is_empty() {
                 let held = killed(&disk, format);
-                prop_assert!(taken.starts_with(&held), "{held:?} of {taken:?}");
+                prop_assert!(received.starts_with(&held), "{held:?} of {received:?}");
             }
         }
         // The remaining faults end after some attempts.
@@ -370,7 +370,7 @@ proptest! {
         begun.store(false, Ordering::Relaxed);
         prop_assert_eq!(writer.finish().unwrap(), 0);
         let held: Vec<u32> = found(&disk, format).iter().map(number).collect();
-        prop_assert_eq!(held, taken);
+        prop_assert_eq!(held, received);
     }
 }
 

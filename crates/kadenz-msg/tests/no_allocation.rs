@@ -41,12 +41,12 @@ fn publishing_and_receiving_into_a_prepared_message_allocate_nothing() {
 #[test]
 fn a_heart_s_beats_allocate_nothing() {
     let bus = Bus::open("memq://").unwrap();
-    let mut heart = bus.heart("arm", Duration::from_millis(1)).unwrap();
+    let mut heartbeat = bus.heartbeat("arm", Duration::from_millis(1)).unwrap();
     let mut state = ["calibrating", "running"].iter().cycle();
     let mut round = |_| {
-        heart.set_state(state.next().unwrap());
-        heart.beat().unwrap();
-        heart.beat_if_due(kadenz_rt::clock::now()).unwrap();
+        heartbeat.set_state(state.next().unwrap());
+        heartbeat.beat().unwrap();
+        heartbeat.beat_if_due(kadenz_rt::clock::now()).unwrap();
     };
     // The outlet's buffer grows once.
     (0..10).for_each(&mut round);

@@ -85,11 +85,14 @@ const REFUSED: &[(&str, &str)] = &[
         "size-missing.lcm",
         "2:14: a length must stand between the brackets",
     ),
-    ("duplicate-member.lcm", "3:13: 'x' stands twice in a"),
-    ("duplicate-constant.lcm", "3:13: 'x' stands twice in a"),
+    ("duplicate-member.lcm", "3:13: 'x' is declared twice in a"),
+    ("duplicate-constant.lcm", "3:13: 'x' is declared twice in a"),
     ("duplicate-type.lcm", "4:8: a is described twice"),
     ("duplicate-value.lcm", "3:5: A and B have the same value 1"),
-    ("duplicate-value-name.lcm", "3:5: 'A' stands twice in e"),
+    (
+        "duplicate-value-name.lcm",
+        "3:5: 'A' is declared twice in e",
+    ),
     (
         "constant-of-string.lcm",
         "2:11: no constants of type string",
@@ -144,8 +147,8 @@ fn what_lcm_gen_refuses_is_refused_with_a_place_and_a_remedy() {
         error.split_once(&format!("{file}:")).unwrap().1.to_owned()
     };
     for (file, said) in REFUSED {
-        let heard = says(file);
-        assert!(heard.starts_with(*said), "{file}: {heard}");
+        let received = says(file);
+        assert!(received.starts_with(*said), "{file}: {received}");
     }
     let files = std::fs::read_dir(folder().join("refused")).unwrap();
     assert_eq!(files.count(), REFUSED.len(), "each file has its line above");

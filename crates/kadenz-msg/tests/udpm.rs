@@ -13,7 +13,7 @@ use kadenz_msg::provider::{Inlet, More, Provider as _, ReceiveError, Received, W
 use kadenz_rt::clock;
 use kadenz_rt::net::namespace::Namespace;
 
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A group that no other process uses; `last` differs between the tests of this process.
 fn group(last: u16) -> SocketAddr {
@@ -40,7 +40,7 @@ fn inlet(bus: &Udpm) -> Box<dyn Inlet> {
 /// Receives `count` messages; returns channel, length and stamps of each.
 fn receive(inlet: &mut dyn Inlet, count: usize) -> Vec<(String, usize, Stamps)> {
     let mut all = Vec::new();
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while all.len() < count {
         let outcome = inlet.receive(Wait::Until(end), &mut |arrival| {
             all.push((
@@ -89,7 +89,7 @@ fn every_message_carries_the_kernel_s_stamp() {
         );
         assert!(
             stamps.taken.since(kernel) > -1_000_000,
-            "stamped after it was taken"
+            "stamped after it was received"
         );
     }
     assert_eq!(inlet.counters().lost, 0);
@@ -111,7 +111,7 @@ fn publishing_and_receiving_allocate_nothing_after_the_first_messages() {
                 fill = !fill;
                 let mut bytes = 0;
                 while bytes < payload.len() {
-                    let end = Wait::Until(clock::now() + PATIENCE);
+                    let end = Wait::Until(clock::now() + TIMEOUT);
                     let received = inlet.receive(end, &mut |arrival| {
                         bytes += arrival.payload.bytes().len();
                         arrival.payload.put_into(&mut kept);
@@ -207,7 +207,7 @@ fn a_wait_whose_time_is_over_ends_also_during_endless_foreign_datagrams() {
         };
         assert_eq!(look(wait), Received::Nothing, "it goes on to the message");
         assert_eq!(
-            look(Wait::Until(clock::now() + PATIENCE)),
+            look(Wait::Until(clock::now() + TIMEOUT)),
             Received::Messages(1)
         );
         assert_eq!(came, 1);
@@ -312,7 +312,7 @@ fn interface_goes_and_comes() -> Result<(), String> {
     outlet.publish(&channel("BEFORE"), b"x").unwrap();
     receive(&mut *inlet, 1);
     command("ip link delete robot0")?;
-    let end = Wait::Until(clock::now() + PATIENCE);
+    let end = Wait::Until(clock::now() + TIMEOUT);
     let result = inlet.receive(end, &mut |_| More::GoOn);
     assert!(
         matches!(result, Err(ReceiveError::Interface(_))),
@@ -326,7 +326,7 @@ fn interface_goes_and_comes() -> Result<(), String> {
         Ok(Received::Nothing)
     );
     cable()?;
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     let mut came = None;
     while came.is_none() {
         assert!(clock::now() < end, "it does not come back");

@@ -119,7 +119,7 @@ impl Source for Recording {
         if let Some(recorder) = &mut *log.lock() {
             recorder.take(&Arrival {
                 channel: channel.as_str(),
-                payload: Payload::Lent(message),
+                payload: Payload::Borrowed(message),
                 sender: SenderId::default(),
                 sequence: None,
                 stamps: Stamps {

@@ -68,11 +68,11 @@ impl Aggregator {
             return Ok(None);
         }
         self.core.mailbox.tallies.received.add_one();
-        let letter = &self.core.letter;
+        let message = &self.core.message;
         Ok(Some(Raw {
-            channel: letter.envelope.channel,
-            payload: &letter.payload,
-            delivery: Delivery::decoded_now(&letter.envelope, clock::now()),
+            channel: message.envelope.channel,
+            payload: &message.payload,
+            delivery: Delivery::decoded_now(&message.envelope, clock::now()),
         }))
     }
 

@@ -202,7 +202,7 @@ impl LeaderFollowers {
                 return Leadership::of(self, receiving);
             }
             self.waker.wake();
-            park_a_while();
+            park_briefly();
         }
     }
 }
@@ -302,12 +302,12 @@ impl Drop for Leadership<'_> {
 
 /// A change waits for the leader in steps, as another one may have used up its waker.
 #[cfg(not(loom))]
-fn park_a_while() {
+fn park_briefly() {
     thread::park_timeout(Duration::from_millis(10));
 }
 
 #[cfg(loom)]
-fn park_a_while() {
+fn park_briefly() {
     let _: Duration = Duration::ZERO;
     thread::park();
 }

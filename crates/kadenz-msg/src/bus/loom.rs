@@ -86,7 +86,7 @@ impl Inlet for End {
                 Next::Hand(channel) => {
                     take(Arrival {
                         channel,
-                        payload: Payload::Lent(&[]),
+                        payload: Payload::Borrowed(&[]),
                         sender: SenderId(0),
                         sequence: None,
                         stamps: Stamps::default(),
@@ -137,14 +137,14 @@ fn two_waiting_threads_get_their_messages() {
         let mut yours = core(&leader_followers, 1, "B");
         let other = thread::spawn(move || {
             assert_eq!(yours.next(Duration::MAX), Ok(true));
-            assert_eq!(yours.letter.envelope.channel.as_str(), "B");
+            assert_eq!(yours.message.envelope.channel.as_str(), "B");
             // Ending a subscription is another test.
             yours
         });
         wire.publish("B");
         wire.publish("A");
         assert_eq!(mine.next(Duration::MAX), Ok(true));
-        assert_eq!(mine.letter.envelope.channel.as_str(), "A");
+        assert_eq!(mine.message.envelope.channel.as_str(), "A");
         other.join().unwrap();
     });
 }

@@ -1,8 +1,8 @@
-//! The queue of one subscription: a bounded ring of letters whose memory is reused.
+//! The queue of one subscription: a bounded ring of slots whose memory is reused.
 //!
 //! Assumed: one thread at a time posts (the leader of the inlet), and one at a time collects (the owner of
-//! the subscription). Guaranteed then: each posted letter is collected in order or counted as dropped, and a
-//! collector that parks after it found nothing is unparked by the next letter.
+//! the subscription). Guaranteed then: each posted message is collected in order or counted as dropped, and a
+//! collector that parks after it found nothing is unparked by the next message.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ pub enum WhenFull {
 
 /// A message in the queue.
 #[derive(Debug, Default)]
-pub(crate) struct Letter {
+pub(crate) struct QueuedMessage {
     pub(crate) envelope: Envelope,
     pub(crate) payload: Vec<u8>,
 }
@@ -61,13 +61,13 @@ pub(crate) struct Mailbox {
     pub(crate) tallies: Tallies,
 }
 
-/// The letters of a mailbox as a ring, and the threads that wait for them or for room.
+/// The slots of a mailbox as a ring, and the threads that wait for them or for room.
 #[derive(Debug)]
 struct MailboxState {
-    letters: Box<[Letter]>,
+    slots: Box<[QueuedMessage]>,
     first: usize,
     count: usize,
-    /// The thread that parks until a letter arrives.
+    /// The thread that parks until a message arrives.
     collector: Option<Thread>,
     /// The thread that parks until there is room.
     poster: Option<Thread>,
@@ -75,7 +75,7 @@ struct MailboxState {
     closed: bool,
 }
 
-/// The outcome of posting a letter.
+/// The outcome of posting a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Posted {
     Kept,
@@ -84,16 +84,18 @@ enum Posted {
 }
 
 impl Mailbox {
-    /// Returns a queue of that many letters with that much room each. Allocates it all.
+    /// Returns a queue of that many slots with that much room each. Allocates it all.
     pub(crate) fn new(length: usize, room: usize, when_full: WhenFull) -> Self {
-        let letter = || Letter {
+        let message = || QueuedMessage {
             payload: Vec::with_capacity(room),
-            ..Letter::default()
+            ..QueuedMessage::default()
         };
-        let letters = std::iter::repeat_with(letter).take(length.max(1)).collect();
+        let slots = std::iter::repeat_with(message)
+            .take(length.max(1))
+            .collect();
         Self {
             state: Lock::new(MailboxState {
-                letters,
+                slots,
                 first: 0,
                 count: 0,
                 collector: None,
@@ -131,8 +133,8 @@ impl Mailbox {
         }
     }
 
-    /// Swaps the first letter with the collector's own, whose memory the queue uses from now on.
-    pub(crate) fn collect(&self, into: &mut Letter) -> bool {
+    /// Swaps the first message with the collector's own, whose memory the queue uses from now on.
+    pub(crate) fn collect(&self, into: &mut QueuedMessage) -> bool {
         let (found, poster) = self.state.with(|state| {
             let found = state.collect(into);
             (found, state.poster.take_if(|_| found))
@@ -143,7 +145,7 @@ impl Mailbox {
         found
     }
 
-    /// Returns whether something waits; if not, the calling thread is unparked by the next letter.
+    /// Returns whether something waits; if not, the calling thread is unparked by the next message.
     pub(crate) fn wait_for_letter(&self) -> bool {
         self.state.with(|state| {
             let waits = state.count > 0;
@@ -190,7 +192,7 @@ impl Mailbox {
 
     fn has_room_or_registers(&self) -> bool {
         self.state.with(|state| {
-            let room = state.closed || state.count < state.letters.len();
+            let room = state.closed || state.count < state.slots.len();
             state.poster = (!room).then(thread::current);
             room
         })
@@ -200,28 +202,28 @@ impl Mailbox {
 impl MailboxState {
     fn post(&mut self, envelope: &Envelope, payload: Payload<'_>, when_full: WhenFull) -> Posted {
         let mut posted = Posted::Kept;
-        if self.count == self.letters.len() {
+        if self.count == self.slots.len() {
             if when_full != WhenFull::DropOldest {
                 return Posted::NoRoom;
             }
             posted = Posted::InsteadOfOldest;
-            self.first = (self.first + 1) % self.letters.len();
+            self.first = (self.first + 1) % self.slots.len();
             self.count -= 1;
         }
-        let place = (self.first + self.count) % self.letters.len();
-        let letter = &mut self.letters[place];
-        letter.envelope = *envelope;
-        payload.put_into(&mut letter.payload);
+        let index = (self.first + self.count) % self.slots.len();
+        let message = &mut self.slots[index];
+        message.envelope = *envelope;
+        payload.put_into(&mut message.payload);
         self.count += 1;
         posted
     }
 
-    fn collect(&mut self, into: &mut Letter) -> bool {
+    fn collect(&mut self, into: &mut QueuedMessage) -> bool {
         if self.count == 0 {
             return false;
         }
-        std::mem::swap(&mut self.letters[self.first], into);
-        self.first = (self.first + 1) % self.letters.len();
+        std::mem::swap(&mut self.slots[self.first], into);
+        self.first = (self.first + 1) % self.slots.len();
         self.count -= 1;
         true
     }

@@ -70,9 +70,9 @@ impl Routes {
     /// Adds a mailbox, or replaces its patterns; returns the route that it replaced.
     pub(crate) fn set(&mut self, route: Route) -> Option<Route> {
         self.forget();
-        let place = self.all.iter_mut().find(|it| it.id == route.id);
-        if let Some(place) = place {
-            return Some(std::mem::replace(place, route));
+        let existing = self.all.iter_mut().find(|it| it.id == route.id);
+        if let Some(existing) = existing {
+            return Some(std::mem::replace(existing, route));
         }
         self.all.push(route);
         None
@@ -90,7 +90,7 @@ impl Routes {
     }
 
     /// Posts a message to each mailbox that wants it, or shows it to the visitor, which comes first.
-    /// Allocates when a channel is seen for the first time, and when a letter has less room than the message
+    /// Allocates when a channel is seen for the first time, and when a message has less room than the message
     /// needs.
     ///
     /// Returns `false` if LCM does not allow the channel's name.
@@ -100,17 +100,17 @@ impl Routes {
         until: Option<MonotonicTime>,
         visitor: Option<&mut Visitor<'_>>,
     ) -> bool {
-        let Some(place) = self.place_of(arrival.channel) else {
+        let Some(index) = self.index_of(arrival.channel) else {
             return self.post_unremembered(&arrival, until, visitor);
         };
-        let (channel, wanting) = &self.remembered[place];
+        let (channel, wanting) = &self.remembered[index];
         let envelope = Envelope::of(&arrival, *channel);
         let mut wanting = wanting.iter().map(|index| &self.all[*index as usize]);
         let payload = arrival.payload;
         let seen = visitor.and_then(|it| it.show(wanting.clone(), &envelope, payload.bytes()));
         let last = wanting.next_back();
         for route in wanting {
-            route.post(&envelope, Payload::Lent(payload.bytes()), until, seen);
+            route.post(&envelope, Payload::Borrowed(payload.bytes()), until, seen);
         }
         if let Some(route) = last {
             route.post(&envelope, payload, until, seen);
@@ -132,32 +132,32 @@ impl Routes {
         let wanting = self.all.iter().filter(|it| it.wants(arrival.channel));
         let seen = visitor.and_then(|it| it.show(wanting.clone(), &envelope, payload));
         for route in wanting {
-            route.post(&envelope, Payload::Lent(payload), until, seen);
+            route.post(&envelope, Payload::Borrowed(payload), until, seen);
         }
         true
     }
 
-    fn place_of(&mut self, name: &str) -> Option<usize> {
+    fn index_of(&mut self, name: &str) -> Option<usize> {
         let last = self.remembered.get(self.last);
         if last.is_some_and(|(channel, _)| channel.as_str() == name) {
             return Some(self.last);
         }
-        let place = self.places.get(name).copied();
-        self.last = place.or_else(|| self.remember(name))?;
+        let index = self.places.get(name).copied();
+        self.last = index.or_else(|| self.remember(name))?;
         Some(self.last)
     }
 
     fn remember(&mut self, name: &str) -> Option<usize> {
         let channel = Channel::new(name).ok()?;
-        let place = self.remembered.len();
-        if place >= MAX_REMEMBERED {
+        let index = self.remembered.len();
+        if index >= MAX_REMEMBERED {
             return None;
         }
         let wanting = (0_u32..).zip(&self.all).filter(|(_, it)| it.wants(name));
         let wanting = wanting.map(|(index, _)| index).collect();
         self.remembered.push((channel, wanting));
-        self.places.insert(channel, place);
-        Some(place)
+        self.places.insert(channel, index);
+        Some(index)
     }
 
     fn forget(&mut self) {

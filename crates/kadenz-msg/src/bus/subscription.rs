@@ -3,7 +3,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::delivery::{Delivery, Incoming, RecvError};
-use super::mailbox::{Counters, Envelope, Letter, WhenFull};
+use super::mailbox::{Counters, Envelope, QueuedMessage, WhenFull};
 use super::subscription_core::{SubscriptionCore, Waited};
 use crate::arrival::{SenderId, Sequence, Stamps};
 use crate::channel::Channel;
@@ -170,7 +170,7 @@ impl<M: Message + Default> Subscription<M> {
         }
         if found > 0 {
             let dequeued = clock::now();
-            let Letter { envelope, payload } = &self.core.letter;
+            let QueuedMessage { envelope, payload } = &self.core.message;
             let decoded = self.latest.decode_from(payload);
             let delivery = Delivery::decoded_now(envelope, dequeued);
             self.about_latest = decoded.is_ok().then_some(delivery);
@@ -203,9 +203,9 @@ impl<M: Message + Default> Subscription<M> {
         let waited = self.core.next_in_place(timeout, &mut |envelope, payload| {
             result = Some(visit(&MessageView::of(envelope, payload)));
         })?;
-        let Letter { envelope, payload } = &self.core.letter;
+        let QueuedMessage { envelope, payload } = &self.core.message;
         match waited {
-            Waited::Letter => result = Some(visit(&MessageView::of(envelope, payload))),
+            Waited::Message => result = Some(visit(&MessageView::of(envelope, payload))),
             Waited::Visited => {}
             Waited::Nothing | Waited::GoOn => return Ok(None),
         }

@@ -1,4 +1,4 @@
-//! The common part of every subscription: a mailbox, its route, and the way to wait for a letter.
+//! The common part of every subscription: a mailbox, its route, and the way to wait for a message.
 
 use std::cell::Cell;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::delivery::RecvError;
 use super::leader_followers::{LeaderFollowers, Leadership};
-use super::mailbox::{Envelope, Letter, Mailbox};
+use super::mailbox::{Envelope, Mailbox, QueuedMessage};
 use super::routes::{Route, RouteId, Visit, Visitor};
 use super::subscription::{Contract, Judgement, SubscriptionOptions};
 use crate::channel::Pattern;
@@ -21,10 +21,10 @@ pub(crate) struct SubscriptionCore {
     id: RouteId,
     patterns: Vec<Pattern>,
     pub(crate) mailbox: Arc<Mailbox>,
-    /// The letter that was taken last.
-    pub(crate) letter: Letter,
-    /// The letter that was collected last; it replaces `letter` once the contract accepts it.
-    incoming: Letter,
+    /// The message that was taken last.
+    pub(crate) message: QueuedMessage,
+    /// The message that was collected last; it replaces `message` once the contract accepts it.
+    incoming: QueuedMessage,
     contract: Contract,
     last_taken: Option<MonotonicTime>,
 }
@@ -35,11 +35,11 @@ pub(crate) type ReadCallback<'a> = dyn FnMut(&Envelope, &[u8], MonotonicTime) + 
 /// The maximum number of batches for others that one look passes on.
 const MAX_BATCHES: u32 = 1000;
 
-/// The outcome of a wait for a letter.
+/// The outcome of a wait for a message.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Waited {
-    /// A message is in the letter.
-    Letter,
+    /// A message is in `message`.
+    Message,
     /// The visitor received it in place.
     Visited,
     /// The time is over.
@@ -56,17 +56,17 @@ impl SubscriptionCore {
         options: &SubscriptionOptions,
     ) -> Result<Self, ProviderError> {
         let mailbox = Mailbox::new(options.queue, options.room, options.when_full);
-        let letter = || Letter {
+        let message = || QueuedMessage {
             payload: Vec::with_capacity(options.room),
-            ..Letter::default()
+            ..QueuedMessage::default()
         };
         let core = Self {
             leader_followers,
             id,
             patterns,
             mailbox: Arc::new(mailbox),
-            letter: letter(),
-            incoming: letter(),
+            message: message(),
+            incoming: message(),
             contract: options.contract,
             last_taken: None,
         };
@@ -91,12 +91,12 @@ impl SubscriptionCore {
         })
     }
 
-    /// Waits for a message that keeps the contract and puts it into the letter. `false` after the timeout; a
+    /// Waits for a message that keeps the contract and puts it into the message. `false` after the timeout; a
     /// timeout of zero looks once, and [`Duration::MAX`] waits forever. If there is none, or an error, the
-    /// letter stays the one that was taken last.
+    /// message stays the one that was taken last.
     pub(crate) fn next(&mut self, timeout: Duration) -> Result<bool, RecvError> {
         let until = Deadline::after(timeout);
-        while self.wait(until, None)? == Waited::Letter {
+        while self.wait(until, None)? == Waited::Message {
             if self.takes_incoming() {
                 return Ok(true);
             }
@@ -114,8 +114,8 @@ impl SubscriptionCore {
         let in_place: &mut Visit<'_> =
             &mut |envelope, payload| read(envelope, payload, envelope.stamps.taken);
         match self.next_in_place(timeout, in_place)? {
-            Waited::Letter => {
-                let Letter { envelope, payload } = &self.letter;
+            Waited::Message => {
+                let QueuedMessage { envelope, payload } = &self.message;
                 read(envelope, payload, clock::now());
                 Ok(true)
             }
@@ -144,7 +144,7 @@ impl SubscriptionCore {
             };
             let waited = self.wait(until, Some(judging))?;
             let keeps = match (waited, judgement) {
-                (Waited::Letter, _) => self.takes_incoming(),
+                (Waited::Message, _) => self.takes_incoming(),
                 (_, Some(judgement)) => self.keeps_contract(judgement),
                 (_, None) => return Ok(waited),
             };
@@ -154,13 +154,13 @@ impl SubscriptionCore {
         }
     }
 
-    /// Takes the collected letter, if it keeps the contract.
+    /// Takes the collected message, if it keeps the contract.
     fn takes_incoming(&mut self) -> bool {
         let stamps = &self.incoming.envelope.stamps;
         let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
         let keeps = self.keeps_contract(judgement);
         if keeps {
-            std::mem::swap(&mut self.letter, &mut self.incoming);
+            std::mem::swap(&mut self.message, &mut self.incoming);
         }
         keeps
     }
@@ -173,12 +173,12 @@ impl SubscriptionCore {
         let mut waiting = false;
         let ended = loop {
             if self.mailbox.collect(&mut self.incoming) {
-                break Ok(Waited::Letter);
+                break Ok(Waited::Message);
             }
             match self.lead_or_park(until, &mut waiting, visit.as_deref_mut()) {
                 Ok(Waited::GoOn) => {}
                 Ok(Waited::Nothing) if self.mailbox.collect(&mut self.incoming) => {
-                    break Ok(Waited::Letter);
+                    break Ok(Waited::Message);
                 }
                 ended => break ended,
             }

@@ -1,6 +1,6 @@
 //! C: a header for each type, and one header for types that hold each other.
 
-use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
+use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -110,11 +110,11 @@ fn space(of: &str) -> &'static str {
     if of.ends_with('*') { "" } else { " " }
 }
 
-fn one(plan: &Plan<'_>, of: Of) -> String {
+fn one(plan: &Plan<'_>, of: ElementType) -> String {
     match of {
-        Of::Number(of) => primitive(of).to_owned(),
-        Of::Text => "char *".to_owned(),
-        Of::Record(index) => plan.records[index].path("_"),
+        ElementType::Number(of) => primitive(of).to_owned(),
+        ElementType::Text => "char *".to_owned(),
+        ElementType::Record(index) => plan.records[index].path("_"),
     }
 }
 
@@ -240,18 +240,18 @@ fn first(field: &Field<'_>, of: &str) -> String {
 fn put(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let count = count(field);
     match field.of {
-        Of::Number(of) => {
+        ElementType::Number(of) => {
             let first = first(field, &format!("const {}", primitive(of)));
             format!(
                 "    kadenz_put(c, {first}, {count}, {});\n",
                 of.least_bytes()
             )
         }
-        Of::Text => {
+        ElementType::Text => {
             let first = first(field, "char *const");
             format!("    kadenz_put_text(c, {first}, {count});\n")
         }
-        Of::Record(index) => {
+        ElementType::Record(index) => {
             let of = plan.records[index].path("_");
             let first = first(field, &format!("const {of}"));
             match field.sizes.is_empty() {
@@ -276,11 +276,15 @@ fn get(plan: &Plan<'_>, field: &Field<'_>) -> String {
         false => String::new(),
     };
     let read = match field.of {
-        Of::Number(PrimitiveType::Boolean) => format!("kadenz_get_bool(c, {first}, {count});"),
-        Of::Number(of) => format!("kadenz_get(c, {first}, {count}, {});", of.least_bytes()),
-        Of::Text => format!("kadenz_get_text(c, {first}, {count});"),
-        Of::Record(_) if field.sizes.is_empty() => format!("{of}_get(c, {first});"),
-        Of::Record(_) => format!(
+        ElementType::Number(PrimitiveType::Boolean) => {
+            format!("kadenz_get_bool(c, {first}, {count});")
+        }
+        ElementType::Number(of) => {
+            format!("kadenz_get(c, {first}, {count}, {});", of.least_bytes())
+        }
+        ElementType::Text => format!("kadenz_get_text(c, {first}, {count});"),
+        ElementType::Record(_) if field.sizes.is_empty() => format!("{of}_get(c, {first});"),
+        ElementType::Record(_) => format!(
             "for (size_t i = 0, n = kadenz_count(c, {first}, {count}); i < n && !c->error; ++i) {of}_get(c, {first} + i);"
         ),
     };
@@ -291,10 +295,10 @@ fn free(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let (name, of, count) = (&field.name, one(plan, field.of), count(field));
     let first = first(field, &of);
     let mut text = match field.of {
-        Of::Number(_) => String::new(),
-        Of::Text => format!("    kadenz_free_text({first}, {count});\n"),
-        Of::Record(_) if field.sizes.is_empty() => format!("    {of}_free({first});\n"),
-        Of::Record(_) => format!(
+        ElementType::Number(_) => String::new(),
+        ElementType::Text => format!("    kadenz_free_text({first}, {count});\n"),
+        ElementType::Record(_) if field.sizes.is_empty() => format!("    {of}_free({first});\n"),
+        ElementType::Record(_) => format!(
             "    for (size_t i = 0, n = kadenz_held({first}, {count}); i < n; ++i) {of}_free({first} + i);\n"
         ),
     };

@@ -1,6 +1,6 @@
 //! C++: a header for each type, and one header for types that hold each other.
 
-use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
+use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -234,9 +234,9 @@ fn primitive(of: PrimitiveType) -> &'static str {
 /// The type of a member. Types of messages have their whole name, which no member hides.
 fn whole(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let one = match field.of {
-        Of::Number(of) => primitive(of).to_owned(),
-        Of::Text => primitive(PrimitiveType::String).to_owned(),
-        Of::Record(index) => format!("::{}", plan.records[index].path("::")),
+        ElementType::Number(of) => primitive(of).to_owned(),
+        ElementType::Text => primitive(PrimitiveType::String).to_owned(),
+        ElementType::Record(index) => format!("::{}", plan.records[index].path("::")),
     };
     field.sizes.iter().rev().fold(one, |inner, it| match it {
         ArrayLength::Fixed(size) => format!("std::array<{inner}, {size}>"),

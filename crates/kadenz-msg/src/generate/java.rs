@@ -1,6 +1,6 @@
 //! Java: a folder for each package, a class for each type.
 
-use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill};
+use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -183,9 +183,9 @@ fn primitive(of: PrimitiveType) -> (&'static str, &'static str) {
 /// Returns the type of one element. In its own package a class has its short name, which no member hides.
 fn one(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     match field.of {
-        Of::Number(of) => primitive(of).0.to_owned(),
-        Of::Text => primitive(PrimitiveType::String).0.to_owned(),
-        Of::Record(index) => {
+        ElementType::Number(of) => primitive(of).0.to_owned(),
+        ElementType::Text => primitive(PrimitiveType::String).0.to_owned(),
+        ElementType::Record(index) => {
             let record = &plan.records[index];
             match record.package == within.package {
                 true => record.short.clone(),
@@ -207,19 +207,19 @@ fn start(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> Option<
         return Some(array(&of, &field.sizes(|_| "0".to_owned())));
     }
     match field.of {
-        Of::Number(_) => (field.start != 0).then(|| field.start.to_string()),
-        Of::Text => Some("\"\"".to_owned()),
-        Of::Record(_) => Some(format!("new {of}()")),
+        ElementType::Number(_) => (field.start != 0).then(|| field.start.to_string()),
+        ElementType::Text => Some("\"\"".to_owned()),
+        ElementType::Record(_) => Some(format!("new {of}()")),
     }
 }
 
 /// Arrays of fixed lengths hold LCM's defaults, too.
 fn filled(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     let value = match field.of {
-        Of::Number(_) if field.start == 0 => return String::new(),
-        Of::Number(_) => field.start.to_string(),
-        Of::Text => "\"\"".to_owned(),
-        Of::Record(_) => format!("new {}()", one(plan, within, field)),
+        ElementType::Number(_) if field.start == 0 => return String::new(),
+        ElementType::Number(_) => field.start.to_string(),
+        ElementType::Text => "\"\"".to_owned(),
+        ElementType::Record(_) => format!("new {}()", one(plan, within, field)),
     };
     let fixed = field
         .sizes
@@ -274,9 +274,9 @@ fn put(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     if field.sizes.is_empty() {
         let name = &field.name;
         return match field.of {
-            Of::Number(_) => format!("        out.put(this.{name});\n"),
-            Of::Text => format!("        out.text(\"{key}\", this.{name});\n"),
-            Of::Record(_) => format!("        this.{name}.put(out);\n"),
+            ElementType::Number(_) => format!("        out.put(this.{name});\n"),
+            ElementType::Text => format!("        out.text(\"{key}\", this.{name});\n"),
+            ElementType::Record(_) => format!("        this.{name}.put(out);\n"),
         };
     }
     let sizes = field.sizes(|it| format!("this.{it}"));
@@ -286,9 +286,9 @@ fn put(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     };
     let of = one(plan, within, field);
     nested(field, &of, each, |array| match field.of {
-        Of::Number(_) => format!("out.put({array});"),
-        Of::Text => format!("for ({of} it : {array}) out.text(\"{key}\", it);"),
-        Of::Record(_) => format!("for ({of} it : {array}) it.put(out);"),
+        ElementType::Number(_) => format!("out.put({array});"),
+        ElementType::Text => format!("for ({of} it : {array}) out.text(\"{key}\", it);"),
+        ElementType::Record(_) => format!("for ({of} it : {array}) it.put(out);"),
     })
 }
 
@@ -296,12 +296,12 @@ fn get(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     let (key, name, least) = (field.key, &field.name, field.least);
     let of = one(plan, within, field);
     let value = match field.of {
-        Of::Number(of) => format!("in.{}(\"{key}\")", primitive(of).1),
-        Of::Text => format!("in.text(\"{key}\")"),
-        Of::Record(_) => format!("new {of}()"),
+        ElementType::Number(of) => format!("in.{}(\"{key}\")", primitive(of).1),
+        ElementType::Text => format!("in.text(\"{key}\")"),
+        ElementType::Record(_) => format!("new {of}()"),
     };
     let read = |place: &str| match field.of {
-        Of::Record(_) => format!("({place} = {value}).get(in);"),
+        ElementType::Record(_) => format!("({place} = {value}).get(in);"),
         _ => format!("{place} = {value};"),
     };
     if field.sizes.is_empty() {
@@ -317,7 +317,7 @@ fn get(plan: &Plan<'_>, within: &StructPlan<'_>, field: &Field<'_>) -> String {
     };
     let made = array(&of, &sizes);
     let rest = rows(field, &of, |array| match field.of {
-        Of::Number(_) => format!("in.get(\"{key}\", {array});"),
+        ElementType::Number(_) => format!("in.get(\"{key}\", {array});"),
         _ => format!(
             "for (int i = 0; i < {array}.length; i++) {}",
             read(&format!("{array}[i]"))

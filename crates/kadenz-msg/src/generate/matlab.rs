@@ -4,7 +4,7 @@
 
 use std::path::PathBuf;
 
-use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
+use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::{ConstantValue, PrimitiveType};
 
@@ -92,12 +92,14 @@ fn value(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let none = sizes.is_empty();
     let sizes = sizes.join(", ");
     match field.of {
-        Of::Text if none => "''".to_owned(),
-        Of::Text => format!("repmat({{''}}, {sizes})"),
-        Of::Record(index) if none => format!("{}()", plan.records[index].path(".")),
-        Of::Record(_) if field.is_variable() => "[]".to_owned(),
-        Of::Record(index) => format!("repmat({}(), {sizes})", plan.records[index].path(".")),
-        Of::Number(of) => {
+        ElementType::Text if none => "''".to_owned(),
+        ElementType::Text => format!("repmat({{''}}, {sizes})"),
+        ElementType::Record(index) if none => format!("{}()", plan.records[index].path(".")),
+        ElementType::Record(_) if field.is_variable() => "[]".to_owned(),
+        ElementType::Record(index) => {
+            format!("repmat({}(), {sizes})", plan.records[index].path("."))
+        }
+        ElementType::Number(of) => {
             let one = match of {
                 PrimitiveType::Double => field.start.to_string(),
                 PrimitiveType::Boolean => "false".to_owned(),
@@ -146,7 +148,7 @@ fn encode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
         let sizes = field.sizes(|it| length(record, it).unwrap_or_default());
         let sizes = sizes.join(", ");
         let part = match (field.of, field.sizes.is_empty()) {
-            (Of::Number(of), true) => match length(record, name) {
+            (ElementType::Number(of), true) => match length(record, name) {
                 Some(length) => format!(
                     "kadenz_codec.put_length('{key}', {length}, '{}')",
                     primitive(of)
@@ -162,16 +164,18 @@ fn encode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
                     }
                 }
             },
-            (Of::Number(of), false) => format!(
+            (ElementType::Number(of), false) => format!(
                 "kadenz_codec.put_numbers('{key}', m.{name}, '{}', [{sizes}])",
                 primitive(of)
             ),
-            (Of::Text, true) => format!("kadenz_codec.put_text('{key}', m.{name})"),
-            (Of::Text, false) => format!("kadenz_codec.put_texts('{key}', m.{name}, [{sizes}])"),
-            (Of::Record(index), true) => {
+            (ElementType::Text, true) => format!("kadenz_codec.put_text('{key}', m.{name})"),
+            (ElementType::Text, false) => {
+                format!("kadenz_codec.put_texts('{key}', m.{name}, [{sizes}])")
+            }
+            (ElementType::Record(index), true) => {
                 format!("{}_encode(m.{name}, true)", plan.records[index].path("."))
             }
-            (Of::Record(index), false) => {
+            (ElementType::Record(index), false) => {
                 // Not in a function: Octave's limit is 256 nested calls.
                 let path = plan.records[index].path(".");
                 checks += &format!(
@@ -215,7 +219,7 @@ fn fingerprint(record: &StructPlan<'_>) -> String {
 }
 
 fn decode(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
-    let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
+    let plain = |it: &Field<'_>| matches!(it.of, ElementType::Number(_)) && it.sizes.is_empty();
     let mut lines = match record.recursive {
         true => format!("kadenz_codec.depth(depth, '{}');\n", record.full),
         false => String::new(),
@@ -272,9 +276,9 @@ fn scalars(run: &[Field<'_>]) -> String {
         used += field.least;
         let (first, last) = (back(first), back(last));
         text += &match field.of {
-            Of::Number(PrimitiveType::Boolean) => format!("m.{name} = b({last}) ~= 0;\n"),
-            Of::Number(PrimitiveType::Byte) => format!("m.{name} = b({last});\n"),
-            Of::Number(of) => {
+            ElementType::Number(PrimitiveType::Boolean) => format!("m.{name} = b({last}) ~= 0;\n"),
+            ElementType::Number(PrimitiveType::Byte) => format!("m.{name} = b({last});\n"),
+            ElementType::Number(of) => {
                 format!(
                     "m.{name} = typecast(b({first}:{last}), '{}');\n",
                     primitive(of)
@@ -295,18 +299,18 @@ fn member(plan: &Plan<'_>, record: &StructPlan<'_>, field: &Field<'_>) -> String
         false => "1",
     };
     let read = match (field.of, field.sizes.is_empty()) {
-        (Of::Number(of), _) => format!(
+        (ElementType::Number(of), _) => format!(
             "kadenz_codec.numbers(b, at, '{key}', '{}', {}, [{sizes}])",
             primitive(of),
             of.least_bytes()
         ),
-        (Of::Text, true) => format!("kadenz_codec.text(b, at, '{key}')"),
-        (Of::Text, false) => format!("kadenz_codec.texts(b, at, '{key}', [{sizes}])"),
-        (Of::Record(index), true) => {
+        (ElementType::Text, true) => format!("kadenz_codec.text(b, at, '{key}')"),
+        (ElementType::Text, false) => format!("kadenz_codec.texts(b, at, '{key}', [{sizes}])"),
+        (ElementType::Record(index), true) => {
             let path = plan.records[index].path(".");
             format!("{path}_decode(b, at, {})", depth(index))
         }
-        (Of::Record(index), false) => {
+        (ElementType::Record(index), false) => {
             let (path, depth) = (plan.records[index].path("."), depth(index));
             return format!(
                 "v = cell(1, kadenz_codec.room(at, '{key}', {least}, [{sizes}]));\nfor k = 1:numel(v), [v{{k}}, at] = {path}_decode(b, at, {depth}); end\nm.{name} = kadenz_codec.joined(v, [{sizes}]);\n"

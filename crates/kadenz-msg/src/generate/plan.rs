@@ -41,7 +41,7 @@ impl NamingRules {
 
 /// The type of a member, or of each element of it.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Of {
+pub(super) enum ElementType {
     /// Of a fixed width; an enum is an `int32_t`.
     Number(PrimitiveType),
     Text,
@@ -62,7 +62,7 @@ pub(super) struct Field<'a> {
     pub(super) name: String,
     /// In the `.lcm` file.
     pub(super) key: &'a str,
-    pub(super) of: Of,
+    pub(super) of: ElementType,
     /// The record of its type, also of an enum.
     pub(super) named: Option<usize>,
     pub(super) sizes: Vec<ArrayLength>,
@@ -333,11 +333,11 @@ impl<'a> Planning<'a> {
             MemberType::Primitive(_) => None,
         };
         let kind = match &it.of {
-            MemberType::Primitive(PrimitiveType::String) => Of::Text,
-            MemberType::Primitive(of) => Of::Number(*of),
+            MemberType::Primitive(PrimitiveType::String) => ElementType::Text,
+            MemberType::Primitive(of) => ElementType::Number(*of),
             MemberType::Named(name) => match self.types.definition(name) {
-                Some(Definition::Enum(_)) => Of::Number(PrimitiveType::Int32),
-                _ => Of::Record(named.unwrap_or(0)),
+                Some(Definition::Enum(_)) => ElementType::Number(PrimitiveType::Int32),
+                _ => ElementType::Record(named.unwrap_or(0)),
             },
         };
         let sizes = it.dimensions.iter().map(|it| match it {
@@ -385,7 +385,7 @@ impl<'a> Planning<'a> {
         record.fields.push(Field {
             name: "value".to_owned(),
             key: "value",
-            of: Of::Number(PrimitiveType::Int32),
+            of: ElementType::Number(PrimitiveType::Int32),
             named: None,
             sizes: Vec::new(),
             written: "int32_t".to_owned(),

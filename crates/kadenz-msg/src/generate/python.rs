@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use super::plan::{ArrayLength, Field, NamingRules, Of, Plan, StructPlan, fill, marked};
+use super::plan::{ArrayLength, ElementType, Field, NamingRules, Plan, StructPlan, fill, marked};
 use super::{GeneratedFile, file};
 use crate::types::PrimitiveType;
 
@@ -173,29 +173,29 @@ fn primitive(of: PrimitiveType) -> (&'static str, &'static str, &'static str) {
 
 /// Returns whether all instances may share its default.
 fn is_plain(field: &Field<'_>) -> bool {
-    field.sizes.is_empty() && !matches!(field.of, Of::Record(_))
+    field.sizes.is_empty() && !matches!(field.of, ElementType::Record(_))
 }
 
 fn is_bytes(field: &Field<'_>) -> bool {
-    field.of == Of::Number(PrimitiveType::Byte) && !field.sizes.is_empty()
+    field.of == ElementType::Number(PrimitiveType::Byte) && !field.sizes.is_empty()
 }
 
 fn hint(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let (one, depth) = match field.of {
         _ if is_bytes(field) => ("bytes".to_owned(), field.sizes.len() - 1),
-        Of::Number(of) => (primitive(of).1.to_owned(), field.sizes.len()),
-        Of::Text => ("str".to_owned(), field.sizes.len()),
-        Of::Record(index) => (class(&plan.records[index]), field.sizes.len()),
+        ElementType::Number(of) => (primitive(of).1.to_owned(), field.sizes.len()),
+        ElementType::Text => ("str".to_owned(), field.sizes.len()),
+        ElementType::Record(index) => (class(&plan.records[index]), field.sizes.len()),
     };
     (0..depth).fold(one, |inner, _| format!("_t.List[{inner}]"))
 }
 
 fn start(plan: &Plan<'_>, field: &Field<'_>) -> String {
     let one = match field.of {
-        Of::Number(_) if field.start != 0 => field.start.to_string(),
-        Of::Number(of) => primitive(of).2.to_owned(),
-        Of::Text => "\"\"".to_owned(),
-        Of::Record(index) => format!("{}()", class(&plan.records[index])),
+        ElementType::Number(_) if field.start != 0 => field.start.to_string(),
+        ElementType::Number(of) => primitive(of).2.to_owned(),
+        ElementType::Text => "\"\"".to_owned(),
+        ElementType::Record(index) => format!("{}()", class(&plan.records[index])),
     };
     let bytes = is_bytes(field);
     let innermost = field.sizes.len().saturating_sub(1);
@@ -219,7 +219,7 @@ fn length(record: &StructPlan<'_>, name: &str) -> String {
 
 /// Returns runs of members that are one number each, which are read and written at once.
 fn runs<'r, 'a>(record: &'r StructPlan<'a>) -> Vec<&'r [Field<'a>]> {
-    let plain = |it: &Field<'_>| matches!(it.of, Of::Number(_)) && it.sizes.is_empty();
+    let plain = |it: &Field<'_>| matches!(it.of, ElementType::Number(_)) && it.sizes.is_empty();
     let runs = record
         .fields
         .chunk_by(|one, other| plain(one) && plain(other));
@@ -228,7 +228,7 @@ fn runs<'r, 'a>(record: &'r StructPlan<'a>) -> Vec<&'r [Field<'a>]> {
 
 fn letters(run: &[Field<'_>]) -> String {
     let letter = |it: &Field<'_>| match it.of {
-        Of::Number(of) => primitive(of).0,
+        ElementType::Number(of) => primitive(of).0,
         _ => "",
     };
     run.iter().map(letter).collect()
@@ -241,21 +241,21 @@ fn put(record: &StructPlan<'_>) -> String {
         let (name, key) = (&field.name, field.key);
         let sizes = field.sizes(|it| length(record, it)).join(", ");
         let line = match (field.of, sizes.is_empty()) {
-            (Of::Number(_), true) => {
+            (ElementType::Number(_), true) => {
                 let values = run.iter().map(|it| length(record, &it.name));
                 let values = values.collect::<Vec<_>>().join(", ");
                 format!("out.append(_s.pack(\">{}\", {values}))", letters(run))
             }
-            (Of::Number(of), false) => {
+            (ElementType::Number(of), false) => {
                 let letter = primitive(of).0;
                 format!("_c.put_numbers(out, \"{key}\", self.{name}, \"{letter}\", {sizes})")
             }
-            (Of::Text, true) => format!("_c.put_text(out, \"{key}\", self.{name})"),
-            (Of::Record(_), true) => format!("self.{name}._put(out)"),
-            (Of::Text, false) => format!(
+            (ElementType::Text, true) => format!("_c.put_text(out, \"{key}\", self.{name})"),
+            (ElementType::Record(_), true) => format!("self.{name}._put(out)"),
+            (ElementType::Text, false) => format!(
                 "_c.put_elements(out, \"{key}\", self.{name}, lambda it: _c.put_text(out, \"{key}\", it), {sizes})"
             ),
-            (Of::Record(_), false) => format!(
+            (ElementType::Record(_), false) => format!(
                 "_c.put_elements(out, \"{key}\", self.{name}, lambda it: it._put(out), {sizes})"
             ),
         };
@@ -275,24 +275,30 @@ fn get(plan: &Plan<'_>, record: &StructPlan<'_>) -> String {
         let (key, least) = (field.key, field.least);
         let sizes = field.sizes(|it| format!("m.{it}")).join(", ");
         let value = match (field.of, sizes.is_empty()) {
-            (Of::Number(_), true) => format!("reader.unpack(_s.Struct(\">{}\"))", letters(run)),
-            (Of::Number(of), false) => {
+            (ElementType::Number(_), true) => {
+                format!("reader.unpack(_s.Struct(\">{}\"))", letters(run))
+            }
+            (ElementType::Number(of), false) => {
                 format!(
                     "reader.numbers(\"{key}\", \"{}\", {sizes})",
                     primitive(of).0
                 )
             }
-            (Of::Text, true) => format!("reader.text(\"{key}\")"),
-            (Of::Record(index), true) => format!("{}._get(reader)", class(&plan.records[index])),
+            (ElementType::Text, true) => format!("reader.text(\"{key}\")"),
+            (ElementType::Record(index), true) => {
+                format!("{}._get(reader)", class(&plan.records[index]))
+            }
             (of, false) => {
                 let one = match of {
-                    Of::Record(index) => format!("{}._get(reader)", class(&plan.records[index])),
+                    ElementType::Record(index) => {
+                        format!("{}._get(reader)", class(&plan.records[index]))
+                    }
                     _ => format!("reader.text(\"{key}\")"),
                 };
                 format!("reader.elements(\"{key}\", {least}, ({sizes},), lambda: {one})")
             }
         };
-        let comma = if matches!(field.of, Of::Number(_)) && field.sizes.is_empty() {
+        let comma = if matches!(field.of, ElementType::Number(_)) && field.sizes.is_empty() {
             ","
         } else {
             ""

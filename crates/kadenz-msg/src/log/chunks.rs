@@ -46,7 +46,7 @@ pub(crate) struct ChunkExtent {
 
 /// A message within a chunk that is in memory.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Lying {
+pub(crate) struct ChunkMessage {
     pub(crate) log_time: i64,
     pub(crate) publish_time: i64,
     pub(crate) sequence: u32,
@@ -61,7 +61,7 @@ pub(crate) struct Lying {
 #[derive(Debug, Default)]
 pub(crate) struct Loaded {
     pub(crate) bytes: Vec<u8>,
-    pub(crate) messages: Vec<Lying>,
+    pub(crate) messages: Vec<ChunkMessage>,
     next: usize,
 }
 
@@ -69,8 +69,12 @@ pub(crate) struct Loaded {
 const MAX_LOADED_BYTES: usize = MAX_CHUNK_BYTES as usize / 4 * 5;
 
 /// Notes a message of a chunk of that many bytes; `None` if it holds more messages than there is memory for.
-pub(crate) fn note(messages: &mut Vec<Lying>, chunk: usize, message: Lying) -> Option<()> {
-    if chunk + messages.len() * size_of::<Lying>() >= MAX_LOADED_BYTES {
+pub(crate) fn note(
+    messages: &mut Vec<ChunkMessage>,
+    chunk: usize,
+    message: ChunkMessage,
+) -> Option<()> {
+    if chunk + messages.len() * size_of::<ChunkMessage>() >= MAX_LOADED_BYTES {
         return None;
     }
     messages.push(message);
@@ -80,7 +84,7 @@ pub(crate) fn note(messages: &mut Vec<Lying>, chunk: usize, message: Lying) -> O
 impl Loaded {
     /// Returns the bytes of memory that it holds.
     fn memory(&self) -> usize {
-        self.bytes.capacity() + self.messages.capacity() * size_of::<Lying>()
+        self.bytes.capacity() + self.messages.capacity() * size_of::<ChunkMessage>()
     }
 
     /// Empties it for the next chunk.
@@ -88,11 +92,11 @@ impl Loaded {
         self.bytes.clear();
         self.messages.clear();
         self.next = 0;
-        shrink(&mut self.bytes);
-        shrink(&mut self.messages);
+        shrink_spare(&mut self.bytes);
+        shrink_spare(&mut self.messages);
     }
 
-    fn head(&self) -> Option<&Lying> {
+    fn head(&self) -> Option<&ChunkMessage> {
         self.messages.get(self.next)
     }
 }
@@ -111,7 +115,7 @@ pub(crate) trait Chunked: Send {
 /// If more chunks overlap than are held at once, the order is that of the chunks: bounded memory has
 /// precedence over order.
 #[derive(Debug)]
-pub(crate) struct Shelf {
+pub(crate) struct ChunkMerge {
     places: Vec<ChunkExtent>,
     next_place: usize,
     open: Vec<Loaded>,
@@ -135,7 +139,7 @@ const MAX_SPARE: usize = 4;
 const MAX_SPARE_BYTES: usize = 2 << 20;
 
 /// Gives memory back where a buffer has become larger than what is kept.
-pub(crate) fn shrink<T>(buffer: &mut Vec<T>) {
+pub(crate) fn shrink_spare<T>(buffer: &mut Vec<T>) {
     buffer.shrink_to(MAX_SPARE_BYTES / size_of::<T>().max(1));
 }
 
@@ -149,8 +153,8 @@ pub(crate) fn overlap(places: &[ChunkExtent]) -> bool {
     })
 }
 
-impl Shelf {
-    /// Returns a shelf over chunks, in any order, of a log of that length. Skipped ones are damage.
+impl ChunkMerge {
+    /// Returns a merge over chunks, in any order, of a log of that length. Skipped ones are damage.
     pub(crate) fn new(mut places: Vec<ChunkExtent>, damage: Damage, length: u64) -> Self {
         places.sort_by_key(|place| (place.first, place.offset));
         Self {
@@ -277,7 +281,7 @@ impl Shelf {
     }
 }
 
-fn fill(entry: &mut Entry, channel: Arc<LoggedChannel>, message: &Lying, bytes: &[u8]) {
+fn fill(entry: &mut Entry, channel: Arc<LoggedChannel>, message: &ChunkMessage, bytes: &[u8]) {
     entry.channel = channel;
     entry.log_time = WallTime::from_unix_ns(message.log_time);
     entry.publish_time = WallTime::from_unix_ns(message.publish_time);

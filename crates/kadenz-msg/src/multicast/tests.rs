@@ -37,7 +37,7 @@ fn well() -> Situation {
     }
 }
 
-fn heard() -> SelfTest {
+fn received() -> SelfTest {
     SelfTest::Heard {
         after: std::time::Duration::from_micros(50),
     }
@@ -55,7 +55,7 @@ fn worst(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest) -> (Strin
 
 #[test]
 fn a_network_that_is_well_has_no_finding_that_costs() {
-    let findings = judge::network(&asked(1, None), &well(), &heard());
+    let findings = judge::network(&asked(1, None), &well(), &received());
     assert!(
         findings.iter().all(|it| it.severity == Severity::Fine),
         "{findings:?}"
@@ -67,7 +67,7 @@ fn a_network_that_is_well_has_no_finding_that_costs() {
 fn but(ttl: u8, spoil: impl FnOnce(&mut Situation)) -> (String, String) {
     let mut seen = well();
     spoil(&mut seen);
-    worst(&asked(ttl, None), &seen, &heard())
+    worst(&asked(ttl, None), &seen, &received())
 }
 
 fn link(spoil: impl FnOnce(&mut LinkState)) -> Option<LinkState> {
@@ -106,7 +106,7 @@ fn a_way_that_leads_nowhere_is_named_with_the_command_that_fixes_it() {
     is(&but(0, |_| {}), "multicast-ttl Note", "?ttl=1");
     let mut gone = well();
     gone.state = None;
-    let found = worst(&asked(1, Some("eth0")), &gone, &heard());
+    let found = worst(&asked(1, Some("eth0")), &gone, &received());
     is(&found, "multicast-interface Spoils", "ip -br link");
 }
 
@@ -139,7 +139,7 @@ fn what_loses_some_messages_is_named_with_the_command_that_fixes_it() {
     );
     let mut strict = well();
     (strict.reverse_path_filter, strict.others) = (Some(1), wlan());
-    let found = worst(&asked(1, Some("eth0")), &strict, &heard());
+    let found = worst(&asked(1, Some("eth0")), &strict, &received());
     is(&found, "multicast-reverse-path Costs", "rp_filter=2");
 }
 

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use super::ros1::services::talk::{ClientInput, ClientSession, Offer};
+use super::ros1::services::protocol::{ClientInput, ClientSession, Offer};
 use super::stream::peer_receiver;
 use super::stream::peer_set::PeerSetProtocol;
 use super::stream::{ProtocolError, ReadOutcome};
@@ -19,17 +19,21 @@ const MAX: usize = 10_000;
 
 /// Both sides of `zmq://`.
 pub fn zmq(bytes: &[u8]) {
-    let mut words = Vec::new();
-    let publisher = zmq::subscribing::ZmtpPublisher::greet(&mut words, SenderId(1), MAX);
+    let mut buffer = Vec::new();
+    let publisher = zmq::subscribing::ZmtpPublisher::begin_handshake(&mut buffer, SenderId(1), MAX);
     read_all(publisher, bytes);
-    hear_all(zmq::publishing::ZmtpSubscriber::greet(&mut words), bytes);
+    receive_all(
+        zmq::publishing::ZmtpSubscriber::begin_handshake(&mut buffer),
+        bytes,
+    );
 }
 
 /// Both sides of a topic of `ros1://`, and a service's clients.
 pub fn ros1(bytes: &[u8]) {
-    let mut words = Vec::new();
+    let mut buffer = Vec::new();
     let sender = SenderId(1);
-    let publisher = ros1::tcpros::TcprosPublisher::greet(&mut words, "/us", "A", sender, MAX);
+    let publisher =
+        ros1::tcpros::TcprosPublisher::begin_handshake(&mut buffer, "/us", "A", sender, MAX);
     read_all(publisher, bytes);
     let kind = ros1::tcpros::TopicType {
         name: "std_msgs/String".to_owned(),
@@ -39,7 +43,7 @@ pub fn ros1(bytes: &[u8]) {
     let mut topics = ros1::topics::Topics::new(true);
     topics.add("A");
     let topics = Arc::new(Lock::new(topics));
-    hear_all(
+    receive_all(
         ros1::tcpros::TcprosSubscriber::new(Arc::new(kind), "/us".into(), topics),
         bytes,
     );
@@ -48,7 +52,7 @@ pub fn ros1(bytes: &[u8]) {
 
 /// The bytes of a service's client.
 fn ros1_service(mut bytes: &[u8]) {
-    let mut talk = ClientSession::new(Arc::new(Offer {
+    let mut protocol = ClientSession::new(Arc::new(Offer {
         service: "/A".to_owned(),
         kind: ros1::ServiceType::new("std_srvs/Empty", "*"),
         caller: "/us".into(),
@@ -56,7 +60,7 @@ fn ros1_service(mut bytes: &[u8]) {
     }));
     let mut reply = Vec::new();
     loop {
-        let used = match talk.hear(bytes, &mut reply) {
+        let used = match protocol.receive(bytes, &mut reply) {
             Err(ProtocolError) | Ok(ClientInput::Short | ClientInput::Last) => return,
             Ok(ClientInput::Header(used)) => used,
             Ok(ClientInput::Request(used, request)) => {
@@ -103,43 +107,49 @@ pub fn amqp(bytes: &[u8]) {
         exchange: "kadenz".to_owned(),
     };
     let (account, status) = (Arc::new(account), Arc::new(Lock::new(Default::default())));
-    let mut words = Vec::new();
-    let broker = amqp::subscribing::ConsumerSession::greet(&mut words, &account, &status, 10, MAX);
+    let mut buffer = Vec::new();
+    let broker = amqp::subscribing::ConsumerSession::begin_handshake(
+        &mut buffer,
+        &account,
+        &status,
+        10,
+        MAX,
+    );
     read_all(broker, bytes);
-    hear_all(
-        amqp::session::PublisherSession::greet(&mut words, &account, &status),
+    receive_all(
+        amqp::session::PublisherSession::begin_handshake(&mut buffer, &account, &status),
         bytes,
     );
 }
 
-fn read_all<T: peer_receiver::PeerProtocol>(mut talk: T, mut bytes: &[u8]) {
+fn read_all<T: peer_receiver::PeerProtocol>(mut protocol: T, mut bytes: &[u8]) {
     let wanted: Vec<Pattern> = ["A", "B.*"]
         .iter()
         .flat_map(|it| Pattern::new(it))
         .collect();
-    let mut words = Vec::new();
+    let mut buffer = Vec::new();
     loop {
-        let used = match talk.read(bytes, &wanted, &mut words) {
+        let used = match protocol.read(bytes, &wanted, &mut buffer) {
             Err(ProtocolError) | Ok(ReadOutcome::Short) => return,
             Ok(ReadOutcome::Other(used) | ReadOutcome::Malformed(used)) => used,
-            Ok(ReadOutcome::Message(used, heard)) => {
-                assert!((1..=MAX_CHANNEL).contains(&heard.channel.len()));
-                assert!(heard.payload.len() <= MAX + 16);
+            Ok(ReadOutcome::Message(used, received)) => {
+                assert!((1..=MAX_CHANNEL).contains(&received.channel.len()));
+                assert!(received.payload.len() <= MAX + 16);
                 used
             }
         };
         assert!((1..=bytes.len()).contains(&used));
         bytes = &bytes[used..];
         // A peer cannot make this side send much more than the peer sent.
-        assert!(words.len() <= 1000 + 200 * 64);
-        words.clear();
+        assert!(buffer.len() <= 1000 + 200 * 64);
+        buffer.clear();
     }
 }
 
-fn hear_all<P: PeerSetProtocol>(mut peer: P, mut bytes: &[u8]) {
+fn receive_all<P: PeerSetProtocol>(mut peer: P, mut bytes: &[u8]) {
     let mut reply = Vec::new();
     while !bytes.is_empty() {
-        match peer.hear(bytes, &mut reply) {
+        match peer.receive(bytes, &mut reply) {
             Err(ProtocolError) | Ok(0) => return,
             Ok(used) => bytes = &bytes[used..],
         }

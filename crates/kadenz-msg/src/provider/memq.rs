@@ -32,19 +32,19 @@ pub struct Memq {
 /// All inlets of a bus, to each of which an outlet copies its messages.
 #[derive(Debug)]
 struct MemqExchange {
-    baskets: Lock<Vec<Arc<Basket>>>,
+    queues: Lock<Vec<Arc<InletQueue>>>,
 }
 
 impl Default for MemqExchange {
     fn default() -> Self {
-        let baskets = Lock::new(Vec::new());
-        Self { baskets }
+        let queues = Lock::new(Vec::new());
+        Self { queues }
     }
 }
 
 /// The messages that wait at one inlet.
 #[derive(Debug)]
-struct Basket {
+struct InletQueue {
     state: Lock<MemqInletState>,
     overrun: AtomicU64,
 }
@@ -53,7 +53,7 @@ struct Basket {
 #[derive(Debug)]
 struct MemqInletState {
     wanted: Vec<Pattern>,
-    parcels: Vec<Parcel>,
+    slots: Vec<QueuedMessage>,
     first: usize,
     count: usize,
     woken: bool,
@@ -61,14 +61,14 @@ struct MemqInletState {
 }
 
 #[derive(Debug, Default)]
-struct Parcel {
+struct QueuedMessage {
     channel: Channel,
     payload: Vec<u8>,
     sender: SenderId,
     number: u32,
 }
 
-impl Parcel {
+impl QueuedMessage {
     fn arrival(&mut self) -> Arrival<'_> {
         Arrival {
             channel: self.channel.as_str(),
@@ -108,10 +108,10 @@ impl Provider for Memq {
     }
 
     fn inlet(&self) -> Result<Box<dyn Inlet>, ProviderError> {
-        let basket = Arc::new(Basket {
+        let queue = Arc::new(InletQueue {
             state: Lock::new(MemqInletState {
                 wanted: Vec::new(),
-                parcels: std::iter::repeat_with(Parcel::default)
+                slots: std::iter::repeat_with(QueuedMessage::default)
                     .take(PLACES)
                     .collect(),
                 first: 0,
@@ -122,12 +122,12 @@ impl Provider for Memq {
             overrun: AtomicU64::new(0),
         });
         self.exchange
-            .baskets
-            .with(|all| all.push(Arc::clone(&basket)));
+            .queues
+            .with(|all| all.push(Arc::clone(&queue)));
         Ok(Box::new(MemqInlet {
             exchange: Arc::clone(&self.exchange),
-            basket,
-            parcel: Parcel::default(),
+            queue,
+            slot: QueuedMessage::default(),
         }))
     }
 }
@@ -141,9 +141,9 @@ struct MemqOutlet {
 
 impl Publish for MemqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
-        self.exchange.baskets.with(|baskets| {
-            for basket in baskets.iter() {
-                basket.put(channel, payload, self.sender, self.published);
+        self.exchange.queues.with(|queues| {
+            for queue in queues.iter() {
+                queue.put(channel, payload, self.sender, self.published);
             }
         });
         self.published = self.published.wrapping_add(1);
@@ -151,23 +151,23 @@ impl Publish for MemqOutlet {
     }
 }
 
-impl Basket {
+impl InletQueue {
     fn put(&self, channel: &Channel, payload: &[u8], sender: SenderId, number: u32) {
         let waiting = self.state.with(|state| {
             if !state.wanted.iter().any(|it| it.matches(channel.as_str())) {
                 return None;
             }
-            if state.count == state.parcels.len() {
+            if state.count == state.slots.len() {
                 self.overrun.fetch_add(1, Ordering::Relaxed);
                 return None;
             }
-            let place = (state.first + state.count) % state.parcels.len();
-            let parcel = &mut state.parcels[place];
-            parcel.channel = *channel;
-            parcel.sender = sender;
-            parcel.number = number;
-            parcel.payload.clear();
-            parcel.payload.extend_from_slice(payload);
+            let index = (state.first + state.count) % state.slots.len();
+            let slot = &mut state.slots[index];
+            slot.channel = *channel;
+            slot.sender = sender;
+            slot.number = number;
+            slot.payload.clear();
+            slot.payload.extend_from_slice(payload);
             state.count += 1;
             state.waiting.take()
         });
@@ -176,14 +176,14 @@ impl Basket {
         }
     }
 
-    fn take(&self, into: &mut Parcel) -> bool {
+    fn take(&self, into: &mut QueuedMessage) -> bool {
         self.state.with(|state| {
             if state.count == 0 {
                 return false;
             }
             let first = state.first;
-            std::mem::swap(&mut state.parcels[first], into);
-            state.first = (first + 1) % state.parcels.len();
+            std::mem::swap(&mut state.slots[first], into);
+            state.first = (first + 1) % state.slots.len();
             state.count -= 1;
             true
         })
@@ -205,7 +205,7 @@ impl Basket {
     }
 }
 
-impl Wake for Basket {
+impl Wake for InletQueue {
     fn wake(&self) {
         let waiting = self.state.with(|state| {
             state.woken = true;
@@ -220,14 +220,14 @@ impl Wake for Basket {
 #[derive(Debug)]
 struct MemqInlet {
     exchange: Arc<MemqExchange>,
-    basket: Arc<Basket>,
-    parcel: Parcel,
+    queue: Arc<InletQueue>,
+    slot: QueuedMessage,
 }
 
 impl MemqInlet {
     fn wait(&self, wait: Wait) -> Received {
         loop {
-            if let Some(received) = self.basket.wait() {
+            if let Some(received) = self.queue.wait() {
                 return received;
             }
             match wait {
@@ -238,7 +238,7 @@ impl MemqInlet {
                     if left.is_zero() {
                         return Received::Nothing;
                     }
-                    park_for(left);
+                    park_timeout(left);
                 }
             }
         }
@@ -246,17 +246,17 @@ impl MemqInlet {
 }
 
 #[cfg(not(loom))]
-use std::thread::park_timeout as park_for;
+use std::thread::park_timeout;
 
 #[cfg(loom)]
-fn park_for(_: std::time::Duration) {
+fn park_timeout(_: std::time::Duration) {
     thread::park();
 }
 
 impl Inlet for MemqInlet {
     fn want(&mut self, patterns: &[Pattern]) -> Result<(), ProviderError> {
         let mut wanted = patterns.to_vec();
-        let state = &self.basket.state;
+        let state = &self.queue.state;
         state.with(|state| std::mem::swap(&mut state.wanted, &mut wanted));
         Ok(())
     }
@@ -267,7 +267,7 @@ impl Inlet for MemqInlet {
             return Ok(received);
         };
         for taken in 1..=count {
-            if !self.basket.take(&mut self.parcel) || take(self.parcel.arrival()) == More::Enough {
+            if !self.queue.take(&mut self.slot) || take(self.slot.arrival()) == More::Enough {
                 return Ok(Received::Messages(taken));
             }
         }
@@ -275,12 +275,12 @@ impl Inlet for MemqInlet {
     }
 
     fn waker(&self) -> Arc<dyn Wake> {
-        self.basket.clone()
+        self.queue.clone()
     }
 
     fn counters(&self) -> InletCounters {
         InletCounters {
-            overrun: self.basket.overrun.load(Ordering::Relaxed),
+            overrun: self.queue.overrun.load(Ordering::Relaxed),
             ..InletCounters::default()
         }
     }
@@ -289,7 +289,7 @@ impl Inlet for MemqInlet {
 impl Drop for MemqInlet {
     fn drop(&mut self) {
         self.exchange
-            .baskets
-            .with(|all| all.retain(|it| !Arc::ptr_eq(it, &self.basket)));
+            .queues
+            .with(|all| all.retain(|it| !Arc::ptr_eq(it, &self.queue)));
     }
 }

@@ -67,7 +67,7 @@ impl Address {
                 return Err(wrong(format!("the parameter {pair:?} has no value"), form));
             };
             if given.iter().any(|(earlier, _)| earlier == name) {
-                let reason = format!("the parameter {name} stands there twice");
+                let reason = format!("the parameter {name} is given twice");
                 return Err(wrong(reason, "leave one of them out"));
             }
             let value = decode(value).ok_or_else(|| {
@@ -108,11 +108,11 @@ impl Address {
     /// # Errors
     /// If the port is invalid.
     pub(crate) fn host_and_port(&self) -> Result<(&str, Option<u16>), ProviderError> {
-        let place = self.location.split('/').next().unwrap_or_default();
-        let is_v6 = place.starts_with('[');
-        let (host, port) = match place.rsplit_once(':') {
+        let authority = self.location.split('/').next().unwrap_or_default();
+        let is_v6 = authority.starts_with('[');
+        let (host, port) = match authority.rsplit_once(':') {
             Some((host, port)) if !is_v6 || host.ends_with(']') => (host, Some(port)),
-            _ => (place, None),
+            _ => (authority, None),
         };
         let host = if is_v6 {
             host.trim_start_matches('[').trim_end_matches(']')
@@ -121,7 +121,7 @@ impl Address {
         };
         let port = port.filter(|port| !port.is_empty()).map(str::parse::<u16>);
         let port = port.transpose().map_err(|_| {
-            let reason = format!("{place:?} does not end in a port");
+            let reason = format!("{authority:?} does not end in a port");
             self.wrong(reason, "give a port from 1 to 65535 behind the last colon")
         })?;
         Ok((host, port))
@@ -280,13 +280,13 @@ impl<'a> UrlParameters<'a> {
             return Ok(());
         };
         let scheme = self.address.scheme();
-        let reason = format!("{scheme}:// knows no parameter {name:?}");
+        let reason = format!("{scheme}:// has no parameter {name:?}");
         Err(self.address.wrong(
             reason,
             if self.known.is_empty() {
-                "it knows none".to_owned()
+                "it has none".to_owned()
             } else {
-                format!("it knows {}", self.known.join(", "))
+                format!("it has {}", self.known.join(", "))
             },
         ))
     }

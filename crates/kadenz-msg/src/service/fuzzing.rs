@@ -6,7 +6,7 @@
 use kadenz_rt::clock::MonotonicTime;
 
 use super::clock_offset::{Exchange, OffsetFit};
-use super::heartbeat::{Event, HeartbeatOptions, HeartbeatWatch, Life};
+use super::heartbeat::{Event, HeartbeatOptions, HeartbeatWatch, Liveness};
 use super::messages::{Heartbeat, ParameterAnswer, ParameterQuery, Reply, Request};
 use crate::message::Message;
 
@@ -66,15 +66,15 @@ pub fn heartbeats(bytes: &[u8]) {
             });
             assert!(watch.next_look().is_none_or(|next| next > said.at));
         } else if let Ok(beat) = Heartbeat::decode(&said.as_message::<Heartbeat>())
-            && let Some(event) = watch.heard(&beat, said.at)
+            && let Some(event) = watch.add(&beat, said.at)
             && event != Event::Doubled
         {
-            let heard = watch.nodes().find(|it| beat.name.starts_with(&it.name));
-            assert!(heard.is_some() || beat.name.len() > 63);
+            let received = watch.nodes().find(|it| beat.name.starts_with(&it.name));
+            assert!(received.is_some() || beat.name.len() > 63);
             last_events.extend(
                 watch
                     .nodes()
-                    .filter(|it| it.heard == said.at && it.instance == beat.instance)
+                    .filter(|it| it.last_received == said.at && it.instance == beat.instance)
                     .map(|it| (it.name.clone(), event)),
             );
         }
@@ -82,9 +82,9 @@ pub fn heartbeats(bytes: &[u8]) {
         for node in watch.nodes() {
             assert!(node.name.len() <= 63 && node.state.len() <= 200);
             let expected = match last_events.get(&node.name) {
-                Some(Event::Late) => Life::Late,
-                Some(Event::Died) => Life::Dead,
-                _ => Life::Alive,
+                Some(Event::Late) => Liveness::Late,
+                Some(Event::Died) => Liveness::Dead,
+                _ => Liveness::Alive,
             };
             assert_eq!(node.life, expected, "{}", node.name);
         }

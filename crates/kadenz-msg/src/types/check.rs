@@ -32,7 +32,7 @@ pub(super) fn sizes(
         found.map_err(|problem| (name.clone(), problem))?;
     }
     let known = walk.known.into_iter();
-    let size = |it: Least| EncodedSize {
+    let size = |it: MinSize| EncodedSize {
         least: it.bytes,
         fixed: !it.varies,
     };
@@ -40,7 +40,7 @@ pub(super) fn sizes(
 }
 
 #[derive(Clone, Copy, Default)]
-struct Least {
+struct MinSize {
     bytes: usize,
     /// The depth of structs within each other.
     depth: usize,
@@ -50,12 +50,12 @@ struct Least {
 
 struct Walk<'a> {
     definitions: &'a BTreeMap<TypeName, Definition>,
-    known: BTreeMap<&'a TypeName, Least>,
+    known: BTreeMap<&'a TypeName, MinSize>,
     path: Vec<&'a TypeName>,
 }
 
 impl<'a> Walk<'a> {
-    fn visit(&mut self, name: &'a TypeName) -> Result<Least, Problem> {
+    fn visit(&mut self, name: &'a TypeName) -> Result<MinSize, Problem> {
         if let Some(known) = self.known.get(name) {
             return Ok(*known);
         }
@@ -66,10 +66,10 @@ impl<'a> Walk<'a> {
             return Err(self.too_deep());
         }
         let Some(definition) = self.definitions.get(name) else {
-            return Ok(Least::default());
+            return Ok(MinSize::default());
         };
         self.path.push(name);
-        let mut least = Least::default();
+        let mut least = MinSize::default();
         match definition {
             Definition::Enum(_) => least.bytes = 4,
             Definition::Struct(it) => {
@@ -90,23 +90,23 @@ impl<'a> Walk<'a> {
         Ok(least)
     }
 
-    fn member(&mut self, member: &'a Member) -> Result<Least, Problem> {
+    fn member(&mut self, member: &'a Member) -> Result<MinSize, Problem> {
         // A variable array may be empty, and so holds nothing of necessity.
         let Some(count) = Dimension::count(&member.dimensions) else {
-            return Ok(Least {
+            return Ok(MinSize {
                 varies: true,
-                ..Least::default()
+                ..MinSize::default()
             });
         };
         let one = match &member.of {
-            MemberType::Primitive(it) => Least {
+            MemberType::Primitive(it) => MinSize {
                 bytes: it.least_bytes(),
                 depth: 0,
                 varies: *it == PrimitiveType::String,
             },
             MemberType::Named(name) => self.visit(name)?,
         };
-        Ok(Least {
+        Ok(MinSize {
             bytes: one.bytes.saturating_mul(count),
             depth: one.depth,
             varies: one.varies,

@@ -109,7 +109,7 @@ pub enum Problem {
         what: &'static str,
     },
     /// A name twice in a struct or enum.
-    #[error("'{name}' stands twice in {within}; rename one")]
+    #[error("'{name}' is declared twice in {within}; rename one")]
     DuplicateName {
         /// The name that stands twice.
         name: String,

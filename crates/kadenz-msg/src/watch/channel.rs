@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::recent::{Pace, Recent};
-use super::{HeardMessage, Spark, WatchOptions};
+use super::{ReceivedMessage, Sparkline, WatchOptions};
 use crate::arrival::SenderId;
 use crate::channel::Channel;
 use crate::loss::Tally;
@@ -104,23 +104,23 @@ impl ChannelWatch {
         }
     }
 
-    pub(super) fn hear(&mut self, heard: &HeardMessage) {
-        if self.messages > 0 && self.fingerprint != heard.fingerprint {
+    pub(super) fn add(&mut self, received: &ReceivedMessage) {
+        if self.messages > 0 && self.fingerprint != received.fingerprint {
             self.type_changes += 1;
         }
         self.messages += 1;
-        self.bytes += heard.bytes as u64;
-        self.recent.add(heard.at, heard.bytes);
-        self.seconds.add(heard.at);
-        self.last_at = self.last_at.max(heard.at);
-        self.last_bytes = heard.bytes;
-        self.fingerprint = heard.fingerprint;
+        self.bytes += received.bytes as u64;
+        self.recent.add(received.at, received.bytes);
+        self.seconds.add(received.at);
+        self.last_at = self.last_at.max(received.at);
+        self.last_bytes = received.bytes;
+        self.fingerprint = received.fingerprint;
         let has_room = self.senders.len() < MAX_SENDERS;
         let mut senders = self.senders.iter_mut();
-        match senders.find(|it| it.sender == heard.sender) {
+        match senders.find(|it| it.sender == received.sender) {
             Some(sender) => sender.messages += 1,
             None if has_room => self.senders.push(SenderFigures {
-                sender: heard.sender,
+                sender: received.sender,
                 messages: 1,
                 loss: None,
             }),
@@ -144,8 +144,8 @@ impl ChannelWatch {
         }
     }
 
-    pub(super) fn spark(&self, now: MonotonicTime) -> Spark {
-        self.seconds.spark(now)
+    pub(super) fn sparkline(&self, now: MonotonicTime) -> Sparkline {
+        self.seconds.sparkline(now)
     }
 }
 
@@ -184,20 +184,20 @@ impl Seconds {
     }
 
     /// Returns the counts without the present second, and with the silent ones since.
-    fn spark(&self, now: MonotonicTime) -> Spark {
-        let mut spark = Spark::new(SECONDS);
+    fn sparkline(&self, now: MonotonicTime) -> Sparkline {
+        let mut sparkline = Sparkline::new(SECONDS);
         let second = now.as_ns() / 1_000_000_000;
         let first = (self.newest + 1).saturating_sub(self.counts.len() as u64);
         for (at, count) in (first..).zip(&self.counts) {
             if at < second {
-                spark.push(*count as f64);
+                sparkline.push(*count as f64);
             }
         }
         let silent = second.saturating_sub(self.newest + 1);
         for _ in 0..silent.min(SECONDS as u64) {
-            spark.push(0.0);
+            sparkline.push(0.0);
         }
-        spark
+        sparkline
     }
 }
 
@@ -211,7 +211,7 @@ mod tests {
             seconds.add(MonotonicTime::from_ns(ms * 1_000_000));
         }
         let now = MonotonicTime::from_ns(now_ms * 1_000_000);
-        seconds.spark(now).values().collect()
+        seconds.sparkline(now).values().collect()
     }
 
     #[test]

@@ -6,16 +6,16 @@
 //!
 //! ```
 //! use kadenz_msg::channel::Channel;
-//! use kadenz_msg::watch::{HeardMessage, WatchOptions, Watcher};
+//! use kadenz_msg::watch::{ReceivedMessage, WatchOptions, Watcher};
 //! use kadenz_rt::clock::MonotonicTime;
 //!
 //! let mut watcher = Watcher::new(WatchOptions::default());
 //! let ms = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
 //! for beat in 0..=100 {
-//!     watcher.hear(&HeardMessage::at(ms(10 * beat), Channel::new("FEEDBACK")?, 200));
+//!     watcher.add(&ReceivedMessage::at(ms(10 * beat), Channel::new("FEEDBACK")?, 200));
 //! }
 //! let feedback = &watcher.figures(ms(1000))[0];
-//! let pace = feedback.pace.expect("more than one was heard");
+//! let pace = feedback.pace.expect("more than one was received");
 //! assert_eq!((feedback.messages, pace.rate_hz.round()), (101, 100.0));
 //! assert_eq!(pace.jitter.expect("two intervals are enough").p50_ns, Some(0));
 //! # Ok::<(), kadenz_msg::channel::ChannelError>(())
@@ -25,9 +25,9 @@
 //! remembered of each channel. Not for a real-time path: it allocates as channels appear.
 
 mod channel;
+mod echo_filter;
 mod recent;
 mod traces;
-mod turned_back;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -35,9 +35,9 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 pub use channel::{ChannelFigures, SenderFigures};
+pub use echo_filter::EchoFilter;
 pub use recent::{Jitter, Pace};
-pub use traces::{Spark, Traces};
-pub use turned_back::TurnedBack;
+pub use traces::{Sparkline, Traces};
 
 use crate::arrival::{SenderId, Sequence};
 use crate::bus::Raw;
@@ -76,7 +76,7 @@ impl Default for WatchOptions {
 
 /// A message that was received.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct HeardMessage {
+pub struct ReceivedMessage {
     /// The time, best by the kernel's stamp.
     pub at: MonotonicTime,
     /// The channel it was published to.
@@ -91,7 +91,7 @@ pub struct HeardMessage {
     pub fingerprint: Option<Fingerprint>,
 }
 
-impl HeardMessage {
+impl ReceivedMessage {
     /// Returns a message with these values and no others.
     #[must_use]
     pub fn at(at: MonotonicTime, channel: Channel, bytes: usize) -> Self {
@@ -107,7 +107,7 @@ impl HeardMessage {
 }
 
 /// Its time is the kernel's stamp if there is one.
-impl From<&Raw<'_>> for HeardMessage {
+impl From<&Raw<'_>> for ReceivedMessage {
     fn from(raw: &Raw<'_>) -> Self {
         let stamps = raw.stamps();
         Self {
@@ -123,7 +123,7 @@ impl From<&Raw<'_>> for HeardMessage {
 
 /// The counts of channels beyond the maximum that are counted apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Beyond {
+pub struct UntrackedCounts {
     /// Number of messages on these channels.
     pub messages: u64,
     /// The bytes of their payloads together.
@@ -136,7 +136,7 @@ pub struct Watcher {
     options: WatchOptions,
     channels: BTreeMap<Channel, ChannelWatch>,
     loss: LossMeter,
-    beyond: Beyond,
+    untracked: UntrackedCounts,
 }
 
 impl Watcher {
@@ -147,23 +147,23 @@ impl Watcher {
             options,
             channels: BTreeMap::new(),
             loss: LossMeter::new(options.most_senders),
-            beyond: Beyond::default(),
+            untracked: UntrackedCounts::default(),
         }
     }
 
     /// Counts a message. Loss is exact if the caller passes all messages of a sender, on whatever channel;
     /// which of them are shown is another question.
-    pub fn hear(&mut self, heard: &HeardMessage) {
-        if let Some(sequence) = heard.sequence {
-            let channel = heard.channel.as_str();
-            self.loss.note(heard.sender, sequence, channel);
+    pub fn add(&mut self, received: &ReceivedMessage) {
+        if let Some(sequence) = received.sequence {
+            let channel = received.channel.as_str();
+            self.loss.note(received.sender, sequence, channel);
         }
-        if let Some(channel_watch) = self.channel_watch(heard.channel) {
-            channel_watch.hear(heard);
+        if let Some(channel_watch) = self.channel_watch(received.channel) {
+            channel_watch.add(received);
             return;
         }
-        self.beyond.messages += 1;
-        self.beyond.bytes += heard.bytes as u64;
+        self.untracked.messages += 1;
+        self.untracked.bytes += received.bytes as u64;
     }
 
     /// Counts a message of a known channel that could not be decoded.
@@ -220,9 +220,9 @@ impl Watcher {
     /// Returns the number of messages of a channel in each second, for a small picture; `None` if no message
     /// of the channel has arrived.
     #[must_use]
-    pub fn spark(&self, channel: &str, now: MonotonicTime) -> Option<Spark> {
+    pub fn sparkline(&self, channel: &str, now: MonotonicTime) -> Option<Sparkline> {
         let channel_watch = self.channels.get(channel)?;
-        Some(channel_watch.spark(now))
+        Some(channel_watch.sparkline(now))
     }
 
     /// Returns the counts of each sender, by the messages that this watcher received.
@@ -232,8 +232,8 @@ impl Watcher {
 
     /// Returns the counts of further channels.
     #[must_use]
-    pub fn beyond(&self) -> Beyond {
-        self.beyond
+    pub fn untracked(&self) -> UntrackedCounts {
+        self.untracked
     }
 }
 

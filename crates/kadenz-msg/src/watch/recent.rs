@@ -148,7 +148,7 @@ mod tests {
         MonotonicTime::from_ns(ms * 1_000_000)
     }
 
-    fn heard(times: impl IntoIterator<Item = u64>) -> Recent {
+    fn received(times: impl IntoIterator<Item = u64>) -> Recent {
         let mut recent = Recent::new(Duration::from_secs(5), 1000, None);
         for ms in times {
             recent.add(at(ms), 100);
@@ -158,16 +158,16 @@ mod tests {
 
     #[test]
     fn a_rate_counts_intervals_and_not_messages() {
-        let pace = heard([0, 100]).pace(at(100)).unwrap();
+        let pace = received([0, 100]).pace(at(100)).unwrap();
         assert!((pace.rate_hz - 10.0).abs() < 1e-9, "{}", pace.rate_hz);
         assert!((pace.bytes_per_s - 1000.0).abs() < 1e-6);
-        assert_eq!(heard([7]).pace(at(9)), None);
-        assert_eq!(heard([7, 7]).pace(at(9)), None);
+        assert_eq!(received([7]).pace(at(9)), None);
+        assert_eq!(received([7, 7]).pace(at(9)), None);
     }
 
     #[test]
     fn the_rate_of_a_channel_that_fell_silent_falls() {
-        let recent = heard((0..=100).map(|beat| beat * 10));
+        let recent = received((0..=100).map(|beat| beat * 10));
         let rate = |ms| recent.pace(at(ms)).unwrap().rate_hz;
         assert!((rate(1000) - 100.0).abs() < 1e-9);
         assert!(
@@ -184,14 +184,14 @@ mod tests {
         // 10 Hz for 10 s, then 100 Hz for 10 s.
         let slow = (0..100).map(|beat| beat * 100);
         let fast = (0..=1000).map(|beat| 10_000 + beat * 10);
-        let pace = heard(slow.chain(fast)).pace(at(20_000)).unwrap();
+        let pace = received(slow.chain(fast)).pace(at(20_000)).unwrap();
         assert!((pace.rate_hz - 100.0).abs() < 0.3, "{}", pace.rate_hz);
         assert_eq!(pace.messages, 501);
     }
 
     #[test]
     fn a_channel_slower_than_the_window_has_a_rate() {
-        let pace = heard([0, 10_000, 20_000]).pace(at(25_000)).unwrap();
+        let pace = received([0, 10_000, 20_000]).pace(at(25_000)).unwrap();
         assert!((pace.rate_hz - 0.1).abs() < 1e-9, "{}", pace.rate_hz);
     }
 

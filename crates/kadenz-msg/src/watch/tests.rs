@@ -5,18 +5,18 @@ fn at(ms: u64) -> MonotonicTime {
     MonotonicTime::from_ns(ms * 1_000_000)
 }
 
-fn heard(name: &str, ms: u64) -> HeardMessage {
-    HeardMessage::at(at(ms), Channel::new(name).unwrap(), 100)
+fn received(name: &str, ms: u64) -> ReceivedMessage {
+    ReceivedMessage::at(at(ms), Channel::new(name).unwrap(), 100)
 }
 
-fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> HeardMessage {
-    HeardMessage {
+fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> ReceivedMessage {
+    ReceivedMessage {
         sender: SenderId(sender),
         sequence: Some(Sequence {
             number,
             scope: Scope::Sender,
         }),
-        ..heard(name, ms)
+        ..received(name, ms)
     }
 }
 
@@ -24,11 +24,11 @@ fn numbered(name: &str, ms: u64, sender: u128, number: u32) -> HeardMessage {
 fn figures_list_channels_by_name_with_their_counts() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for ms in 0..10 {
-        watcher.hear(&heard("B", ms * 100));
+        watcher.add(&received("B", ms * 100));
     }
-    watcher.hear(&HeardMessage {
+    watcher.add(&ReceivedMessage {
         fingerprint: Some(Fingerprint(7)),
-        ..heard("A", 900)
+        ..received("A", 900)
     });
     watcher.undecodable(Channel::new("A").unwrap());
     let figures = watcher.figures(at(900));
@@ -46,9 +46,9 @@ fn figures_list_channels_by_name_with_their_counts() {
 fn loss_of_a_sender_of_one_channel_counts_there() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for number in [0, 1, 4, 5, 5] {
-        watcher.hear(&numbered("A", 0, 1, number));
+        watcher.add(&numbered("A", 0, 1, number));
     }
-    watcher.hear(&numbered("A", 0, 2, 10));
+    watcher.add(&numbered("A", 0, 2, 10));
     let figures = watcher.figures(at(0));
     let loss = figures[0].loss.unwrap();
     assert_eq!((loss.lost, loss.duplicated), (2, 1));
@@ -61,7 +61,7 @@ fn loss_of_a_sender_of_one_channel_counts_there() {
 fn loss_of_a_sender_of_several_channels_counts_for_no_single_one() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for (name, number) in [("A", 0), ("B", 1), ("A", 3)] {
-        watcher.hear(&numbered(name, 0, 1, number));
+        watcher.add(&numbered(name, 0, 1, number));
     }
     assert!(watcher.figures(at(0)).iter().all(|it| it.loss.is_none()));
     let across = watcher.losses().filter(|it| it.channel.is_none());
@@ -72,9 +72,9 @@ fn loss_of_a_sender_of_several_channels_counts_for_no_single_one() {
 fn a_channel_of_several_types_is_noticed() {
     let mut watcher = Watcher::new(WatchOptions::default());
     for fingerprint in [1, 1, 2, 1] {
-        watcher.hear(&HeardMessage {
+        watcher.add(&ReceivedMessage {
             fingerprint: Some(Fingerprint(fingerprint)),
-            ..heard("A", 0)
+            ..received("A", 0)
         });
     }
     assert_eq!(watcher.figures(at(0))[0].type_changes, 2);
@@ -86,15 +86,15 @@ fn a_flood_of_names_takes_bounded_memory_and_hides_no_channel_that_was_there() {
         most_channels: 10,
         ..WatchOptions::default()
     });
-    watcher.hear(&heard("REAL", 0));
+    watcher.add(&received("REAL", 0));
     for name in 0..10_000 {
-        watcher.hear(&heard(&format!("FLOOD_{name}"), 1));
+        watcher.add(&received(&format!("FLOOD_{name}"), 1));
     }
-    watcher.hear(&heard("REAL", 2));
+    watcher.add(&received("REAL", 2));
     let figures = watcher.figures(at(2));
     assert_eq!(figures.len(), 10);
     let real = figures.iter().find(|it| it.channel.as_str() == "REAL");
     assert_eq!(real.map(|it| it.messages), Some(2));
-    let beyond = watcher.beyond();
-    assert_eq!((beyond.messages, beyond.bytes), (9_991, 999_100));
+    let untracked = watcher.untracked();
+    assert_eq!((untracked.messages, untracked.bytes), (9_991, 999_100));
 }

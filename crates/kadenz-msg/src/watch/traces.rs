@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, VecDeque};
 pub struct Traces {
     values: usize,
     most: usize,
-    rows: BTreeMap<String, Spark>,
+    rows: BTreeMap<String, Sparkline>,
 }
 
 impl Traces {
@@ -38,7 +38,7 @@ impl Traces {
             if let Some(row) = self.rows.get_mut(path) {
                 row.push(value);
             } else if self.rows.len() < self.most {
-                let mut row = Spark::new(self.values);
+                let mut row = Sparkline::new(self.values);
                 row.push(value);
                 self.rows.insert(path.to_owned(), row);
             }
@@ -47,7 +47,7 @@ impl Traces {
 
     /// The values of one member.
     #[must_use]
-    pub fn get(&self, path: &str) -> Option<&Spark> {
+    pub fn get(&self, path: &str) -> Option<&Sparkline> {
         self.rows.get(path)
     }
 }
@@ -57,23 +57,23 @@ impl Traces {
 /// The last values of a series, oldest first, at most as many as it was made for.
 ///
 /// ```
-/// use kadenz_msg::watch::Spark;
+/// use kadenz_msg::watch::Sparkline;
 ///
-/// let mut spark = Spark::new(4);
+/// let mut sparkline = Sparkline::new(4);
 /// for value in [9.0, 0.0, 5.0, 10.0, f64::NAN] {
-///     spark.push(value);
+///     sparkline.push(value);
 /// }
-/// assert_eq!(spark.to_string(), "▁▅█ ");
+/// assert_eq!(sparkline.to_string(), "▁▅█ ");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Spark {
+pub struct Sparkline {
     values: VecDeque<f64>,
     most: usize,
 }
 
 const BARS: [char; 8] = ['▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 
-impl Spark {
+impl Sparkline {
     /// Returns a series of at most so many values.
     #[must_use]
     pub fn new(most: usize) -> Self {
@@ -117,7 +117,7 @@ impl Spark {
 
 /// A bar for each value, from the smallest to the largest; a space for what is no number, and bars of
 /// half height where all are alike.
-impl std::fmt::Display for Spark {
+impl std::fmt::Display for Sparkline {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         use std::fmt::Write as _;
         let Some((low, high)) = self.range() else {
@@ -160,11 +160,11 @@ mod spark_tests {
     use super::*;
 
     fn drawn(values: &[f64]) -> String {
-        let mut spark = Spark::new(values.len());
+        let mut sparkline = Sparkline::new(values.len());
         for value in values {
-            spark.push(*value);
+            sparkline.push(*value);
         }
-        spark.to_string()
+        sparkline.to_string()
     }
 
     #[test]
@@ -178,13 +178,13 @@ mod spark_tests {
 
     #[test]
     fn the_oldest_makes_room() {
-        let mut spark = Spark::new(2);
+        let mut sparkline = Sparkline::new(2);
         for value in [1.0, 2.0, 3.0] {
-            spark.push(value);
+            sparkline.push(value);
         }
-        assert_eq!(spark.values().collect::<Vec<_>>(), [2.0, 3.0]);
-        assert_eq!(spark.range(), Some((2.0, 3.0)));
-        let mut none = Spark::new(0);
+        assert_eq!(sparkline.values().collect::<Vec<_>>(), [2.0, 3.0]);
+        assert_eq!(sparkline.range(), Some((2.0, 3.0)));
+        let mut none = Sparkline::new(0);
         none.push(1.0);
         assert_eq!(none.last(), None);
     }

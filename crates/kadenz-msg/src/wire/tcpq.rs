@@ -1,6 +1,6 @@
 //! The frames between LCM's TCP server and its clients, sans-IO.
 //!
-//! Either side greets the other with a magic and a version. Then a client sends messages,
+//! Either side begins with a magic and a version. Then a client sends messages,
 //! subscriptions and their ends, and the server sends messages: a type, and each text or payload
 //! behind its length. Patterns are regular expressions that must match a whole channel.
 
@@ -57,7 +57,7 @@ pub enum Frame<'a> {
 pub enum TcpqError {
     /// The other side is no such peer.
     #[error(
-        "it greets with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
+        "it begins with {found:#010x} instead of {expected:#010x}: it is no LCM peer of that kind"
     )]
     Magic {
         /// The received magic number.
@@ -66,7 +66,7 @@ pub enum TcpqError {
         expected: u32,
     },
     /// The peer has another version of the protocol.
-    #[error("it speaks version {found:#06x} of LCM's TCP protocol, and this is {VERSION:#06x}")]
+    #[error("it has version {found:#06x} of LCM's TCP protocol, and this is {VERSION:#06x}")]
     Version {
         /// The version number that the peer sent.
         found: u32,
@@ -204,7 +204,7 @@ pub struct Decoder {
     /// The unused bytes are between `begin` and `end`.
     begin: usize,
     end: usize,
-    greeted: bool,
+    handshake_done: bool,
     /// The buffer is another's.
     lent: bool,
 }
@@ -219,7 +219,7 @@ impl Decoder {
             buffer: Vec::new(),
             begin: 0,
             end: 0,
-            greeted: false,
+            handshake_done: false,
             lent: false,
         }
     }
@@ -302,10 +302,10 @@ impl Decoder {
         (self.begin, self.end) = (0, left);
     }
 
-    /// Returns whether the other side has greeted.
+    /// Returns whether the other side has sent magic and version.
     #[must_use]
-    pub(crate) fn is_greeted(&self) -> bool {
-        self.greeted
+    pub(crate) fn has_handshake(&self) -> bool {
+        self.handshake_done
     }
 
     /// Notes that this many bytes of [`Decoder::space`] were filled.
@@ -331,13 +331,13 @@ impl Decoder {
     /// If the bytes are not LCM; nothing that follows makes sense then.
     #[expect(clippy::should_implement_trait, reason = "it lends what it returns")]
     pub fn next(&mut self) -> Result<Option<Frame<'_>>, TcpqError> {
-        if !self.greeted {
+        if !self.handshake_done {
             let there = &self.buffer[self.begin..self.end];
             let Some(length) = read_greeting(there, self.peer)? else {
                 return Ok(None);
             };
             self.begin += length;
-            self.greeted = true;
+            self.handshake_done = true;
         }
         let there = &self.buffer[self.begin..self.end];
         let Some((length, frame)) = read_frame(there, self.peer, self.longest)? else {

@@ -12,7 +12,7 @@ use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::{Provider, amqp::Amqp};
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, free_port, inlet, joined};
+use crate::ends::{channel, collect, free_port, inlet, joined_pair};
 use crate::outside::{Program, beside, python, skip};
 use crate::promises::{Open, promises};
 use crate::unique;
@@ -121,7 +121,7 @@ fn a_broker_keeps_its_promises_and_carries_messages_of_others() {
 
 fn what_a_full_queue_drops_is_counted(broker: &Broker) {
     let bus = broker.bus("&depth=10");
-    let (mut outlet, mut inlet) = joined(&bus, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&bus, &["A"]);
     let payload = vec![0; 100_000];
     // RabbitMQ gives a subscriber's connection 200 messages before they are sent (UNSENT_MESSAGE_LIMIT of its
     // rabbit_queue_consumers), 20 MB, and the kernel's buffers take up to 37 MB; what comes then waits in the queue.
@@ -134,20 +134,20 @@ fn what_a_full_queue_drops_is_counted(broker: &Broker) {
         }
     }
     // Each message that was dropped before the last one is counted.
-    let mut taken = 0;
+    let mut received = 0;
     let end = clock::now() + Duration::from_secs(10);
-    while taken + (inlet.counters().overrun as usize) < sent {
+    while received + (inlet.counters().overrun as usize) < sent {
         assert!(
             clock::now() < end,
-            "{taken} of {sent}, {:?}",
+            "{received} of {sent}, {:?}",
             inlet.counters()
         );
-        taken += crate::ends::look(&mut *inlet, Duration::from_millis(50))
+        received += crate::ends::look(&mut *inlet, Duration::from_millis(50))
             .iter()
-            .filter(|taken| taken.payload.len() == payload.len())
+            .filter(|received| received.payload.len() == payload.len())
             .count();
     }
-    assert!(inlet.counters().overrun > 0 && taken > 0);
+    assert!(inlet.counters().overrun > 0 && received > 0);
 }
 
 fn what_the_broker_refuses_is_named(broker: &Broker) {
@@ -171,9 +171,9 @@ fn pika_takes_part(test: &str, broker: &Broker) {
     let mut command = Command::new(python);
     command.arg(beside("pika_end.py"));
     let pika = Program::start(command.args([&broker.port.to_string(), &exchange]));
-    let taken = collect(&mut *inlet, 2);
-    assert_eq!(taken[0].payload, b"hello");
-    assert_eq!(taken[0].sequence, None);
+    let received = collect(&mut *inlet, 2);
+    assert_eq!(received[0].payload, b"hello");
+    assert_eq!(received[0].sequence, None);
     let mut outlet = bus.outlet().unwrap();
     let end = clock::now() + Duration::from_secs(10);
     let mut lines = Vec::new();

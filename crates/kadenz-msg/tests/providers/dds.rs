@@ -15,7 +15,7 @@ use rustdds::bytes::Bytes;
 use rustdds::no_key::SerializerAdapter;
 use rustdds::{DomainParticipantBuilder, QosPolicies, RepresentationIdentifier, TopicKind};
 
-use crate::ends::{channel, collect, inlet, look, until_joined};
+use crate::ends::{channel, collect, inlet, join_all, look};
 use crate::outside::{Program, beside, skip};
 use crate::promises::{Open, promises};
 use crate::unique;
@@ -105,11 +105,11 @@ fn hears_both_lengths_and_is_heard(bus: &Dds, other: &Program) {
     let mut outlet = bus.outlet().unwrap();
     let mut missing = vec![5, 200_000];
     while !missing.is_empty() {
-        for taken in collect(&mut *inlet, 1) {
-            assert_eq!(taken.channel, "FROM_CYCLONE");
-            assert!(taken.payload.iter().all(|byte| *byte == 7));
-            assert!(taken.sequence.is_some(), "DDS itself counts");
-            missing.retain(|length| *length != taken.payload.len());
+        for received in collect(&mut *inlet, 1) {
+            assert_eq!(received.channel, "FROM_CYCLONE");
+            assert!(received.payload.iter().all(|byte| *byte == 7));
+            assert!(received.sequence.is_some(), "DDS itself counts");
+            missing.retain(|length| *length != received.payload.len());
         }
     }
     assert_eq!(inlet.counters().malformed, 0);
@@ -171,5 +171,5 @@ fn what_is_no_message_is_counted_and_the_next_one_comes() {
         assert!(look(&mut *inlet, Duration::from_millis(50)).is_empty());
     }
     let mut outlet = ours.outlet().unwrap();
-    until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *inlet], &["A"]);
 }

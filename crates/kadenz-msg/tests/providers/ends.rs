@@ -14,11 +14,11 @@ use kadenz_rt::clock;
 const MARK: &[u8] = b"JOIN!";
 
 /// The longest wait of a test.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A copy of a received message.
 #[derive(Debug, Clone)]
-pub(crate) struct Taken {
+pub(crate) struct ReceivedMessage {
     pub(crate) channel: String,
     pub(crate) payload: Vec<u8>,
     pub(crate) sender: SenderId,
@@ -41,32 +41,28 @@ pub(crate) fn inlet(provider: &dyn Provider, patterns: &[&str]) -> Box<dyn Inlet
 }
 
 /// A connected outlet and inlet on these channels.
-pub(crate) fn joined(
+pub(crate) fn joined_pair(
     provider: &dyn Provider,
     channels: &[&str],
 ) -> (Box<dyn Outlet>, Box<dyn Inlet>) {
     let mut outlet = provider.outlet().unwrap();
     let mut inlet = inlet(provider, channels);
-    until_joined(&mut *outlet, &mut [&mut *inlet], channels);
+    join_all(&mut *outlet, &mut [&mut *inlet], channels);
     (outlet, inlet)
 }
 
 /// Publishes to these channels until every inlet has received a message of each.
-pub(crate) fn until_joined(
-    outlet: &mut dyn Outlet,
-    inlets: &mut [&mut dyn Inlet],
-    channels: &[&str],
-) {
+pub(crate) fn join_all(outlet: &mut dyn Outlet, inlets: &mut [&mut dyn Inlet], channels: &[&str]) {
     let mark = [MARK, &clock::now().as_ns().to_be_bytes()].concat();
     for inlet in inlets {
         for name in channels {
-            let end = clock::now() + PATIENCE;
+            let end = clock::now() + TIMEOUT;
             loop {
                 assert!(clock::now() < end, "they do not find each other");
                 outlet.publish(&channel(name), &mark).unwrap();
-                let taken = look(&mut **inlet, Duration::from_millis(20));
-                let mut taken = taken.iter();
-                if taken.any(|taken| taken.payload == mark && taken.channel == *name) {
+                let received = look(&mut **inlet, Duration::from_millis(20));
+                let mut received = received.iter();
+                if received.any(|received| received.payload == mark && received.channel == *name) {
                     break;
                 }
             }
@@ -75,11 +71,11 @@ pub(crate) fn until_joined(
 }
 
 /// The messages of one wait; an error counts as no message, as in a bus.
-pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
+pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<ReceivedMessage> {
     let mut all = Vec::new();
     let end = clock::now() + span;
     let outcome = inlet.receive(Wait::Until(end), &mut |arrival| {
-        all.push(Taken {
+        all.push(ReceivedMessage {
             channel: arrival.channel.to_owned(),
             sender: arrival.sender,
             sequence: arrival.sequence,
@@ -94,19 +90,19 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<Taken> {
 }
 
 /// Waits for `count` messages that are no marks of joining.
-pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<Taken> {
+pub(crate) fn collect(inlet: &mut dyn Inlet, count: usize) -> Vec<ReceivedMessage> {
     let mut all = Vec::new();
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while all.len() < count {
         assert!(clock::now() < end, "{} of {count} came: {all:?}", all.len());
-        let taken = look(inlet, Duration::from_millis(100));
-        all.extend(taken.into_iter().filter(|taken| !is_mark(taken)));
+        let received = look(inlet, Duration::from_millis(100));
+        all.extend(received.into_iter().filter(|received| !is_mark(received)));
     }
     all
 }
 
-pub(crate) fn is_mark(taken: &Taken) -> bool {
-    taken.payload.starts_with(MARK)
+pub(crate) fn is_mark(received: &ReceivedMessage) -> bool {
+    received.payload.starts_with(MARK)
 }
 
 /// A port of loopback that is free now, and that the system gives to no socket that asks for any: it lies below the

@@ -12,7 +12,9 @@ use kadenz_msg::provider::{
 };
 use kadenz_rt::clock;
 
-use crate::ends::{Taken, channel, collect, inlet, is_mark, joined, look, until_joined, wants};
+use crate::ends::{
+    ReceivedMessage, channel, collect, inlet, is_mark, join_all, joined_pair, look, wants,
+};
 
 /// Opens one more handle of the same bus, as another program would.
 pub(crate) type Open = Box<dyn Fn() -> Arc<dyn Provider>>;
@@ -62,16 +64,16 @@ pub(crate) fn promises(fresh: impl Fn() -> Open) {
 fn all_lengths(open: &Open) {
     let provider = open();
     let longest = provider.guarantees().longest_payload;
-    let (mut outlet, mut inlet) = joined(&*provider, &["DATA"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["DATA"]);
     for length in [0, 1, 200, 70_000, 1_000_000] {
         if length > longest {
             continue;
         }
         let payload: Vec<u8> = (0..length).map(|at| (at % 251) as u8).collect();
         outlet.publish(&channel("DATA"), &payload).unwrap();
-        let taken = collect(&mut *inlet, 1);
-        assert_eq!(taken[0].channel, "DATA");
-        assert!(taken[0].payload == payload, "{length} bytes changed");
+        let received = collect(&mut *inlet, 1);
+        assert_eq!(received[0].channel, "DATA");
+        assert!(received[0].payload == payload, "{length} bytes changed");
     }
     let counters = inlet.counters();
     assert_eq!((counters.incomplete, counters.malformed), (0, 0));
@@ -98,37 +100,43 @@ fn too_long(open: &Open) {
 fn in_order(open: &Open) {
     let provider = open();
     let guarantees = provider.guarantees();
-    let (mut outlet, mut inlet) = joined(&*provider, &["A", "B"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A", "B"]);
     for number in 0..16_u8 {
         let name = if number % 3 == 0 { "B" } else { "A" };
         outlet.publish(&channel(name), &[number; 200]).unwrap();
     }
-    let taken = collect(&mut *inlet, 16);
-    let mut numbers: Vec<u8> = taken.iter().map(|taken| taken.payload[0]).collect();
+    let received = collect(&mut *inlet, 16);
+    let mut numbers: Vec<u8> = received
+        .iter()
+        .map(|received| received.payload[0])
+        .collect();
     match guarantees.order {
         DeliveryOrder::Kept => assert!(numbers.is_sorted(), "{numbers:?}"),
         DeliveryOrder::KeptPerChannel => {
             for name in ["A", "B"] {
-                let of_it = taken.iter().filter(|taken| taken.channel == name);
-                assert!(of_it.is_sorted_by_key(|taken| taken.payload[0]));
+                let of_it = received.iter().filter(|received| received.channel == name);
+                assert!(of_it.is_sorted_by_key(|received| received.payload[0]));
             }
         }
         DeliveryOrder::AsDelivered => {}
     }
     numbers.sort_unstable();
     assert_eq!(numbers, (0..16).collect::<Vec<_>>());
-    sequences_step_by_one(&taken);
+    sequences_step_by_one(&received);
 }
 
 /// Asserts that the sequence numbers of one sender (and channel) go up by one, where the provider has any.
-fn sequences_step_by_one(taken: &[Taken]) {
-    let key = |taken: &Taken| {
-        let sequence = taken.sequence?;
+fn sequences_step_by_one(received: &[ReceivedMessage]) {
+    let key = |received: &ReceivedMessage| {
+        let sequence = received.sequence?;
         let per_channel = sequence.scope == Scope::Channel;
-        Some((taken.sender, per_channel.then(|| taken.channel.clone())))
+        Some((
+            received.sender,
+            per_channel.then(|| received.channel.clone()),
+        ))
     };
-    for (at, later) in taken.iter().enumerate() {
-        let mut before = taken[..at].iter().rev();
+    for (at, later) in received.iter().enumerate() {
+        let mut before = received[..at].iter().rev();
         let Some(earlier) = before.find(|it| key(it) == key(later)) else {
             continue;
         };
@@ -160,9 +168,9 @@ fn patterns(open: &Open) {
     let mut names = Vec::new();
     while names.len() < 3 {
         let last = collect(&mut *inlet, 1).into_iter();
-        let last = last.filter(|taken| taken.payload == b"last");
-        let asked = last.filter(|taken| wanted.contains(&taken.channel.as_str()));
-        names.extend(asked.map(|taken| taken.channel));
+        let last = last.filter(|received| received.payload == b"last");
+        let asked = last.filter(|received| wanted.contains(&received.channel.as_str()));
+        names.extend(asked.map(|received| received.channel));
     }
     names.sort();
     assert_eq!(names, wanted);
@@ -173,8 +181,8 @@ fn reach(outlet: &mut dyn kadenz_msg::provider::Outlet, inlet: &mut dyn Inlet, n
     let end = clock::now() + Duration::from_secs(10);
     while clock::now() < end {
         outlet.publish(&channel(name), b"first").unwrap();
-        let taken = look(inlet, Duration::from_millis(50));
-        if taken.iter().any(|taken| taken.channel == name) {
+        let received = look(inlet, Duration::from_millis(50));
+        if received.iter().any(|received| received.channel == name) {
             return;
         }
     }
@@ -183,7 +191,7 @@ fn reach(outlet: &mut dyn kadenz_msg::provider::Outlet, inlet: &mut dyn Inlet, n
 
 fn wants_change(open: &Open) {
     let provider = open();
-    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     reach(&mut *outlet, &mut *inlet, "A");
     inlet.want(&wants(&["B"])).unwrap();
     reach(&mut *outlet, &mut *inlet, "B");
@@ -197,29 +205,29 @@ fn two_senders(open: &Open) {
     let mut first = provider.outlet().unwrap();
     let mut second = provider.outlet().unwrap();
     let mut inlet = inlet(&*provider, &["A"]);
-    until_joined(&mut *first, &mut [&mut *inlet], &["A"]);
-    until_joined(&mut *second, &mut [&mut *inlet], &["A"]);
+    join_all(&mut *first, &mut [&mut *inlet], &["A"]);
+    join_all(&mut *second, &mut [&mut *inlet], &["A"]);
     drain(&mut *inlet);
     for number in 0..8 {
         first.publish(&channel("A"), &[1, number]).unwrap();
         second.publish(&channel("A"), &[2, number]).unwrap();
     }
-    let taken = collect(&mut *inlet, 16);
-    sequences_step_by_one(&taken);
+    let received = collect(&mut *inlet, 16);
+    sequences_step_by_one(&received);
     let [one, two] = [1, 2].map(|outlet_byte| {
-        let of_it = taken
+        let of_it = received
             .iter()
-            .filter(move |taken| taken.payload[0] == outlet_byte);
-        let of_it: Vec<&Taken> = of_it.collect();
+            .filter(move |received| received.payload[0] == outlet_byte);
+        let of_it: Vec<&ReceivedMessage> = of_it.collect();
         let sender = of_it[0].sender;
-        assert!(of_it.iter().all(|taken| taken.sender == sender));
-        let numbers: Vec<u8> = of_it.iter().map(|taken| taken.payload[1]).collect();
+        assert!(of_it.iter().all(|received| received.sender == sender));
+        let numbers: Vec<u8> = of_it.iter().map(|received| received.payload[1]).collect();
         if provider.guarantees().order != DeliveryOrder::AsDelivered {
             assert_eq!(numbers, (0..8).collect::<Vec<_>>());
         }
         sender
     });
-    if taken[0].sequence.is_some() {
+    if received[0].sequence.is_some() {
         assert_ne!(one, two, "their numbers could not be told apart");
     }
 }
@@ -229,7 +237,7 @@ fn two_inlets(open: &Open) {
     let mut outlet = provider.outlet().unwrap();
     let mut inlets = [inlet(&*provider, &["A"]), inlet(&*provider, &["A"])];
     let [one, two] = &mut inlets;
-    until_joined(&mut *outlet, &mut [&mut **one, &mut **two], &["A"]);
+    join_all(&mut *outlet, &mut [&mut **one, &mut **two], &["A"]);
     for number in 0..8_u8 {
         outlet.publish(&channel("A"), &[number]).unwrap();
     }
@@ -266,7 +274,7 @@ fn woken(inlet: &mut dyn Inlet) -> Received {
 
 fn nothing_comes(open: &Open) {
     let provider = open();
-    let (_outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (_outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     drain(&mut *inlet);
     let poll = inlet.receive(Wait::Poll, &mut |_| More::GoOn).unwrap();
     assert_eq!(poll, Received::Nothing);
@@ -285,31 +293,31 @@ fn either_first(open: &Open) {
     let provider = open();
     let mut early = inlet(&*provider, &["A"]);
     let mut outlet = provider.outlet().unwrap();
-    until_joined(&mut *outlet, &mut [&mut *early], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *early], &["A"]);
     let mut late = inlet(&*provider, &["A"]);
-    until_joined(&mut *outlet, &mut [&mut *early, &mut *late], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *early, &mut *late], &["A"]);
 }
 
 fn restarts(open: &Open) {
     let provider = open();
-    let (outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     drop(outlet);
     let mut outlet = provider.outlet().unwrap();
-    until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *inlet], &["A"]);
     drop(inlet);
     for _ in 0..100 {
         outlet.publish(&channel("A"), b"no inlet hears it").unwrap();
     }
     let mut inlet = crate::ends::inlet(&*provider, &["A"]);
-    until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *inlet], &["A"]);
     outlet.publish(&channel("A"), b"after both").unwrap();
-    let after = |taken: &Taken| taken.payload == b"after both";
+    let after = |received: &ReceivedMessage| received.payload == b"after both";
     while !collect(&mut *inlet, 1).iter().any(after) {}
 }
 
 fn in_place(open: &Open) {
     let provider = open();
-    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     let given_up = outlet.publish_in_place(&channel("A"), 10, &mut |_| false);
     assert_eq!(given_up, Ok(false));
     for length in [0, 7, 100_000] {
@@ -319,14 +327,14 @@ fn in_place(open: &Open) {
             true
         });
         assert_eq!(sent, Ok(true));
-        let taken = collect(&mut *inlet, 1);
-        assert!(taken[0].payload == vec![7; length]);
+        let received = collect(&mut *inlet, 1);
+        assert!(received[0].payload == vec![7; length]);
     }
 }
 
 fn enough(open: &Open) {
     let provider = open();
-    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     drain(&mut *inlet);
     for number in 0..4 {
         outlet.publish(&channel("A"), &[number]).unwrap();
@@ -350,17 +358,17 @@ fn no_allocation(open: &Open) {
     if !provider.guarantees().real_time {
         return;
     }
-    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     let name = channel("A");
     let mut both = |count: usize| {
-        let mut taken = 0;
+        let mut received = 0;
         for _ in 0..count {
             outlet.publish(&name, &[1; 200]).unwrap();
             let end = clock::now() + Duration::from_secs(5);
             let outcome = inlet.receive(Wait::Until(end), &mut |_| More::GoOn);
-            taken += usize::from(matches!(outcome, Ok(Received::Messages(_))));
+            received += usize::from(matches!(outcome, Ok(Received::Messages(_))));
         }
-        taken
+        received
     };
     // One round through all slots that keep memory for a message.
     both(1500);
@@ -372,7 +380,7 @@ fn no_allocation(open: &Open) {
 fn slow_inlet(open: &Open) {
     let provider = open();
     let guarantees = provider.guarantees();
-    let (mut outlet, mut inlet) = joined(&*provider, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&*provider, &["A"]);
     drain(&mut *inlet);
     let mut sent = 0;
     let mut refused = 0;
@@ -384,18 +392,18 @@ fn slow_inlet(open: &Open) {
             Err(other) => panic!("{other}"),
         }
     }
-    let taken = until_quiet(&mut *inlet);
+    let received = until_quiet(&mut *inlet);
     let overrun = inlet.counters().overrun as usize;
-    let account = format!("{sent} sent, {refused} refused, {taken} taken, {overrun} overrun");
-    assert!(taken > 0, "{account}");
+    let account = format!("{sent} sent, {refused} refused, {received} received, {overrun} overrun");
+    assert!(received > 0, "{account}");
     if guarantees.loss == Loss::None {
-        assert_eq!(taken, sent, "{account}");
+        assert_eq!(received, sent, "{account}");
     } else if guarantees.loss == Loss::WhenSlow {
         // Only a later message shows losses at the very end.
-        assert!(taken + overrun <= sent, "{account}");
+        assert!(received + overrun <= sent, "{account}");
         reach(&mut *outlet, &mut *inlet, "A");
         let overrun = inlet.counters().overrun as usize;
-        assert!(taken + overrun >= sent, "{account}, {overrun} later");
+        assert!(received + overrun >= sent, "{account}, {overrun} later");
     }
     if guarantees.back_pressure == BackPressure::None {
         assert_eq!(refused, 0, "{account}");
@@ -405,21 +413,24 @@ fn slow_inlet(open: &Open) {
 /// Takes the remaining marks of joining.
 fn drain(inlet: &mut dyn Inlet) {
     loop {
-        let taken = look(inlet, Duration::from_millis(100));
-        if taken.is_empty() {
+        let received = look(inlet, Duration::from_millis(100));
+        if received.is_empty() {
             return;
         }
-        assert!(taken.iter().all(is_mark));
+        assert!(received.iter().all(is_mark));
     }
 }
 
 fn until_quiet(inlet: &mut dyn Inlet) -> usize {
     let mut count = 0;
     loop {
-        let taken = look(inlet, Duration::from_millis(500));
-        if taken.is_empty() {
+        let received = look(inlet, Duration::from_millis(500));
+        if received.is_empty() {
             return count;
         }
-        count += taken.iter().filter(|taken| !is_mark(taken)).count();
+        count += received
+            .iter()
+            .filter(|received| !is_mark(received))
+            .count();
     }
 }

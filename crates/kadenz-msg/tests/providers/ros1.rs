@@ -129,10 +129,10 @@ fn what_rospy_publishes_is_received_by_name_and_by_pattern() {
     let _rospy = rospy(&master, "publish");
     for pattern in ["robot/chatter", "robot/.*"] {
         let mut inlet = inlet(&bus(&master), &[pattern]);
-        let taken = collect(&mut *inlet, 3);
-        assert_eq!(taken[0].channel, "robot/chatter");
+        let received = collect(&mut *inlet, 3);
+        assert_eq!(received[0].channel, "robot/chatter");
         // A string in ROS's serialisation: its length, and its letters.
-        assert_eq!(taken[0].payload, b"\x05\0\0\0hello");
+        assert_eq!(received[0].payload, b"\x05\0\0\0hello");
     }
 }
 

@@ -37,8 +37,8 @@ fn what_rospy_latched_before_is_received() {
     let rospy = rospy(&master, "latch");
     until_said(&rospy, "published");
     for pattern in ["robot/chatter", "robot/.*"] {
-        let taken = collect(&mut *inlet(&bus(&master), &[pattern]), 1);
-        assert_eq!(taken[0].payload, text("kept"));
+        let received = collect(&mut *inlet(&bus(&master), &[pattern]), 1);
+        assert_eq!(received[0].payload, text("kept"));
     }
 }
 
@@ -65,8 +65,8 @@ fn rospy_and_ours_receive_the_last_latched_message_once() {
     outlet
         .publish(&channel("robot/chatter"), &text("3"))
         .unwrap();
-    let taken = collect(&mut *inlet, 1);
-    assert_eq!((taken.len(), &taken[0].payload), (1, &text("3")));
+    let received = collect(&mut *inlet, 1);
+    assert_eq!((received.len(), &received[0].payload), (1, &text("3")));
     assert_eq!(inlet.counters().overrun, 0);
 }
 
@@ -80,8 +80,8 @@ fn a_latched_message_is_longer_than_a_queue() {
     let mut outlet = latching.outlet().unwrap();
     let payload = vec![7; 20_000_000];
     outlet.publish(&channel("robot/map"), &payload).unwrap();
-    let taken = collect(&mut *inlet(&bus(&master), &["robot/map"]), 1);
-    assert!(taken[0].payload == payload);
+    let received = collect(&mut *inlet(&bus(&master), &["robot/map"]), 1);
+    assert!(received[0].payload == payload);
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn a_late_subscriber_gets_the_last_message_and_all_after_it() {
             let mut inlet = inlet(&bus(&master), &["robot/chatter"]);
             let mut numbers = Vec::new();
             while numbers.len() < 50 {
-                let taken = look(&mut *inlet, Duration::from_millis(100));
-                numbers.extend(taken.iter().map(|it| it.sequence.unwrap().number));
+                let received = look(&mut *inlet, Duration::from_millis(100));
+                numbers.extend(received.iter().map(|it| it.sequence.unwrap().number));
             }
             let has_step = |pair: &[u32]| pair[1] == pair[0] + 1;
             assert!(numbers.windows(2).all(has_step), "{numbers:?}");

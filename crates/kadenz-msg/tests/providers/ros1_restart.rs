@@ -7,18 +7,18 @@ use kadenz_msg::provider::ros1::{ServiceError, ServiceType};
 use kadenz_msg::provider::{Inlet, Outlet, Provider as _, PublishError};
 use kadenz_rt::clock;
 
-use crate::ends::{channel, free_port, inlet, look, until_joined};
+use crate::ends::{channel, free_port, inlet, join_all, look};
 use crate::outside::Program;
 use crate::ros1::{bus, master_at, ros, rospy, until_said};
 
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 /// Waits until a message with this payload arrives.
 fn until_heard(inlet: &mut dyn Inlet, payload: &[u8]) {
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     loop {
-        let taken = look(inlet, Duration::from_millis(50));
-        if taken.iter().any(|it| it.payload == payload) {
+        let received = look(inlet, Duration::from_millis(50));
+        if received.iter().any(|it| it.payload == payload) {
             return;
         }
         assert!(clock::now() < end, "{payload:?} did not come");
@@ -27,7 +27,7 @@ fn until_heard(inlet: &mut dyn Inlet, payload: &[u8]) {
 
 /// Publishes a string until rospy has received it.
 fn until_rospy_hears(outlet: &mut dyn Outlet, rospy: &Program, said: &str) {
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     let payload = [&(said.len() as u32).to_le_bytes(), said.as_bytes()].concat();
     while !rospy.lines().iter().any(|line| line.contains(said)) {
         assert!(clock::now() < end, "rospy did not hear {said}");
@@ -45,7 +45,7 @@ fn a_master_that_starts_again_learns_of_all_and_connections_stay() {
     let (port, old, name) = (first.port, bus(&first), channel("robot/chatter"));
     let mut outlet = old.outlet().unwrap();
     let mut inlet = inlet(&old, &["robot/chatter"]);
-    until_joined(&mut *outlet, &mut [&mut *inlet], &["robot/chatter"]);
+    join_all(&mut *outlet, &mut [&mut *inlet], &["robot/chatter"]);
     // ROS's own nodes do not register again, and still send.
     let _rospy = rospy(&first, "publish");
     until_heard(&mut *inlet, b"\x05\0\0\0hello");
@@ -63,7 +63,7 @@ fn a_master_that_starts_again_learns_of_all_and_connections_stay() {
     until_rospy_hears(&mut *outlet, &subscriber, "from the old publisher");
     let new = bus(&second);
     let mut new_outlet = new.outlet().unwrap();
-    until_joined(&mut *new_outlet, &mut [&mut *inlet], &["robot/chatter"]);
+    join_all(&mut *new_outlet, &mut [&mut *inlet], &["robot/chatter"]);
     outlet.publish(&name, b"still here").unwrap();
     until_heard(&mut *inlet, b"still here");
     // The inlet also hears publishers that the new master does not name.

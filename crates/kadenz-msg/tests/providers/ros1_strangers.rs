@@ -31,17 +31,17 @@ fn master(service: Option<u16>) -> (Ros1, u16) {
 
 /// Answers one call.
 fn answer(mut stream: TcpStream, uri: &Mutex<String>) {
-    let (mut heard, mut room) = (String::new(), [0; 4096]);
-    while !heard.contains("</methodCall>") {
+    let (mut received, mut room) = (String::new(), [0; 4096]);
+    while !received.contains("</methodCall>") {
         match stream.read(&mut room) {
             // A client that only determines its own address sends nothing.
             Ok(0) | Err(_) => return,
-            Ok(count) => heard.push_str(std::str::from_utf8(&room[..count]).unwrap()),
+            Ok(count) => received.push_str(std::str::from_utf8(&room[..count]).unwrap()),
         }
     }
     let mut uri = uri.lock().unwrap();
-    if let Some(from) = heard.find("rosrpc://") {
-        *uri = heard[from..].split('<').next().unwrap().to_owned();
+    if let Some(from) = received.find("rosrpc://") {
+        *uri = received[from..].split('<').next().unwrap().to_owned();
     }
     let body = format!(
         "<methodResponse><params><param><value><array><data><value><i4>1</i4></value>\

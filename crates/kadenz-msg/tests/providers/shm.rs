@@ -7,7 +7,7 @@ use std::sync::Arc;
 use kadenz_msg::provider::parameters::Address;
 use kadenz_msg::provider::{Provider, shm::Shm};
 
-use crate::ends::{channel, collect, joined};
+use crate::ends::{channel, collect, joined_pair};
 use crate::promises::{Open, promises};
 use crate::unique;
 
@@ -52,7 +52,7 @@ fn what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on() {
         child.wait().unwrap();
     }
     let bus = Shm::open(&address).unwrap();
-    let (mut outlet, mut inlet) = joined(&bus, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&bus, &["A"]);
     outlet.publish(&channel("A"), b"goes on").unwrap();
     assert_eq!(collect(&mut *inlet, 1)[0].payload, b"goes on");
     let second = (bus.outlet(), bus.inlet());
@@ -62,7 +62,7 @@ fn what_a_killed_program_leaves_is_cleaned_and_the_bus_goes_on() {
 
 fn be_killed(url: &str) {
     let bus = Shm::open(&Address::parse(url).unwrap()).unwrap();
-    let _ends = joined(&bus, &["A"]);
+    let _ends = joined_pair(&bus, &["A"]);
     let mut out = stdout();
     writeln!(out, "it holds both ends").unwrap();
     loop {

@@ -10,7 +10,7 @@ use kadenz_msg::provider::tcpq::{ServerOptions, Tcpq, TcpqServer};
 use kadenz_msg::provider::{Provider, PublishError};
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, inlet, joined, look, until_joined};
+use crate::ends::{channel, collect, inlet, join_all, joined_pair, look};
 use crate::promises::{Open, promises};
 
 fn server(port: u16) -> TcpqServer {
@@ -40,7 +40,7 @@ fn a_server_that_goes_and_comes_is_found_again() {
     let first = server(0);
     let port = first.address().port();
     let bus = client(&first);
-    let (mut outlet, mut inlet) = joined(&bus, &["A"]);
+    let (mut outlet, mut inlet) = joined_pair(&bus, &["A"]);
     drop(first);
     let end = clock::now() + Duration::from_secs(10);
     while outlet.publish(&channel("A"), b"lost").is_ok() {
@@ -54,8 +54,8 @@ fn a_server_that_goes_and_comes_is_found_again() {
     loop {
         assert!(clock::now() < end, "it is not found again");
         let _ = outlet.publish(&channel("A"), b"again");
-        let taken = look(&mut *inlet, Duration::from_millis(50));
-        if taken.iter().any(|taken| taken.payload == b"again") {
+        let received = look(&mut *inlet, Duration::from_millis(50));
+        if received.iter().any(|received| received.payload == b"again") {
             break;
         }
     }
@@ -66,9 +66,9 @@ fn a_server_that_goes_and_comes_is_found_again() {
 fn a_client_that_does_not_read_loses_and_delays_no_other() {
     let server = server(0);
     let bus = client(&server);
-    let (mut outlet, mut quick) = joined(&bus, &["A"]);
+    let (mut outlet, mut quick) = joined_pair(&bus, &["A"]);
     let mut slow = inlet(&bus, &["A"]);
-    until_joined(&mut *outlet, &mut [&mut *slow], &["A"]);
+    join_all(&mut *outlet, &mut [&mut *slow], &["A"]);
     let payload = vec![0; 1_000_000];
     for _ in 0..40 {
         outlet.publish(&channel("A"), &payload).unwrap();
@@ -76,8 +76,8 @@ fn a_client_that_does_not_read_loses_and_delays_no_other() {
     }
     let counters = server.counters();
     assert!(counters.dropped > 0, "{counters:?}");
-    let taken = collect(&mut *slow, 1);
-    assert_eq!(taken[0].payload.len(), payload.len());
+    let received = collect(&mut *slow, 1);
+    assert_eq!(received[0].payload.len(), payload.len());
 }
 
 #[test]

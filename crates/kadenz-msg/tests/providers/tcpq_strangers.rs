@@ -14,10 +14,10 @@ use kadenz_msg::wire::tcpq::{
 };
 use kadenz_rt::clock;
 
-use crate::ends::{channel, collect, joined};
+use crate::ends::{channel, collect, joined_pair};
 
 /// Longer than any machine needs; an operation that takes longer hangs.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 
 fn serve(options: &ServerOptions) -> TcpqServer {
     let options = ServerOptions {
@@ -29,8 +29,8 @@ fn serve(options: &ServerOptions) -> TcpqServer {
 
 fn connect(server: &TcpqServer) -> TcpStream {
     let stream = TcpStream::connect(server.address()).unwrap();
-    stream.set_read_timeout(Some(PATIENCE)).unwrap();
-    stream.set_write_timeout(Some(PATIENCE)).unwrap();
+    stream.set_read_timeout(Some(TIMEOUT)).unwrap();
+    stream.set_write_timeout(Some(TIMEOUT)).unwrap();
     stream
 }
 
@@ -70,14 +70,14 @@ fn is_disconnected(client: &mut TcpStream) -> bool {
 fn assert_served(server: &TcpqServer) {
     let url = format!("tcpq://{}", server.address());
     let bus = Tcpq::open(&Address::parse(&url).unwrap()).unwrap();
-    let (mut outlet, mut inlet) = joined(&bus, &["HONEST"]);
+    let (mut outlet, mut inlet) = joined_pair(&bus, &["HONEST"]);
     outlet.publish(&channel("HONEST"), &[7; 5000]).unwrap();
     while collect(&mut *inlet, 1)[0].payload != [7; 5000] {}
 }
 
 /// Waits until a condition holds.
 fn until(what: &str, mut is_so: impl FnMut() -> bool) {
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while !is_so() {
         assert!(clock::now() < end, "{what}");
         thread::sleep(Duration::from_millis(1));
@@ -109,7 +109,7 @@ fn silent_connections_take_no_slot_from_clients_that_greet() {
     });
     let mut active = subscribed(&server, &["ACTIVE"]);
     active.write_all(header(0).bytes()).unwrap();
-    until("it is not heard", || server.counters().messages == 1);
+    until("it is not received", || server.counters().messages == 1);
     let mut silent: Vec<_> = (0..100).map(|_| connect(&server)).collect();
     let mut idle: Vec<_> = (0..100).map(|_| greeted(&server)).collect();
     assert_served(&server);
@@ -208,7 +208,7 @@ fn a_slow_client_is_skipped_each_message_is_counted_and_it_is_served_again() {
     while server.counters().dropped < 10 {
         publisher.write_all(&big).unwrap();
         sent += 1;
-        until("it is not heard", || server.counters().messages == sent);
+        until("it is not received", || server.counters().messages == sent);
         assert!(sent < 1000, "{:?}", server.counters());
     }
     let counters = server.counters();
@@ -311,7 +311,7 @@ fn parts_of_messages_that_are_never_completed_give_way_to_one_that_is() {
     thread::sleep(3 * IDLE);
     honest.write_all(header(BYTES).bytes()).unwrap();
     honest.write_all(&vec![1; BYTES]).unwrap();
-    until("it is not heard", || server.counters().messages == 1);
+    until("it is not received", || server.counters().messages == 1);
     assert!(server.counters().refused >= 1);
 }
 

@@ -14,7 +14,7 @@ use kadenz_rt::clock;
 use kadenz_rt::net::listener::raise_open_files;
 use kadenz_rt::net::port::Wait;
 
-use crate::ends::{channel, collect, free_port, inlet, until_joined};
+use crate::ends::{channel, collect, free_port, inlet, join_all};
 use crate::outside::{Program, beside, python};
 use crate::promises::{Open, promises};
 use crate::unique;
@@ -68,19 +68,23 @@ fn what_libzmq_publishes_is_received() {
         let bus = Zmq::open(&Address::parse(&ours).unwrap()).unwrap();
         let mut inlet = inlet(&bus, &["ARM_.*"]);
         let _libzmq = libzmq(&python, "publish", &theirs);
-        let mut taken = collect(&mut *inlet, 12);
-        taken.truncate(12);
+        let mut received = collect(&mut *inlet, 12);
+        received.truncate(12);
         let lengths = |name: &str| {
-            let of_it = taken.iter().filter(|taken| taken.channel == name);
-            of_it.map(|taken| taken.payload.len()).collect::<Vec<_>>()
+            let of_it = received.iter().filter(|received| received.channel == name);
+            of_it
+                .map(|received| received.payload.len())
+                .collect::<Vec<_>>()
         };
         assert!(lengths("ARM_LARGE").contains(&1_000_000));
         assert!(lengths("ARM_EMPTY").contains(&0));
         assert_eq!(lengths("LEG"), [0; 0], "libzmq was asked for ARM_ alone");
-        let left = taken.iter().filter(|taken| taken.channel == "ARM_LEFT");
+        let left = received
+            .iter()
+            .filter(|received| received.channel == "ARM_LEFT");
         let numbers: Vec<u32> = left
-            .map(|taken| {
-                std::str::from_utf8(&taken.payload)
+            .map(|received| {
+                std::str::from_utf8(&received.payload)
                     .unwrap()
                     .parse()
                     .unwrap()
@@ -133,13 +137,16 @@ fn many_programs_publish_to_one_that_listens() {
     let mut outlets = programs.each_ref().map(|program| program.outlet().unwrap());
     let mut inlet = inlet(&programs[0], &["A"]);
     for outlet in &mut outlets {
-        until_joined(&mut **outlet, &mut [&mut *inlet], &["A"]);
+        join_all(&mut **outlet, &mut [&mut *inlet], &["A"]);
     }
     for (number, outlet) in outlets.iter_mut().enumerate() {
         outlet.publish(&channel("A"), &[number as u8]).unwrap();
     }
-    let taken = collect(&mut *inlet, 3);
-    let mut numbers: Vec<u8> = taken.iter().map(|taken| taken.payload[0]).collect();
+    let received = collect(&mut *inlet, 3);
+    let mut numbers: Vec<u8> = received
+        .iter()
+        .map(|received| received.payload[0])
+        .collect();
     numbers.sort_unstable();
     assert_eq!(numbers, [0, 1, 2]);
 }
@@ -178,7 +185,7 @@ fn silent_peers_keep_no_subscriber_and_no_publisher_out() {
             _silent = silent(port);
             outlet = connects.outlet().unwrap();
         }
-        until_joined(&mut *outlet, &mut [&mut *inlet], &["A"]);
+        join_all(&mut *outlet, &mut [&mut *inlet], &["A"]);
         outlet.publish(&channel("A"), b"served").unwrap();
         while collect(&mut *inlet, 1)[0].payload != b"served" {}
     }
@@ -192,8 +199,8 @@ fn a_subscriber_without_other_events_disconnects_a_silent_peer() {
     let mut inlet = self::inlet(&listens, &["A"]);
     let mut silent = TcpStream::connect(("127.0.0.1", port)).unwrap();
     let end = clock::now() + Duration::from_secs(6);
-    let heard = inlet.receive(Wait::Until(end), &mut |_| More::GoOn);
-    assert!(matches!(heard, Ok(Received::Nothing)), "{heard:?}");
+    let received = inlet.receive(Wait::Until(end), &mut |_| More::GoOn);
+    assert!(matches!(received, Ok(Received::Nothing)), "{received:?}");
     silent
         .set_read_timeout(Some(Duration::from_secs(5)))
         .unwrap();

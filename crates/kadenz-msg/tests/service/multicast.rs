@@ -56,8 +56,8 @@ fn the_clock_of_the_same_host_has_no_offset() {
 fn nodes_parameters_and_types_are_found() {
     let (ours, theirs) = programs(7803);
     let mut nodes = ours.watch_nodes(&HeartbeatOptions::default()).unwrap();
-    let mut heart = theirs.heart("arm", Duration::from_millis(100)).unwrap();
-    heart.beat().unwrap();
+    let mut heartbeat = theirs.heartbeat("arm", Duration::from_millis(100)).unwrap();
+    heartbeat.beat().unwrap();
     let happened = nodes.next_event(LONG).unwrap().unwrap();
     assert_eq!(happened.event, Event::Appeared);
 

@@ -8,7 +8,7 @@ use kadenz_msg::generate::rust;
 use kadenz_msg::message::{Fingerprint, Message};
 use kadenz_msg::provider::memq::Memq;
 use kadenz_msg::service::messages::{Heartbeat, Request, TypeAnswer, TypeQuery};
-use kadenz_msg::service::types_on_wire::{ASK, Look, TELL, TypeFinder};
+use kadenz_msg::service::types_on_wire::{ANSWERS, LookupResult, QUESTIONS, TypeFinder};
 use kadenz_msg::types::Types;
 use kadenz_rt::tuning::Tuning;
 
@@ -59,7 +59,7 @@ fn a_late_program_without_files_decodes_what_a_publisher_publishes() {
     let json = found.types.decode(raw.payload).unwrap().to_json();
     assert_eq!((&json["number"], &json["name"]), (&7.into(), &"arm".into()));
     let again = finder.look(Heartbeat::FINGERPRINT).unwrap();
-    assert!(matches!(again, Look::Known(_)), "remembered");
+    assert!(matches!(again, LookupResult::Known(_)), "remembered");
 }
 
 #[test]
@@ -84,7 +84,10 @@ fn a_type_without_an_answer_is_none_and_look_does_not_wait() {
     let bus = bus();
     let mut finder = TypeFinder::new(&bus).unwrap();
     let unknown = Fingerprint(0x1234);
-    assert!(matches!(finder.look(unknown).unwrap(), Look::Asked(1)));
+    assert!(matches!(
+        finder.look(unknown).unwrap(),
+        LookupResult::Asked(1)
+    ));
     assert!(finder.find(unknown, SHORT).unwrap().is_none());
     // The finder asks again when a program that knows the type comes later.
     bus.announce::<Heartbeat>();
@@ -105,14 +108,19 @@ fn a_wrong_answer_is_not_believed_and_silences_no_other_program() {
     let out = bus.clone();
     let _liar = bus
         .beside()
-        .on_message::<TypeQuery, _>(ASK, &Default::default(), Tuning::default(), move |query| {
-            let lie = TypeAnswer {
-                fingerprint: query.unwrap().0.fingerprint,
-                name: "kadenz.heartbeat".to_owned(),
-                text: OLD.to_owned(),
-            };
-            out.publish(TELL, &lie).unwrap();
-        })
+        .on_message::<TypeQuery, _>(
+            QUESTIONS,
+            &Default::default(),
+            Tuning::default(),
+            move |query| {
+                let lie = TypeAnswer {
+                    fingerprint: query.unwrap().0.fingerprint,
+                    name: "kadenz.heartbeat".to_owned(),
+                    text: OLD.to_owned(),
+                };
+                out.publish(ANSWERS, &lie).unwrap();
+            },
+        )
         .unwrap();
     let _responder = bus.serve_types(Tuning::default()).unwrap();
     let mut finder = TypeFinder::new(&bus).unwrap();
@@ -142,7 +150,7 @@ fn a_question_has_few_answers_however_many_know_and_however_often_it_is_asked() 
         fingerprint: Heartbeat::FINGERPRINT.0.cast_signed(),
     };
     for _ in 0..200 {
-        programs[0].publish(ASK, &query).unwrap();
+        programs[0].publish(QUESTIONS, &query).unwrap();
     }
     wait_until("one answers", || answers() > 0);
     thread::sleep(Duration::from_millis(100));

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use kadenz::msg::log::table::{MakeTable, TableFormat, Tables, Tabling};
+use kadenz::msg::log::table::{FileGrouping, MakeTable, TableFormat, Tables};
 use kadenz::msg::log::{Dictionary, LogError};
 use kadenz::report::document::{Answer, Document};
 use kadenz::report::numbers;
@@ -112,13 +112,13 @@ impl Target<'_> {
         let pending = Pending::default();
         let (tabling, make) = if self.is_one_file() {
             self.refuse(self.out)?;
-            (Tabling::OneFile, self.one_file(&pending))
+            (FileGrouping::OneFile, self.one_file(&pending))
         } else {
             let is_new = !self.out.exists();
             let made = fs::create_dir_all(self.out);
             made.with_context(|| format!("cannot make the folder {}", self.out.display()))?;
             pending.lock().made = is_new.then(|| self.out.to_owned());
-            (Tabling::FilePerChannel, self.file_a_channel(&pending))
+            (FileGrouping::FilePerChannel, self.file_a_channel(&pending))
         };
         let tables = Tables::new(self.format, tabling, dictionary, make);
         Ok((tables, pending))

@@ -97,8 +97,8 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             Came::Message(raw) if known.is_about_types(raw.channel) => {}
             Came::Message(raw) => {
                 known.ask(raw.fingerprint());
-                recent.hear(&(&raw).into());
-                whole.hear(&(&raw).into());
+                recent.add(&(&raw).into());
+                whole.add(&(&raw).into());
             }
             Came::Nothing => {}
             Came::End => break clock::now(),

@@ -77,7 +77,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
                 Came::Message(raw) if known.is_about_types(raw.channel) => {}
                 Came::Message(raw) => {
                     known.ask(raw.fingerprint());
-                    watcher.hear(&(&raw).into());
+                    watcher.add(&(&raw).into());
                 }
                 Came::Nothing => {}
                 Came::End => break,
@@ -92,7 +92,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         url,
         within: options.duration,
     })?;
-    let beyond = watcher.beyond();
+    let beyond = watcher.untracked();
     if beyond.messages > 0 {
         output::note(&format!(
             "{} of further channels; `--channel` narrows it down",

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use clap::Args;
-use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Life, Node, Nodes};
+use kadenz::msg::service::heartbeat::{Event, HeartbeatOptions, Liveness, Node, Nodes};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::clock;
 use schemars::JsonSchema;
@@ -84,9 +84,9 @@ fn print_nodes(options: &Options, nodes: &Nodes) -> anyhow::Result<()> {
         nodes: nodes.watch().nodes().map(LiveNode::of).collect(),
         url: options.bus.url(),
     })?;
-    let crowded_out = nodes.watch().crowded_out();
-    if crowded_out > 0 && !output::is_json() {
-        output::note(&format!("{crowded_out} beats of further nodes"));
+    let untracked_beats = nodes.watch().untracked_beats();
+    if untracked_beats > 0 && !output::is_json() {
+        output::note(&format!("{untracked_beats} beats of further nodes"));
     }
     Ok(())
 }
@@ -102,11 +102,11 @@ fn words(event: Event) -> &'static str {
     }
 }
 
-fn life(life: Life) -> &'static str {
+fn life(life: Liveness) -> &'static str {
     match life {
-        Life::Alive => "alive",
-        Life::Late => "late",
-        Life::Dead => "dead",
+        Liveness::Alive => "alive",
+        Liveness::Late => "late",
+        Liveness::Dead => "dead",
     }
 }
 

@@ -93,7 +93,7 @@ pub(super) struct HeardChannel {
     loss: Option<Tally>,
     /// Graph of the last seconds, for people.
     #[serde(skip)]
-    pub(super) spark: String,
+    pub(super) sparkline: String,
 }
 
 /// Statistics of one sender on a channel.
@@ -139,7 +139,7 @@ impl HeardChannel {
             reordered: loss.map(|it| it.reordered),
             senders: senders.map(|it| HeardSender::of(it, url)).collect(),
             loss,
-            spark: String::new(),
+            sparkline: String::new(),
         }
     }
 }
@@ -186,7 +186,7 @@ pub(super) const BANDWIDTH: Column = Column("Bandwidth", |it| bandwidth(it.bytes
 pub(super) const LOST: Column = Column("Lost", |it| lost(it.loss));
 pub(super) const UNDECODABLE: Column = Column("Undec.", |it| it.undecodable.to_string());
 pub(super) const SENDERS: Column = Column("Senders", |it| it.senders.len().to_string());
-pub(super) const LAST_SECONDS: Column = Column("Last s", |it| it.spark.clone());
+pub(super) const LAST_SECONDS: Column = Column("Last s", |it| it.sparkline.clone());
 
 /// A row for each channel.
 pub(super) fn of_channels(columns: &[Column], channels: &[HeardChannel]) -> Table {

@@ -13,7 +13,9 @@ use kadenz::msg::log::Dictionary;
 use kadenz::msg::log::record::Describe;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::provider::Discovery;
-use kadenz::msg::service::types_on_wire::{ASK, FoundType, Look, TELL, TypeFinder};
+use kadenz::msg::service::types_on_wire::{
+    ANSWERS, FoundType, LookupResult, QUESTIONS, TypeFinder,
+};
 use kadenz::msg::types::{Types, Value};
 use kadenz::rt::clock::{self, MonotonicTime};
 
@@ -165,7 +167,7 @@ impl KnownTypes {
             return;
         };
         let look = self.finder.as_mut().map(|finder| finder.look(unknown));
-        if let Some(Ok(Look::Known(found))) = look {
+        if let Some(Ok(LookupResult::Known(found))) = look {
             self.learn(found);
         }
     }
@@ -192,7 +194,7 @@ impl KnownTypes {
     /// Whether a message may be a question of this program itself or an answer to it, which the user does not want to
     /// see.
     pub(super) fn is_about_types(&self, channel: Channel) -> bool {
-        self.finder.is_some() && [ASK, TELL].contains(&channel.as_str())
+        self.finder.is_some() && [QUESTIONS, ANSWERS].contains(&channel.as_str())
     }
 
     fn knows(&self, fingerprint: Fingerprint) -> bool {

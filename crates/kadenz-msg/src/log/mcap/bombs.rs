@@ -12,12 +12,12 @@ use crate::log::compression::Compression;
 use crate::log::{Damage, Entry, Limits, LogError, LogReader as _, MAX_CHUNK_BYTES, Source};
 
 /// A file that is put together record by record.
-struct Forged {
+struct ForgedFile {
     bytes: Vec<u8>,
     chunks: Vec<Vec<u8>>,
 }
 
-impl Forged {
+impl ForgedFile {
     fn new() -> Self {
         let mut bytes = MAGIC.to_vec();
         bytes.record(op::HEADER, |content| {
@@ -116,7 +116,7 @@ fn read_all<S: Source>(reader: &mut McapReader<S>) -> Result<u64, LogError> {
 
 #[test]
 fn a_chunk_that_the_index_names_a_thousand_times_is_read_once() {
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     forged
         .chunk(&[(1, b"one"), (2, b"two")])
         .chunk(&[(3, b"x")]);
@@ -130,7 +130,7 @@ fn a_chunk_that_the_index_names_a_thousand_times_is_read_once() {
 
 #[test]
 fn chunks_that_share_a_byte_in_the_index_are_read_once() {
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     forged.chunk(&[(1, b"one")]).chunk(&[(3, b"x")]);
     let begin = forged.bytes.len();
     forged.chunk(&[(4, b"y")]);
@@ -148,7 +148,7 @@ fn chunks_that_share_a_byte_in_the_index_are_read_once() {
 fn a_large_chunk_s_memory_is_not_kept_for_small_ones() {
     const LARGE: usize = 24 << 20;
     let large = vec![0; LARGE];
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     for round in 0..8 {
         forged.chunk(&[(2 * round, &large)]);
         forged.chunk(&[(2 * round + 1, b"small"), (1000 + round, b"last")]);
@@ -165,7 +165,7 @@ fn a_large_chunk_s_memory_is_not_kept_for_small_ones() {
 #[test]
 fn what_comes_out_of_a_log_is_held_against_its_length_and_the_limit() {
     let large = vec![0; 9 << 20];
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     forged.chunk(&[(1, &large)]).chunk(&[(2, &large)]);
     let bytes = forged.finish();
     let mut reader = McapReader::open(Cursor::new(&bytes[..])).unwrap();
@@ -181,7 +181,7 @@ fn what_comes_out_of_a_log_is_held_against_its_length_and_the_limit() {
 
 #[test]
 fn descriptions_take_bounded_memory_over_all_chunks() {
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     let text = vec![b' '; 10 << 20];
     for number in 1..=9 {
         let mut records = Vec::new();
@@ -205,7 +205,7 @@ fn descriptions_take_bounded_memory_over_all_chunks() {
 
 #[test]
 fn a_flipped_bit_in_a_chunk_s_length_costs_that_chunk_alone() {
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     let mut begins = Vec::new();
     for n in 0..2000 {
         begins.push(forged.bytes.len());
@@ -265,7 +265,7 @@ impl Seek for Sparse {
 #[test]
 fn a_chunk_that_claims_60_gib_of_a_file_that_has_them_is_not_read() {
     const GIB_60: u64 = 60 << 30;
-    let mut forged = Forged::new();
+    let mut forged = ForgedFile::new();
     forged.chunk(&[(1, b"one")]);
     let begin = forged.bytes.len();
     forged.index((2, 2), begin, GIB_60);

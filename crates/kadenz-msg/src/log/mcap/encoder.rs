@@ -24,8 +24,8 @@ pub(super) struct McapEncoder {
     seen_schemas: HashMap<ByAddress<Schema>, u16>,
     chunk: Chunk,
     pub(super) index: ChunkIndex,
-    pub(super) attachments: Vec<Indexed>,
-    pub(super) metadata: Vec<Indexed>,
+    pub(super) attachments: Vec<IndexedRecord>,
+    pub(super) metadata: Vec<IndexedRecord>,
 }
 
 /// The chunk that is being filled.
@@ -58,7 +58,7 @@ impl InChunk {
 }
 
 /// An attachment or metadata record that was written, with its index record's content.
-pub(super) struct Indexed {
+pub(super) struct IndexedRecord {
     offset: u64,
     pub(super) content: Vec<u8>,
 }
@@ -264,7 +264,7 @@ impl McapEncoder {
     }
 
     /// Removes the records at or behind that offset, except for chunks.
-    pub(super) fn forget_from(&mut self, offset: u64) {
+    pub(super) fn truncate_from(&mut self, offset: u64) {
         self.attachments.retain(|it| it.offset < offset);
         self.metadata.retain(|it| it.offset < offset);
     }
@@ -297,7 +297,7 @@ impl McapEncoder {
         content.put_u64(data.len() as u64);
         content.put_counted(name.as_bytes());
         content.put_counted(media_type.as_bytes());
-        self.attachments.push(Indexed { offset, content });
+        self.attachments.push(IndexedRecord { offset, content });
     }
 
     /// Puts named facts at that offset of the file.
@@ -318,7 +318,7 @@ impl McapEncoder {
         content.put_u64(offset);
         content.put_u64((into.len() - begin) as u64);
         content.put_counted(name.as_bytes());
-        self.metadata.push(Indexed { offset, content });
+        self.metadata.push(IndexedRecord { offset, content });
     }
 }
 

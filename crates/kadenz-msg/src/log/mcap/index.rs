@@ -70,7 +70,7 @@ pub(super) struct ChunkIndex {
 }
 
 /// The content of the last chunk when it is removed.
-pub(super) struct GivenUp {
+pub(super) struct RemovedChunk {
     pub(super) offset: u64,
     pub(super) channels: Vec<(u16, Amount)>,
 }
@@ -175,7 +175,7 @@ impl ChunkIndex {
 
     /// Removes the last chunk from the index; the caller frees the chunk's room in the file, but this
     /// function that of the index behind it.
-    pub(super) fn pop(&mut self, file: &mut Appender) -> io::Result<Option<GivenUp>> {
+    pub(super) fn pop(&mut self, file: &mut Appender) -> io::Result<Option<RemovedChunk>> {
         if self.recent.is_empty()
             && let Some(block) = self.blocks.last()
         {
@@ -187,16 +187,16 @@ impl ChunkIndex {
     }
 
     /// Removes the last chunk from the index if it is at an offset or behind.
-    pub(super) fn pop_from(&mut self, offset: u64) -> Option<GivenUp> {
+    pub(super) fn pop_from(&mut self, offset: u64) -> Option<RemovedChunk> {
         let (last, _) = last_entry(&self.recent)?;
         let (_, begin) = last.place()?;
         (begin >= offset).then(|| self.pop_recent()).flatten()
     }
 
-    fn pop_recent(&mut self) -> Option<GivenUp> {
+    fn pop_recent(&mut self) -> Option<RemovedChunk> {
         let (last, before) = last_entry(&self.recent)?;
         let (_, offset) = last.place()?;
-        let given_up = GivenUp {
+        let given_up = RemovedChunk {
             offset,
             channels: last.counts().collect(),
         };

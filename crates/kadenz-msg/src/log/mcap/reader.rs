@@ -8,7 +8,9 @@ use super::ChannelRegistry;
 use super::records::Fields;
 use super::scan::{ChunkHead, McapIndex, McapScanner, record_at};
 use super::{MAGIC, RECORD_HEAD, op};
-use crate::log::chunks::{self, ChunkExtent, Chunked, Loaded, Lying, Shelf, shrink};
+use crate::log::chunks::{
+    self, ChunkExtent, ChunkMerge, ChunkMessage, Chunked, Loaded, shrink_spare,
+};
 use crate::log::{
     ChannelInfo, Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel,
     MAX_CHUNK_BYTES, Source, survey_all,
@@ -17,7 +19,7 @@ use crate::log::{
 /// Reads MCAP in the order of time, also files whose writer was killed.
 pub struct McapReader<S> {
     chunks: McapChunkReader<S>,
-    pub(super) shelf: Shelf,
+    pub(super) merge: ChunkMerge,
     map: McapIndex,
 }
 
@@ -59,7 +61,7 @@ impl<S: Source> McapReader<S> {
         }
         .map()?;
         let names = std::mem::take(&mut map.names);
-        let shelf = Shelf::new(std::mem::take(&mut map.places), map.damage, length);
+        let merge = ChunkMerge::new(std::mem::take(&mut map.places), map.damage, length);
         let raw = Vec::new();
         let chunks = McapChunkReader {
             source,
@@ -67,7 +69,7 @@ impl<S: Source> McapReader<S> {
             names,
             raw,
         };
-        Ok(Self { chunks, shelf, map })
+        Ok(Self { chunks, merge, map })
     }
 
     /// Returns the named facts in the file; of an index that names more than the file can hold, a part is
@@ -230,7 +232,7 @@ impl<S: Source> McapChunkReader<S> {
                 continue;
             }
             let mut fields = Fields(content);
-            let message = Lying {
+            let message = ChunkMessage {
                 channel: fields.u16()?.into(),
                 sequence: fields.u32()?,
                 log_time: fields.time()?,
@@ -251,7 +253,7 @@ impl<S: Source> Chunked for McapChunkReader<S> {
         }
         into.bytes.clear();
         let unpacked = self.unpack(into);
-        shrink(&mut self.raw);
+        shrink_spare(&mut self.raw);
         Ok(unpacked.and_then(|()| self.note(into)).is_some())
     }
 
@@ -263,16 +265,16 @@ impl<S: Source> Chunked for McapChunkReader<S> {
 
 impl<S: Source> LogReader for McapReader<S> {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
-        self.shelf.read(&mut self.chunks, entry)
+        self.merge.read(&mut self.chunks, entry)
     }
 
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
-        self.shelf.seek(time);
+        self.merge.seek(time);
         Ok(())
     }
 
     fn set_limits(&mut self, limits: Limits) {
-        self.shelf.limits = limits;
+        self.merge.limits = limits;
     }
 
     fn outline(&self) -> Info {
@@ -280,17 +282,17 @@ impl<S: Source> LogReader for McapReader<S> {
         info.complete = Some(self.map.complete);
         info.library.clone_from(&self.map.library);
         info.chunks.clone_from(&self.map.compressions);
-        info.damage = self.shelf.damage;
+        info.damage = self.merge.damage;
         info
     }
 
     fn damage(&self) -> Damage {
-        self.shelf.damage
+        self.merge.damage
     }
 
     fn progress(&self) -> (u64, u64) {
-        let all = self.shelf.places().iter().map(|place| place.length).sum();
-        (self.shelf.read_bytes(), all)
+        let all = self.merge.places().iter().map(|place| place.length).sum();
+        (self.merge.read_bytes(), all)
     }
 
     fn info(&mut self) -> Result<Info, LogError> {

@@ -40,7 +40,7 @@ pub(super) struct ChannelEnds {
 }
 
 /// Messages outside of chunks are gathered to about so much.
-const STRETCH_BYTES: u64 = 1 << 20;
+const GAP_CHUNK_BYTES: u64 = 1 << 20;
 
 /// Finds the chunks of a file.
 pub(super) struct McapScanner<'a, S> {
@@ -358,7 +358,7 @@ fn extend(
 ) {
     let time = time.unwrap_or(0);
     if let Some(place) = stretch
-        && at + length - place.offset <= STRETCH_BYTES
+        && at + length - place.offset <= GAP_CHUNK_BYTES
     {
         place.length = at + length - place.offset;
         place.first = place.first.min(time);

@@ -3,7 +3,7 @@
 
 use std::io;
 
-use super::encoder::{Indexed, McapEncoder};
+use super::encoder::{IndexedRecord, McapEncoder};
 use super::records::PutRecord as _;
 use super::{MAGIC, op};
 use crate::log::file::Appender;
@@ -53,7 +53,7 @@ impl Summary<'_> {
         self.end_group(number, from)
     }
 
-    fn indexed(&mut self, number: u8, all: &[Indexed]) -> io::Result<()> {
+    fn indexed(&mut self, number: u8, all: &[IndexedRecord]) -> io::Result<()> {
         let from = self.file.length();
         for it in all {
             let content = &it.content;

@@ -88,7 +88,7 @@ fn written_messages_are_read_with_schemas_and_counted_by_the_statistics() {
 fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
     let bytes = written(&thousand(), Compression::Lz4);
     let whole = reader(&bytes);
-    let places = whole.shelf.places().to_vec();
+    let places = whole.merge.places().to_vec();
     let cut = places[5].offset + 20;
     let mut reader = reader(&bytes[..cut as usize]);
     let all = rest(&mut reader);
@@ -102,7 +102,7 @@ fn a_file_whose_writer_was_killed_is_read_to_its_last_whole_chunk() {
 #[test]
 fn a_damaged_chunk_costs_itself_alone_with_and_without_an_index() {
     let bytes = written(&thousand(), Compression::Lz4);
-    let places = reader(&bytes).shelf.places().to_vec();
+    let places = reader(&bytes).merge.places().to_vec();
     let mut damaged = bytes.clone();
     damaged[(places[3].offset + places[3].length / 2) as usize] ^= 0xff;
     let mut indexed = reader(&damaged);
@@ -117,7 +117,7 @@ fn a_damaged_chunk_costs_itself_alone_with_and_without_an_index() {
 #[test]
 fn behind_a_garbled_length_the_next_chunk_is_found() {
     let bytes = written(&thousand(), Compression::Lz4);
-    let places = reader(&bytes).shelf.places().to_vec();
+    let places = reader(&bytes).merge.places().to_vec();
     let mut damaged = bytes[..bytes.len() - 30].to_vec();
     damaged[places[3].offset as usize + 7] = 0x7f;
     let mut walked = reader(&damaged);

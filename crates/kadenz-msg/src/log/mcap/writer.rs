@@ -148,7 +148,7 @@ impl McapWriter {
             };
             any = true;
             given_up.add(chunk.channels);
-            self.encoder.forget_from(chunk.offset);
+            self.encoder.truncate_from(chunk.offset);
             self.file.cut(chunk.offset)?;
         }
         Ok(any)
@@ -162,7 +162,7 @@ impl McapWriter {
         if let Some(chunk) = self.encoder.index.pop_from(written) {
             given_up.add(chunk.channels);
         }
-        self.encoder.forget_from(written);
+        self.encoder.truncate_from(written);
         self.file.waiting.clear();
     }
 }

@@ -92,7 +92,7 @@ impl Player {
             }
             self.has_head = self.is_wanted();
             if self.has_head {
-                self.due = self.due_of_head(now);
+                self.due = self.next_due_time(now);
             }
         }
         Ok(Some(self.due))
@@ -157,7 +157,7 @@ impl Player {
         !lost
     }
 
-    fn due_of_head(&mut self, now: MonotonicTime) -> MonotonicTime {
+    fn next_due_time(&mut self, now: MonotonicTime) -> MonotonicTime {
         let begin = if self.rounds == 0 { now } else { self.due };
         let (origin, start) = *self.anchor.get_or_insert((self.head.log_time, begin));
         let speed = self.options.speed;

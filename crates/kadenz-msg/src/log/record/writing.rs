@@ -127,7 +127,7 @@ impl Writing {
     }
 
     fn try_write(&mut self, now: MonotonicTime) -> bool {
-        let result = self.write_or_say_why(now);
+        let result = self.write_or_explain(now);
         match &result {
             Ok(()) if self.refused_until.is_some() => {
                 self.refused_until = None;
@@ -147,8 +147,8 @@ impl Writing {
         *lock(&self.shared.trouble) = Some(error.to_string());
     }
 
-    fn write_or_say_why(&mut self, now: MonotonicTime) -> Result<(), LogError> {
-        self.look_at_the_disk(now)?;
+    fn write_or_explain(&mut self, now: MonotonicTime) -> Result<(), LogError> {
+        self.check_disk_space(now)?;
         self.split_when_due(now)?;
         if self.open.is_none() {
             self.open_next()?;
@@ -160,7 +160,7 @@ impl Writing {
     }
 
     /// Compares the free room to the limit, ten times a second.
-    fn look_at_the_disk(&mut self, now: MonotonicTime) -> Result<(), LogError> {
+    fn check_disk_space(&mut self, now: MonotonicTime) -> Result<(), LogError> {
         let keep = self.options.keep_free_bytes;
         if keep == 0 || now < self.look_at {
             return Ok(());

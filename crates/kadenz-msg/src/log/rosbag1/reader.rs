@@ -6,7 +6,9 @@ use kadenz_rt::clock::WallTime;
 use super::BagRecord;
 use super::scan::{BagIndex, BagScanner, Connections};
 use super::{MAGIC, op};
-use crate::log::chunks::{self, ChunkExtent, Chunked, Loaded, Lying, Shelf, shrink};
+use crate::log::chunks::{
+    self, ChunkExtent, ChunkMerge, ChunkMessage, Chunked, Loaded, shrink_spare,
+};
 use crate::log::compression::Compression;
 use crate::log::{
     Damage, Entry, Format, Info, Limits, LogError, LogReader, LoggedChannel, MAX_CHUNK_BYTES,
@@ -16,7 +18,7 @@ use crate::log::{
 /// Reads a bag of ROS 1 in the order of time, also one without index.
 pub struct Rosbag1Reader<S> {
     chunks: BagChunkReader<S>,
-    shelf: Shelf,
+    merge: ChunkMerge,
     complete: bool,
 }
 
@@ -55,7 +57,7 @@ impl<S: Source> Rosbag1Reader<S> {
                 connections,
                 raw,
             },
-            shelf: Shelf::new(places, damage, length),
+            merge: ChunkMerge::new(places, damage, length),
             complete,
         })
     }
@@ -86,7 +88,7 @@ impl<S: Source> BagChunkReader<S> {
                 op::CONNECTION => self.connections.learn(&record)?,
                 op::MESSAGE => {
                     let time = record.header.time("time")?;
-                    let message = Lying {
+                    let message = ChunkMessage {
                         log_time: time,
                         publish_time: time,
                         sequence: 0,
@@ -115,7 +117,7 @@ impl<S: Source> Chunked for BagChunkReader<S> {
             .read_to_end(&mut self.raw)?;
         into.bytes.clear();
         let unpacked = self.unpack(into);
-        shrink(&mut self.raw);
+        shrink_spare(&mut self.raw);
         Ok(unpacked.and_then(|()| self.note(into)).is_some())
     }
 
@@ -126,16 +128,16 @@ impl<S: Source> Chunked for BagChunkReader<S> {
 
 impl<S: Source> LogReader for Rosbag1Reader<S> {
     fn read(&mut self, entry: &mut Entry) -> Result<bool, LogError> {
-        self.shelf.read(&mut self.chunks, entry)
+        self.merge.read(&mut self.chunks, entry)
     }
 
     fn seek(&mut self, time: WallTime) -> Result<(), LogError> {
-        self.shelf.seek(time);
+        self.merge.seek(time);
         Ok(())
     }
 
     fn set_limits(&mut self, limits: Limits) {
-        self.shelf.limits = limits;
+        self.merge.limits = limits;
     }
 
     fn outline(&self) -> Info {
@@ -145,12 +147,12 @@ impl<S: Source> LogReader for Rosbag1Reader<S> {
     }
 
     fn damage(&self) -> Damage {
-        self.shelf.damage
+        self.merge.damage
     }
 
     fn progress(&self) -> (u64, u64) {
-        let all = self.shelf.places().iter().map(|place| place.length).sum();
-        (self.shelf.read_bytes(), all)
+        let all = self.merge.places().iter().map(|place| place.length).sum();
+        (self.merge.read_bytes(), all)
     }
 }
 

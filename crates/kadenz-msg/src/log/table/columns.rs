@@ -213,7 +213,7 @@ impl Columns {
         value: Option<&'a Value>,
         cells: &mut Vec<Cell<'a>>,
     ) -> bool {
-        let mut filling = Filling {
+        let mut filling = RowBuilder {
             cells,
             lists: self.lists,
             left: text_bytes,
@@ -229,7 +229,7 @@ impl Columns {
 }
 
 /// The cells of a row while they are filled.
-struct Filling<'c, 'a> {
+struct RowBuilder<'c, 'a> {
     cells: &'c mut Vec<Cell<'a>>,
     lists: Lists,
     /// The rest of the allowed bytes of JSON text.
@@ -237,7 +237,7 @@ struct Filling<'c, 'a> {
     is_whole: bool,
 }
 
-impl<'a> Filling<'_, 'a> {
+impl<'a> RowBuilder<'_, 'a> {
     fn fill(&mut self, plan: &ColumnMapping, value: &'a Value) {
         match (plan, value) {
             (ColumnMapping::Struct(plans), Value::Struct(record)) => self.record(plans, record),

@@ -36,7 +36,7 @@ pub enum TableFormat {
 
 /// The messages that share a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Tabling {
+pub enum FileGrouping {
     /// All messages, which must be of one type.
     OneFile,
     /// The messages of a channel, and of a type if the channel carries several.
@@ -51,7 +51,7 @@ pub type MakeTable = Box<dyn FnMut(&str, &str) -> Result<Box<dyn Write + Send>, 
 /// longer than 64 MiB is left empty. [`MalformedCount`] counts both.
 pub struct Tables {
     format: TableFormat,
-    tabling: Tabling,
+    tabling: FileGrouping,
     make: MakeTable,
     dictionary: Dictionary,
     tables: Vec<Table>,
@@ -110,7 +110,7 @@ impl Tables {
     #[must_use]
     pub fn new(
         format: TableFormat,
-        tabling: Tabling,
+        tabling: FileGrouping,
         dictionary: Dictionary,
         make: MakeTable,
     ) -> Self {
@@ -137,8 +137,8 @@ impl Tables {
     /// The table of a message.
     fn place(&mut self, entry: &Entry, decoded: &Decoded) -> Result<usize, LogError> {
         let channel = match self.tabling {
-            Tabling::OneFile => "",
-            Tabling::FilePerChannel => &entry.channel.name,
+            FileGrouping::OneFile => "",
+            FileGrouping::FilePerChannel => &entry.channel.name,
         };
         let fingerprint = decoded.types.fingerprint_of(&decoded.name);
         let key = (channel.to_owned(), decoded.name.clone(), fingerprint);
@@ -146,7 +146,7 @@ impl Tables {
             return Ok(*place);
         }
         let place = self.tables.len();
-        if self.tabling == Tabling::OneFile && place > 0 {
+        if self.tabling == FileGrouping::OneFile && place > 0 {
             let types = self.places.keys().map(|(_, name, _)| name);
             let types = types.chain([&decoded.name]);
             return Err(LogError::SeveralTypes {

@@ -51,7 +51,7 @@ use crate::sync::Lock;
 use session::{Account, Status};
 
 /// How long a broker may take to let a program in.
-const PATIENCE: Duration = Duration::from_secs(5);
+const LOGIN_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Room for the bytes around a payload.
 const AROUND: usize = 1 << 18;
@@ -60,7 +60,7 @@ const AROUND: usize = 1 << 18;
 #[derive(Debug)]
 pub struct Amqp {
     address: Address,
-    place: SocketAddress,
+    broker: SocketAddress,
     account: Arc<Account>,
     depth: u32,
     queue: usize,
@@ -83,7 +83,7 @@ impl Amqp {
     pub fn open(address: &Address) -> Result<Self, ProviderError> {
         let (host, port) = address.host_and_port()?;
         let host = if host.is_empty() { "localhost" } else { host };
-        let place = match host.contains(':') {
+        let broker = match host.contains(':') {
             true => format!("[{host}]:{}", port.unwrap_or(5672)),
             false => format!("{host}:{}", port.unwrap_or(5672)),
         };
@@ -106,7 +106,7 @@ impl Amqp {
         parameters.finish()?;
         Ok(Self {
             address: address.clone(),
-            place: SocketAddress::Tcp(place),
+            broker: SocketAddress::Tcp(broker),
             account: Arc::new(account),
             depth: depth as u32,
             queue,
@@ -125,9 +125,9 @@ impl Amqp {
         status: &Lock<Status>,
         mut step: impl FnMut(),
     ) -> Result<(), ProviderError> {
-        // Fails at once if no program listens, instead of when patience ends.
-        self.place.connect().map_err(|error| self.failed(&error))?;
-        let end = clock::now() + PATIENCE;
+        // Fails at once if no program listens, instead of after the timeout.
+        self.broker.connect().map_err(|error| self.failed(&error))?;
+        let end = clock::now() + LOGIN_TIMEOUT;
         while clock::now() < end {
             step();
             match status.with(|status| status.clone()) {
@@ -143,7 +143,7 @@ impl Amqp {
             }
         }
         let remedy = "look into its log: a broker closes the connection without a reason on a wrong password";
-        Err(self.address.wrong("the broker does not let us in", remedy))
+        Err(self.address.wrong("the broker accepts no login", remedy))
     }
 }
 
@@ -164,10 +164,11 @@ impl Provider for Amqp {
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
         let status = Arc::new(Lock::new(Status::default()));
         let (account, shared) = (Arc::clone(&self.account), Arc::clone(&status));
-        let greet =
-            move |words: &mut Vec<u8>| session::PublisherSession::greet(words, &account, &shared);
-        let side = Side::Place(self.place.clone());
-        let peers = PeerSet::start(side, self.queue, Box::new(greet));
+        let begin_handshake = move |buffer: &mut Vec<u8>| {
+            session::PublisherSession::begin_handshake(buffer, &account, &shared)
+        };
+        let side = Side::Connect(self.broker.clone());
+        let peers = PeerSet::start(side, self.queue, Box::new(begin_handshake));
         let peers = peers.map_err(|error| self.failed(&error))?;
         self.until_ready(&status, || thread::sleep(Duration::from_millis(2)))?;
         let outlet = AmqpOutlet {
@@ -185,11 +186,11 @@ impl Provider for Amqp {
         let status = Arc::new(Lock::new(Status::default()));
         let (account, shared) = (Arc::clone(&self.account), Arc::clone(&status));
         let (depth, largest) = (self.depth, self.largest);
-        let greet = move |words: &mut Vec<u8>| {
-            subscribing::ConsumerSession::greet(words, &account, &shared, depth, largest)
+        let begin_handshake = move |buffer: &mut Vec<u8>| {
+            subscribing::ConsumerSession::begin_handshake(buffer, &account, &shared, depth, largest)
         };
         let mut receiver = PeerReceiver::new(self.largest + AROUND).map_err(failed)?;
-        receiver.connect(0, self.place.clone(), Box::new(greet));
+        receiver.connect(0, self.broker.clone(), Box::new(begin_handshake));
         self.until_ready(&status, || {
             // No key is bound yet, so that no message can arrive; a broken connection is made again.
             let soon = Wait::Until(clock::now() + Duration::from_millis(5));

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::wire::{self, AmqpFieldReader, AmqpFrameWriter, METHOD, Method, PROTOCOL};
 use crate::provider::stream::ProtocolError;
-use crate::provider::stream::connection_slots::Standing;
+use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::peer_set::PeerSetProtocol;
 use crate::sync::Lock;
 
@@ -53,12 +53,12 @@ pub(in crate::provider) struct Session {
 }
 
 impl Session {
-    pub(in crate::provider) fn greet(
-        words: &mut Vec<u8>,
+    pub(in crate::provider) fn begin_handshake(
+        buffer: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,
     ) -> Self {
-        words.extend_from_slice(PROTOCOL);
+        buffer.extend_from_slice(PROTOCOL);
         Self {
             account: Arc::clone(account),
             status: Arc::clone(status),
@@ -75,20 +75,20 @@ impl Session {
     }
 
     /// Reads a method and answers it if it belongs to the connection's handshake.
-    pub(in crate::provider) fn obey<'a>(
+    pub(in crate::provider) fn handle<'a>(
         &mut self,
         payload: &'a [u8],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<BrokerMessage<'a>, ProtocolError> {
         let mut reader = AmqpFieldReader(payload);
         match reader.method()? {
-            Method::START => self.start(words),
-            Method::TUNE => self.tune(&mut reader, words)?,
-            Method::OPEN_OK => AmqpFrameWriter::method(words, Method::CHANNEL_OPEN)
+            Method::START => self.start(buffer),
+            Method::TUNE => self.tune(&mut reader, buffer)?,
+            Method::OPEN_OK => AmqpFrameWriter::method(buffer, Method::CHANNEL_OPEN)
                 .short(b"")
                 .end(),
             Method::CHANNEL_OPEN_OK => {
-                let writer = AmqpFrameWriter::method(words, Method::EXCHANGE_DECLARE).u16(0);
+                let writer = AmqpFrameWriter::method(buffer, Method::EXCHANGE_DECLARE).u16(0);
                 let writer = writer
                     .short(self.account.exchange.as_bytes())
                     .short(b"topic");
@@ -100,7 +100,7 @@ impl Session {
                 let code = reader.u16()?;
                 let reason = String::from_utf8_lossy(reader.short()?).into_owned();
                 self.set_status(Status::Refused(format!("{code} {reason}")));
-                AmqpFrameWriter::method(words, Method::CLOSE_OK).end();
+                AmqpFrameWriter::method(buffer, Method::CLOSE_OK).end();
                 return Err(ProtocolError);
             }
             method => return Ok(BrokerMessage::Method(method, reader.0)),
@@ -108,11 +108,11 @@ impl Session {
         Ok(BrokerMessage::Nothing)
     }
 
-    fn start(&self, words: &mut Vec<u8>) {
+    fn start(&self, buffer: &mut Vec<u8>) {
         let Account { user, password, .. } = &*self.account;
         let response = format!("\0{user}\0{password}");
         // No client properties.
-        let writer = AmqpFrameWriter::method(words, Method::START_OK)
+        let writer = AmqpFrameWriter::method(buffer, Method::START_OK)
             .u32(0)
             .short(b"PLAIN");
         writer.long(response.as_bytes()).short(b"en_US").end();
@@ -121,7 +121,7 @@ impl Session {
     fn tune(
         &mut self,
         reader: &mut AmqpFieldReader<'_>,
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         let (_channels, offered, _heartbeat) = (reader.u16()?, reader.u32()?, reader.u16()?);
         let frame = match offered {
@@ -133,12 +133,12 @@ impl Session {
         }
         self.frame = frame as usize - super::wire::AROUND;
         // One channel, and no heartbeats, because a program that does not receive could not answer them.
-        AmqpFrameWriter::method(words, Method::TUNE_OK)
+        AmqpFrameWriter::method(buffer, Method::TUNE_OK)
             .u16(1)
             .u32(frame)
             .u16(0)
             .end();
-        let writer = AmqpFrameWriter::method(words, Method::OPEN);
+        let writer = AmqpFrameWriter::method(buffer, Method::OPEN);
         let host = self.account.virtual_host.as_bytes();
         writer.short(host).short(b"").u8(0).end();
         Ok(())
@@ -155,13 +155,13 @@ pub(in crate::provider) struct PublisherSession {
 }
 
 impl PublisherSession {
-    pub(in crate::provider) fn greet(
-        words: &mut Vec<u8>,
+    pub(in crate::provider) fn begin_handshake(
+        buffer: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,
     ) -> Self {
         Self {
-            session: Session::greet(words, account, status),
+            session: Session::begin_handshake(buffer, account, status),
             is_ready: false,
         }
     }
@@ -173,11 +173,12 @@ impl PublisherSession {
 }
 
 impl PeerSetProtocol for PublisherSession {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
+    fn receive(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         let Some(frame) = wire::frame(bytes, self.session.frame)? else {
             return Ok(0);
         };
-        if frame.kind == METHOD && self.session.obey(frame.payload, reply)? == BrokerMessage::Ready
+        if frame.kind == METHOD
+            && self.session.handle(frame.payload, reply)? == BrokerMessage::Ready
         {
             self.is_ready = true;
             self.session.set_status(Status::Ready);
@@ -186,7 +187,7 @@ impl PeerSetProtocol for PublisherSession {
     }
 
     /// The inlet opened this connection itself, so the broker is no unknown peer.
-    fn standing(&self) -> Standing {
-        Standing::Active
+    fn peer_state(&self) -> PeerState {
+        PeerState::Active
     }
 }

@@ -6,13 +6,13 @@ use super::session::{Account, BrokerMessage, Session, Status};
 use super::wire::{self, AmqpFieldReader, AmqpFrameWriter, BODY, HEADER, METHOD, Method};
 use crate::arrival::{SenderId, Sequence};
 use crate::channel::{MAX_CHANNEL, Pattern};
-use crate::provider::stream::connection_slots::Standing;
+use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::PeerProtocol;
 use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use crate::sync::Lock;
 
-/// A consumer's session with a broker: its queue, its bindings and the message that is coming.
+/// A consumer's session with a broker: its queue, its bindings and the incoming message.
 #[derive(Debug)]
 pub(in crate::provider) struct ConsumerSession {
     session: Session,
@@ -22,12 +22,12 @@ pub(in crate::provider) struct ConsumerSession {
     /// The queue's name, once there is one.
     queue: Option<Vec<u8>>,
     bound: Vec<Vec<u8>>,
-    coming: Coming,
+    incoming: IncomingContent,
 }
 
-/// The message that is coming.
+/// The incoming message.
 #[derive(Debug, Default)]
-struct Coming {
+struct IncomingContent {
     /// Empty if the key was no name of a channel.
     channel: String,
     from: Option<(SenderId, Sequence)>,
@@ -37,36 +37,36 @@ struct Coming {
 }
 
 impl ConsumerSession {
-    pub(in crate::provider) fn greet(
-        words: &mut Vec<u8>,
+    pub(in crate::provider) fn begin_handshake(
+        buffer: &mut Vec<u8>,
         account: &Arc<Account>,
         status: &Arc<Lock<Status>>,
         depth: u32,
         longest: usize,
     ) -> Self {
         Self {
-            session: Session::greet(words, account, status),
+            session: Session::begin_handshake(buffer, account, status),
             depth,
             longest,
             queue: None,
             bound: Vec::new(),
-            coming: Coming::default(),
+            incoming: IncomingContent::default(),
         }
     }
 
-    fn obey(
+    fn handle(
         &mut self,
         payload: &[u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
-        match self.session.obey(payload, words)? {
+        match self.session.handle(payload, buffer)? {
             BrokerMessage::Nothing => {}
-            BrokerMessage::Ready => self.declare(words),
+            BrokerMessage::Ready => self.declare(buffer),
             BrokerMessage::Method(Method::QUEUE_DECLARE_OK, fields) => {
                 self.queue = Some(AmqpFieldReader(fields).short()?.to_vec());
-                self.want(wanted, words);
-                self.consume(words);
+                self.want(wanted, buffer);
+                self.consume(buffer);
             }
             BrokerMessage::Method(Method::CONSUME_OK, _) => self.session.set_status(Status::Ready),
             BrokerMessage::Method(Method::DELIVER, fields) => self.begin(fields)?,
@@ -76,11 +76,11 @@ impl ConsumerSession {
     }
 
     /// Declares a queue without a name, for this connection alone, which drops its oldest messages.
-    fn declare(&self, words: &mut Vec<u8>) {
+    fn declare(&self, buffer: &mut Vec<u8>) {
         const EXCLUSIVE_AND_DELETED: u8 = 1 << 2 | 1 << 3;
         const LIMIT: &[u8] = b"x-max-length";
         let table = 1 + LIMIT.len() + 1 + 4;
-        let writer = AmqpFrameWriter::method(words, Method::QUEUE_DECLARE)
+        let writer = AmqpFrameWriter::method(buffer, Method::QUEUE_DECLARE)
             .u16(0)
             .short(b"");
         let writer = writer
@@ -90,20 +90,20 @@ impl ConsumerSession {
         writer.u8(b'I').u32(self.depth).end();
     }
 
-    fn consume(&self, words: &mut Vec<u8>) {
+    fn consume(&self, buffer: &mut Vec<u8>) {
         const NO_ACKNOWLEDGEMENT_AND_EXCLUSIVE: u8 = 1 << 1 | 1 << 2;
         let queue = self.queue.as_deref().unwrap_or_default();
-        let writer = AmqpFrameWriter::method(words, Method::CONSUME)
+        let writer = AmqpFrameWriter::method(buffer, Method::CONSUME)
             .u16(0)
             .short(queue)
             .short(b"");
         writer.u8(NO_ACKNOWLEDGEMENT_AND_EXCLUSIVE).u32(0).end();
     }
 
-    fn bind(&self, words: &mut Vec<u8>, key: &[u8], method: Method) {
+    fn bind(&self, buffer: &mut Vec<u8>, key: &[u8], method: Method) {
         let queue = self.queue.as_deref().unwrap_or_default();
         let exchange = self.session.account().exchange.as_bytes();
-        let writer = AmqpFrameWriter::method(words, method).u16(0);
+        let writer = AmqpFrameWriter::method(buffer, method).u16(0);
         let writer = writer.short(queue).short(exchange).short(key);
         // Binding has a flag for no answer, unbinding has none.
         let writer = match method {
@@ -121,9 +121,9 @@ impl ConsumerSession {
         let _again = reader.u8()?;
         let _exchange = reader.short()?;
         let key = std::str::from_utf8(reader.short()?).unwrap_or_default();
-        self.coming.channel.clear();
+        self.incoming.channel.clear();
         if key.len() <= MAX_CHANNEL {
-            self.coming.channel.push_str(key);
+            self.incoming.channel.push_str(key);
         }
         Ok(())
     }
@@ -134,16 +134,16 @@ impl ConsumerSession {
         if size > self.longest {
             return Err(ProtocolError);
         }
-        self.coming.size = size;
-        self.coming.from = note.and_then(read_note);
-        self.coming.body.clear();
+        self.incoming.size = size;
+        self.incoming.from = note.and_then(read_note);
+        self.incoming.body.clear();
         Ok(())
     }
 }
 
-impl Coming {
+impl IncomingContent {
     /// The message, where its body is whole.
-    fn heard<'a>(&'a self, body: &'a [u8], used: usize) -> ReadOutcome<'a> {
+    fn received<'a>(&'a self, body: &'a [u8], used: usize) -> ReadOutcome<'a> {
         if self.channel.is_empty() {
             return ReadOutcome::Malformed(used);
         }
@@ -152,13 +152,13 @@ impl Coming {
             Some((sender, sequence)) => (sender, Some(sequence)),
             None => (SenderId::default(), None),
         };
-        let heard = StreamMessage {
+        let received = StreamMessage {
             channel: &self.channel,
             payload: body,
             sender,
             sequence,
         };
-        ReadOutcome::Message(used, heard)
+        ReadOutcome::Message(used, received)
     }
 
     /// Takes a part of the body; hands the body on when it is complete, without a copy if it is one part.
@@ -168,7 +168,7 @@ impl Coming {
         used: usize,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if self.body.is_empty() && part.len() == self.size {
-            return Ok(self.heard(part, used));
+            return Ok(self.received(part, used));
         }
         if self.body.len() + part.len() > self.size {
             return Err(ProtocolError);
@@ -177,12 +177,12 @@ impl Coming {
         if self.body.len() < self.size {
             return Ok(ReadOutcome::Other(used));
         }
-        Ok(self.heard(&self.body, used))
+        Ok(self.received(&self.body, used))
     }
 }
 
 impl PeerProtocol for ConsumerSession {
-    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
+    fn want(&mut self, wanted: &[Pattern], buffer: &mut Vec<u8>) {
         if self.queue.is_none() {
             return;
         }
@@ -193,10 +193,10 @@ impl PeerProtocol for ConsumerSession {
         keys.dedup();
         // An inlet that gets everything must not get some of it twice; a topic exchange ensures that.
         for key in keys.iter().filter(|key| !self.bound.contains(key)) {
-            self.bind(words, key, Method::QUEUE_BIND);
+            self.bind(buffer, key, Method::QUEUE_BIND);
         }
         for key in self.bound.iter().filter(|key| !keys.contains(key)) {
-            self.bind(words, key, Method::QUEUE_UNBIND);
+            self.bind(buffer, key, Method::QUEUE_UNBIND);
         }
         self.bound = keys;
     }
@@ -205,29 +205,29 @@ impl PeerProtocol for ConsumerSession {
         &'a mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         let Some(frame) = wire::frame(bytes, self.session.frame)? else {
             return Ok(ReadOutcome::Short);
         };
         let used = frame.length;
         match frame.kind {
-            METHOD => self.obey(frame.payload, wanted, words)?,
+            METHOD => self.handle(frame.payload, wanted, buffer)?,
             HEADER => {
                 self.header(frame.payload)?;
-                if self.coming.size == 0 {
-                    return Ok(self.coming.heard(&[], used));
+                if self.incoming.size == 0 {
+                    return Ok(self.incoming.received(&[], used));
                 }
             }
-            BODY => return self.coming.part(frame.payload, used),
+            BODY => return self.incoming.part(frame.payload, used),
             _ => {}
         }
         Ok(ReadOutcome::Other(used))
     }
 
     /// The inlet opened this connection itself, so the broker is no unknown peer.
-    fn standing(&self) -> Standing {
-        Standing::Active
+    fn peer_state(&self) -> PeerState {
+        PeerState::Active
     }
 }
 
@@ -244,13 +244,13 @@ mod tests {
             exchange: String::new(),
         };
         let (account, status) = (Arc::new(account), Arc::new(Lock::new(Status::Waiting)));
-        ConsumerSession::greet(&mut Vec::new(), &account, &status, 10, 1000)
+        ConsumerSession::begin_handshake(&mut Vec::new(), &account, &status, 10, 1000)
     }
 
     /// A delivery without its body.
     fn delivery(size: usize, note: &[u8; NOTE]) -> Vec<u8> {
-        let mut words = Vec::new();
-        let writer = AmqpFrameWriter::method(&mut words, Method::DELIVER)
+        let mut buffer = Vec::new();
+        let writer = AmqpFrameWriter::method(&mut buffer, Method::DELIVER)
             .short(b"c")
             .u64(1)
             .u8(0);
@@ -258,17 +258,21 @@ mod tests {
         let mut published = Vec::new();
         wire::publish(&mut published, "", "", size, note);
         let method = wire::frame(&published, 1000).unwrap().unwrap().length;
-        words.extend_from_slice(&published[method..]);
-        words
+        buffer.extend_from_slice(&published[method..]);
+        buffer
     }
 
     fn read_all(broker: &mut ConsumerSession, bytes: &[u8]) -> Vec<(String, Vec<u8>, u32)> {
         let (mut at, mut all) = (0, Vec::new());
         while at < bytes.len() {
             match broker.read(&bytes[at..], &[], &mut Vec::new()).unwrap() {
-                ReadOutcome::Message(used, heard) => {
-                    let number = heard.sequence.unwrap().number;
-                    all.push((heard.channel.to_owned(), heard.payload.to_vec(), number));
+                ReadOutcome::Message(used, received) => {
+                    let number = received.sequence.unwrap().number;
+                    all.push((
+                        received.channel.to_owned(),
+                        received.payload.to_vec(),
+                        number,
+                    ));
                     at += used;
                 }
                 ReadOutcome::Other(used) => at += used,

@@ -93,75 +93,75 @@ pub(super) fn frame_head(kind: u8, channel: u16, size: usize) -> [u8; 7] {
 
 /// Writes one frame: a method's, or that of a content header.
 pub(super) struct AmqpFrameWriter<'a> {
-    words: &'a mut Vec<u8>,
+    buffer: &'a mut Vec<u8>,
     start: usize,
 }
 
 impl<'a> AmqpFrameWriter<'a> {
     /// Begins a method, on the connection itself or on our channel.
-    pub(super) fn method(words: &'a mut Vec<u8>, method: Method) -> Self {
+    pub(super) fn method(buffer: &'a mut Vec<u8>, method: Method) -> Self {
         let channel = if method.0 == 10 { 0 } else { CHANNEL };
-        Self::frame(words, METHOD, channel)
+        Self::frame(buffer, METHOD, channel)
             .u16(method.0)
             .u16(method.1)
     }
 
-    fn frame(words: &'a mut Vec<u8>, kind: u8, channel: u16) -> Self {
-        let start = words.len();
-        words.extend_from_slice(&frame_head(kind, channel, 0));
-        Self { words, start }
+    fn frame(buffer: &'a mut Vec<u8>, kind: u8, channel: u16) -> Self {
+        let start = buffer.len();
+        buffer.extend_from_slice(&frame_head(kind, channel, 0));
+        Self { buffer, start }
     }
 
     pub(super) fn u8(self, value: u8) -> Self {
-        self.words.push(value);
+        self.buffer.push(value);
         self
     }
 
     pub(super) fn u16(self, value: u16) -> Self {
-        self.words.extend_from_slice(&value.to_be_bytes());
+        self.buffer.extend_from_slice(&value.to_be_bytes());
         self
     }
 
     pub(super) fn u32(self, value: u32) -> Self {
-        self.words.extend_from_slice(&value.to_be_bytes());
+        self.buffer.extend_from_slice(&value.to_be_bytes());
         self
     }
 
     pub(super) fn u64(self, value: u64) -> Self {
-        self.words.extend_from_slice(&value.to_be_bytes());
+        self.buffer.extend_from_slice(&value.to_be_bytes());
         self
     }
 
     /// A text of at most 255 bytes; what is longer is cut.
     pub(super) fn short(self, text: &[u8]) -> Self {
         let text = &text[..text.len().min(255)];
-        self.words.push(text.len() as u8);
-        self.words.extend_from_slice(text);
+        self.buffer.push(text.len() as u8);
+        self.buffer.extend_from_slice(text);
         self
     }
 
     pub(super) fn long(self, text: &[u8]) -> Self {
         let this = self.u32(text.len() as u32);
-        this.words.extend_from_slice(text);
+        this.buffer.extend_from_slice(text);
         this
     }
 
     pub(super) fn end(self) {
-        let size = self.words.len() - self.start - 7;
-        self.words[self.start + 3..self.start + 7].copy_from_slice(&(size as u32).to_be_bytes());
-        self.words.push(END);
+        let size = self.buffer.len() - self.start - 7;
+        self.buffer[self.start + 3..self.start + 7].copy_from_slice(&(size as u32).to_be_bytes());
+        self.buffer.push(END);
     }
 }
 
 /// Adds the frames that publish a message, except for its body.
 pub(super) fn publish(
-    words: &mut Vec<u8>,
+    buffer: &mut Vec<u8>,
     exchange: &str,
     key: &str,
     size: usize,
     note: &[u8; NOTE],
 ) {
-    let writer = AmqpFrameWriter::method(words, Method::PUBLISH).u16(0);
+    let writer = AmqpFrameWriter::method(buffer, Method::PUBLISH).u16(0);
     writer
         .short(exchange.as_bytes())
         .short(key.as_bytes())
@@ -169,7 +169,7 @@ pub(super) fn publish(
         .end();
     let table = 1 + OURS.len() + 1 + 4 + NOTE;
     // Class 60, no weight, the size, and of the properties the table of headers alone.
-    let writer = AmqpFrameWriter::frame(words, HEADER, CHANNEL)
+    let writer = AmqpFrameWriter::frame(buffer, HEADER, CHANNEL)
         .u16(60)
         .u16(0)
         .u64(size as u64);
@@ -263,19 +263,19 @@ mod tests {
 
     #[test]
     fn what_is_published_is_read_again() {
-        let mut words = Vec::new();
-        publish(&mut words, "amq.topic", "ARM", 5, &[7; NOTE]);
-        let method = frame(&words, 1000).unwrap().unwrap();
+        let mut buffer = Vec::new();
+        publish(&mut buffer, "amq.topic", "ARM", 5, &[7; NOTE]);
+        let method = frame(&buffer, 1000).unwrap().unwrap();
         assert_eq!(method.kind, METHOD);
         let mut fields = AmqpFieldReader(method.payload);
         assert_eq!(fields.method(), Ok(Method::PUBLISH));
         fields.u16().unwrap();
         assert_eq!(fields.short(), Ok(&b"amq.topic"[..]));
         assert_eq!(fields.short(), Ok(&b"ARM"[..]));
-        let header = frame(&words[method.length..], 1000).unwrap().unwrap();
+        let header = frame(&buffer[method.length..], 1000).unwrap().unwrap();
         assert_eq!(header.kind, HEADER);
         assert_eq!(read_header(header.payload), Ok((5, Some(&[7; NOTE][..]))));
-        assert_eq!(method.length + header.length, words.len());
+        assert_eq!(method.length + header.length, buffer.len());
     }
 
     #[test]

@@ -9,7 +9,7 @@ use rustdds::GUID;
 use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
-use super::{Came, Cdr, DdsBus, Sieve};
+use super::{Cdr, ChannelFilter, DdsBus, ReceivedSample};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
@@ -25,7 +25,7 @@ const SENDERS: usize = 1024;
 
 pub(super) struct DdsInlet {
     bus: Arc<DdsBus>,
-    reader: SimpleDataReader<Came, Cdr>,
+    reader: SimpleDataReader<ReceivedSample, Cdr>,
     notifier: Arc<Notifier>,
     wanted: Vec<Pattern>,
     meter: LossMeter,
@@ -47,7 +47,9 @@ impl DdsInlet {
         let created = joined
             .participant
             .create_subscriber(&joined.policies)
-            .and_then(|it| it.create_simple_datareader_no_key::<Came, Cdr>(&joined.topic, None));
+            .and_then(|it| {
+                it.create_simple_datareader_no_key::<ReceivedSample, Cdr>(&joined.topic, None)
+            });
         Ok(Self {
             bus: Arc::clone(bus),
             reader: created.map_err(|error| bus.failed("no inlet", &error))?,
@@ -59,13 +61,13 @@ impl DdsInlet {
     }
 
     /// Returns the next sample that is a message, or a malformed one.
-    fn next(&mut self) -> Result<Option<DeserializedCacheChange<Came>>, ReceiveError> {
-        let sieve = Sieve {
+    fn next(&mut self) -> Result<Option<DeserializedCacheChange<ReceivedSample>>, ReceiveError> {
+        let filter = ChannelFilter {
             wanted: &self.wanted,
             largest: self.bus.settings.largest,
         };
         loop {
-            match self.reader.try_take_one_with(sieve) {
+            match self.reader.try_take_one_with(filter) {
                 Ok(sample) => return Ok(sample),
                 // Bytes of another representation, which are skipped.
                 Err(ReadError::Deserialization { .. } | ReadError::UnknownKey { .. }) => {
@@ -101,7 +103,11 @@ impl DdsInlet {
     }
 
     /// Hands one over; `None` if its channel is not wanted.
-    fn hand(&mut self, sample: DeserializedCacheChange<Came>, take: Take<'_>) -> Option<More> {
+    fn hand(
+        &mut self,
+        sample: DeserializedCacheChange<ReceivedSample>,
+        take: Take<'_>,
+    ) -> Option<More> {
         let sender = sender_of(sample.writer_guid);
         let sequence = Sequence {
             // The receivers of these numbers account for their wrap.
@@ -109,9 +115,9 @@ impl DdsInlet {
             scope: Scope::Sender,
         };
         let (channel, payload) = match sample.sample {
-            Came::Message { channel, payload } => (channel, Some(payload)),
-            Came::Unwanted { channel } => (channel, None),
-            Came::Malformed => {
+            ReceivedSample::Message { channel, payload } => (channel, Some(payload)),
+            ReceivedSample::Unwanted { channel } => (channel, None),
+            ReceivedSample::Malformed => {
                 self.malformed += 1;
                 return None;
             }

@@ -85,20 +85,20 @@ struct DdsBus {
     settings: DdsSettings,
     /// One for outlets and one for inlets, since a participant whose only interface is loopback sends nothing
     /// to itself.
-    publishing: Mutex<Option<Arc<Joined>>>,
-    subscribing: Mutex<Option<Arc<Joined>>>,
+    publishing: Mutex<Option<Arc<Participant>>>,
+    subscribing: Mutex<Option<Arc<Participant>>>,
 }
 
 /// A participant of the domain.
-struct Joined {
+struct Participant {
     topic: Topic,
     policies: QosPolicies,
     participant: DomainParticipant,
 }
 
-impl fmt::Debug for Joined {
+impl fmt::Debug for Participant {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut shown = formatter.debug_struct("Joined");
+        let mut shown = formatter.debug_struct("Participant");
         shown.field("participant", &self.participant.participant_id());
         shown.finish_non_exhaustive()
     }
@@ -106,7 +106,10 @@ impl fmt::Debug for Joined {
 
 impl DdsBus {
     /// Joins the domain, unless that was done before. Starts rustdds's two threads.
-    fn join(&self, joined: &Mutex<Option<Arc<Joined>>>) -> Result<Arc<Joined>, ProviderError> {
+    fn join(
+        &self,
+        joined: &Mutex<Option<Arc<Participant>>>,
+    ) -> Result<Arc<Participant>, ProviderError> {
         let mut joined = lock(joined);
         if let Some(joined) = &*joined {
             return Ok(Arc::clone(joined));
@@ -116,7 +119,7 @@ impl DdsBus {
         Ok(new)
     }
 
-    fn participate(&self) -> Result<Joined, ProviderError> {
+    fn participate(&self) -> Result<Participant, ProviderError> {
         let settings = &self.settings;
         let mut builder = DomainParticipantBuilder::new(settings.domain);
         if let Some(interfaces) = &settings.interfaces {
@@ -130,7 +133,7 @@ impl DdsBus {
         let policies = settings.policies();
         let (name, kind) = (settings.topic.clone(), TYPE.to_owned());
         let created = participant.create_topic(name, kind, &policies, TopicKind::NoKey);
-        Ok(Joined {
+        Ok(Participant {
             topic: created.map_err(|error| self.failed("no topic", &error))?,
             policies,
             participant,
@@ -223,8 +226,8 @@ impl SerializerAdapter<Written> for Cdr {
     }
 }
 
-/// The kind of a received sample.
-enum Came {
+/// A received sample.
+enum ReceivedSample {
     /// A message that is wanted, copied.
     Message { channel: Channel, payload: Vec<u8> },
     /// A message on a channel that no subscription wants.
@@ -233,9 +236,9 @@ enum Came {
     Malformed,
 }
 
-impl DeserializerAdapter<Came> for Cdr {
+impl DeserializerAdapter<ReceivedSample> for Cdr {
     type Error = Infallible;
-    type Decoded = Came;
+    type Decoded = ReceivedSample;
 
     fn supported_encodings() -> &'static [RepresentationIdentifier] {
         &[
@@ -244,42 +247,43 @@ impl DeserializerAdapter<Came> for Cdr {
         ]
     }
 
-    fn transform_decoded(came: Came) -> Came {
+    fn transform_decoded(came: ReceivedSample) -> ReceivedSample {
         came
     }
 }
 
 /// Copies the payloads of wanted channels alone.
 #[derive(Clone, Copy)]
-struct Sieve<'a> {
+struct ChannelFilter<'a> {
     wanted: &'a [Pattern],
     /// The longest payload that is taken.
     largest: usize,
 }
 
-impl<'de> Decode<'de, Came> for Sieve<'_> {
+impl<'de> Decode<'de, ReceivedSample> for ChannelFilter<'_> {
     type Error = Infallible;
 
     fn decode_bytes(
         self,
         bytes: &'de [u8],
         encoding: RepresentationIdentifier,
-    ) -> Result<Came, Infallible> {
+    ) -> Result<ReceivedSample, Infallible> {
         let order = if encoding == RepresentationIdentifier::CDR_BE {
             wire::ByteOrder::Big
         } else {
             wire::ByteOrder::Little
         };
-        let heard = wire::read(bytes, order).filter(|heard| heard.payload.len() <= self.largest);
-        let named =
-            heard.and_then(|heard| Some((Channel::new(heard.channel).ok()?, heard.payload)));
+        let received =
+            wire::read(bytes, order).filter(|received| received.payload.len() <= self.largest);
+        let named = received
+            .and_then(|received| Some((Channel::new(received.channel).ok()?, received.payload)));
         let Some((channel, payload)) = named else {
-            return Ok(Came::Malformed);
+            return Ok(ReceivedSample::Malformed);
         };
         if !self.wanted.iter().any(|it| it.matches(channel.as_str())) {
-            return Ok(Came::Unwanted { channel });
+            return Ok(ReceivedSample::Unwanted { channel });
         }
         let payload = payload.to_vec();
-        Ok(Came::Message { channel, payload })
+        Ok(ReceivedSample::Message { channel, payload })
     }
 }

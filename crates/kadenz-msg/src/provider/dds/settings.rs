@@ -85,15 +85,15 @@ impl DdsSettings {
 }
 
 fn domain(address: &Address) -> Result<u16, ProviderError> {
-    let place = address.location();
-    if place.is_empty() {
+    let location = address.location();
+    if location.is_empty() {
         return Ok(0);
     }
-    let number = place.parse().ok();
+    let number = location.parse().ok();
     number
         .filter(|domain| *domain <= HIGHEST_DOMAIN)
         .ok_or_else(|| {
-            let reason = format!("{place:?} is not a valid domain");
+            let reason = format!("{location:?} is not a valid domain");
             let remedy = "give a number from 0 to 232, as dds://0; the bus has its name by ?bus=";
             address.wrong(reason, remedy)
         })
@@ -178,7 +178,7 @@ mod tests {
             ("dds://0?iface=nowhere0", "an IPv4 address of this host"),
             ("dds://0?largest=3GB", "at most 2GB"),
             ("dds://0?depth=3", "history"),
-            ("dds://0?partition=a", "knows no parameter"),
+            ("dds://0?partition=a", "has no parameter"),
         ] {
             let error = read(url).unwrap_err();
             assert!(error.contains(remedy), "{url}: {error}");

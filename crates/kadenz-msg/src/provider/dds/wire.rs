@@ -98,8 +98,8 @@ mod tests {
     #[test]
     fn the_other_byte_order_is_read() {
         let bytes = b"\0\0\0\x04ARM\0\0\0\0\x02\x07\x08";
-        let heard = read(bytes, ByteOrder::Big).unwrap();
-        assert_eq!((heard.channel, heard.payload), ("ARM", &[7, 8][..]));
+        let received = read(bytes, ByteOrder::Big).unwrap();
+        assert_eq!((received.channel, received.payload), ("ARM", &[7, 8][..]));
         assert_eq!(read(bytes, ByteOrder::Little), None);
     }
 
@@ -129,15 +129,15 @@ mod tests {
             let mut bytes = written(&channel, &payload);
             prop_assert_eq!(bytes.len() % 4, 0);
             bytes.resize(bytes.len() + padding, 0);
-            let heard = read(&bytes, ByteOrder::Little).unwrap();
-            prop_assert_eq!((heard.channel, heard.payload), (channel.as_str(), &payload[..]));
+            let received = read(&bytes, ByteOrder::Little).unwrap();
+            prop_assert_eq!((received.channel, received.payload), (channel.as_str(), &payload[..]));
         }
 
         #[test]
         fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..100)) {
             for order in [ByteOrder::Little, ByteOrder::Big] {
-                if let Some(heard) = read(&bytes, order) {
-                    prop_assert!(Channel::new(heard.channel).is_ok());
+                if let Some(received) = read(&bytes, order) {
+                    prop_assert!(Channel::new(received.channel).is_ok());
                 }
             }
         }

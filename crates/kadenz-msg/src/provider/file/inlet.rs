@@ -32,7 +32,7 @@ impl fmt::Debug for FileInlet {
 const BATCH: usize = 64;
 
 /// The last stretch before a message is slept by a sleeper, which is more exact than a lock's wait.
-const LAST_STRETCH: Duration = Duration::from_micros(500);
+const PRECISE_SLEEP: Duration = Duration::from_micros(500);
 
 impl FileInlet {
     pub(super) fn silent(path: &Path) -> Self {
@@ -71,7 +71,7 @@ impl FileInlet {
     }
 
     /// Hands over the due messages; returns the last message's answer, if one was handed over.
-    fn hand_over(&mut self, now: MonotonicTime, take: Take<'_>) -> Option<More> {
+    fn deliver(&mut self, now: MonotonicTime, take: Take<'_>) -> Option<More> {
         let entry = self.player.as_mut().and_then(Player::take)?;
         let channel = Arc::clone(&entry.channel);
         if !self.wanted.iter().any(|it| it.matches(&channel.name)) {
@@ -108,7 +108,7 @@ impl Inlet for FileInlet {
                 None => MonotonicTime::from_ns(u64::MAX),
             };
             if due <= now {
-                let more = self.hand_over(now, take);
+                let more = self.deliver(now, take);
                 count += usize::from(more.is_some());
                 if more == Some(More::Enough) || count == BATCH {
                     return Ok(Received::Messages(count));
@@ -123,7 +123,7 @@ impl Inlet for FileInlet {
                 Wait::Until(deadline) => deadline,
                 Wait::Forever => MonotonicTime::from_ns(u64::MAX),
             };
-            let nearly = Wait::Until(due.min(until) - LAST_STRETCH);
+            let nearly = Wait::Until(due.min(until) - PRECISE_SLEEP);
             if self.notifier.wait(nearly) == Some(Received::Woken) {
                 return Ok(Received::Woken);
             }

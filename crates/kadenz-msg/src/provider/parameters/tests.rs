@@ -12,7 +12,7 @@ fn an_unknown_parameter_is_refused_with_a_list_of_the_known() {
     parameters.text("iface");
     let error = parameters.finish().unwrap_err().to_string();
     assert!(error.contains("no parameter \"tll\""), "{error}");
-    assert!(error.contains("it knows ttl, iface"), "{error}");
+    assert!(error.contains("it has ttl, iface"), "{error}");
 }
 
 #[test]

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Watch};
 
-use super::http::{HttpMessageReader, PATIENCE, response};
+use super::http::{CALL_TIMEOUT, HttpMessageReader, response};
 use super::xmlrpc::{Call, XmlRpcValue};
 use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
-use crate::provider::stream::socket::{Door, Socket};
+use crate::provider::stream::socket::{Listener, Socket};
 
 /// The maximum number of callers at once.
 const MAX_CALLERS: usize = 64;
@@ -44,11 +44,11 @@ struct Caller {
 
 impl Callers {
     /// Returns the callers of that listening socket.
-    pub(super) fn at(door: Door) -> Self {
+    pub(super) fn at(listener: Listener) -> Self {
         Self {
-            acceptor: Acceptor::new(door),
+            acceptor: Acceptor::new(listener),
             // A caller stays an unknown peer until it has its answer, and is then disconnected.
-            slots: ConnectionSlots::new(MAX_CALLERS, PATIENCE),
+            slots: ConnectionSlots::new(MAX_CALLERS, CALL_TIMEOUT),
             memory: Budget::new(MEMORY),
             callers: Vec::new(),
             room: vec![0; 16 << 10],
@@ -75,32 +75,32 @@ impl Callers {
     }
 
     /// Reads and answers the callers that the wait has found, and accepts others.
-    pub(super) fn tend(&mut self, watch: &Watch, answer: impl Fn(&Call) -> XmlRpcValue) {
-        for place in 0..self.callers.len() {
+    pub(super) fn process(&mut self, watch: &Watch, answer: impl Fn(&Call) -> XmlRpcValue) {
+        for index in 0..self.callers.len() {
             let Self { callers, room, .. } = self;
-            let caller = &mut callers[place];
+            let caller = &mut callers[index];
             let mut outcome = Ok(());
-            if watch.readable(place) {
-                outcome = caller.hear(room, &answer);
+            if watch.readable(index) {
+                outcome = caller.receive(room, &answer);
             }
             if outcome.is_ok() && !caller.reply.is_empty() {
                 outcome = caller.send();
             }
             // A caller that disconnects in the middle harms only itself.
             caller.is_done |= outcome.is_err();
-            while !self.callers[place].claim() {
-                self.give_up_the_greediest();
+            while !self.callers[index].claim() {
+                self.evict_greediest();
             }
         }
         while let Some(id) = self.slots.overdue(clock::now()) {
-            self.hang_up(|it| it.id == id);
+            self.disconnect(|it| it.id == id);
         }
-        self.hang_up(|it| it.is_done);
-        self.let_in();
+        self.disconnect(|it| it.is_done);
+        self.accept_peers();
     }
 
     /// Gives up the caller that holds the most.
-    fn give_up_the_greediest(&mut self) {
+    fn evict_greediest(&mut self) {
         let greediest = self.callers.iter_mut().max_by_key(|it| it.incoming.held());
         if let Some(greediest) = greediest {
             greediest.is_done = true;
@@ -109,16 +109,16 @@ impl Callers {
         }
     }
 
-    fn let_in(&mut self) {
+    fn accept_peers(&mut self) {
         for _ in 0..BATCH {
             let now = clock::now();
             let Some(socket) = self.acceptor.accept(now) else {
                 return;
             };
             if !self.slots.has_room()
-                && let Some(id) = self.slots.least_known(now)
+                && let Some(id) = self.slots.least_active(now)
             {
-                self.hang_up(|it| it.id == id);
+                self.disconnect(|it| it.id == id);
             }
             self.callers.push(Caller {
                 id: self.slots.take(now),
@@ -132,7 +132,7 @@ impl Callers {
         }
     }
 
-    fn hang_up(&mut self, on: impl Fn(&Caller) -> bool) {
+    fn disconnect(&mut self, on: impl Fn(&Caller) -> bool) {
         let Self {
             callers,
             slots,
@@ -151,7 +151,11 @@ impl Callers {
 }
 
 impl Caller {
-    fn hear(&mut self, room: &mut [u8], answer: impl Fn(&Call) -> XmlRpcValue) -> io::Result<()> {
+    fn receive(
+        &mut self,
+        room: &mut [u8],
+        answer: impl Fn(&Call) -> XmlRpcValue,
+    ) -> io::Result<()> {
         let Some(count) = self.socket.read(room)? else {
             return Ok(());
         };
@@ -197,23 +201,23 @@ mod tests {
 
     /// Answers every call with 7, until it is dropped.
     struct Node {
-        place: String,
+        address: String,
         ends: Arc<AtomicBool>,
     }
 
     impl Node {
         fn start() -> Self {
-            let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+            let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
                 .listen()
                 .unwrap();
-            let place = format!("127.0.0.1:{}", door.port().unwrap());
+            let address = format!("127.0.0.1:{}", listener.port().unwrap());
             let ends = Arc::new(AtomicBool::new(false));
             let node = Self {
-                place,
+                address,
                 ends: Arc::clone(&ends),
             };
             thread::spawn(move || {
-                let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
+                let (mut callers, mut watch) = (Callers::at(listener), Watch::new().unwrap());
                 let seven = [
                     XmlRpcValue::Int(1),
                     XmlRpcValue::text(""),
@@ -223,7 +227,7 @@ mod tests {
                     callers.watch(&mut watch);
                     let soon = clock::now() + std::time::Duration::from_millis(20);
                     watch.wait(Wait::Until(soon)).unwrap();
-                    callers.tend(&watch, |_| XmlRpcValue::List(seven.to_vec()));
+                    callers.process(&watch, |_| XmlRpcValue::List(seven.to_vec()));
                 }
             });
             node
@@ -233,15 +237,15 @@ mod tests {
             let method = "getPid".to_owned();
             let arguments = vec![XmlRpcValue::text("/me")];
             call(
-                &self.place,
+                &self.address,
                 &Call { method, arguments },
-                PATIENCE * 5,
+                CALL_TIMEOUT * 5,
                 &|| true,
             )
         }
 
         fn begun(&self, bytes: &[u8]) -> TcpStream {
-            let mut stream = TcpStream::connect(&self.place).unwrap();
+            let mut stream = TcpStream::connect(&self.address).unwrap();
             let _ = stream.write_all(bytes);
             stream
         }
@@ -275,19 +279,19 @@ mod tests {
 
     #[test]
     fn requests_that_are_begun_and_never_ended_stay_within_their_memory() {
-        let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+        let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
             .listen()
             .unwrap();
-        let place = format!("127.0.0.1:{}", door.port().unwrap());
-        let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
+        let address = format!("127.0.0.1:{}", listener.port().unwrap());
+        let (mut callers, mut watch) = (Callers::at(listener), Watch::new().unwrap());
         let head = b"POST /RPC2 HTTP/1.0\r\nContent-Length: 1048576\r\n\r\n";
         let begun = [&head[..], &vec![b' '; 1_000_000]].concat();
         let mut slow = Vec::new();
         for _ in 0..30 {
-            let (place, begun) = (place.clone(), begun.clone());
+            let (address, begun) = (address.clone(), begun.clone());
             // A caller that is given up cannot send all of its request.
             slow.push(thread::spawn(move || {
-                let mut stream = TcpStream::connect(place).unwrap();
+                let mut stream = TcpStream::connect(address).unwrap();
                 let _ = stream.write_all(&begun);
                 stream
             }));
@@ -301,7 +305,7 @@ mod tests {
             let is_quiet = watch.wait(Wait::Until(soon)).unwrap() == Woke::Nothing;
             let is_written = slow.iter().all(|it| it.is_finished());
             quiet = if is_quiet && is_written { quiet + 1 } else { 0 };
-            callers.tend(&watch, |_| XmlRpcValue::Int(0));
+            callers.process(&watch, |_| XmlRpcValue::Int(0));
             let held = callers.callers.iter().map(|it| it.incoming.held());
             most = most.max(held.sum());
             came = came.max(callers.callers.len());
@@ -313,13 +317,13 @@ mod tests {
 
     #[test]
     fn a_caller_without_a_descriptor_keeps_the_node_from_nothing() {
-        let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+        let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
             .listen()
             .unwrap();
-        let place = format!("127.0.0.1:{}", door.port().unwrap());
-        let (mut callers, mut watch) = (Callers::at(door), Watch::new().unwrap());
+        let address = format!("127.0.0.1:{}", listener.port().unwrap());
+        let (mut callers, mut watch) = (Callers::at(listener), Watch::new().unwrap());
         callers.acceptor.pause(clock::now());
-        let _waits = TcpStream::connect(place).unwrap();
+        let _waits = TcpStream::connect(address).unwrap();
         callers.watch(&mut watch);
         assert_eq!(
             watch
@@ -327,7 +331,7 @@ mod tests {
                 .unwrap(),
             Woke::Nothing
         );
-        callers.tend(&watch, |_| XmlRpcValue::Int(0));
+        callers.process(&watch, |_| XmlRpcValue::Int(0));
         assert_eq!(
             (callers.callers.len(), callers.acceptor.deadline()),
             (1, None)

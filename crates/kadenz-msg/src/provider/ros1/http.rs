@@ -10,7 +10,7 @@ use super::xmlrpc::{Call, XmlRpcValue, answer_to_xml, parse_answer};
 use crate::provider::stream::socket::SocketAddress;
 
 /// The maximum duration of a call, from the first byte of the request to the last one of the answer.
-pub(super) const PATIENCE: Duration = Duration::from_secs(3);
+pub(super) const CALL_TIMEOUT: Duration = Duration::from_secs(3);
 /// How long connecting may take.
 const CONNECTING: Duration = Duration::from_secs(1);
 /// The interval at which a call checks whether it is still wanted.
@@ -111,11 +111,11 @@ impl HttpMessageReader {
 }
 
 /// The request for a call.
-pub(super) fn request(place: &str, call: &Call) -> String {
+pub(super) fn request(address: &str, call: &Call) -> String {
     let body = call.to_xml();
     let length = body.len();
     format!(
-        "POST /RPC2 HTTP/1.0\r\nHost: {place}\r\nUser-Agent: kadenz\r\nContent-Type: text/xml\r\n\
+        "POST /RPC2 HTTP/1.0\r\nHost: {address}\r\nUser-Agent: kadenz\r\nContent-Type: text/xml\r\n\
          Content-Length: {length}\r\n\r\n{body}"
     )
 }
@@ -133,16 +133,16 @@ pub(super) fn response(value: &XmlRpcValue) -> String {
 /// Calls a method and returns the third part of its result, which is the value. Ends within that span, with
 /// connecting, and soon after it is no longer `wanted`.
 pub(super) fn call(
-    place: &str,
+    address: &str,
     call: &Call,
-    patience: Duration,
+    timeout: Duration,
     wanted: &dyn Fn() -> bool,
 ) -> io::Result<XmlRpcValue> {
-    let until = clock::now() + patience;
-    let mut stream = connect(place, patience)?;
+    let until = clock::now() + timeout;
+    let mut stream = connect(address, timeout)?;
     stream.set_read_timeout(Some(SLICE))?;
-    stream.set_write_timeout(Some(patience.max(SLICE)))?;
-    stream.write_all(request(place, call).as_bytes())?;
+    stream.set_write_timeout(Some(timeout.max(SLICE)))?;
+    stream.write_all(request(address, call).as_bytes())?;
     let body = read_body(&mut stream, until, wanted)?;
     let answer = parse_answer(&body).ok_or(ErrorKind::InvalidData)?;
     let parts = answer.as_list().ok_or(ErrorKind::InvalidData)?;
@@ -189,20 +189,22 @@ fn read_body(
 }
 
 /// Returns the address of this host that reaches the other one.
-pub(super) fn own_address(place: &str) -> io::Result<IpAddr> {
-    connect(place, CONNECTING)?
+pub(super) fn own_address(address: &str) -> io::Result<IpAddr> {
+    connect(address, CONNECTING)?
         .local_addr()
         .map(|address| address.ip())
 }
 
 /// Returns `host:port` of `http://host:port/`.
-pub(super) fn place_of(uri: &str) -> Option<&str> {
+pub(super) fn address_of(uri: &str) -> Option<&str> {
     let rest = uri.strip_prefix("http://")?;
-    rest.split('/').next().filter(|place| place.contains(':'))
+    rest.split('/')
+        .next()
+        .filter(|address| address.contains(':'))
 }
 
 /// Returns the address of a listener on that host.
-pub(super) fn place(host: IpAddr, port: u16) -> SocketAddress {
+pub(super) fn socket_address(host: IpAddr, port: u16) -> SocketAddress {
     SocketAddress::Tcp(SocketAddr::new(host, port).to_string())
 }
 
@@ -212,11 +214,11 @@ pub(super) fn is_refusal(error: &io::Error) -> bool {
 }
 
 /// Connects within that span, or the usual one if it is shorter.
-pub(super) fn connect(place: &str, patience: Duration) -> io::Result<TcpStream> {
-    let patience = patience.clamp(Duration::from_millis(1), CONNECTING);
+pub(super) fn connect(address: &str, timeout: Duration) -> io::Result<TcpStream> {
+    let timeout = timeout.clamp(Duration::from_millis(1), CONNECTING);
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-    for address in place.to_socket_addrs()? {
-        match TcpStream::connect_timeout(&address, patience) {
+    for resolved in address.to_socket_addrs()? {
+        match TcpStream::connect_timeout(&resolved, timeout) {
             Ok(stream) => return Ok(stream),
             Err(error) => last = error,
         }
@@ -277,18 +279,18 @@ mod tests {
     /// A peer that sends a byte every few milliseconds, and never finishes.
     fn dripping() -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-        let place = listener.local_addr().unwrap().to_string();
+        let address = listener.local_addr().unwrap().to_string();
         std::thread::spawn(move || {
             let (mut stream, _) = listener.accept().unwrap();
             while stream.write_all(b"x").is_ok() {
                 std::thread::sleep(Duration::from_millis(5));
             }
         });
-        place
+        address
     }
 
     #[test]
-    fn a_peer_that_answers_a_byte_at_a_time_ends_no_later_than_patience() {
+    fn a_peer_that_answers_a_byte_at_a_time_ends_no_later_than_its_timeout() {
         let method = "getPid".to_owned();
         let asked = Call {
             method,
@@ -297,7 +299,7 @@ mod tests {
         let soon = Duration::from_millis(200);
         let error = call(&dripping(), &asked, soon, &|| true).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::TimedOut);
-        let error = call(&dripping(), &asked, PATIENCE * 1000, &|| false).unwrap_err();
+        let error = call(&dripping(), &asked, CALL_TIMEOUT * 1000, &|| false).unwrap_err();
         assert_eq!(error.kind(), ErrorKind::Interrupted);
     }
 }

@@ -56,10 +56,14 @@ impl RosInlet {
             let (caller, longest) = (node.caller(), self.longest);
             let channel = source.topic.trim_start_matches('/').to_owned();
             let sender = SenderId(random_number().into());
-            let greet = move |words: &mut Vec<u8>| {
-                TcprosPublisher::greet(words, &caller, &channel, sender, longest)
+            let begin_handshake = move |buffer: &mut Vec<u8>| {
+                TcprosPublisher::begin_handshake(buffer, &caller, &channel, sender, longest)
             };
-            receiver.connect(source.id, SocketAddress::Tcp(source.place), Box::new(greet));
+            receiver.connect(
+                source.id,
+                SocketAddress::Tcp(source.address),
+                Box::new(begin_handshake),
+            );
         }
     }
 }

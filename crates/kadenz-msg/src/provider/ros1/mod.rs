@@ -152,15 +152,15 @@ impl Ros1 {
                 return Ok(publishers);
             }
             let node = self.node()?;
-            let door = http::place(node.host(), 0).listen()?;
-            node.publish_from(door.port().unwrap_or(0));
+            let listener = http::socket_address(node.host(), 0).listen()?;
+            node.publish_from(listener.port().unwrap_or(0));
             let topics = Arc::new(Lock::new(Topics::new(self.is_latched)));
             let (kind, caller, known_here) = (Arc::clone(kind), node.caller(), Arc::clone(&topics));
             let make = Box::new(move |_: &mut Vec<u8>| {
                 let (kind, caller) = (Arc::clone(&kind), Arc::clone(&caller));
                 TcprosSubscriber::new(kind, caller, Arc::clone(&known_here))
             });
-            let peers = PeerSet::start(Side::Door(Acceptor::new(door)), self.queue, make)?;
+            let peers = PeerSet::start(Side::Listen(Acceptor::new(listener)), self.queue, make)?;
             let publishers = Arc::new(PublisherSide {
                 node,
                 peers,

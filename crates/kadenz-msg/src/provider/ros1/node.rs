@@ -20,18 +20,18 @@ use kadenz_rt::clock;
 use kadenz_rt::net::watch::{Waker, Watch};
 
 use super::callers::Callers;
-use super::http::{self, PATIENCE};
+use super::http::{self, CALL_TIMEOUT};
 use super::xmlrpc::{Call, XmlRpcValue};
 use crate::channel::Pattern;
 use crate::provider::Wait;
-use crate::provider::stream::socket::Door;
+use crate::provider::stream::socket::Listener;
 use crate::sync::Lock;
 use master::Unlisted;
 pub(super) use publishers::TopicPublisher;
 
 /// The interval at which a node queries the master for new topics and for its own registration, and silent
 /// publishers for their addresses.
-const ASK_AGAIN: Duration = Duration::from_millis(500);
+const RETRY_INTERVAL: Duration = Duration::from_millis(500);
 
 /// The time in which a node that ends unregisters at the master, or not at all.
 const GOODBYE: Duration = Duration::from_secs(1);
@@ -39,7 +39,7 @@ const GOODBYE: Duration = Duration::from_secs(1);
 /// A node of ROS, which runs until it is dropped.
 pub(super) struct RosNode {
     shared: Arc<RosNodeContext>,
-    /// Of the querying thread, and of the answering one.
+    /// Of the thread that calls others, and of the one that answers.
     wakers: [Waker; 2],
     threads: Vec<JoinHandle<()>>,
 }
@@ -63,7 +63,7 @@ struct RosNodeState {
     /// The topics that are subscribed to, with their publishers' URIs.
     subscribed: BTreeMap<String, BTreeSet<String>>,
     /// The addresses of publishers, by topic and URI.
-    places: BTreeMap<(String, String), (u64, String)>,
+    addresses: BTreeMap<(String, String), (u64, String)>,
     next_id: u64,
     /// The topics that are published, with their types.
     published: BTreeMap<String, String>,
@@ -92,11 +92,11 @@ impl RosNode {
             None => http::own_address(master)?,
         };
         let arguments = vec![XmlRpcValue::text(caller)];
-        call(master, "getPid", arguments, PATIENCE, &|| true)?;
-        let door = http::place(host, 0).listen()?;
+        call(master, "getPid", arguments, CALL_TIMEOUT, &|| true)?;
+        let listener = http::socket_address(host, 0).listen()?;
         let uri = format!(
             "http://{}/",
-            SocketAddr::new(host, door.port().unwrap_or(0))
+            SocketAddr::new(host, listener.port().unwrap_or(0))
         );
         let shared = Arc::new(RosNodeContext {
             master: master.to_owned(),
@@ -106,21 +106,22 @@ impl RosNode {
             state: Lock::new(RosNodeState::default()),
             ends: AtomicBool::new(false),
         });
-        let (asking, answering) = (Watch::new()?, Watch::new()?);
-        let wakers = [asking.waker(), answering.waker()];
+        let (client_watch, server_watch) = (Watch::new()?, Watch::new()?);
+        let wakers = [client_watch.waker(), server_watch.waker()];
         let mut node = Self {
             shared: Arc::clone(&shared),
             wakers,
             threads: Vec::new(),
         };
-        let (asks, answers) = (Arc::clone(&shared), shared);
-        let tender = node.wakers[0].clone();
+        let (context, answers) = (Arc::clone(&shared), shared);
+        let client_waker = node.wakers[0].clone();
         let thread = |name: &str| thread::Builder::new().name(name.to_owned());
-        let asker = thread("kadenz-ros-ask").spawn(move || ask(&asks, asking))?;
-        node.threads.push(asker);
-        let answerer = thread("kadenz-ros");
-        let answerer = answerer.spawn(move || answer(&answers, answering, door, &tender))?;
-        node.threads.push(answerer);
+        let client = thread("kadenz-ros-ask").spawn(move || run_client(&context, client_watch))?;
+        node.threads.push(client);
+        let server = thread("kadenz-ros");
+        let server =
+            server.spawn(move || run_server(&answers, server_watch, listener, &client_waker))?;
+        node.threads.push(server);
         Ok(node)
     }
 
@@ -143,8 +144,8 @@ impl RosNode {
     }
 
     /// Registers a service at the master, once, with its address.
-    pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
-        self.shared.offer(service, place)
+    pub(super) fn offer(&self, service: &str, address: &str) -> io::Result<()> {
+        self.shared.offer(service, address)
     }
 
     /// Subscribes to the wanted channels. Plain names are subscribed to at once, patterns by the thread.
@@ -184,20 +185,20 @@ impl Drop for RosNode {
         self.wakers.iter().for_each(Waker::wake);
         let until = clock::now() + GOODBYE;
         let services = services.iter();
-        let services = services.map(|(name, place)| ("unregisterService", [name, place]));
+        let services = services.map(|(name, address)| ("unregisterService", [name, address]));
         let published = published
             .keys()
             .map(|it| ("unregisterPublisher", [it, uri]));
         let subscribed = subscribed
             .keys()
             .map(|it| ("unregisterSubscriber", [it, uri]));
-        for (method, [name, place]) in services.chain(published).chain(subscribed) {
+        for (method, [name, address]) in services.chain(published).chain(subscribed) {
             let left = until.remaining(clock::now());
             // A master that has gone has forgotten them.
             if left.is_zero()
                 || self
                     .shared
-                    .ask_within(left, method, &[name, place])
+                    .call_master_within(left, method, &[name, address])
                     .is_err()
             {
                 break;
@@ -216,14 +217,14 @@ fn is_wanted(wanted: &[Pattern], topic: &str) -> bool {
 
 impl RosNodeContext {
     /// Calls the master, until the node ends.
-    fn ask(&self, method: &str, arguments: &[&str]) -> io::Result<XmlRpcValue> {
+    fn call_master(&self, method: &str, arguments: &[&str]) -> io::Result<XmlRpcValue> {
         let arguments = self.arguments(arguments);
         let lives = || self.lives();
-        call(&self.master, method, arguments, PATIENCE, &lives)
+        call(&self.master, method, arguments, CALL_TIMEOUT, &lives)
     }
 
     /// Calls the master, also where the node ends.
-    fn ask_within(
+    fn call_master_within(
         &self,
         span: Duration,
         method: &str,
@@ -244,11 +245,11 @@ impl RosNodeContext {
 
     /// Subscribes to topics that match patterns, and queries publishers for their addresses. If it is time
     /// to, ensures that the master knows this node. Failures are tried again later.
-    fn tend(&self, is_time: bool) {
+    fn process(&self, is_time: bool) {
         let mut answers = true;
         if is_time {
             answers = self.keep_registered();
-            self.ask_unlisted();
+            self.query_unlisted();
         }
         let (wanted, has_pattern) = self.state.with(|state| {
             let mut wanted = state.wanted.iter();
@@ -257,7 +258,7 @@ impl RosNodeContext {
         });
         if answers
             && has_pattern
-            && let Ok(topics) = self.ask("getPublishedTopics", &[""])
+            && let Ok(topics) = self.call_master("getPublishedTopics", &[""])
         {
             let topics = topics.as_list().unwrap_or_default().iter();
             let names = topics.filter_map(|topic| topic.as_list()?.first()?.as_text());
@@ -265,15 +266,15 @@ impl RosNodeContext {
                 let _ = self.subscribe(topic);
             }
         }
-        for (topic, uri) in self.without_place() {
+        for (topic, uri) in self.without_address() {
             if !self.lives() {
                 return;
             }
-            if let Some(place) = self.place(&topic, &uri) {
+            if let Some(address) = self.request_address(&topic, &uri) {
                 self.state.with(|state| {
                     state.next_id += 1;
-                    let found = (state.next_id, place);
-                    state.places.insert((topic, uri), found);
+                    let found = (state.next_id, address);
+                    state.addresses.insert((topic, uri), found);
                 });
             }
         }
@@ -328,47 +329,47 @@ fn failed(reason: String) -> XmlRpcValue {
 
 /// Calls a method.
 fn call(
-    place: &str,
+    address: &str,
     method: &str,
     arguments: Vec<XmlRpcValue>,
-    patience: Duration,
+    timeout: Duration,
     wanted: &dyn Fn() -> bool,
 ) -> io::Result<XmlRpcValue> {
     let method = method.to_owned();
-    http::call(place, &Call { method, arguments }, patience, wanted)
+    http::call(address, &Call { method, arguments }, timeout, wanted)
 }
 
-/// The thread that asks.
-fn ask(shared: &RosNodeContext, mut watch: Watch) {
-    let mut next = clock::now() + ASK_AGAIN;
+/// The thread that calls the master and the publishers.
+fn run_client(shared: &RosNodeContext, mut watch: Watch) {
+    let mut next = clock::now() + RETRY_INTERVAL;
     while shared.lives() {
         // Waits for the next round also where waiting fails at once.
         if watch.wait(Wait::Until(next)).is_err() {
-            thread::sleep(ASK_AGAIN);
+            thread::sleep(RETRY_INTERVAL);
         }
         if shared.lives() {
             let is_time = clock::now() >= next;
-            shared.tend(is_time);
+            shared.process(is_time);
             if is_time {
-                next = clock::now() + ASK_AGAIN;
+                next = clock::now() + RETRY_INTERVAL;
             }
         }
     }
 }
 
-/// The thread that answers.
-fn answer(shared: &RosNodeContext, mut watch: Watch, door: Door, asker: &Waker) {
-    let mut callers = Callers::at(door);
+/// The thread that answers calls.
+fn run_server(shared: &RosNodeContext, mut watch: Watch, listener: Listener, client: &Waker) {
+    let mut callers = Callers::at(listener);
     while shared.lives() {
         callers.watch(&mut watch);
         let wait = callers.deadline().map_or(Wait::Forever, Wait::Until);
         if watch.wait(wait).is_err() {
-            thread::sleep(ASK_AGAIN);
+            thread::sleep(RETRY_INTERVAL);
         }
-        callers.tend(&watch, |call| {
+        callers.process(&watch, |call| {
             let answer = shared.answer(call);
             if call.method == "publisherUpdate" {
-                asker.wake();
+                client.wake();
             }
             answer
         });

@@ -4,11 +4,11 @@
 use std::io;
 use std::sync::Arc;
 
-use super::super::stream::connection_slots::Standing;
+use super::super::stream::connection_slots::PeerState;
 use super::super::stream::note::{NOTE, read_note};
 use super::super::stream::outgoing::PARTS;
 use super::super::stream::peer_receiver::PeerProtocol;
-use super::super::stream::peer_set::{PeerSetProtocol, Say};
+use super::super::stream::peer_set::{PeerSetProtocol, SendMessage};
 use super::super::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use super::topics::Topics;
 use crate::arrival::SenderId;
@@ -31,18 +31,18 @@ pub(in crate::provider) struct TopicType {
     pub(in crate::provider) definition: String,
 }
 
-pub(in crate::provider) fn write_header(words: &mut Vec<u8>, fields: &[(&str, &str)]) {
+pub(in crate::provider) fn write_header(buffer: &mut Vec<u8>, fields: &[(&str, &str)]) {
     let lengths = fields
         .iter()
         .map(|(name, value)| 4 + name.len() + 1 + value.len());
     let total: usize = lengths.sum();
-    words.extend_from_slice(&(total as u32).to_le_bytes());
+    buffer.extend_from_slice(&(total as u32).to_le_bytes());
     for (name, value) in fields {
         let length = name.len() + 1 + value.len();
-        words.extend_from_slice(&(length as u32).to_le_bytes());
-        words.extend_from_slice(name.as_bytes());
-        words.push(b'=');
-        words.extend_from_slice(value.as_bytes());
+        buffer.extend_from_slice(&(length as u32).to_le_bytes());
+        buffer.extend_from_slice(name.as_bytes());
+        buffer.push(b'=');
+        buffer.extend_from_slice(value.as_bytes());
     }
 }
 
@@ -160,7 +160,7 @@ impl TcprosSubscriber {
 }
 
 impl PeerSetProtocol for TcprosSubscriber {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
+    fn receive(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         if !self.topic.is_empty() {
             // Bytes after the header have no meaning.
             return Ok(bytes.len());
@@ -194,18 +194,18 @@ impl PeerSetProtocol for TcprosSubscriber {
         Ok(length)
     }
 
-    fn standing(&self) -> Standing {
+    fn peer_state(&self) -> PeerState {
         match self.topic.as_str() {
-            "" => Standing::Ungreeted,
-            _ => Standing::Active,
+            "" => PeerState::Connected,
+            _ => PeerState::Active,
         }
     }
 
     /// Sends the topic's last message, if it is latched.
-    fn welcome(&self, say: &mut Say<'_>) -> io::Result<()> {
+    fn send_latched(&self, send: &mut SendMessage<'_>) -> io::Result<()> {
         let channel = self.channel().unwrap_or_default();
         self.topics.with(|topics| match topics.last(channel) {
-            Some((payload, note)) => say(Framed::new(payload, note).parts(self.is_ours)),
+            Some((payload, note)) => send(Framed::new(payload, note).parts(self.is_ours)),
             None => Ok(()),
         })
     }
@@ -223,8 +223,8 @@ pub(in crate::provider) struct TcprosPublisher {
 }
 
 impl TcprosPublisher {
-    pub(in crate::provider) fn greet(
-        words: &mut Vec<u8>,
+    pub(in crate::provider) fn begin_handshake(
+        buffer: &mut Vec<u8>,
         caller: &str,
         channel: &str,
         sender: SenderId,
@@ -239,7 +239,7 @@ impl TcprosPublisher {
             ("tcp_nodelay", "1"),
             (OURS, "1"),
         ];
-        write_header(words, &fields);
+        write_header(buffer, &fields);
         Self {
             channel: channel.to_owned(),
             sender,
@@ -285,18 +285,18 @@ impl PeerProtocol for TcprosPublisher {
         if self.channel.len() > MAX_CHANNEL {
             return Ok(ReadOutcome::Malformed(used));
         }
-        let heard = StreamMessage {
+        let received = StreamMessage {
             channel: &self.channel,
             payload,
             sender,
             sequence,
         };
-        Ok(ReadOutcome::Message(used, heard))
+        Ok(ReadOutcome::Message(used, received))
     }
 
     /// The inlet opened this connection itself, so the publisher is no unknown peer.
-    fn standing(&self) -> Standing {
-        Standing::Active
+    fn peer_state(&self) -> PeerState {
+        PeerState::Active
     }
 }
 
@@ -324,25 +324,29 @@ mod tests {
 
     #[test]
     fn a_subscriber_is_answered_with_the_type_and_served() {
-        let mut words = Vec::new();
-        let mut publisher = TcprosPublisher::greet(&mut words, "/me", "chatter", SenderId(1), 100);
+        let mut buffer = Vec::new();
+        let mut publisher =
+            TcprosPublisher::begin_handshake(&mut buffer, "/me", "chatter", SenderId(1), 100);
         let mut subscriber = subscriber("abc", chatter(false));
         let mut reply = Vec::new();
-        assert_eq!(subscriber.hear(&words[..9], &mut reply), Ok(0));
-        assert_eq!(subscriber.hear(&words, &mut reply), Ok(words.len()));
+        assert_eq!(subscriber.receive(&buffer[..9], &mut reply), Ok(0));
+        assert_eq!(subscriber.receive(&buffer, &mut reply), Ok(buffer.len()));
         assert!(subscriber.wants("chatter") && !subscriber.wants("other"));
         assert!(subscriber.is_ours);
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "type"), "std_msgs/String");
-        let read = publisher.read(&reply, &[], &mut words);
+        let read = publisher.read(&reply, &[], &mut buffer);
         assert_eq!(read, Ok(ReadOutcome::Other(reply.len())));
         let message = [&[18, 0, 0, 0][..], b"hi", &note(9, 4)].concat();
-        let read = publisher.read(&message, &[], &mut words).unwrap();
-        let ReadOutcome::Message(22, heard) = read else {
+        let read = publisher.read(&message, &[], &mut buffer).unwrap();
+        let ReadOutcome::Message(22, received) = read else {
             panic!("{read:?}");
         };
-        assert_eq!((heard.channel, heard.payload), ("chatter", &b"hi"[..]));
-        assert_eq!(heard.sequence.unwrap().number, 4);
+        assert_eq!(
+            (received.channel, received.payload),
+            ("chatter", &b"hi"[..])
+        );
+        assert_eq!(received.sequence.unwrap().number, 4);
     }
 
     #[test]
@@ -351,11 +355,11 @@ mod tests {
             [("topic", "/chatter"), ("md5sum", "xyz")],
             [("topic", "/other"), ("md5sum", "*")],
         ] {
-            let mut words = Vec::new();
-            write_header(&mut words, &fields);
+            let mut buffer = Vec::new();
+            write_header(&mut buffer, &fields);
             let mut subscriber = subscriber("abc", chatter(false));
             let mut reply = Vec::new();
-            subscriber.hear(&words, &mut reply).unwrap();
+            subscriber.receive(&buffer, &mut reply).unwrap();
             let (answer, _) = read_header(&reply).unwrap().unwrap();
             assert_eq!(answer[0].0, "error");
             assert!(!subscriber.wants("chatter"));
@@ -370,17 +374,17 @@ mod tests {
                 topics.keep("chatter", &[number as u8; 3], &note(9, number));
             }
             let mut subscriber = subscriber("abc", topics);
-            let mut words = Vec::new();
+            let mut buffer = Vec::new();
             let ours = if is_ours { "1" } else { "0" };
             write_header(
-                &mut words,
+                &mut buffer,
                 &[("topic", "/chatter"), ("md5sum", "*"), (OURS, ours)],
             );
             let mut reply = Vec::new();
-            subscriber.hear(&words, &mut reply).unwrap();
+            subscriber.receive(&buffer, &mut reply).unwrap();
             let (fields, _) = read_header(&reply).unwrap().unwrap();
             let mut sent = Vec::new();
-            let welcomed = subscriber.welcome(&mut |parts| {
+            let welcomed = subscriber.send_latched(&mut |parts| {
                 sent.push(parts.concat());
                 Ok(())
             });

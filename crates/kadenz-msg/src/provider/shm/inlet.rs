@@ -100,7 +100,7 @@ impl ShmInlet {
                 count += 1;
                 more = take(Arrival {
                     channel,
-                    payload: Payload::Lent(sample.payload()),
+                    payload: Payload::Borrowed(sample.payload()),
                     sender,
                     sequence: Some(sequence),
                     stamps: Stamps::now(),

@@ -152,7 +152,7 @@ const OPENING: Duration = Duration::from_secs(10);
 
 /// The reason for which an opening did not end.
 #[derive(Debug, thiserror::Error)]
-enum Unopened {
+enum OpenError {
     #[error("the system gives no thread to open it: {0}")]
     NoThread(std::io::Error),
     #[error("it did not open within {} s", .0.as_secs())]
@@ -161,7 +161,7 @@ enum Unopened {
     Panicked,
 }
 
-impl Unopened {
+impl OpenError {
     fn remedy(&self, folder: &Path) -> String {
         match self {
             Self::NoThread(_) => {
@@ -177,17 +177,17 @@ impl Unopened {
 fn within<T: Send + 'static>(
     most: Duration,
     work: impl FnOnce() -> T + Send + 'static,
-) -> Result<T, Unopened> {
+) -> Result<T, OpenError> {
     let (done, wait) = mpsc::sync_channel(1);
     let thread = std::thread::Builder::new().name("kadenz-shm".to_owned());
     let begun = thread.spawn(move || {
         // If no caller waits any more, the result is dropped again.
         let _ = done.try_send(work());
     });
-    begun.map_err(Unopened::NoThread)?;
+    begun.map_err(OpenError::NoThread)?;
     wait.recv_timeout(most).map_err(|error| match error {
-        RecvTimeoutError::Timeout => Unopened::Late(most),
-        RecvTimeoutError::Disconnected => Unopened::Panicked,
+        RecvTimeoutError::Timeout => OpenError::Late(most),
+        RecvTimeoutError::Disconnected => OpenError::Panicked,
     })
 }
 
@@ -377,7 +377,7 @@ mod tests {
     fn a_panic_of_the_library_is_an_error_with_a_remedy_at_once() {
         let error = within(OPENING, || panic!("what was found makes no sense")).map(|()| 0);
         let error = error.unwrap_err();
-        assert!(matches!(error, Unopened::Panicked), "{error}");
+        assert!(matches!(error, OpenError::Panicked), "{error}");
         assert!(
             error
                 .remedy(Path::new("/dev/shm/x"))

@@ -18,18 +18,18 @@ use crate::provider::{Outlet, ProviderError, PublishError};
 /// How long the messages are that need no larger memory than an outlet begins with, in bytes.
 const FIRST_LENGTH: usize = 4096;
 
-type Lent = SampleMut<FileService, [u8], UserHeader>;
+type Loan = SampleMut<FileService, [u8], UserHeader>;
 
 /// Memory that was lent before there was a message for it, for one as long as the last: lending takes as long
 /// as sending, and no caller waits for it then.
-struct Ahead {
+struct SpareLoan {
     length: usize,
-    sample: Lent,
+    sample: Loan,
 }
 
 pub(super) struct ShmOutlet {
     bus: Arc<ShmBus>,
-    ahead: Option<Ahead>,
+    ahead: Option<SpareLoan>,
     publisher: Publisher<FileService, [u8], UserHeader>,
     notifier: Notifier<FileService>,
     next: u32,
@@ -67,16 +67,16 @@ impl ShmOutlet {
     }
 
     /// Returns the memory lent ahead, if it has that length; else releases it, as no more than one is lent.
-    fn take_ahead(&mut self, length: usize) -> Option<Lent> {
+    fn take_ahead(&mut self, length: usize) -> Option<Loan> {
         let ahead = self.ahead.take()?;
         (ahead.length == length).then_some(ahead.sample)
     }
 
     /// If lending fails now, the next message tries again, and reports the error.
-    fn lend_ahead(&mut self, length: usize) {
+    fn loan_ahead(&mut self, length: usize) {
         if length <= FIRST_LENGTH {
             let sample = self.publisher.loan_slice(length).ok();
-            self.ahead = sample.map(|sample| Ahead { length, sample });
+            self.ahead = sample.map(|sample| SpareLoan { length, sample });
         }
     }
 
@@ -84,7 +84,7 @@ impl ShmOutlet {
         &mut self,
         channel: &Channel,
         length: usize,
-        mut sample: Lent,
+        mut sample: Loan,
     ) -> Result<(), PublishError> {
         *sample.user_header_mut() = header_of(channel, self.next);
         self.next = self.next.wrapping_add(1);
@@ -94,7 +94,7 @@ impl ShmOutlet {
             // A listener that cannot be notified has so many events that it is awake, or it is gone.
             let _ = self.notifier.notify();
         }
-        self.lend_ahead(length);
+        self.loan_ahead(length);
         Ok(())
     }
 }

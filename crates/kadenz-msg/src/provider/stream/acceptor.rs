@@ -7,7 +7,7 @@ use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::listener::is_exhausted;
 use kadenz_rt::net::watch::Watch;
 
-use super::socket::{Door, Socket};
+use super::socket::{Listener, Socket};
 
 /// The pause of a listening socket after the system had no descriptor for a connection, or until a connection
 /// ends. The socket is readable all that time: a thread that waited for it would be woken at once, and for
@@ -20,20 +20,20 @@ const MAX_FAILED: usize = 16;
 /// A listening socket, and its pause.
 #[derive(Debug)]
 pub(in crate::provider) struct Acceptor {
-    door: Door,
+    listener: Listener,
     pause: Pause,
 }
 
 impl Acceptor {
-    pub(in crate::provider) fn new(door: Door) -> Self {
+    pub(in crate::provider) fn new(listener: Listener) -> Self {
         let pause = Pause::default();
-        Self { door, pause }
+        Self { listener, pause }
     }
 
     /// Watches the socket, unless there is no descriptor for a new connection.
     pub(in crate::provider) fn watch(&self, watch: &mut Watch) {
         if self.pause.until.is_none() {
-            self.door.watch(watch);
+            self.listener.watch(watch);
         }
     }
 
@@ -44,8 +44,8 @@ impl Acceptor {
 
     /// The next connection; `None` when none waits, or there is a pause.
     pub(in crate::provider) fn accept(&mut self, now: MonotonicTime) -> Option<Socket> {
-        let Self { door, pause } = self;
-        pause.accept(now, || door.accept())
+        let Self { listener, pause } = self;
+        pause.accept(now, || listener.accept())
     }
 
     /// Pauses as if the system had no descriptor.

@@ -1,5 +1,5 @@
 //! The peers that may stay connected to a listener, sans-IO: a maximum number, and those that have not
-//! greeted for a short time.
+//! completed the handshake for a short time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -8,83 +8,83 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-/// The time that a peer may take to greet, if a listener sets no other.
-pub(in crate::provider) const GREETING: Duration = Duration::from_secs(5);
+/// The time that a peer may take to complete the handshake, if a listener sets no other.
+pub(in crate::provider) const HANDSHAKE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The time without sending or taking after which a peer is idle, if a listener sets no other.
-pub(in crate::provider) const IDLE: Duration = Duration::from_secs(10);
+pub(in crate::provider) const IDLE_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// The time within which an unknown peer's greeting is read.
 const GRACE: Duration = Duration::from_millis(100);
 
-/// A connection's number, in the order of coming. No two connections of a listener have the same.
+/// A connection's number, in the order of arrival. No two connections of a listener have the same.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(in crate::provider) struct ConnectionId(pub(in crate::provider) u64);
 
 /// The progress of a peer's introduction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::provider) enum Standing {
-    /// The peer has not greeted as the protocol requires.
-    Ungreeted,
-    /// The peer has greeted, and nothing more.
-    Greeted,
+pub(in crate::provider) enum PeerState {
+    /// The peer has not completed the handshake.
+    Connected,
+    /// The peer has completed the handshake, and nothing more.
+    HandshakeDone,
     /// The peer has subscribed or published.
     Active,
 }
 
 /// The connections for which one listener has room.
 ///
-/// A peer that connects when all slots are taken gets the slot of one that has not greeted, of these the first, or
-/// else of one that has greeted and done nothing since, or else of an active one that is idle, where the
+/// A peer that connects when all slots are taken gets the slot of one without a handshake, of these the first, or
+/// else of one that has done nothing since its handshake, or else of an active one that is idle, where the
 /// listener knows of one. The newest connection loses its slot last, as its bytes may not have been read yet.
 #[derive(Debug)]
 pub(in crate::provider) struct ConnectionSlots {
     limit: usize,
-    greeting: Duration,
+    handshake_timeout: Duration,
     next: u64,
-    /// The times by which unknown peers must have greeted.
-    ungreeted: BTreeMap<ConnectionId, MonotonicTime>,
+    /// The times by which unknown peers must have completed the handshake.
+    connected: BTreeMap<ConnectionId, MonotonicTime>,
     /// With the same time.
-    greeted: BTreeMap<ConnectionId, MonotonicTime>,
+    handshake_done: BTreeMap<ConnectionId, MonotonicTime>,
     /// The times until which active peers are known not to have been idle.
     active: BTreeMap<ConnectionId, MonotonicTime>,
     by_time: BTreeSet<(MonotonicTime, ConnectionId)>,
 }
 
 impl ConnectionSlots {
-    /// Returns slots for that many peers, which must greet within that span.
-    pub(in crate::provider) fn new(limit: usize, greeting: Duration) -> Self {
+    /// Returns slots for that many peers, which must complete the handshake within that span.
+    pub(in crate::provider) fn new(limit: usize, handshake_timeout: Duration) -> Self {
         Self {
             limit,
-            greeting,
+            handshake_timeout,
             next: 0,
-            ungreeted: BTreeMap::new(),
-            greeted: BTreeMap::new(),
+            connected: BTreeMap::new(),
+            handshake_done: BTreeMap::new(),
             active: BTreeMap::new(),
             by_time: BTreeSet::new(),
         }
     }
 
     pub(in crate::provider) fn has_room(&self) -> bool {
-        self.ungreeted.len() + self.greeted.len() + self.active.len() < self.limit
+        self.connected.len() + self.handshake_done.len() + self.active.len() < self.limit
     }
 
     /// Gives a slot to an unknown peer.
     pub(in crate::provider) fn take(&mut self, now: MonotonicTime) -> ConnectionId {
         let id = ConnectionId(self.next);
         self.next += 1;
-        self.ungreeted.insert(id, now + self.greeting);
+        self.connected.insert(id, now + self.handshake_timeout);
         id
     }
 
-    /// Notes the peer's standing; it never falls.
-    pub(in crate::provider) fn note(&mut self, id: ConnectionId, standing: Standing) {
-        if standing > Standing::Ungreeted
-            && let Some(until) = self.ungreeted.remove(&id)
+    /// Notes the peer's state; it never falls.
+    pub(in crate::provider) fn note(&mut self, id: ConnectionId, peer_state: PeerState) {
+        if peer_state > PeerState::Connected
+            && let Some(until) = self.connected.remove(&id)
         {
-            self.greeted.insert(id, until);
+            self.handshake_done.insert(id, until);
         }
-        if standing == Standing::Active && self.greeted.remove(&id).is_some() {
+        if peer_state == PeerState::Active && self.handshake_done.remove(&id).is_some() {
             self.set_active(id, MonotonicTime::from_ns(0));
         }
     }
@@ -97,8 +97,8 @@ impl ConnectionSlots {
 
     /// Frees the slot of a disconnected peer.
     pub(in crate::provider) fn leave(&mut self, id: ConnectionId) {
-        self.ungreeted.remove(&id);
-        self.greeted.remove(&id);
+        self.connected.remove(&id);
+        self.handshake_done.remove(&id);
         if let Some(until) = self.active.remove(&id) {
             self.by_time.remove(&(until, id));
         }
@@ -121,42 +121,42 @@ impl ConnectionSlots {
     }
 
     /// Returns the first peer to disconnect if there is no room: one without activity.
-    pub(in crate::provider) fn least_known(&self, now: MonotonicTime) -> Option<ConnectionId> {
+    pub(in crate::provider) fn least_active(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.least_needed(now, None)
     }
 
-    /// As [`least_known`](Self::least_known), but `idle`, an active peer that is idle, goes before a peer that has only
+    /// As [`least_active`](Self::least_active), but `idle`, an active peer that is idle, goes before a peer that has only
     /// just connected.
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,
         idle: Option<ConnectionId>,
     ) -> Option<ConnectionId> {
-        let come_by = now + self.greeting.saturating_sub(GRACE);
+        let come_by = now + self.handshake_timeout.saturating_sub(GRACE);
         let first = |peers: &BTreeMap<ConnectionId, MonotonicTime>, until: MonotonicTime| {
             let (id, its) = peers.first_key_value()?;
             (*its <= until).then_some(*id)
         };
         let end = MonotonicTime::from_ns(u64::MAX);
-        let of_before = first(&self.ungreeted, come_by).or(first(&self.greeted, come_by));
-        let newest = || first(&self.greeted, end).or(first(&self.ungreeted, end));
+        let of_before = first(&self.connected, come_by).or(first(&self.handshake_done, come_by));
+        let newest = || first(&self.handshake_done, end).or(first(&self.connected, end));
         of_before.or(idle).or_else(newest)
     }
 
     /// Returns an unknown peer whose time is over.
     pub(in crate::provider) fn overdue(&self, now: MonotonicTime) -> Option<ConnectionId> {
-        let (id, until) = self.ungreeted.first_key_value()?;
+        let (id, until) = self.connected.first_key_value()?;
         (*until <= now).then_some(*id)
     }
 
     /// Returns whether this is an unknown peer whose time is over.
     pub(in crate::provider) fn is_overdue(&self, id: ConnectionId, now: MonotonicTime) -> bool {
-        self.ungreeted.get(&id).is_some_and(|until| *until <= now)
+        self.connected.get(&id).is_some_and(|until| *until <= now)
     }
 
     /// Returns when the next unknown peer's time is over.
     pub(in crate::provider) fn deadline(&self) -> Option<MonotonicTime> {
-        self.ungreeted.first_key_value().map(|(_, until)| *until)
+        self.connected.first_key_value().map(|(_, until)| *until)
     }
 }
 
@@ -253,21 +253,21 @@ mod tests {
     #[test]
     fn the_silent_go_first_then_the_idle_and_never_the_active() {
         let mut slots = slots();
-        let [active, greeted, ungreeted] = [0, 1, 2].map(|ms| slots.take(at(ms)));
-        slots.note(active, Standing::Active);
-        slots.note(greeted, Standing::Greeted);
+        let [active, handshake_done, connected] = [0, 1, 2].map(|ms| slots.take(at(ms)));
+        slots.note(active, PeerState::Active);
+        slots.note(handshake_done, PeerState::HandshakeDone);
         assert!(!slots.has_room());
-        assert_eq!(slots.least_known(at(102)), Some(ungreeted));
+        assert_eq!(slots.least_active(at(102)), Some(connected));
         assert_eq!(
-            slots.least_known(at(101)),
-            Some(greeted),
+            slots.least_active(at(101)),
+            Some(handshake_done),
             "it has just come"
         );
-        slots.leave(greeted);
-        assert_eq!(slots.least_known(at(101)), Some(ungreeted));
-        slots.leave(ungreeted);
+        slots.leave(handshake_done);
+        assert_eq!(slots.least_active(at(101)), Some(connected));
+        slots.leave(connected);
         assert!(slots.has_room());
-        assert_eq!(slots.least_known(at(9999)), None);
+        assert_eq!(slots.least_active(at(9999)), None);
     }
 
     #[test]
@@ -277,7 +277,7 @@ mod tests {
         assert_eq!(slots.deadline(), Some(at(500)));
         assert_eq!(slots.overdue(at(499)), None);
         assert_eq!(slots.overdue(at(500)), Some(first));
-        slots.note(first, Standing::Greeted);
+        slots.note(first, PeerState::HandshakeDone);
         assert_eq!(slots.overdue(at(500)), None);
         assert_eq!(slots.overdue(at(510)), Some(second));
         slots.leave(second);
@@ -288,9 +288,9 @@ mod tests {
     fn of_the_active_the_one_that_is_idle_for_the_longest_is_found() {
         let mut slots = ConnectionSlots::new(4, Duration::from_millis(500));
         let [busy, quiet, mute] = [0, 1, 2].map(|ms| slots.take(at(ms)));
-        let ungreeted = slots.take(at(3));
+        let connected = slots.take(at(3));
         for id in [busy, quiet, mute] {
-            slots.note(id, Standing::Active);
+            slots.note(id, PeerState::Active);
         }
         let mut last = [at(900), at(50), at(40)];
         let find = |slots: &mut ConnectionSlots, last: &[MonotonicTime]| {
@@ -300,11 +300,11 @@ mod tests {
         last[2] = at(60);
         assert_eq!(find(&mut slots, &last), Some((quiet, at(50))));
         assert_eq!(slots.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(ungreeted));
-        slots.note(ungreeted, Standing::Greeted);
+        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(connected));
+        slots.note(connected, PeerState::HandshakeDone);
         assert_eq!(slots.least_needed(at(100), Some(quiet)), Some(quiet));
-        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(ungreeted));
-        assert_eq!(slots.least_needed(at(100), None), Some(ungreeted));
+        assert_eq!(slots.least_needed(at(103), Some(quiet)), Some(connected));
+        assert_eq!(slots.least_needed(at(100), None), Some(connected));
         slots.leave(quiet);
         slots.leave(mute);
         assert_eq!(find(&mut slots, &last), Some((busy, at(900))));
@@ -317,10 +317,10 @@ mod tests {
         let mut slots = slots();
         for _ in 0..3 {
             let id = slots.take(at(0));
-            slots.note(id, Standing::Active);
-            slots.note(id, Standing::Greeted);
+            slots.note(id, PeerState::Active);
+            slots.note(id, PeerState::HandshakeDone);
         }
-        assert!(!slots.has_room() && slots.least_known(at(9999)).is_none());
+        assert!(!slots.has_room() && slots.least_active(at(9999)).is_none());
         for id in 0..3 {
             slots.leave(ConnectionId(id));
         }

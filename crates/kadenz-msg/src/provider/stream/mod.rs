@@ -8,8 +8,8 @@ pub(super) mod outgoing;
 pub(super) mod page_buffer;
 pub(super) mod peer_receiver;
 pub(super) mod peer_set;
+pub(super) mod run_queue;
 pub(super) mod socket;
-pub(super) mod turns;
 
 use std::fmt::Debug;
 use std::time::Duration;
@@ -40,7 +40,7 @@ impl<'a> StreamMessage<'a> {
     fn arrival(self) -> Arrival<'a> {
         Arrival {
             channel: self.channel,
-            payload: Payload::Lent(self.payload),
+            payload: Payload::Borrowed(self.payload),
             sender: self.sender,
             sequence: self.sequence,
             stamps: Stamps::now(),

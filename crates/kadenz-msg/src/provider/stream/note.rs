@@ -162,13 +162,13 @@ mod tests {
         let mut expected = Expected::default();
         let mut gap = |number| {
             let (sender, sequence) = read_note(&note(7, number)).unwrap();
-            let heard = StreamMessage {
+            let received = StreamMessage {
                 channel: "A",
                 payload: &[],
                 sender,
                 sequence: Some(sequence),
             };
-            expected.gap(&heard.arrival())
+            expected.gap(&received.arrival())
         };
         let gaps = [u32::MAX, u32::MAX, 0, 3, 3, 4].map(&mut gap);
         assert_eq!(gaps, [0, 0, 0, 2, 0, 0]);

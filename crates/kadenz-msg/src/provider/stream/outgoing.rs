@@ -10,7 +10,7 @@ pub(in crate::provider) const PARTS: usize = 3;
 
 /// The bytes of a protocol's own answers that may wait beyond the limit; a peer that causes more without
 /// reading them is given up.
-const MAX_WORDS: usize = 1 << 20;
+const MAX_UNREAD_REPLIES: usize = 1 << 20;
 /// A buffer that never held more than this is kept.
 const SMALL: usize = 64 << 10;
 
@@ -99,12 +99,12 @@ impl Outgoing {
     /// # Errors
     /// [`QuotaExceeded`](ErrorKind::QuotaExceeded) if the peer has not read so many that there is no room for
     /// more, [`OutOfMemory`](ErrorKind::OutOfMemory) if the budget that it shares with others has none.
-    pub(in crate::provider) fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        let most = self.limit.saturating_add(MAX_WORDS);
-        if self.waiting.len() - self.sent + words.len() > most {
+    pub(in crate::provider) fn reply(&mut self, buffer: &[u8]) -> io::Result<()> {
+        let most = self.limit.saturating_add(MAX_UNREAD_REPLIES);
+        if self.waiting.len() - self.sent + buffer.len() > most {
             return Err(ErrorKind::QuotaExceeded.into());
         }
-        if self.keep([words, &[], &[]], 0) {
+        if self.keep([buffer, &[], &[]], 0) {
             return Ok(());
         }
         Err(ErrorKind::OutOfMemory.into())
@@ -168,10 +168,13 @@ mod tests {
     fn words_for_a_peer_that_reads_nothing_end_somewhere() {
         let mut outgoing = Outgoing::new(0, None);
         let mut said = 0;
-        while outgoing.say(&[0; 1000]).is_ok() {
+        while outgoing.reply(&[0; 1000]).is_ok() {
             said += 1000;
         }
-        assert!((MAX_WORDS - 1000..=MAX_WORDS).contains(&said), "{said}");
+        assert!(
+            (MAX_UNREAD_REPLIES - 1000..=MAX_UNREAD_REPLIES).contains(&said),
+            "{said}"
+        );
     }
 
     #[test]

@@ -15,7 +15,7 @@ const PAGE: usize = 4096;
 pub(in crate::provider) struct PageBuffer {
     bytes: Vec<u8>,
     start: usize,
-    place: usize,
+    page_offset: usize,
 }
 
 impl PageBuffer {
@@ -29,11 +29,11 @@ impl PageBuffer {
         Self::at(0)
     }
 
-    const fn at(place: usize) -> Self {
+    const fn at(page_offset: usize) -> Self {
         Self {
             bytes: Vec::new(),
             start: 0,
-            place,
+            page_offset,
         }
     }
 
@@ -44,7 +44,7 @@ impl PageBuffer {
         }
         // The kernel gives zeroed memory as it is touched.
         let mut bytes = vec![0; length + PAGE];
-        let start = (self.place.wrapping_sub(bytes.as_ptr().addr())) % PAGE;
+        let start = (self.page_offset.wrapping_sub(bytes.as_ptr().addr())) % PAGE;
         bytes.truncate(start + length);
         bytes[start..start + self.len()].copy_from_slice(self);
         (self.bytes, self.start) = (bytes, start);
@@ -77,13 +77,15 @@ mod tests {
 
     #[test]
     fn it_begins_at_its_place_of_a_page_and_keeps_what_is_in_it() {
-        for (mut buffer, place) in [(PageBuffer::to_send(), 2048), (PageBuffer::to_receive(), 0)] {
+        for (mut buffer, page_offset) in
+            [(PageBuffer::to_send(), 2048), (PageBuffer::to_receive(), 0)]
+        {
             assert!(buffer.is_empty());
             for length in [1, 200, 4096, 1 << 20] {
                 let last = buffer.last().copied();
                 let before = buffer.len();
                 buffer.front(length)[length - 1] = 7;
-                assert_eq!(buffer.as_ptr().addr() % PAGE, place, "{length}");
+                assert_eq!(buffer.as_ptr().addr() % PAGE, page_offset, "{length}");
                 assert_eq!(buffer.len(), length);
                 assert_eq!(before.checked_sub(1).map(|at| buffer[at]), last);
             }

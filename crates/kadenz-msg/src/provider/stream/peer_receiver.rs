@@ -11,8 +11,8 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
-use super::connection_slots::{Budget, ConnectionSlots, GREETING, Standing};
-use super::socket::{Door, SocketAddress};
+use super::connection_slots::{Budget, ConnectionSlots, HANDSHAKE_TIMEOUT, PeerState};
+use super::socket::{Listener, SocketAddress};
 use super::{ProtocolError, RETRY, ReadOutcome};
 use crate::channel::Pattern;
 use crate::provider::{InletCounters, More, ReceiveError, Received, Take, Wait, Wake};
@@ -37,18 +37,18 @@ const BATCH: usize = 16;
 /// The protocol of a receiver on one connection, sans-IO.
 pub(in crate::provider) trait PeerProtocol: Send {
     /// Writes a request for these channels from now on, if the protocol allows it already.
-    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>);
+    fn want(&mut self, wanted: &[Pattern], buffer: &mut Vec<u8>);
 
-    /// Reads the front of the received bytes. Answers go to `words`.
+    /// Reads the front of the received bytes. Answers go to `buffer`.
     fn read<'a>(
         &'a mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError>;
 
-    /// Returns the peer's standing.
-    fn standing(&self) -> Standing;
+    /// Returns the peer's state.
+    fn peer_state(&self) -> PeerState;
 }
 
 /// Makes the protocol of a new peer, and writes its first bytes.
@@ -58,7 +58,7 @@ type MakeProtocol<T> = Box<dyn FnMut(&mut Vec<u8>) -> T + Send>;
 struct Target<T> {
     /// The identifier by which the requesting code knows it.
     id: u64,
-    place: SocketAddress,
+    address: SocketAddress,
     make: MakeProtocol<T>,
     /// `None` while it is connected.
     next_try: Option<MonotonicTime>,
@@ -66,7 +66,7 @@ struct Target<T> {
 
 pub(in crate::provider) struct PeerReceiver<T> {
     watch: Watch,
-    door: Option<(Acceptor, MakeProtocol<T>)>,
+    listener: Option<(Acceptor, MakeProtocol<T>)>,
     targets: Vec<Target<T>>,
     connections: Vec<PeerReceiverConnection<T>>,
     slots: ConnectionSlots,
@@ -102,10 +102,10 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     pub(in crate::provider) fn new(longest: usize) -> io::Result<Self> {
         Ok(Self {
             watch: Watch::new()?,
-            door: None,
+            listener: None,
             targets: Vec::new(),
             connections: Vec::new(),
-            slots: ConnectionSlots::new(MAX_PEERS, GREETING),
+            slots: ConnectionSlots::new(MAX_PEERS, HANDSHAKE_TIMEOUT),
             memory: Budget::new(MEMORY.max(longest.saturating_mul(4))),
             wanted: Vec::new(),
             longest,
@@ -115,20 +115,20 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Accepts peers at a listening socket.
-    pub(in crate::provider) fn open(&mut self, door: Door, make: MakeProtocol<T>) {
-        self.door = Some((Acceptor::new(door), make));
+    pub(in crate::provider) fn open(&mut self, listener: Listener, make: MakeProtocol<T>) {
+        self.listener = Some((Acceptor::new(listener), make));
     }
 
     /// Connects to an address, and again whenever the connection is lost.
     pub(in crate::provider) fn connect(
         &mut self,
         id: u64,
-        place: SocketAddress,
+        address: SocketAddress,
         make: MakeProtocol<T>,
     ) {
         self.targets.push(Target {
             id,
-            place,
+            address,
             make,
             next_try: Some(clock::now()),
         });
@@ -167,10 +167,10 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     pub(in crate::provider) fn want(&mut self, wanted: &[Pattern]) {
         self.wanted = wanted.to_vec();
         for connection in &mut self.connections {
-            let mut words = Vec::new();
-            connection.talk.want(wanted, &mut words);
+            let mut buffer = Vec::new();
+            connection.protocol.want(wanted, &mut buffer);
             // A connection that is lost now is found lost by the next wait.
-            let _ = connection.say(&words);
+            let _ = connection.reply(&buffer);
         }
     }
 
@@ -180,18 +180,18 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         take: Take<'_>,
     ) -> Result<Received, ReceiveError> {
         loop {
-            let count = self.hand_over(take)?;
+            let count = self.deliver(take)?;
             if count > 0 {
                 return Ok(Received::Messages(count));
             }
             self.connect_again();
             match self.wait(wait) {
                 Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
-                Woke::Ready => self.hear()?,
+                Woke::Ready => self.read_ready()?,
                 // Perhaps because a peer's time is over.
                 Woke::Nothing => self.change_peers()?,
             }
-            let count = self.hand_over(take)?;
+            let count = self.deliver(take)?;
             if count > 0 {
                 return Ok(Received::Messages(count));
             }
@@ -207,15 +207,15 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Hands over the complete messages.
-    fn hand_over(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
+    fn deliver(&mut self, take: Take<'_>) -> Result<usize, ReceiveError> {
         let mut count = 0;
-        for place in 0..self.connections.len() {
-            let mut words = Vec::new();
-            let outcome = self.hand_over_of(place, &mut words, &mut count, take);
-            let is_lost = outcome.is_err() || (!words.is_empty() && !self.say(place, &words));
+        for index in 0..self.connections.len() {
+            let mut buffer = Vec::new();
+            let outcome = self.deliver_from(index, &mut buffer, &mut count, take);
+            let is_lost = outcome.is_err() || (!buffer.is_empty() && !self.reply(index, &buffer));
             match (is_lost, outcome) {
                 (true, _) if count == 0 => {
-                    return Err(self.hang_up(place, io::ErrorKind::InvalidData));
+                    return Err(self.disconnect(index, io::ErrorKind::InvalidData));
                 }
                 (true, _) | (false, Ok(More::Enough)) => break,
                 (false, _) => {}
@@ -224,11 +224,11 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         Ok(count)
     }
 
-    /// Hands over the complete messages of one peer. Answers go to `words`.
-    fn hand_over_of(
+    /// Hands over the complete messages of one peer. Answers go to `buffer`.
+    fn deliver_from(
         &mut self,
-        place: usize,
-        words: &mut Vec<u8>,
+        index: usize,
+        buffer: &mut Vec<u8>,
         count: &mut usize,
         take: Take<'_>,
     ) -> Result<More, ProtocolError> {
@@ -238,10 +238,10 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             counters,
             ..
         } = self;
-        let connection = &mut connections[place];
+        let connection = &mut connections[index];
         loop {
             let bytes = &connection.room[connection.start..connection.end];
-            match connection.talk.read(bytes, wanted, words)? {
+            match connection.protocol.read(bytes, wanted, buffer)? {
                 ReadOutcome::Short => {
                     if connection.is_within() && connection.stalled_since.is_none() {
                         connection.stalled_since = Some(clock::now());
@@ -253,13 +253,13 @@ impl<T: PeerProtocol> PeerReceiver<T> {
                     connection.start += used;
                     counters.malformed += 1;
                 }
-                ReadOutcome::Message(used, heard) => {
+                ReadOutcome::Message(used, received) => {
                     connection.start += used;
-                    if !wanted.iter().any(|wanted| wanted.matches(heard.channel)) {
+                    if !wanted.iter().any(|wanted| wanted.matches(received.channel)) {
                         continue;
                     }
                     *count += 1;
-                    if take(heard.arrival()) == More::Enough {
+                    if take(received.arrival()) == More::Enough {
                         return Ok(More::Enough);
                     }
                 }
@@ -269,15 +269,15 @@ impl<T: PeerProtocol> PeerReceiver<T> {
 
     /// Answers a peer; returns whether that was possible. If there is no memory, a peer that holds more gives
     /// it up.
-    fn say(&mut self, place: usize, words: &[u8]) -> bool {
+    fn reply(&mut self, index: usize, buffer: &[u8]) -> bool {
         loop {
-            let connection = &mut self.connections[place];
-            let Err(error) = connection.say(words) else {
+            let connection = &mut self.connections[index];
+            let Err(error) = connection.reply(buffer) else {
                 return true;
             };
             let held = connection.held();
             let lacks_memory = error.kind() == io::ErrorKind::OutOfMemory;
-            if !lacks_memory || !self.give_up_the_greediest(place, held) {
+            if !lacks_memory || !self.evict_greediest(index, held) {
                 return false;
             }
         }
@@ -293,7 +293,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             connection.socket.watch(&mut self.watch, interest);
         }
         let mut pause = None;
-        if let Some((acceptor, _)) = &self.door {
+        if let Some((acceptor, _)) = &self.listener {
             acceptor.watch(&mut self.watch);
             pause = acceptor.deadline();
         }
@@ -312,34 +312,37 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Reads from the peers that have sent something, and accepts new ones.
-    fn hear(&mut self) -> Result<(), ReceiveError> {
+    fn read_ready(&mut self) -> Result<(), ReceiveError> {
         let mut lost = None;
-        for place in 0..self.connections.len() {
+        for index in 0..self.connections.len() {
             let mut outcome = Ok(());
-            if self.watch.readable(place) {
-                outcome = self.fill(place);
+            if self.watch.readable(index) {
+                outcome = self.fill(index);
             }
-            let connection = &mut self.connections[place];
-            if outcome.is_ok() && self.watch.writable(place) {
+            let connection = &mut self.connections[index];
+            if outcome.is_ok() && self.watch.writable(index) {
                 outcome = connection.flush();
             }
             if let Err(error) = outcome {
-                lost = Some((place, error.kind()));
+                lost = Some((index, error.kind()));
                 break;
             }
         }
         match lost {
             // The bytes of the peers behind it are not read yet: none of these is too late.
-            Some((place, kind)) => Err(self.hang_up(place, kind)),
+            Some((index, kind)) => Err(self.disconnect(index, kind)),
             None => self.change_peers(),
         }
     }
 
     /// Disconnects peers whose time is over, and accepts others.
     fn change_peers(&mut self) -> Result<(), ReceiveError> {
-        self.hang_up_on_the_silent();
-        self.let_in();
-        let news = self.door.as_mut().map(|(acceptor, _)| acceptor.take_news());
+        self.disconnect_silent();
+        self.accept_peers();
+        let news = self
+            .listener
+            .as_mut()
+            .map(|(acceptor, _)| acceptor.take_news());
         match news {
             Some(true) => Err(ReceiveError::NoDescriptor),
             _ => Ok(()),
@@ -347,23 +350,23 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Reads as much as has arrived and there is room for, and makes room if a message needs it.
-    fn fill(&mut self, place: usize) -> io::Result<()> {
-        let connection = &mut self.connections[place];
+    fn fill(&mut self, index: usize) -> io::Result<()> {
+        let connection = &mut self.connections[index];
         let needed = connection.make_room(self.longest)?;
-        while !self.connections[place].memory.resize(needed) {
-            if !self.give_up_the_greediest(place, needed) {
+        while !self.connections[index].memory.resize(needed) {
+            if !self.evict_greediest(index, needed) {
                 return Err(io::ErrorKind::OutOfMemory.into());
             }
         }
-        self.connections[place].fill(needed)
+        self.connections[index].fill(needed)
     }
 
     /// Takes the memory of the peer that holds the most, if that is more than another one needs, and
-    /// disconnects it later, if it loses data by that; returns whether there was one. Its place stays, so
+    /// disconnects it later, if it loses data by that; returns whether there was one. Its index stays, so
     /// that the places of others do.
-    fn give_up_the_greediest(&mut self, but: usize, than: usize) -> bool {
+    fn evict_greediest(&mut self, but: usize, than: usize) -> bool {
         let others = self.connections.iter_mut().enumerate();
-        let others = others.filter(|(place, it)| *place != but && it.held() > than);
+        let others = others.filter(|(index, it)| *index != but && it.held() > than);
         let Some((_, greediest)) = others.max_by_key(|(_, it)| it.held()) else {
             return false;
         };
@@ -372,63 +375,63 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         true
     }
 
-    /// Disconnects peers that have not greeted in time or do not continue a message that they have begun, and
+    /// Disconnects peers that have not completed the handshake in time or do not continue a message that they have begun, and
     /// those that were given up.
-    fn hang_up_on_the_silent(&mut self) {
+    fn disconnect_silent(&mut self) {
         let Self {
             connections, slots, ..
         } = self;
         for connection in &*connections {
-            slots.note(connection.id, connection.talk.standing());
+            slots.note(connection.id, connection.protocol.peer_state());
         }
         let now = clock::now();
-        for place in (0..self.connections.len()).rev() {
-            let connection = &self.connections[place];
+        for index in (0..self.connections.len()).rev() {
+            let connection = &self.connections[index];
             let stalled = connection.stalled_since;
             let is_stalled = stalled.is_some_and(|since| since + self.unfinished <= now);
             let is_overdue = self.slots.is_overdue(connection.id, now);
             if connection.is_given_up || is_stalled || is_overdue {
-                let _ = self.hang_up(place, io::ErrorKind::TimedOut);
+                let _ = self.disconnect(index, io::ErrorKind::TimedOut);
             }
         }
     }
 
-    fn let_in(&mut self) {
+    fn accept_peers(&mut self) {
         for _ in 0..BATCH {
-            let Some((acceptor, make)) = &mut self.door else {
+            let Some((acceptor, make)) = &mut self.listener else {
                 return;
             };
             let Some(socket) = acceptor.accept(clock::now()) else {
                 return;
             };
             if !self.slots.has_room() {
-                let id = self.slots.least_known(clock::now());
+                let id = self.slots.least_active(clock::now());
                 let mut connections = self.connections.iter();
-                let Some(place) = connections.position(|it| Some(it.id) == id) else {
+                let Some(index) = connections.position(|it| Some(it.id) == id) else {
                     continue;
                 };
-                self.slots.leave(self.connections.remove(place).id);
+                self.slots.leave(self.connections.remove(index).id);
             }
             let id = self.slots.take(clock::now());
-            match PeerReceiverConnection::greet(socket, make, None, id, &self.memory) {
+            match PeerReceiverConnection::begin_handshake(socket, make, None, id, &self.memory) {
                 Some(connection) => self.connections.push(connection),
                 None => self.slots.leave(id),
             }
         }
     }
 
-    fn hang_up(&mut self, place: usize, reason: io::ErrorKind) -> ReceiveError {
-        let connection = self.connections.remove(place);
+    fn disconnect(&mut self, index: usize, reason: io::ErrorKind) -> ReceiveError {
+        let connection = self.connections.remove(index);
         self.slots.leave(connection.id);
         self.counters.incomplete += u64::from(connection.is_within());
-        if let Some((acceptor, _)) = &mut self.door {
+        if let Some((acceptor, _)) = &mut self.listener {
             acceptor.resume();
         }
         let mut peer = "a sender that came".to_owned();
         let mut targets = self.targets.iter_mut();
         if let Some(target) = targets.find(|target| Some(target.id) == connection.target) {
             target.next_try = Some(clock::now() + RETRY);
-            peer = format!("{:?}", target.place);
+            peer = format!("{:?}", target.address);
         }
         ReceiveError::Disconnected { peer, reason }
     }
@@ -440,22 +443,23 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             if target.next_try.is_none_or(|next| next > now) {
                 continue;
             }
-            let socket = target.place.connect();
+            let socket = target.address.connect();
             let target_id = Some(target.id);
             let id = self.slots.take(now);
             // This receiver opened the connection itself, so the peer is not unknown.
-            self.slots.note(id, Standing::Active);
+            self.slots.note(id, PeerState::Active);
             let (make, memory) = (&mut target.make, &self.memory);
-            let greeted = socket.ok();
-            let greeted = greeted
-                .and_then(|it| PeerReceiverConnection::greet(it, make, target_id, id, memory));
-            if greeted.is_none() {
+            let connected = socket.ok();
+            let connected = connected.and_then(|it| {
+                PeerReceiverConnection::begin_handshake(it, make, target_id, id, memory)
+            });
+            if connected.is_none() {
                 self.slots.leave(id);
                 target.next_try = Some(clock::now() + RETRY);
             } else {
                 target.next_try = None;
             }
-            self.connections.extend(greeted);
+            self.connections.extend(connected);
         }
     }
 }

@@ -17,7 +17,9 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Waker, Watch};
 
 use super::acceptor::Acceptor;
-use super::connection_slots::{Budget, ConnectionId, ConnectionSlots, GREETING, IDLE, Standing};
+use super::connection_slots::{
+    Budget, ConnectionId, ConnectionSlots, HANDSHAKE_TIMEOUT, IDLE_TIMEOUT, PeerState,
+};
 use super::outgoing::{Outgoing, PARTS};
 use super::socket::{Socket, SocketAddress};
 use super::{ProtocolError, RETRY};
@@ -39,19 +41,19 @@ const MEMORY: usize = 256 << 20;
 const BATCH: usize = 16;
 
 /// Sends a message to one peer.
-pub(in crate::provider) type Say<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
+pub(in crate::provider) type SendMessage<'a> = dyn FnMut([&[u8]; PARTS]) -> io::Result<()> + 'a;
 
 /// The protocol of one peer of a set, sans-IO.
 pub(in crate::provider) trait PeerSetProtocol: Send + 'static {
     /// Reads the front of the received bytes; returns how many it used, or none while the front is
     /// incomplete. Answers go to `reply`.
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError>;
+    fn receive(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError>;
 
-    /// Returns the peer's standing.
-    fn standing(&self) -> Standing;
+    /// Returns the peer's state.
+    fn peer_state(&self) -> PeerState;
 
-    /// Sends the peer's first messages, before all that is published, once the peer has greeted.
-    fn welcome(&self, _say: &mut Say<'_>) -> io::Result<()> {
+    /// Sends the peer's first messages, before all that is published, after the handshake.
+    fn send_latched(&self, _send: &mut SendMessage<'_>) -> io::Result<()> {
         Ok(())
     }
 
@@ -64,15 +66,15 @@ pub(in crate::provider) trait PeerSetProtocol: Send + 'static {
 /// The way in which a set gets its connections.
 pub(in crate::provider) enum Side {
     /// The peers connect to this listening socket.
-    Door(Acceptor),
+    Listen(Acceptor),
     /// This set connects to that address.
-    Place(SocketAddress),
+    Connect(SocketAddress),
 }
 
 impl Side {
     /// A connection has ended, and its descriptor is free.
     fn resume(&mut self) {
-        if let Self::Door(acceptor) = self {
+        if let Self::Listen(acceptor) = self {
             acceptor.resume();
         }
     }
@@ -126,7 +128,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
             side,
             limit,
             make,
-            slots: ConnectionSlots::new(MAX_PEERS, GREETING),
+            slots: ConnectionSlots::new(MAX_PEERS, HANDSHAKE_TIMEOUT),
             memory: Budget::new(MEMORY.max(limit.saturating_mul(4))),
         };
         let thread = thread::Builder::new()
@@ -190,7 +192,7 @@ impl<P: PeerSetProtocol> PeerSet<P> {
             // Not even the first message could be kept: the peer that holds the most gives up its memory for
             // the next.
             if let Some(held) = lacks {
-                wakes |= give_up_the_greediest(connections, held);
+                wakes |= evict_greediest(connections, held);
             }
             (sent, wakes)
         });
@@ -228,23 +230,23 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     fn keep(mut self) {
         let mut room = vec![0; 1 << 16];
         while !self.shared.ends.load(Ordering::Acquire) {
-            let (count, unheard) = self.prepare();
-            let retry = matches!(self.side, Side::Place(_)) && count == 0;
+            let (count, unprocessed) = self.prepare();
+            let retry = matches!(self.side, Side::Connect(_)) && count == 0;
             let retried = retry.then(|| clock::now() + RETRY);
             let until = retried.or_else(|| self.deadline());
-            let wait = match unheard.is_empty() {
+            let wait = match unprocessed.is_empty() {
                 true => until.map_or(Wait::Forever, Wait::Until),
                 false => Wait::Poll,
             };
             if self.watch.wait(wait).is_err() {
                 thread::sleep(RETRY);
             }
-            self.tend(&mut room, count, &unheard);
+            self.process(&mut room, count, &unprocessed);
             if retry {
                 self.connect();
             } else {
-                self.hang_up_on_the_silent();
-                self.let_in();
+                self.disconnect_silent();
+                self.accept_peers();
             }
         }
         self.linger();
@@ -253,8 +255,8 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     /// Returns the time of the next step that needs no input.
     fn deadline(&self) -> Option<MonotonicTime> {
         let accepts = match &self.side {
-            Side::Door(acceptor) => acceptor.deadline(),
-            Side::Place(_) => None,
+            Side::Listen(acceptor) => acceptor.deadline(),
+            Side::Connect(_) => None,
         };
         [self.slots.deadline(), accepts].into_iter().flatten().min()
     }
@@ -270,7 +272,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
             ..
         } = self;
         watch.clear();
-        let mut unheard = Vec::new();
+        let mut unprocessed = Vec::new();
         let count = shared.connections.with(|connections| {
             connections.retain(|connection| {
                 if connection.is_lost {
@@ -279,9 +281,9 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
                 }
                 !connection.is_lost
             });
-            for (place, connection) in connections.iter().enumerate() {
-                if connection.is_unheard {
-                    unheard.push(place);
+            for (index, connection) in connections.iter().enumerate() {
+                if connection.has_unprocessed {
+                    unprocessed.push(index);
                 }
                 let interest = match connection.outgoing.is_empty() {
                     true => Interest::Read,
@@ -291,48 +293,48 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
             }
             connections.len()
         });
-        if let Side::Door(acceptor) = side {
+        if let Side::Listen(acceptor) = side {
             acceptor.watch(watch);
         }
-        (count, unheard)
+        (count, unprocessed)
     }
 
     /// Reads and sends for the peers that the wait has found, and continues those whose turn was not enough.
     /// Between two peers others may publish.
-    fn tend(&mut self, room: &mut [u8], count: usize, unheard: &[usize]) {
+    fn process(&mut self, room: &mut [u8], count: usize, unprocessed: &[usize]) {
         let Self {
             shared,
             watch,
             slots,
             ..
         } = self;
-        let mut unheard = unheard.iter().copied().peekable();
-        for place in 0..count {
-            let is_unheard = unheard.next_if_eq(&place).is_some();
-            let (readable, writable) = (watch.readable(place), watch.writable(place));
-            if !readable && !writable && !is_unheard {
+        let mut unprocessed = unprocessed.iter().copied().peekable();
+        for index in 0..count {
+            let has_unprocessed = unprocessed.next_if_eq(&index).is_some();
+            let (readable, writable) = (watch.readable(index), watch.writable(index));
+            if !readable && !writable && !has_unprocessed {
                 continue;
             }
             shared.connections.with(|connections| {
-                let Some(connection) = connections.get_mut(place) else {
+                let Some(connection) = connections.get_mut(index) else {
                     return;
                 };
-                let outcome = connection.tend(room, readable || is_unheard, writable);
-                slots.note(connection.id, connection.peer.standing());
+                let outcome = connection.process(room, readable || has_unprocessed, writable);
+                slots.note(connection.id, connection.peer.peer_state());
                 connection.is_lost |= outcome.is_err();
                 let held = connection.held();
                 if !connection.is_lost && !connection.claim() {
                     // A peer that holds more gives up memory; this peer waits until there is memory again.
-                    let has_room = give_up_the_greediest(connections, held);
-                    connections[place].is_lost |= !has_room;
+                    let has_room = evict_greediest(connections, held);
+                    connections[index].is_lost |= !has_room;
                 }
             });
         }
     }
 
-    fn let_in(&mut self) {
+    fn accept_peers(&mut self) {
         for _ in 0..BATCH {
-            let Side::Door(acceptor) = &mut self.side else {
+            let Side::Listen(acceptor) = &mut self.side else {
                 return;
             };
             match acceptor.accept(clock::now()) {
@@ -341,7 +343,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
                     // No descriptor is left for the next peer: a silent peer gives up its own, if there is
                     // one.
                     if acceptor.deadline().is_some() {
-                        self.send_one_away();
+                        self.evict_one();
                     }
                     return;
                 }
@@ -349,30 +351,30 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
         }
     }
 
-    fn hang_up_on_the_silent(&mut self) {
+    fn disconnect_silent(&mut self) {
         if let Some(id) = self.slots.overdue(clock::now()) {
-            self.lose(id);
+            self.remove_peer(id);
         }
     }
 
-    /// Disconnects the peer of the lowest standing, or else the one that has been idle for the longest;
+    /// Disconnects the peer of the lowest state, or else the one that has been idle for the longest;
     /// returns whether there was one.
-    fn send_one_away(&mut self) -> bool {
+    fn evict_one(&mut self) -> bool {
         let now = clock::now();
         let id = self.slots.least_needed(now, self.idle(now));
-        id.map(|id| self.lose(id)).is_some()
+        id.map(|id| self.remove_peer(id)).is_some()
     }
 
     /// The peer that has been idle for the longest, where that is long enough.
     fn idle(&self, now: MonotonicTime) -> Option<ConnectionId> {
         self.shared.connections.with(|connections| {
             let longest_idle = connections.iter().min_by_key(|it| it.last);
-            let idle = longest_idle.filter(|it| now > it.last + IDLE);
+            let idle = longest_idle.filter(|it| now > it.last + IDLE_TIMEOUT);
             idle.map(|it| it.id)
         })
     }
 
-    fn lose(&mut self, id: ConnectionId) {
+    fn remove_peer(&mut self, id: ConnectionId) {
         self.shared.connections.with(|connections| {
             connections.retain(|connection| connection.id != id);
         });
@@ -381,39 +383,39 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
     }
 
     fn connect(&mut self) {
-        let Side::Place(place) = &self.side else {
+        let Side::Connect(address) = &self.side else {
             return;
         };
-        if let Ok(socket) = place.connect() {
+        if let Ok(socket) = address.connect() {
             self.add(socket);
         }
     }
 
     fn add(&mut self, socket: Socket) {
-        if !self.slots.has_room() && !self.send_one_away() {
+        if !self.slots.has_room() && !self.evict_one() {
             return;
         }
         let now = clock::now();
         let id = self.slots.take(now);
-        if matches!(self.side, Side::Place(_)) {
+        if matches!(self.side, Side::Connect(_)) {
             // This set opened the connection itself, so the peer is not unknown.
-            self.slots.note(id, Standing::Active);
+            self.slots.note(id, PeerState::Active);
         }
-        let mut words = Vec::new();
-        let peer = (self.make)(&mut words);
+        let mut buffer = Vec::new();
+        let peer = (self.make)(&mut buffer);
         let mut connection = PeerSetConnection {
             id,
             socket,
             peer,
             outgoing: Outgoing::new(self.limit, Some(self.memory.share())),
-            heard: Vec::new(),
-            is_unheard: false,
+            received: Vec::new(),
+            has_unprocessed: false,
             memory: self.memory.share(),
             last: now,
             is_lost: false,
         };
-        let said = connection.say(&words);
-        connection.is_lost = said.is_err();
+        let sent = connection.reply(&buffer);
+        connection.is_lost = sent.is_err();
         let connections = &self.shared.connections;
         connections.with(|connections| connections.push(connection));
     }
@@ -440,7 +442,7 @@ impl<P: PeerSetProtocol> PeerSetThread<P> {
 
 /// Gives up the peer that holds the most, if that is more than another one holds; returns whether there was
 /// one.
-fn give_up_the_greediest<P: PeerSetProtocol>(
+fn evict_greediest<P: PeerSetProtocol>(
     connections: &mut [PeerSetConnection<P>],
     than: usize,
 ) -> bool {

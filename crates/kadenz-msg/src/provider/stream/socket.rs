@@ -22,7 +22,7 @@ const MAX_UNSENT: u32 = 256 << 10;
 const MAX_UNSENT_OF_LONG: u32 = 4 << 20;
 
 /// How long connecting may take.
-const PATIENCE: Duration = Duration::from_millis(500);
+const CONNECT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The address of a peer.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -45,10 +45,10 @@ impl SocketAddress {
 
     pub(in crate::provider) fn connect(&self) -> io::Result<Socket> {
         match self {
-            Self::Tcp(place) => {
+            Self::Tcp(address) => {
                 let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
-                for address in place.to_socket_addrs()? {
-                    match TcpStream::connect_timeout(&address, PATIENCE) {
+                for resolved in address.to_socket_addrs()? {
+                    match TcpStream::connect_timeout(&resolved, CONNECT_TIMEOUT) {
                         Ok(stream) => return Socket::of_tcp(stream, None),
                         Err(error) => last = error,
                     }
@@ -67,14 +67,14 @@ impl SocketAddress {
     }
 
     /// Listens at the address. A Unix socket at which no program listens any more is replaced.
-    pub(in crate::provider) fn listen(&self) -> io::Result<Door> {
+    pub(in crate::provider) fn listen(&self) -> io::Result<Listener> {
         match self {
-            Self::Tcp(place) => {
-                let listener = TcpListener::bind(place)?;
+            Self::Tcp(address) => {
+                let listener = TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
                 listener::set_backlog(&listener, BACKLOG)?;
                 listener::limit_unsent(&listener, MAX_UNSENT)?;
-                Ok(Door::Tcp(listener))
+                Ok(Listener::Tcp(listener))
             }
             #[cfg(unix)]
             Self::Unix(path) => {
@@ -89,7 +89,7 @@ impl SocketAddress {
                 }
                 let listener = UnixListener::bind(path)?;
                 listener.set_nonblocking(true)?;
-                Ok(Door::Unix(listener, path.clone()))
+                Ok(Listener::Unix(listener, path.clone()))
             }
             #[cfg(not(unix))]
             Self::Unix(_) => Err(ErrorKind::Unsupported.into()),
@@ -99,13 +99,13 @@ impl SocketAddress {
 
 /// A listening socket.
 #[derive(Debug)]
-pub(in crate::provider) enum Door {
+pub(in crate::provider) enum Listener {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener, PathBuf),
 }
 
-impl Door {
+impl Listener {
     /// Accepts the next connection; `None` if there is none.
     pub(in crate::provider) fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match self {
@@ -151,7 +151,7 @@ impl Door {
     }
 }
 
-impl Drop for Door {
+impl Drop for Listener {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Self::Unix(_, path) = self {

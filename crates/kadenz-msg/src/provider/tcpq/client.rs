@@ -14,10 +14,10 @@ use super::queue::{SendQueue, WireMessage};
 use super::routes::{ClientRoutes, ForwardingMode, PatternKind};
 use crate::arrival::SenderId;
 use crate::channel::Pattern;
-use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
+use crate::provider::stream::connection_slots::{ConnectionId, PeerState, Share};
 use crate::provider::stream::peer_receiver::PeerProtocol;
+use crate::provider::stream::run_queue::QueueState;
 use crate::provider::stream::socket::Socket;
-use crate::provider::stream::turns::Waits;
 use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
 use crate::wire::tcpq::{
     Decoder, Frame, MAGIC_CLIENT, Peer, greeting, push_subscription, read_frame, read_greeting,
@@ -49,9 +49,9 @@ pub(super) struct TcpqClient {
     patterns: usize,
     /// For its decoder, its patterns and its queue, without the messages there.
     memory: Share,
-    pub(super) standing: Standing,
+    pub(super) peer_state: PeerState,
     pub(super) progress: Progress,
-    pub(super) waits: Waits,
+    pub(super) waits: QueueState,
     /// The socket may have bytes to read.
     pub(super) readable: bool,
     /// The socket may have room to send.
@@ -59,7 +59,7 @@ pub(super) struct TcpqClient {
     /// The peer sends no more: its last bytes are still read.
     pub(super) ended: bool,
     /// A turn ended before all received bytes were processed.
-    pub(super) unheard: bool,
+    pub(super) unprocessed: bool,
     pub(super) counters: Arc<AtomicClientCounters>,
 }
 
@@ -89,20 +89,20 @@ impl TcpqClient {
             expressions: 0,
             patterns: 0,
             memory,
-            standing: Standing::Ungreeted,
+            peer_state: PeerState::Connected,
             progress: Progress::new(now),
-            waits: Waits::default(),
+            waits: QueueState::default(),
             readable: false,
             writable: true,
             ended: false,
-            unheard: false,
+            unprocessed: false,
             counters,
         }
     }
 
     /// Returns whether another turn would do something.
     pub(super) fn has_work(&self) -> bool {
-        self.unheard || self.readable || (self.writable && !self.queue.is_empty())
+        self.unprocessed || self.readable || (self.writable && !self.queue.is_empty())
     }
 
     /// Returns the memory that it takes from others: its own, and messages that wait for it, also if they
@@ -257,34 +257,34 @@ fn cost(pattern: &str, kind: PatternKind) -> usize {
 
 /// One connection to a server.
 #[derive(Debug)]
-pub(super) struct Listening {
+pub(super) struct TcpqSubscriber {
     longest: usize,
-    greeted: bool,
+    has_handshake: bool,
     /// The patterns that the server has received.
     subscribed: Vec<String>,
 }
 
-impl Listening {
+impl TcpqSubscriber {
     /// Writes the greeting.
-    pub(super) fn begin(longest: usize, words: &mut Vec<u8>) -> Self {
-        words.extend_from_slice(&greeting(MAGIC_CLIENT));
+    pub(super) fn begin(longest: usize, buffer: &mut Vec<u8>) -> Self {
+        buffer.extend_from_slice(&greeting(MAGIC_CLIENT));
         Self {
             longest,
-            greeted: false,
+            has_handshake: false,
             subscribed: Vec::new(),
         }
     }
 }
 
-impl PeerProtocol for Listening {
-    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
+impl PeerProtocol for TcpqSubscriber {
+    fn want(&mut self, wanted: &[Pattern], buffer: &mut Vec<u8>) {
         let is_wanted = |subscribed: &String| wanted.iter().any(|it| it.as_str() == subscribed);
         // New patterns first, so that the channels of both old and new patterns have no gap. A pattern that
         // the wire cannot carry has no effect.
         for pattern in wanted {
             let text = pattern.as_str();
             let is_new = !self.subscribed.iter().any(|subscribed| subscribed == text);
-            if is_new && push_subscription(words, text, true).is_ok() {
+            if is_new && push_subscription(buffer, text, true).is_ok() {
                 self.subscribed.push(text.to_owned());
             }
         }
@@ -293,7 +293,7 @@ impl PeerProtocol for Listening {
             .iter()
             .filter(|subscribed| !is_wanted(subscribed))
         {
-            let _ = push_subscription(words, gone, false);
+            let _ = push_subscription(buffer, gone, false);
         }
         self.subscribed.retain(is_wanted);
     }
@@ -302,35 +302,35 @@ impl PeerProtocol for Listening {
         &mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
-        if !self.greeted {
+        if !self.has_handshake {
             // After the connection was lost the server needs the patterns again.
-            self.want(wanted, words);
+            self.want(wanted, buffer);
             let Some(length) = read_greeting(bytes, Peer::Server).map_err(|_| ProtocolError)?
             else {
                 return Ok(ReadOutcome::Short);
             };
-            self.greeted = true;
+            self.has_handshake = true;
             return Ok(ReadOutcome::Other(length));
         }
         match read_frame(bytes, Peer::Server, self.longest).map_err(|_| ProtocolError)? {
             None => Ok(ReadOutcome::Short),
             Some((length, Frame::Publish { channel, payload })) => {
-                let heard = StreamMessage {
+                let received = StreamMessage {
                     channel,
                     payload,
                     sender: SenderId::default(),
                     sequence: None,
                 };
-                Ok(ReadOutcome::Message(length, heard))
+                Ok(ReadOutcome::Message(length, received))
             }
             Some((length, _)) => Ok(ReadOutcome::Malformed(length)),
         }
     }
 
     /// The client opened this connection itself, so the server is no unknown peer.
-    fn standing(&self) -> Standing {
-        Standing::Active
+    fn peer_state(&self) -> PeerState {
+        PeerState::Active
     }
 }

@@ -45,12 +45,12 @@ pub(super) struct AtomicClientCounters {
     delivered: AtomicU64,
     dropped: AtomicU64,
     /// The counters of the messages that are dropped for it while it is skipped.
-    skipped: Mutex<Vec<Since>>,
+    skipped: Mutex<Vec<CounterDelta>>,
 }
 
 /// A counter of messages, and its earlier value.
 #[derive(Debug)]
-struct Since {
+struct CounterDelta {
     messages: Arc<AtomicU64>,
     before: u64,
 }
@@ -58,7 +58,7 @@ struct Since {
 impl AtomicClientCounters {
     /// Counts the messages of these counters as dropped for it from now on.
     pub(super) fn skip(&self, messages: Vec<Arc<AtomicU64>>) {
-        let since = messages.into_iter().map(|messages| Since {
+        let since = messages.into_iter().map(|messages| CounterDelta {
             before: of(&messages),
             messages,
         });
@@ -74,7 +74,7 @@ impl AtomicClientCounters {
 
     fn counters(&self) -> ClientCounters {
         let skipped = lock(&self.skipped);
-        let dropped: u64 = skipped.iter().map(Since::count).sum();
+        let dropped: u64 = skipped.iter().map(CounterDelta::count).sum();
         ClientCounters {
             address: self.address.clone(),
             delivered: of(&self.delivered),
@@ -83,7 +83,7 @@ impl AtomicClientCounters {
     }
 }
 
-impl Since {
+impl CounterDelta {
     fn count(&self) -> u64 {
         of(&self.messages).saturating_sub(self.before)
     }

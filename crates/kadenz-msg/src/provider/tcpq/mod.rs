@@ -27,7 +27,7 @@ use std::time::Duration;
 
 use super::parameters::Address;
 use super::stream::Buffered;
-use super::stream::connection_slots::{GREETING, IDLE};
+use super::stream::connection_slots::{HANDSHAKE_TIMEOUT, IDLE_TIMEOUT};
 use super::stream::note::PeerInlet;
 use super::stream::peer_receiver::PeerReceiver;
 use super::stream::socket::SocketAddress;
@@ -35,7 +35,7 @@ use super::{
     BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, Loss, Outlet, Provider,
     ProviderError,
 };
-use client::Listening;
+use client::TcpqSubscriber;
 pub use counters::{ClientCounters, ServerCounters};
 use outlet::TcpqOutlet;
 pub use server::TcpqServer;
@@ -51,7 +51,7 @@ const AROUND: usize = 12 + 64;
 #[derive(Debug)]
 pub struct Tcpq {
     address: Address,
-    place: String,
+    server_address: String,
     queue: usize,
     send_wait: Duration,
     longest: usize,
@@ -80,7 +80,7 @@ impl Tcpq {
         };
         let mut given = address.parameters();
         let tcpq = Self {
-            place: format!("{host}:{}", port.unwrap_or(PORT)),
+            server_address: format!("{host}:{}", port.unwrap_or(PORT)),
             queue: given.bytes("queue")?.unwrap_or(4_000_000),
             send_wait: given
                 .span("send_wait")?
@@ -94,7 +94,7 @@ impl Tcpq {
 
     fn no_server(&self, reason: &str) -> ProviderError {
         self.address.wrong(
-            format!("no server answers at {}{reason}", self.place),
+            format!("no server answers at {}{reason}", self.server_address),
             "start one: `kadenz msg server`, or LCM's `java -cp lcm.jar lcm.lcm.TCPService`",
         )
     }
@@ -117,8 +117,8 @@ impl Provider for Tcpq {
     }
 
     fn outlet(&self) -> Result<Box<dyn Outlet>, ProviderError> {
-        let place = SocketAddress::Tcp(self.place.clone());
-        let outlet = TcpqOutlet::connect(place, self.queue, self.send_wait);
+        let server_address = SocketAddress::Tcp(self.server_address.clone());
+        let outlet = TcpqOutlet::connect(server_address, self.queue, self.send_wait);
         outlet
             .map(|it| Buffered::outlet(it, self.longest))
             .map_err(|error| self.no_server(&format!(": {error}")))
@@ -131,10 +131,10 @@ impl Provider for Tcpq {
         };
         let mut receiver = PeerReceiver::new(self.longest + AROUND).map_err(failed)?;
         let longest = self.longest;
-        let make = move |words: &mut Vec<u8>| Listening::begin(longest, words);
+        let make = move |buffer: &mut Vec<u8>| TcpqSubscriber::begin(longest, buffer);
         receiver.connect(
             SERVER,
-            SocketAddress::Tcp(self.place.clone()),
+            SocketAddress::Tcp(self.server_address.clone()),
             Box::new(make),
         );
         // Later the client waits for the server; at the start the caller can still take the error.
@@ -159,14 +159,14 @@ pub struct ServerOptions {
     /// The longest message, in bytes; a client that sends a longer one is disconnected.
     pub longest: usize,
     /// The maximum number of clients. A client that connects when all slots are taken gets that of a client
-    /// that has not greeted, or else of one that has neither subscribed nor published, or else of the one
+    /// without a handshake, or else of one that has neither subscribed nor published, or else of the one
     /// that has been idle for the longest; if there is none, the server refuses it.
     pub clients: usize,
     /// Memory for all clients together, in bytes: parts of messages, messages that wait, patterns. If it is
     /// not enough, the server disconnects a client that has stalled, or else the one that holds the most. At
     /// least twice `longest` and 1 MiB.
     pub memory: usize,
-    /// How long a client may take to greet before it is disconnected; LCM's do so at once.
+    /// How long a client may take to complete the handshake before it is disconnected; LCM's do so at once.
     pub greeting: Duration,
     /// A client that has sent and taken nothing for so long is idle: another may get its slot. One that has
     /// taken nothing of its waiting messages for so long, or is so far behind 64 KiB a second with a message
@@ -193,8 +193,8 @@ impl Default for ServerOptions {
             longest: 64 << 20,
             clients: 16_384,
             memory: 256 << 20,
-            greeting: GREETING,
-            idle: IDLE,
+            greeting: HANDSHAKE_TIMEOUT,
+            idle: IDLE_TIMEOUT,
         }
     }
 }

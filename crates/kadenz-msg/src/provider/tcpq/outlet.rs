@@ -18,7 +18,7 @@ use crate::wire::tcpq::{MAGIC_CLIENT, greeting, message_header};
 /// A connection of its own.
 #[derive(Debug)]
 pub(super) struct TcpqOutlet {
-    place: SocketAddress,
+    server_address: SocketAddress,
     connection: Option<OutletConnection>,
     watch: Watch,
     next_try: MonotonicTime,
@@ -35,12 +35,12 @@ struct OutletConnection {
 
 impl TcpqOutlet {
     pub(super) fn connect(
-        place: SocketAddress,
+        server_address: SocketAddress,
         queue: usize,
         send_wait: Duration,
     ) -> io::Result<Self> {
         let mut outlet = Self {
-            place,
+            server_address,
             connection: None,
             watch: Watch::new()?,
             next_try: MonotonicTime::default(),
@@ -52,10 +52,10 @@ impl TcpqOutlet {
     }
 
     fn connect_again(&mut self) -> io::Result<()> {
-        let mut socket = self.place.connect()?;
+        let mut socket = self.server_address.connect()?;
         let mut outgoing = Outgoing::new(self.queue, None);
         outgoing.reserve();
-        outgoing.say(&greeting(MAGIC_CLIENT))?;
+        outgoing.reply(&greeting(MAGIC_CLIENT))?;
         outgoing.flush(&mut socket)?;
         self.connection = Some(OutletConnection { socket, outgoing });
         Ok(())
@@ -73,14 +73,14 @@ impl TcpqOutlet {
         let Some(OutletConnection { socket, outgoing }) = &mut self.connection else {
             return Err(io::ErrorKind::NotConnected.into());
         };
-        socket.forget_what_came()?;
+        socket.discard_input()?;
         let until = clock::now() + self.send_wait;
         let mut taken = outgoing.send(socket, [header.bytes(), payload, &[]])?;
         while !(taken && outgoing.is_empty()) && clock::now() < until {
             self.watch.clear();
             socket.watch(&mut self.watch, Interest::ReadAndWrite);
             self.watch.wait(Wait::Until(until))?;
-            socket.forget_what_came()?;
+            socket.discard_input()?;
             outgoing.flush(socket)?;
             if !taken {
                 taken = outgoing.send(socket, [header.bytes(), payload, &[]])?;
@@ -114,7 +114,7 @@ impl Publish for TcpqOutlet {
 impl Socket {
     /// Reads and discards the bytes that a server sends to a client that only publishes, and detects a closed
     /// connection.
-    fn forget_what_came(&mut self) -> io::Result<()> {
+    fn discard_input(&mut self) -> io::Result<()> {
         let mut room = [0; 1024];
         while self.read(&mut room)?.is_some() {}
         Ok(())

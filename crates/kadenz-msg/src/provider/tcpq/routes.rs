@@ -147,7 +147,7 @@ impl ClientRoutes {
         let mut count = 0;
         for part in parts {
             count += 1;
-            let (map, text) = self.place(part);
+            let (map, text) = self.map_of(part);
             if let Some(subscribers) = map.get_mut(text) {
                 subscribers.add(id, forwarding);
                 continue;
@@ -163,10 +163,10 @@ impl ClientRoutes {
 
     /// The expression, compiled; what cannot be compiled takes no room.
     fn expression(&mut self, pattern: &str) -> Result<&mut Expression, Refusal> {
-        let is_it = |place: &Option<Expression>| place.as_ref().is_some_and(|it| it.is(pattern));
+        let is_it = |index: &Option<Expression>| index.as_ref().is_some_and(|it| it.is(pattern));
         let known = self.expressions.iter().position(is_it);
-        let place = match known {
-            Some(place) => place,
+        let index = match known {
+            Some(index) => index,
             None => {
                 let compiled = compile(pattern).ok_or(Refusal::NoPattern)?;
                 let free = self.expressions.iter().position(Option::is_none);
@@ -180,7 +180,7 @@ impl ClientRoutes {
                 free
             }
         };
-        self.expressions[place].as_mut().ok_or(Refusal::NoRoom)
+        self.expressions[index].as_mut().ok_or(Refusal::NoRoom)
     }
 
     /// Removes a client's pattern.
@@ -192,13 +192,13 @@ impl ClientRoutes {
     ) {
         self.each(pattern, |subscribers| subscribers.remove(id, forwarding));
         let Some(parts) = names(pattern) else {
-            for place in &mut self.expressions {
-                place.take_if(|it| it.is(pattern) && it.subscribers.is_empty());
+            for index in &mut self.expressions {
+                index.take_if(|it| it.is(pattern) && it.subscribers.is_empty());
             }
             return;
         };
         for part in parts {
-            let (map, text) = self.place(part);
+            let (map, text) = self.map_of(part);
             if map.get(text).is_some_and(Subscribers::is_empty) {
                 map.remove(text);
                 if let Some(prefixes) = self.prefixes_like(part) {
@@ -240,7 +240,7 @@ impl ClientRoutes {
             return;
         };
         for part in parts {
-            let (map, text) = self.place(part);
+            let (map, text) = self.map_of(part);
             if let Some(subscribers) = map.get_mut(text) {
                 what(subscribers);
             }
@@ -248,7 +248,7 @@ impl ClientRoutes {
     }
 
     /// The map in which a name stands.
-    fn place<'a>(&mut self, name: Name<'a>) -> (&mut SubscriberMap, &'a str) {
+    fn map_of<'a>(&mut self, name: Name<'a>) -> (&mut SubscriberMap, &'a str) {
         match name {
             Name::Exactly(text) => (&mut self.names, text),
             Name::Prefix(text) => (&mut self.prefixes, text),

@@ -3,7 +3,7 @@
 //! Sockets report only changes, so that idle clients cost nothing. The work for a client is done in turns of
 //! bounded length, and between turns the thread accepts new clients.
 
-mod passing;
+mod forwarding;
 
 use std::collections::HashMap;
 use std::io::{self, ErrorKind, IoSlice};
@@ -22,10 +22,10 @@ use super::client::TcpqClient;
 use super::counters::{AtomicServerCounters, count};
 use super::routes::{ClientRoutes, Recipients};
 use crate::provider::stream::connection_slots::{
-    Budget, ConnectionId, ConnectionSlots, Share, Standing,
+    Budget, ConnectionId, ConnectionSlots, PeerState, Share,
 };
-use crate::provider::stream::socket::{Door, Socket, SocketAddress};
-use crate::provider::stream::turns::Turns;
+use crate::provider::stream::run_queue::RunQueue;
+use crate::provider::stream::socket::{Listener, Socket, SocketAddress};
 use crate::wire::tcpq::{Decoder, Frame, MAGIC_SERVER, Peer, TcpqError, greeting};
 
 /// A turn begins no further frame after so long.
@@ -39,16 +39,16 @@ const REST: Duration = Duration::from_millis(10);
 /// An idle client that holds more than this loses its memory to others, in bytes.
 const MAX_IDLE_MEMORY: usize = 64 << 10;
 /// The number of the listening socket, where clients have their slots' numbers.
-const DOOR: u64 = u64::MAX - 1;
+const LISTENER: u64 = u64::MAX - 1;
 
 pub(super) struct Serving {
     options: ServerOptions,
     counters: Arc<AtomicServerCounters>,
-    door: Door,
+    listener: Listener,
     poller: Poller,
     clients: HashMap<ConnectionId, TcpqClient>,
     slots: ConnectionSlots,
-    turns: Turns,
+    turns: RunQueue,
     routes: ClientRoutes,
     memory: Arc<Budget>,
     /// The buffer into which all decoders read that hold no bytes.
@@ -60,26 +60,26 @@ pub(super) struct Serving {
     /// The clients whose connection failed while a message was passed on.
     lost: Vec<ConnectionId>,
     /// The listening socket may have a new connection.
-    knocks: bool,
+    accept_pending: bool,
     /// The system refuses connections until then.
-    rests_until: Option<MonotonicTime>,
+    paused_until: Option<MonotonicTime>,
 }
 
 /// The reason for which a client is disconnected.
-enum Leaves {
+enum DisconnectReason {
     /// The client has disconnected.
     Gone,
     /// The client violated the protocol, or there is no memory for it.
     Refused,
 }
 
-impl From<TcpqError> for Leaves {
+impl From<TcpqError> for DisconnectReason {
     fn from(_: TcpqError) -> Self {
         Self::Refused
     }
 }
 
-impl From<io::Error> for Leaves {
+impl From<io::Error> for DisconnectReason {
     fn from(_: io::Error) -> Self {
         Self::Gone
     }
@@ -90,18 +90,18 @@ impl Serving {
         options: &ServerOptions,
         counters: Arc<AtomicServerCounters>,
     ) -> io::Result<Self> {
-        let door = SocketAddress::Tcp(options.address.to_string()).listen()?;
+        let listener = SocketAddress::Tcp(options.address.to_string()).listen()?;
         let mut poller = Poller::new()?;
-        door.register(&mut poller, DOOR)?;
+        listener.register(&mut poller, LISTENER)?;
         let memory = Budget::new(options.memory);
         Ok(Self {
             options: options.clone(),
             counters,
-            door,
+            listener,
             poller,
             clients: HashMap::new(),
             slots: ConnectionSlots::new(options.clients, options.greeting),
-            turns: Turns::default(),
+            turns: RunQueue::default(),
             routes: ClientRoutes::new(),
             room: Vec::new(),
             room_memory: memory.share(),
@@ -109,13 +109,13 @@ impl Serving {
             found: Recipients::default(),
             behind: Vec::new(),
             lost: Vec::new(),
-            knocks: true,
-            rests_until: None,
+            accept_pending: true,
+            paused_until: None,
         })
     }
 
     pub(super) fn port(&self) -> Option<u16> {
-        self.door.port()
+        self.listener.port()
     }
 
     pub(super) fn waker(&self) -> Waker {
@@ -129,7 +129,7 @@ impl Serving {
                 // The kernel has no memory for it now.
                 std::thread::sleep(REST);
             }
-            self.hear_of_changes();
+            self.note_changes();
             let until = clock::now() + ROUND;
             while let Some(id) = self.turns.next() {
                 self.serve(id);
@@ -137,32 +137,32 @@ impl Serving {
                     break;
                 }
             }
-            self.let_in();
-            self.hang_up_on_the_silent();
+            self.accept_peers();
+            self.disconnect_silent();
         }
     }
 
     fn wait(&self) -> Wait {
-        let may_let_in = self.knocks && self.rests_until.is_none();
-        if may_let_in || !self.turns.is_empty() {
+        let may_accept = self.accept_pending && self.paused_until.is_none();
+        if may_accept || !self.turns.is_empty() {
             return Wait::Poll;
         }
-        let until = self.rests_until.into_iter().chain(self.slots.deadline());
+        let until = self.paused_until.into_iter().chain(self.slots.deadline());
         until.min().map_or(Wait::Forever, Wait::Until)
     }
 
-    fn hear_of_changes(&mut self) {
+    fn note_changes(&mut self) {
         let Self {
             poller,
             clients,
             turns,
-            knocks,
+            accept_pending,
             ..
         } = self;
         for change in poller.changes() {
             let Readiness { token, .. } = change;
-            if token == DOOR {
-                *knocks = true;
+            if token == LISTENER {
+                *accept_pending = true;
             } else if let Some(client) = clients.get_mut(&ConnectionId(token)) {
                 client.readable |= change.readable;
                 client.writable |= change.writable;
@@ -181,14 +181,14 @@ impl Serving {
         };
         let empty = Decoder::new(Peer::Client, 0);
         let mut decoder = mem::replace(&mut client.decoder, empty);
-        let outcome = self.hear(id, &mut decoder, clock::now());
+        let outcome = self.receive(id, &mut decoder, clock::now());
         for lost in mem::take(&mut self.lost) {
             self.leave(lost);
         }
         match outcome {
             Ok(()) => self.end_turn(id, decoder),
-            Err(Leaves::Gone) => self.leave(id),
-            Err(Leaves::Refused) => self.refuse(id),
+            Err(DisconnectReason::Gone) => self.leave(id),
+            Err(DisconnectReason::Refused) => self.refuse(id),
         }
     }
 
@@ -211,15 +211,15 @@ impl Serving {
     }
 
     /// Sends to a client, and reads its frames, for a turn from now.
-    fn hear(
+    fn receive(
         &mut self,
         id: ConnectionId,
         decoder: &mut Decoder,
         now: MonotonicTime,
-    ) -> Result<(), Leaves> {
+    ) -> Result<(), DisconnectReason> {
         decoder.lend(&mut self.room);
         if !self.claim(id, decoder.needed()) {
-            return Err(Leaves::Refused);
+            return Err(DisconnectReason::Refused);
         }
         let Some(client) = self.clients.get_mut(&id) else {
             return Ok(());
@@ -228,44 +228,44 @@ impl Serving {
         if client.queue.bytes() <= self.options.queue / 2 {
             client.resume(id, &mut self.routes);
         }
-        if client.readable && !client.unheard {
+        if client.readable && !client.unprocessed {
             client.read(decoder, now)?;
         }
-        let (mut heard, mut unheard) = (false, false);
+        let (mut received, mut unprocessed) = (false, false);
         while let Some(frame) = decoder.next()? {
-            heard = true;
-            self.obey(id, frame)?;
+            received = true;
+            self.handle(id, frame)?;
             // The client may have been disconnected to give its memory to another one; its frames end here.
             if !self.clients.contains_key(&id) {
                 return Ok(());
             }
-            unheard = clock::now() >= now + TURN;
-            if unheard {
+            unprocessed = clock::now() >= now + TURN;
+            if unprocessed {
                 break;
             }
         }
         if let Some(client) = self.clients.get_mut(&id) {
-            client.unheard = unheard;
-            client.progress.part(decoder.pending(), heard, now);
-            let standing = match (heard, decoder.is_greeted()) {
-                (true, _) => Standing::Active,
-                (false, true) => Standing::Greeted,
-                (false, false) => Standing::Ungreeted,
+            client.unprocessed = unprocessed;
+            client.progress.part(decoder.pending(), received, now);
+            let peer_state = match (received, decoder.has_handshake()) {
+                (true, _) => PeerState::Active,
+                (false, true) => PeerState::HandshakeDone,
+                (false, false) => PeerState::Connected,
             };
-            if standing > client.standing {
-                client.standing = standing;
-                self.slots.note(id, standing);
+            if peer_state > client.peer_state {
+                client.peer_state = peer_state;
+                self.slots.note(id, peer_state);
             }
         }
         Ok(())
     }
 
-    fn obey(&mut self, id: ConnectionId, frame: Frame<'_>) -> Result<(), Leaves> {
+    fn handle(&mut self, id: ConnectionId, frame: Frame<'_>) -> Result<(), DisconnectReason> {
         match frame {
             Frame::Publish { channel, payload } => {
                 let channel = channel.parse().map_err(|_| TcpqError::Name)?;
                 count(&self.counters.messages);
-                self.pass_on(&channel, payload);
+                self.forward(&channel, payload);
             }
             Frame::Subscribe { pattern } => self.subscribe(id, pattern)?,
             Frame::Unsubscribe { pattern } => self.unsubscribe(id, pattern),
@@ -308,8 +308,8 @@ impl Serving {
         }
         let (now, idle) = (clock::now(), self.options.idle);
         let stalled = |it: &TcpqClient| it.is_stalled(idle, now);
-        self.hang_up_on_the_greediest(MAX_IDLE_MEMORY, stalled)
-            || self.hang_up_on_the_greediest(held, |_| true)
+        self.disconnect_greediest(MAX_IDLE_MEMORY, stalled)
+            || self.disconnect_greediest(held, |_| true)
     }
 
     fn give_room_back(&mut self) {
@@ -318,25 +318,25 @@ impl Serving {
     }
 
     /// Disconnects the one of some clients that holds the most memory, if that exceeds `than`.
-    fn hang_up_on_the_greediest(&mut self, than: usize, of: impl Fn(&TcpqClient) -> bool) -> bool {
+    fn disconnect_greediest(&mut self, than: usize, of: impl Fn(&TcpqClient) -> bool) -> bool {
         let some = self.clients.iter().filter(|(_, client)| of(client));
         let all = some.map(|(id, client)| (client.held(), *id));
         let greediest = all.max().filter(|(most, _)| *most > than);
         greediest.map(|(_, id)| self.refuse(id)).is_some()
     }
 
-    fn let_in(&mut self) {
-        if self.rests_until.is_some_and(|until| clock::now() < until) {
+    fn accept_peers(&mut self) {
+        if self.paused_until.is_some_and(|until| clock::now() < until) {
             return;
         }
-        self.rests_until = None;
+        self.paused_until = None;
         for _ in 0..BATCH {
-            if !self.knocks {
+            if !self.accept_pending {
                 return;
             }
-            match self.door.accept() {
+            match self.listener.accept() {
                 Ok(Some(socket)) => self.admit(socket),
-                Ok(None) => self.knocks = false,
+                Ok(None) => self.accept_pending = false,
                 // That peer has disconnected.
                 Err(error) if error.kind() == ErrorKind::ConnectionAborted => {}
                 Err(_) => return self.find_a_descriptor(),
@@ -348,7 +348,7 @@ impl Serving {
     fn find_a_descriptor(&mut self) {
         match self.least_needed(clock::now()) {
             Some(id) => self.refuse(id),
-            None => self.rests_until = Some(clock::now() + REST),
+            None => self.paused_until = Some(clock::now() + REST),
         }
     }
 
@@ -371,8 +371,8 @@ impl Serving {
         }
         // A new socket has room for eight bytes, or is gone already.
         let greeting = greeting(MAGIC_SERVER);
-        let greeted = socket.write(&[IoSlice::new(&greeting)]);
-        if !greeted.is_ok_and(|count| count == greeting.len()) {
+        let written = socket.write(&[IoSlice::new(&greeting)]);
+        if !written.is_ok_and(|count| count == greeting.len()) {
             return;
         }
         let id = self.slots.take(now);
@@ -386,7 +386,7 @@ impl Serving {
         self.clients.insert(id, client);
     }
 
-    fn hang_up_on_the_silent(&mut self) {
+    fn disconnect_silent(&mut self) {
         let now = clock::now();
         for _ in 0..BATCH {
             match self.slots.overdue(now) {

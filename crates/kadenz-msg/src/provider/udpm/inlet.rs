@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime, WallBridge};
 use kadenz_rt::net::port::{
-    Datagram, Inbox, PortOptions, PortWaker, ReceiveError as PortError, Reception, Standing,
+    Datagram, Inbox, MembershipState, PortOptions, PortWaker, ReceiveError as PortError, Reception,
     UdpPort,
 };
 use kadenz_rt::tuning::Measure;
@@ -51,12 +51,12 @@ pub(super) struct UdpmInlet {
     next: usize,
     next_look: MonotonicTime,
     is_lost: bool,
-    made: Making,
+    made: MessageAssembler,
 }
 
 /// The state that makes messages of datagrams.
 #[derive(Debug)]
-struct Making {
+struct MessageAssembler {
     bridge: WallBridge,
     reassembly: Reassembly,
     meter: LossMeter,
@@ -93,7 +93,7 @@ impl UdpmInlet {
             next: 0,
             next_look: clock::now(),
             is_lost: false,
-            made: Making {
+            made: MessageAssembler {
                 bridge: WallBridge::new(),
                 reassembly: Reassembly::new(limits),
                 meter: LossMeter::new(SENDERS),
@@ -123,10 +123,10 @@ impl UdpmInlet {
     }
 
     /// Discards datagrams that arrived while no channel was wanted; their numbers count.
-    fn forget_the_past(&mut self) {
+    fn reset_state(&mut self) {
         const MAX: usize = 10_000;
         for _ in 0..MAX {
-            self.hand_over(&mut |_| More::GoOn);
+            self.deliver(&mut |_| More::GoOn);
             let port = self.joined.as_mut();
             let taken = port.map(|port| port.receive_batch(&mut self.inbox, Wait::Poll));
             self.next = 0;
@@ -144,9 +144,9 @@ impl UdpmInlet {
         self.made.reassembly.expire(now);
         let had = !self.is_lost;
         match port.renew_membership() {
-            Standing::Kept => {}
-            Standing::Regained => self.made.rejoined += 1,
-            Standing::Lost => {
+            MembershipState::Kept => {}
+            MembershipState::Regained => self.made.rejoined += 1,
+            MembershipState::Lost => {
                 self.is_lost = true;
                 self.next_look = now + POLL_INTERVAL_WHILE_LOST;
                 if had {
@@ -161,7 +161,7 @@ impl UdpmInlet {
     }
 
     /// Hands over the rest of the inbox; returns the number of messages.
-    fn hand_over(&mut self, take: Take<'_>) -> usize {
+    fn deliver(&mut self, take: Take<'_>) -> usize {
         let mut count = 0;
         for mut datagram in self.inbox.datagrams().skip(self.next) {
             self.next += 1;
@@ -197,7 +197,7 @@ impl Inlet for UdpmInlet {
         if wanted && self.joined.is_none() {
             self.join()?;
         } else if wanted && !self.wanted {
-            self.forget_the_past();
+            self.reset_state();
         }
         self.wanted = wanted;
         Ok(())
@@ -206,7 +206,7 @@ impl Inlet for UdpmInlet {
     fn receive(&mut self, wait: Wait, take: Take<'_>) -> Result<Received, ReceiveError> {
         let mut late = 0;
         loop {
-            let count = self.hand_over(take);
+            let count = self.deliver(take);
             if count > 0 {
                 return Ok(Received::Messages(count));
             }
@@ -261,7 +261,7 @@ impl Inlet for UdpmInlet {
     }
 }
 
-impl Making {
+impl MessageAssembler {
     fn take(&mut self, datagram: &mut Datagram<'_>, take: Take<'_>) -> DatagramOutcome {
         if let Some(dropped) = datagram.dropped_before {
             self.overrun = self.overrun.max(dropped);
@@ -284,7 +284,7 @@ impl Making {
                 }
                 DatagramOutcome::Taken(take(Arrival {
                     channel,
-                    payload: Payload::Lent(payload),
+                    payload: Payload::Borrowed(payload),
                     sender,
                     sequence: Some(sequence),
                     stamps: stamps(kernel),

@@ -300,7 +300,7 @@ pub enum SelfTest {
 /// How often a datagram is sent.
 const TRIES: u32 = 5;
 /// How long each is waited for.
-const PATIENCE: Duration = Duration::from_millis(200);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(200);
 
 impl Udpm {
     /// Sends on LCM's own channel for this, which every LCM program ignores, and listens; up to a
@@ -328,7 +328,7 @@ impl Udpm {
             let header = short_header(number, &channel);
             let sent = mouth.send_parts([header.bytes(), &mark], self.options.group);
             sent.map_err(|error| error.to_string())?;
-            if hears(&mut receiver, &mut inbox, &mark, begun + PATIENCE) {
+            if receives(&mut receiver, &mut inbox, &mark, begun + REPLY_TIMEOUT) {
                 let after = clock::now().remaining(begun);
                 return Ok(SelfTest::Heard { after });
             }
@@ -337,14 +337,14 @@ impl Udpm {
     }
 }
 
-fn hears(receiver: &mut UdpPort, inbox: &mut Inbox, mark: &[u8], until: MonotonicTime) -> bool {
+fn receives(receiver: &mut UdpPort, inbox: &mut Inbox, mark: &[u8], until: MonotonicTime) -> bool {
     while clock::now() < until {
         let _ = receiver.receive_batch(inbox, Wait::Until(until));
-        let heard = inbox.datagrams().any(|datagram| {
+        let is_received = inbox.datagrams().any(|datagram| {
             let packet = Packet::parse(datagram.bytes);
             matches!(packet, Ok(Packet::Short { payload, .. }) if payload == mark)
         });
-        if heard {
+        if is_received {
             return true;
         }
     }

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::net::port::{SendError, Standing, UdpPort};
+use kadenz_rt::net::port::{MembershipState, SendError, UdpPort};
 
 use super::Options;
 use crate::channel::Channel;
@@ -56,7 +56,7 @@ impl UdpmOutlet {
             return false;
         }
         self.next_look = now + POLL_INTERVAL;
-        self.port.renew_membership() == Standing::Regained
+        self.port.renew_membership() == MembershipState::Regained
     }
 
     /// Sends the fragments, and waits for room between them until `send_wait` is over.

@@ -95,7 +95,7 @@ impl ZenohInlet {
         let note = note.as_deref().and_then(read_note);
         let arrival = Arrival {
             channel: &channel,
-            payload: Payload::Lent(&payload),
+            payload: Payload::Borrowed(&payload),
             sender: note.map_or(SenderId::default(), |note| note.0),
             sequence: note.map(|note| note.1),
             stamps: Stamps::now(),

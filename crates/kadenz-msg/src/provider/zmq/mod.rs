@@ -111,7 +111,7 @@ impl Zmq {
         let bind = parameters.choice("bind", &words)?.unwrap_or(Bind::Outlet);
         let outlets = parameters.text("outlets").unwrap_or(location);
         let more = parameters.text("more").unwrap_or_default();
-        let more = more.split(',').filter(|place| !place.is_empty());
+        let more = more.split(',').filter(|endpoint| !endpoint.is_empty());
         let settings = ZmqSettings {
             bind,
             publishers: [location]
@@ -137,12 +137,12 @@ impl Zmq {
             if let Some(peers) = known.upgrade() {
                 return Ok(peers);
             }
-            let place = &self.settings.outlets;
+            let endpoint = &self.settings.outlets;
             let side = match self.settings.bind {
-                Bind::Outlet => Side::Door(Acceptor::new(place.listen()?)),
-                Bind::Inlet | Bind::None => Side::Place(place.clone()),
+                Bind::Outlet => Side::Listen(Acceptor::new(endpoint.listen()?)),
+                Bind::Inlet | Bind::None => Side::Connect(endpoint.clone()),
             };
-            let make = Box::new(ZmtpSubscriber::greet);
+            let make = Box::new(ZmtpSubscriber::begin_handshake);
             let peers = Arc::new(PeerSet::start(side, self.settings.queue, make)?);
             *known = Arc::downgrade(&peers);
             Ok(peers)
@@ -187,15 +187,15 @@ impl Provider for Zmq {
         let failed = |error: io::Error| self.failed("no inlet", &error);
         let longest = self.settings.largest;
         let mut receiver = PeerReceiver::new(longest + AROUND).map_err(failed)?;
-        let greet = move |words: &mut Vec<u8>| {
-            ZmtpPublisher::greet(words, SenderId(random_number().into()), longest)
+        let begin_handshake = move |buffer: &mut Vec<u8>| {
+            ZmtpPublisher::begin_handshake(buffer, SenderId(random_number().into()), longest)
         };
         if self.settings.bind == Bind::Inlet {
-            let door = self.settings.outlets.listen().map_err(failed)?;
-            receiver.open(door, Box::new(greet));
+            let listener = self.settings.outlets.listen().map_err(failed)?;
+            receiver.open(listener, Box::new(begin_handshake));
         } else {
-            for (id, place) in (0..).zip(&self.settings.publishers) {
-                receiver.connect(id, place.clone(), Box::new(greet));
+            for (id, endpoint) in (0..).zip(&self.settings.publishers) {
+                receiver.connect(id, endpoint.clone(), Box::new(begin_handshake));
             }
         }
         Ok(Box::new(PeerInlet {
@@ -214,8 +214,8 @@ struct ZmqOutlet {
 impl Publish for ZmqOutlet {
     fn publish(&mut self, channel: &Channel, payload: &[u8]) -> Result<(), PublishError> {
         let note = self.numbers.note(channel);
-        let ours = Front::of(channel, payload.len(), true);
-        let theirs = Front::of(channel, payload.len(), false);
+        let ours = MessagePrefix::of(channel, payload.len(), true);
+        let theirs = MessagePrefix::of(channel, payload.len(), false);
         let mut tail = [0; 2 + NOTE];
         tail[1] = NOTE as u8;
         tail[2..].copy_from_slice(&note);
@@ -232,12 +232,12 @@ impl Publish for ZmqOutlet {
 }
 
 /// The bytes before a payload: the channel's frame and the payload's header.
-struct Front {
+struct MessagePrefix {
     bytes: [u8; 2 + MAX_CHANNEL + zmtp::MAX_HEADER],
     length: usize,
 }
 
-impl Front {
+impl MessagePrefix {
     fn of(channel: &Channel, payload: usize, has_more: bool) -> Self {
         let name = channel.as_str().as_bytes();
         let mut bytes = [0; 2 + MAX_CHANNEL + zmtp::MAX_HEADER];

@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use super::zmtp::{self, Command, GREETING, Stage};
 use crate::provider::stream::ProtocolError;
-use crate::provider::stream::connection_slots::Standing;
+use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::peer_set::PeerSetProtocol;
 
 /// The maximum length of a subscription, and the maximum number of different ones of one peer.
@@ -27,9 +27,9 @@ pub(in crate::provider) struct ZmtpSubscriber {
 }
 
 impl ZmtpSubscriber {
-    pub(in crate::provider) fn greet(words: &mut Vec<u8>) -> Self {
-        words.extend_from_slice(&GREETING);
-        zmtp::ready(words, "PUB");
+    pub(in crate::provider) fn begin_handshake(buffer: &mut Vec<u8>) -> Self {
+        buffer.extend_from_slice(&GREETING);
+        zmtp::ready(buffer, "PUB");
         Self {
             stage: Stage::Greeting,
             topics: BTreeMap::new(),
@@ -87,7 +87,7 @@ impl ZmtpSubscriber {
         }
     }
 
-    fn obey(&mut self, body: &[u8], reply: &mut Vec<u8>) -> Result<(), ProtocolError> {
+    fn handle(&mut self, body: &[u8], reply: &mut Vec<u8>) -> Result<(), ProtocolError> {
         match zmtp::read_command(body)? {
             Command::Ready { socket, is_ours } if self.stage == Stage::Handshake => {
                 if !matches!(socket, b"SUB" | b"XSUB") {
@@ -107,7 +107,7 @@ impl ZmtpSubscriber {
 }
 
 impl PeerSetProtocol for ZmtpSubscriber {
-    fn hear(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
+    fn receive(&mut self, bytes: &[u8], reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         if self.stage == Stage::Greeting {
             let used = zmtp::greeting(bytes)?.unwrap_or(0);
             if used > 0 {
@@ -119,7 +119,7 @@ impl PeerSetProtocol for ZmtpSubscriber {
             return Ok(0);
         };
         match (frame.is_command, frame.body.split_first()) {
-            (true, _) => self.obey(frame.body, reply)?,
+            (true, _) => self.handle(frame.body, reply)?,
             (false, Some((1, topic))) => self.subscribe(topic)?,
             (false, Some((0, topic))) => self.cancel(topic),
             // Messages that an XSUB socket sends upstream have no receiver here.
@@ -128,8 +128,8 @@ impl PeerSetProtocol for ZmtpSubscriber {
         Ok(frame.length)
     }
 
-    fn standing(&self) -> Standing {
-        self.stage.standing(!self.topics.is_empty())
+    fn peer_state(&self) -> PeerState {
+        self.stage.peer_state(!self.topics.is_empty())
     }
 
     fn held(&self) -> usize {
@@ -144,13 +144,13 @@ mod tests {
     use super::*;
 
     fn ready() -> (ZmtpSubscriber, Vec<u8>) {
-        let mut words = Vec::new();
-        let mut subscriber = ZmtpSubscriber::greet(&mut words);
+        let mut buffer = Vec::new();
+        let mut subscriber = ZmtpSubscriber::begin_handshake(&mut buffer);
         let mut reply = Vec::new();
-        assert_eq!(subscriber.hear(&GREETING, &mut reply), Ok(64));
-        let mut words = Vec::new();
-        zmtp::ready(&mut words, "SUB");
-        assert_eq!(subscriber.hear(&words, &mut reply), Ok(words.len()));
+        assert_eq!(subscriber.receive(&GREETING, &mut reply), Ok(64));
+        let mut buffer = Vec::new();
+        zmtp::ready(&mut buffer, "SUB");
+        assert_eq!(subscriber.receive(&buffer, &mut reply), Ok(buffer.len()));
         (subscriber, reply)
     }
 
@@ -159,13 +159,15 @@ mod tests {
         let (mut subscriber, mut reply) = ready();
         assert!(!subscriber.wants("ARM"));
         for body in [&b"\x01AR"[..], b"\x01AR"] {
-            let mut words = Vec::new();
-            zmtp::say(&mut words, &[body]);
-            subscriber.hear(&words, &mut reply).unwrap();
+            let mut buffer = Vec::new();
+            zmtp::write_frame(&mut buffer, &[body]);
+            subscriber.receive(&buffer, &mut reply).unwrap();
         }
         assert!(subscriber.wants("ARM") && !subscriber.wants("A"));
         for still in [true, false] {
-            subscriber.hear(&[0, 3, 0, b'A', b'R'], &mut reply).unwrap();
+            subscriber
+                .receive(&[0, 3, 0, b'A', b'R'], &mut reply)
+                .unwrap();
             assert_eq!(subscriber.wants("ARM"), still);
         }
     }
@@ -174,19 +176,22 @@ mod tests {
     fn version_3_1_subscribes_by_command() {
         let (mut subscriber, mut reply) = ready();
         let body = b"\x09SUBSCRIBEARM";
-        let words = [&[4, body.len() as u8][..], body].concat();
-        subscriber.hear(&words, &mut reply).unwrap();
+        let buffer = [&[4, body.len() as u8][..], body].concat();
+        subscriber.receive(&buffer, &mut reply).unwrap();
         assert!(subscriber.wants("ARM_LEFT"));
     }
 
     #[test]
     fn a_peer_that_is_no_subscriber_is_refused() {
-        let mut words = Vec::new();
-        let mut subscriber = ZmtpSubscriber::greet(&mut words);
-        subscriber.hear(&GREETING, &mut Vec::new()).unwrap();
-        let mut words = Vec::new();
-        zmtp::ready(&mut words, "REQ");
-        assert_eq!(subscriber.hear(&words, &mut Vec::new()), Err(ProtocolError));
+        let mut buffer = Vec::new();
+        let mut subscriber = ZmtpSubscriber::begin_handshake(&mut buffer);
+        subscriber.receive(&GREETING, &mut Vec::new()).unwrap();
+        let mut buffer = Vec::new();
+        zmtp::ready(&mut buffer, "REQ");
+        assert_eq!(
+            subscriber.receive(&buffer, &mut Vec::new()),
+            Err(ProtocolError)
+        );
     }
 
     #[test]

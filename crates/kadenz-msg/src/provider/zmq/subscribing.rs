@@ -3,7 +3,7 @@
 use super::zmtp::{self, Command, GREETING, Stage, ZmtpFrame};
 use crate::arrival::SenderId;
 use crate::channel::{MAX_CHANNEL, Pattern};
-use crate::provider::stream::connection_slots::Standing;
+use crate::provider::stream::connection_slots::PeerState;
 use crate::provider::stream::note::read_note;
 use crate::provider::stream::peer_receiver::PeerProtocol;
 use crate::provider::stream::{ProtocolError, ReadOutcome, StreamMessage};
@@ -25,13 +25,13 @@ pub(in crate::provider) struct ZmtpPublisher {
 }
 
 impl ZmtpPublisher {
-    pub(in crate::provider) fn greet(
-        words: &mut Vec<u8>,
+    pub(in crate::provider) fn begin_handshake(
+        buffer: &mut Vec<u8>,
         sender: SenderId,
         longest: usize,
     ) -> Self {
-        words.extend_from_slice(&GREETING);
-        zmtp::ready(words, "SUB");
+        buffer.extend_from_slice(&GREETING);
+        zmtp::ready(buffer, "SUB");
         Self {
             stage: Stage::Greeting,
             sender,
@@ -41,11 +41,11 @@ impl ZmtpPublisher {
         }
     }
 
-    fn obey(
+    fn handle(
         &mut self,
         body: &[u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<(), ProtocolError> {
         match zmtp::read_command(body)? {
             Command::Ready { socket, .. } if self.stage == Stage::Handshake => {
@@ -53,10 +53,10 @@ impl ZmtpPublisher {
                     return Err(ProtocolError);
                 }
                 self.stage = Stage::Ready;
-                self.want(wanted, words);
+                self.want(wanted, buffer);
             }
             Command::Ready { .. } => return Err(ProtocolError),
-            Command::Ping(context) => zmtp::pong(words, context),
+            Command::Ping(context) => zmtp::pong(buffer, context),
             Command::Subscribe(_) | Command::Cancel(_) | Command::Other => {}
         }
         Ok(())
@@ -77,8 +77,8 @@ impl ZmtpPublisher {
                 };
             };
             let ZmtpFrame { body, length, .. } = frame;
-            if let Some(place) = bodies.get_mut(count) {
-                *place = body;
+            if let Some(slot) = bodies.get_mut(count) {
+                *slot = body;
             }
             used += length;
             count += 1;
@@ -89,15 +89,15 @@ impl ZmtpPublisher {
                 break;
             }
         }
-        let heard = self.heard(&bodies, count);
-        Ok(Some(match heard {
-            Some(heard) => ReadOutcome::Message(used, heard),
+        let received = self.received(&bodies, count);
+        Ok(Some(match received {
+            Some(received) => ReadOutcome::Message(used, received),
             None => ReadOutcome::Malformed(used),
         }))
     }
 
     /// Returns the message of some frames: channel and payload, and from Kadenz programs sender and number.
-    fn heard<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<StreamMessage<'a>> {
+    fn received<'a>(&self, bodies: &[&'a [u8]; 3], count: usize) -> Option<StreamMessage<'a>> {
         let [channel, payload, note] = bodies;
         let channel = std::str::from_utf8(channel).ok()?;
         let is_name = (1..=MAX_CHANNEL).contains(&channel.len());
@@ -121,7 +121,7 @@ impl ZmtpPublisher {
 }
 
 impl PeerProtocol for ZmtpPublisher {
-    fn want(&mut self, wanted: &[Pattern], words: &mut Vec<u8>) {
+    fn want(&mut self, wanted: &[Pattern], buffer: &mut Vec<u8>) {
         if self.stage != Stage::Ready {
             return;
         }
@@ -129,12 +129,12 @@ impl PeerProtocol for ZmtpPublisher {
         // New ones first, so that nothing is missed in between.
         for topic in &topics {
             if !self.asked.contains(topic) {
-                zmtp::say(words, &[&[1], topic]);
+                zmtp::write_frame(buffer, &[&[1], topic]);
             }
         }
         for topic in &self.asked {
             if !topics.contains(topic) {
-                zmtp::say(words, &[&[0], topic]);
+                zmtp::write_frame(buffer, &[&[0], topic]);
             }
         }
         self.asked = topics;
@@ -146,7 +146,7 @@ impl PeerProtocol for ZmtpPublisher {
         &'a mut self,
         bytes: &'a [u8],
         wanted: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         if self.stage == Stage::Greeting {
             return Ok(match zmtp::greeting(bytes)? {
@@ -161,7 +161,7 @@ impl PeerProtocol for ZmtpPublisher {
             return Ok(ReadOutcome::Short);
         };
         if frame.is_command {
-            self.obey(frame.body, wanted, words)?;
+            self.handle(frame.body, wanted, buffer)?;
             return Ok(ReadOutcome::Other(frame.length));
         }
         if self.stage != Stage::Ready {
@@ -172,8 +172,8 @@ impl PeerProtocol for ZmtpPublisher {
         Ok(read.unwrap_or(ReadOutcome::Short))
     }
 
-    fn standing(&self) -> Standing {
-        self.stage.standing(self.has_published)
+    fn peer_state(&self) -> PeerState {
+        self.stage.peer_state(self.has_published)
     }
 }
 
@@ -216,26 +216,26 @@ mod tests {
     }
 
     fn ready(wanted: &[Pattern]) -> (ZmtpPublisher, Vec<u8>) {
-        let mut publisher = ZmtpPublisher::greet(&mut Vec::new(), SenderId(7), 1000);
-        let mut words = Vec::new();
-        publisher.read(&GREETING, wanted, &mut words).unwrap();
+        let mut publisher = ZmtpPublisher::begin_handshake(&mut Vec::new(), SenderId(7), 1000);
+        let mut buffer = Vec::new();
+        publisher.read(&GREETING, wanted, &mut buffer).unwrap();
         let mut peers = Vec::new();
         zmtp::ready(&mut peers, "PUB");
-        publisher.read(&peers, wanted, &mut words).unwrap();
-        (publisher, words)
+        publisher.read(&peers, wanted, &mut buffer).unwrap();
+        (publisher, buffer)
     }
 
     #[test]
     fn what_is_wanted_is_asked_for_when_the_peer_is_ready_and_only_once() {
         let wanted = ["A", "A", "B"].map(|name| Pattern::new(name).unwrap());
-        let (mut publisher, words) = ready(&wanted[..1]);
-        assert_eq!(words, b"\x00\x02\x01A");
-        let mut words = Vec::new();
-        publisher.want(&wanted[1..], &mut words);
-        assert_eq!(words, b"\x00\x02\x01B");
-        let mut words = Vec::new();
-        publisher.want(&wanted[2..], &mut words);
-        assert_eq!(words, b"\x00\x02\x00A");
+        let (mut publisher, buffer) = ready(&wanted[..1]);
+        assert_eq!(buffer, b"\x00\x02\x01A");
+        let mut buffer = Vec::new();
+        publisher.want(&wanted[1..], &mut buffer);
+        assert_eq!(buffer, b"\x00\x02\x01B");
+        let mut buffer = Vec::new();
+        publisher.want(&wanted[2..], &mut buffer);
+        assert_eq!(buffer, b"\x00\x02\x00A");
     }
 
     #[test]
@@ -255,7 +255,7 @@ mod tests {
                 .message(bytes)
                 .map(|it| it.unwrap_or(ReadOutcome::Short))
         };
-        let heard = StreamMessage {
+        let received = StreamMessage {
             channel: "A",
             payload: b"xy",
             sender: SenderId(7),
@@ -263,7 +263,7 @@ mod tests {
         };
         assert_eq!(
             read(b"\x01\x01A\x00\x02xy"),
-            Ok(ReadOutcome::Message(7, heard))
+            Ok(ReadOutcome::Message(7, received))
         );
         assert_eq!(read(b"\x01\x01A\x00\x02x"), Ok(ReadOutcome::Short));
         assert_eq!(read(b"\x00\x03Axy"), Ok(ReadOutcome::Malformed(5)));

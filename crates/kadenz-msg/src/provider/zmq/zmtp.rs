@@ -1,7 +1,7 @@
 //! ZMTP 3.0, the wire of ZeroMQ (RFC 23), as far as publishing and subscribing need it. Sans-IO.
 
 use crate::provider::stream::ProtocolError;
-use crate::provider::stream::connection_slots::Standing;
+use crate::provider::stream::connection_slots::PeerState;
 
 /// The greeting of each side: signature, version 3.0, the mechanism NULL, no server, filler.
 pub(in crate::provider) const GREETING: [u8; 64] = {
@@ -28,12 +28,12 @@ pub(super) enum Stage {
 }
 
 impl Stage {
-    /// Returns the standing of a peer that has, or has not, subscribed or published.
-    pub(super) fn standing(self, is_active: bool) -> Standing {
+    /// Returns the state of a peer that has, or has not, subscribed or published.
+    pub(super) fn peer_state(self, is_active: bool) -> PeerState {
         match self {
-            Self::Greeting | Self::Handshake => Standing::Ungreeted,
-            Self::Ready if is_active => Standing::Active,
-            Self::Ready => Standing::Greeted,
+            Self::Greeting | Self::Handshake => PeerState::Connected,
+            Self::Ready if is_active => PeerState::Active,
+            Self::Ready => PeerState::HandshakeDone,
         }
     }
 }
@@ -113,25 +113,25 @@ pub(in crate::provider) fn header(
 }
 
 /// Adds a short frame.
-pub(in crate::provider) fn say(words: &mut Vec<u8>, parts: &[&[u8]]) {
+pub(in crate::provider) fn write_frame(buffer: &mut Vec<u8>, parts: &[&[u8]]) {
     let size: usize = parts.iter().map(|part| part.len()).sum();
     let mut room = [0; MAX_HEADER];
     let length = header(&mut room, size, false);
-    words.extend_from_slice(&room[..length]);
+    buffer.extend_from_slice(&room[..length]);
     for part in parts {
-        words.extend_from_slice(part);
+        buffer.extend_from_slice(part);
     }
 }
 
 /// Adds a short command.
-fn command(words: &mut Vec<u8>, body: &[u8]) {
-    let at = words.len();
-    say(words, &[body]);
-    words[at] |= COMMAND;
+fn command(buffer: &mut Vec<u8>, body: &[u8]) {
+    let at = buffer.len();
+    write_frame(buffer, &[body]);
+    buffer[at] |= COMMAND;
 }
 
 /// Adds the command that ends the handshake: the type of this socket, and the property of a Kadenz program.
-pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
+pub(in crate::provider) fn ready(buffer: &mut Vec<u8>, socket: &str) {
     let mut body = b"\x05READY".to_vec();
     for (name, value) in [("Socket-Type", socket), (OURS, "1")] {
         body.push(name.len() as u8);
@@ -139,7 +139,7 @@ pub(in crate::provider) fn ready(words: &mut Vec<u8>, socket: &str) {
         body.extend_from_slice(&(value.len() as u32).to_be_bytes());
         body.extend_from_slice(value.as_bytes());
     }
-    command(words, &body);
+    command(buffer, &body);
 }
 
 /// A command of the peer.
@@ -171,9 +171,9 @@ pub(in crate::provider) fn read_command(body: &[u8]) -> Result<Command<'_>, Prot
     })
 }
 
-pub(in crate::provider) fn pong(words: &mut Vec<u8>, context: &[u8]) {
+pub(in crate::provider) fn pong(buffer: &mut Vec<u8>, context: &[u8]) {
     let body = [b"\x04PONG", context].concat();
-    command(words, &body);
+    command(buffer, &body);
 }
 
 fn read_ready(mut rest: &[u8]) -> Result<Command<'_>, ProtocolError> {
@@ -239,10 +239,10 @@ mod tests {
 
     #[test]
     fn our_ready_says_that_it_is_ours() {
-        let mut words = Vec::new();
-        ready(&mut words, "SUB");
-        let frame = frame(&words, 1000).unwrap().unwrap();
-        assert!(frame.is_command && frame.length == words.len());
+        let mut buffer = Vec::new();
+        ready(&mut buffer, "SUB");
+        let frame = frame(&buffer, 1000).unwrap().unwrap();
+        assert!(frame.is_command && frame.length == buffer.len());
         let read = read_command(frame.body).unwrap();
         let socket = &b"SUB"[..];
         let is_ours = true;

@@ -4,7 +4,7 @@
 const TICK_NS: i128 = 1;
 
 /// The maximum distance of a stamp from zero: 146 years.
-const FURTHEST_NS: i64 = i64::MAX / 2;
+const MAX_STAMP_NS: i64 = i64::MAX / 2;
 
 /// The four stamps of a query and its answer, in nanoseconds: the outer two by this clock, the inner two by
 /// the other one.
@@ -51,7 +51,7 @@ impl Exchange {
         ];
         let are_times = stamps
             .iter()
-            .all(|it| (-FURTHEST_NS..=FURTHEST_NS).contains(it));
+            .all(|it| (-MAX_STAMP_NS..=MAX_STAMP_NS).contains(it));
         let run_on = self.sent_ns <= self.returned_ns && self.received_ns <= self.answered_ns;
         if !are_times || !run_on {
             return None;

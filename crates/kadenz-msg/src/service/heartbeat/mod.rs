@@ -7,7 +7,7 @@
 //!
 //! let bus = Bus::open("memq://")?;
 //! let mut nodes = bus.watch_nodes(&HeartbeatOptions::default())?;
-//! let mut heart = bus.heart("arm", Duration::from_millis(100))?;
+//! let mut heart = bus.heartbeat("arm", Duration::from_millis(100))?;
 //! heart.beat()?; // from the program's loop
 //! let happened = nodes.next_event(Duration::from_secs(5))?.expect("it beats");
 //! assert_eq!((happened.name.as_str(), happened.event), ("arm", Event::Appeared));
@@ -27,8 +27,8 @@ use crate::bus::{Bus, RecvError, SubscribeError, Subscription, SubscriptionOptio
 use crate::channel::MAX_CHANNEL;
 use crate::service::cut;
 use crate::service::messages::Heartbeat;
-pub use publisher::{BeatingHeart, HeartbeatError, HeartbeatPublisher};
-pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Life, Node};
+pub use publisher::{HeartbeatError, HeartbeatPublisher, HeartbeatThread};
+pub use watch::{Event, HeartbeatOptions, HeartbeatWatch, Liveness, Node};
 
 /// The channel of all beats.
 pub const CHANNEL: &str = "KADENZ/HEARTBEAT";
@@ -88,7 +88,7 @@ impl Nodes {
     /// If nothing can be received.
     pub fn next_event(&mut self, timeout: Duration) -> Result<Option<NodeEvent>, RecvError> {
         let until = clock::now() + timeout;
-        for heard in 1_usize.. {
+        for received in 1_usize.. {
             if let Some(event) = self.waiting.pop_front() {
                 return Ok(Some(event));
             }
@@ -96,10 +96,10 @@ impl Nodes {
             let next = self.watch.next_look().map_or(until, |it| it.min(until));
             match self.beats.recv_into(&mut self.beat, next.remaining(now)) {
                 Ok(Some(delivery)) => {
-                    self.hear(delivery.stamps.taken);
-                    self.look_if_starved(now, next);
+                    self.receive(delivery.stamps.taken);
+                    self.poll_if_starved(now, next);
                 }
-                Err(RecvError::Decode { .. }) => self.look_if_starved(now, next),
+                Err(RecvError::Decode { .. }) => self.poll_if_starved(now, next),
                 // Waiting beats come first: a caller that is late itself must not call others late.
                 Ok(None) => {
                     self.look();
@@ -109,14 +109,14 @@ impl Nodes {
                 }
                 Err(error) => return Err(error),
             }
-            if heard >= QUEUE && self.waiting.is_empty() && clock::now() >= until {
+            if received >= QUEUE && self.waiting.is_empty() && clock::now() >= until {
                 return Ok(None);
             }
         }
         Ok(None)
     }
 
-    fn look_if_starved(&mut self, now: MonotonicTime, due: MonotonicTime) {
+    fn poll_if_starved(&mut self, now: MonotonicTime, due: MonotonicTime) {
         let heard_at = clock::now();
         if heard_at < due {
             return;
@@ -133,8 +133,8 @@ impl Nodes {
         &self.watch
     }
 
-    fn hear(&mut self, at: MonotonicTime) {
-        if let Some(event) = self.watch.heard(&self.beat, at) {
+    fn receive(&mut self, at: MonotonicTime) {
+        if let Some(event) = self.watch.add(&self.beat, at) {
             let name = cut(&self.beat.name, MAX_CHANNEL).to_owned();
             self.waiting.push_back(NodeEvent { name, event });
         }

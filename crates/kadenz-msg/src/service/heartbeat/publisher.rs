@@ -33,7 +33,7 @@ pub enum HeartbeatError {
         name: String,
     },
     /// The beats would be too frequent or too rare.
-    #[error("a heart beats every millisecond to every hour, not every {interval:?}")]
+    #[error("the interval of heartbeats is a millisecond to an hour, not {interval:?}")]
     Interval {
         /// The interval that the caller gave.
         interval: Duration,
@@ -53,7 +53,7 @@ impl Bus {
     ///
     /// # Real-time safety
     /// Not real-time safe itself.
-    pub fn heart(
+    pub fn heartbeat(
         &self,
         name: &str,
         interval: Duration,
@@ -133,7 +133,7 @@ impl HeartbeatPublisher {
     ///
     /// # Errors
     /// If no thread can be started.
-    pub fn on_thread(mut self, tuning: Tuning) -> std::io::Result<BeatingHeart> {
+    pub fn on_thread(mut self, tuning: Tuning) -> std::io::Result<HeartbeatThread> {
         let thread = TunedThread::start("kadenz-heart", tuning, move |stop| {
             while !stop.load(Ordering::Acquire) {
                 // The watchers miss a beat that was not sent; there is no other place to report it.
@@ -141,12 +141,12 @@ impl HeartbeatPublisher {
                 std::thread::park_timeout(self.due.remaining(clock::now()));
             }
         });
-        Ok(BeatingHeart { _thread: thread? })
+        Ok(HeartbeatThread { _thread: thread? })
     }
 }
 
 /// A heart on a thread of its own. Dropping it ends the beats.
 #[derive(Debug)]
-pub struct BeatingHeart {
+pub struct HeartbeatThread {
     _thread: TunedThread,
 }

@@ -40,7 +40,7 @@ impl Default for HeartbeatOptions {
 
 /// Whether a node lives.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Life {
+pub enum Liveness {
     /// The node beats.
     Alive,
     /// Its beat is overdue.
@@ -81,9 +81,9 @@ pub struct Node {
     /// The interval that it states.
     pub interval: Duration,
     /// Whether the node beats in time.
-    pub life: Life,
+    pub life: Liveness,
     /// The time of its last beat.
-    pub heard: MonotonicTime,
+    pub last_received: MonotonicTime,
     /// The number of its last beat.
     pub number: i64,
     /// Beats of this instance that never arrived.
@@ -100,14 +100,14 @@ pub struct Node {
 ///
 /// ```
 /// use std::time::Duration;
-/// use kadenz_msg::service::heartbeat::{Event, Life, HeartbeatWatch, HeartbeatOptions};
+/// use kadenz_msg::service::heartbeat::{Event, Liveness, HeartbeatWatch, HeartbeatOptions};
 /// use kadenz_msg::service::messages::Heartbeat;
 /// use kadenz_rt::clock::MonotonicTime;
 ///
 /// let at = |ms: u64| MonotonicTime::from_ns(ms * 1_000_000);
 /// let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
 /// let beat = Heartbeat { name: "arm".to_owned(), interval_us: 100_000, ..Heartbeat::default() };
-/// assert_eq!(watch.heard(&beat, at(0)), Some(Event::Appeared));
+/// assert_eq!(watch.add(&beat, at(0)), Some(Event::Appeared));
 ///
 /// let mut events = Vec::new();
 /// watch.look(at(600), |node, event| events.push((node.name.clone(), event)));
@@ -117,7 +117,7 @@ pub struct Node {
 pub struct HeartbeatWatch {
     options: HeartbeatOptions,
     nodes: BTreeMap<String, Node>,
-    crowded_out: u64,
+    untracked_beats: u64,
 }
 
 impl HeartbeatWatch {
@@ -127,17 +127,17 @@ impl HeartbeatWatch {
         Self {
             options,
             nodes: BTreeMap::new(),
-            crowded_out: 0,
+            untracked_beats: 0,
         }
     }
 
     /// Takes a beat, and returns the event that it causes.
-    pub fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
+    pub fn add(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
         if let Some(node) = self.nodes.get_mut(cut(&beat.name, MAX_CHANNEL)) {
-            return node.heard(beat, at);
+            return node.add(beat, at);
         }
         if self.nodes.len() >= self.options.most_nodes && !self.make_room() {
-            self.crowded_out += 1;
+            self.untracked_beats += 1;
             return None;
         }
         let node = Node::of(beat, at);
@@ -150,15 +150,15 @@ impl HeartbeatWatch {
         for node in self.nodes.values_mut() {
             let life = node.life_at(now, &self.options);
             // A beat alone makes a node alive.
-            if life == node.life || life == Life::Alive || node.life == Life::Dead {
+            if life == node.life || life == Liveness::Alive || node.life == Liveness::Dead {
                 continue;
             }
             node.life = life;
             report(
                 node,
                 match life {
-                    Life::Dead => Event::Died,
-                    Life::Late | Life::Alive => Event::Late,
+                    Liveness::Dead => Event::Died,
+                    Liveness::Late | Liveness::Alive => Event::Late,
                 },
             );
         }
@@ -184,14 +184,17 @@ impl HeartbeatWatch {
 
     /// Returns the number of beats of nodes for which there was no room.
     #[must_use]
-    pub fn crowded_out(&self) -> u64 {
-        self.crowded_out
+    pub fn untracked_beats(&self) -> u64 {
+        self.untracked_beats
     }
 
     /// Forgets the node that has been dead for longest.
     fn make_room(&mut self) -> bool {
-        let dead = self.nodes.values().filter(|it| it.life == Life::Dead);
-        let Some(name) = dead.min_by_key(|it| it.heard).map(|it| it.name.clone()) else {
+        let dead = self.nodes.values().filter(|it| it.life == Liveness::Dead);
+        let Some(name) = dead
+            .min_by_key(|it| it.last_received)
+            .map(|it| it.name.clone())
+        else {
             return false;
         };
         self.nodes.remove(&name).is_some()
@@ -206,8 +209,8 @@ impl Node {
             instance: beat.instance,
             started_us: beat.started_us,
             interval: interval(beat),
-            life: Life::Alive,
-            heard: at,
+            life: Liveness::Alive,
+            last_received: at,
             number: beat.number,
             missed: 0,
             restarts: 0,
@@ -216,9 +219,9 @@ impl Node {
         }
     }
 
-    fn heard(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
+    fn add(&mut self, beat: &Heartbeat, at: MonotonicTime) -> Option<Event> {
         if Some(beat.instance) == self.former {
-            if self.life == Life::Dead {
+            if self.life == Liveness::Dead {
                 self.begin_again(beat, at);
                 return Some(Event::Recovered);
             }
@@ -237,15 +240,15 @@ impl Node {
         let skipped = beat.number.saturating_sub(self.number).saturating_sub(1);
         self.missed = self.missed.saturating_add(skipped.unsigned_abs());
         self.take(beat, at);
-        let before = std::mem::replace(&mut self.life, Life::Alive);
-        (before != Life::Alive).then_some(Event::Recovered)
+        let before = std::mem::replace(&mut self.life, Liveness::Alive);
+        (before != Liveness::Alive).then_some(Event::Recovered)
     }
 
     fn begin_again(&mut self, beat: &Heartbeat, at: MonotonicTime) {
         self.former = Some(self.instance);
         self.instance = beat.instance;
         self.started_us = beat.started_us;
-        self.life = Life::Alive;
+        self.life = Liveness::Alive;
         self.missed = 0;
         self.doubled = false;
         self.take(beat, at);
@@ -254,7 +257,7 @@ impl Node {
     fn take(&mut self, beat: &Heartbeat, at: MonotonicTime) {
         self.number = beat.number;
         self.interval = interval(beat);
-        self.heard = at;
+        self.last_received = at;
         let state = cut(&beat.state, MAX_STATE);
         if self.state != state {
             self.state.clear();
@@ -262,23 +265,23 @@ impl Node {
         }
     }
 
-    fn life_at(&self, now: MonotonicTime, options: &HeartbeatOptions) -> Life {
-        if now > self.heard + self.interval.saturating_mul(options.dead_after) {
-            Life::Dead
-        } else if now > self.heard + self.interval.saturating_mul(options.late_after) {
-            Life::Late
+    fn life_at(&self, now: MonotonicTime, options: &HeartbeatOptions) -> Liveness {
+        if now > self.last_received + self.interval.saturating_mul(options.dead_after) {
+            Liveness::Dead
+        } else if now > self.last_received + self.interval.saturating_mul(options.late_after) {
+            Liveness::Late
         } else {
-            Life::Alive
+            Liveness::Alive
         }
     }
 
     fn next_look(&self, options: &HeartbeatOptions) -> Option<MonotonicTime> {
         let beats = match self.life {
-            Life::Alive => options.late_after.min(options.dead_after),
-            Life::Late => options.dead_after,
-            Life::Dead => return None,
+            Liveness::Alive => options.late_after.min(options.dead_after),
+            Liveness::Late => options.dead_after,
+            Liveness::Dead => return None,
         };
-        let until = self.heard + self.interval.saturating_mul(beats);
+        let until = self.last_received + self.interval.saturating_mul(beats);
         Some(until + Duration::from_nanos(1))
     }
 }

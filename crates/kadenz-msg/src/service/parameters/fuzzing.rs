@@ -1,7 +1,7 @@
 //! Requests of any program, for fuzzing.
 
 use super::Parameters;
-use super::book::answer;
+use super::registry::answer;
 use crate::message::Message;
 use crate::service::fuzzing::said;
 use crate::service::messages::{ParameterAnswer, ParameterQuery, Request};
@@ -35,7 +35,7 @@ pub fn parameters(bytes: &[u8]) {
                 said.as_message::<ParameterQuery>(),
             ),
         };
-        served.hear::<ParameterAnswer>(&message);
+        served.receive::<ParameterAnswer>(&message);
         assert!((0.0..=1.0).contains(&gain.get()) && (1..=50).contains(&poles.get()));
         assert!(mode.get().len() <= 10);
         let all = answer(entries, &ParameterQuery::default(), || ());

@@ -29,18 +29,18 @@
 //! whole, but a program may read two related ones between two sets. Values are not stored beyond the
 //! program's end: each program sets its own initial values.
 
-mod book;
 mod client;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
 mod handles;
+mod registry;
 
 use std::fmt;
 
 use crate::service::messages::ParameterValue;
-pub use book::{ParameterError, Parameters, Served};
 pub use client::{ParameterClient, ParameterInfo};
 pub use handles::{BoolParameter, IntegerParameter, NumberParameter, TextParameter};
+pub use registry::{ParameterError, Parameters, Served};
 
 /// The prefix of the service's name, before the program's.
 const SERVICE: &str = "KADENZ/PARAMETERS/";

@@ -15,7 +15,7 @@ use crate::service::messages::{Reply, Request};
 pub(in crate::service) struct FuzzedServer<Req, F> {
     server: RequestServer<Req, F>,
     counts: Arc<Counts>,
-    heard: u64,
+    received: u64,
 }
 
 impl<Req: Message + Default, F> FuzzedServer<Req, F> {
@@ -34,13 +34,13 @@ impl<Req: Message + Default, F> FuzzedServer<Req, F> {
         Self {
             server,
             counts,
-            heard: 0,
+            received: 0,
         }
     }
 
     /// Takes a message, which is a request or not, and panics if it is neither counted nor leads to an answer
     /// that can be sent.
-    pub(in crate::service) fn hear<Rep: Message>(&mut self, message: &[u8])
+    pub(in crate::service) fn receive<Rep: Message>(&mut self, message: &[u8])
     where
         F: FnMut(&Req, &RequestContext) -> Result<Rep, String>,
     {
@@ -51,12 +51,12 @@ impl<Req: Message + Default, F> FuzzedServer<Req, F> {
                 source,
             }),
         }
-        self.heard += 1;
+        self.received += 1;
         let of = |it: &AtomicU64| it.load(Ordering::Relaxed);
         let counts = &self.counts;
         let worked_on = of(&counts.answered) + of(&counts.refused);
         let others = of(&counts.repeated) + of(&counts.undecodable);
-        assert_eq!(worked_on + others, self.heard);
+        assert_eq!(worked_on + others, self.received);
     }
 }
 

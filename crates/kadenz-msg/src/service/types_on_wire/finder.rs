@@ -3,8 +3,8 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::asker::{Asker, FoundType, Want, WrongAnswer};
-use super::{ASK, Mismatch, TELL};
+use super::requester::{FoundType, LookupStep, TypeRequester, WrongAnswer};
+use super::{ANSWERS, Mismatch, QUESTIONS};
 use crate::bus::{
     AdvertiseError, Bus, Publisher, RecvError, SendError, SubscribeError, Subscription,
     SubscriptionOptions,
@@ -20,7 +20,7 @@ const QUEUE: usize = 100;
 const MAX_PER_POLL: usize = 100;
 
 /// The duration of a wait before the next check whether to repeat a question.
-const ASK_AGAIN: Duration = Duration::from_millis(100);
+const RETRY_INTERVAL: Duration = Duration::from_millis(100);
 
 /// Requests the types of fingerprints, and remembers them.
 ///
@@ -33,14 +33,14 @@ pub struct TypeFinder {
     answers: Subscription<TypeAnswer>,
     answer: TypeAnswer,
     questions: Publisher<TypeQuery>,
-    asker: Asker,
+    requester: TypeRequester,
     last_wrong: Option<WrongAnswer>,
     wrong: u64,
 }
 
 /// The present state of a fingerprint's lookup.
 #[derive(Debug, Clone)]
-pub enum Look {
+pub enum LookupResult {
     /// The type of the fingerprint.
     Known(Arc<FoundType>),
     /// The type was requested, so many times, and no answer has arrived.
@@ -77,10 +77,10 @@ impl TypeFinder {
     pub fn new(bus: &Bus) -> Result<Self, FinderError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
         Ok(Self {
-            answers: bus.subscribe_with(TELL, &queue)?,
+            answers: bus.subscribe_with(ANSWERS, &queue)?,
             answer: TypeAnswer::default(),
-            questions: bus.publisher(ASK)?,
-            asker: Asker::default(),
+            questions: bus.publisher(QUESTIONS)?,
+            requester: TypeRequester::default(),
             last_wrong: None,
             wrong: 0,
         })
@@ -91,9 +91,9 @@ impl TypeFinder {
     ///
     /// # Errors
     /// If nothing can be sent or received.
-    pub fn look(&mut self, fingerprint: Fingerprint) -> Result<Look, FindError> {
+    pub fn look(&mut self, fingerprint: Fingerprint) -> Result<LookupResult, FindError> {
         for _ in 0..MAX_PER_POLL {
-            if !self.hear(Duration::ZERO)? {
+            if !self.receive(Duration::ZERO)? {
                 break;
             }
         }
@@ -112,14 +112,14 @@ impl TypeFinder {
     ) -> Result<Option<Arc<FoundType>>, FindError> {
         let until = clock::now() + timeout;
         loop {
-            if let Look::Known(found) = self.look(fingerprint)? {
+            if let LookupResult::Known(found) = self.look(fingerprint)? {
                 return Ok(Some(found));
             }
             let left = until.remaining(clock::now());
             if left.is_zero() {
                 return Ok(None);
             }
-            self.hear(left.min(ASK_AGAIN))?;
+            self.receive(left.min(RETRY_INTERVAL))?;
         }
     }
 
@@ -168,30 +168,34 @@ impl TypeFinder {
         self.last_wrong.as_ref()
     }
 
-    fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> Result<Look, FindError> {
-        match self.asker.want(fingerprint, now) {
-            Want::Known(found) => return Ok(Look::Known(found)),
-            Want::Wait(times) => return Ok(Look::Asked(times)),
-            Want::Ask => {}
+    fn want(
+        &mut self,
+        fingerprint: Fingerprint,
+        now: MonotonicTime,
+    ) -> Result<LookupResult, FindError> {
+        match self.requester.want(fingerprint, now) {
+            LookupStep::Known(found) => return Ok(LookupResult::Known(found)),
+            LookupStep::Wait(times) => return Ok(LookupResult::Asked(times)),
+            LookupStep::Ask => {}
         }
         self.questions.publish(&TypeQuery {
             fingerprint: fingerprint.0.cast_signed(),
         })?;
-        match self.asker.want(fingerprint, now) {
-            Want::Wait(times) => Ok(Look::Asked(times)),
-            _ => Ok(Look::Asked(1)),
+        match self.requester.want(fingerprint, now) {
+            LookupStep::Wait(times) => Ok(LookupResult::Asked(times)),
+            _ => Ok(LookupResult::Asked(1)),
         }
     }
 
     /// Waits for one answer; `false` after the timeout.
-    fn hear(&mut self, timeout: Duration) -> Result<bool, FindError> {
+    fn receive(&mut self, timeout: Duration) -> Result<bool, FindError> {
         match self.answers.recv_into(&mut self.answer, timeout) {
             Ok(None) => return Ok(false),
             Ok(Some(_)) => {}
             Err(RecvError::Decode { .. }) => return Ok(true),
             Err(error) => return Err(error.into()),
         }
-        if let Some(Err(wrong)) = self.asker.take_answer(&self.answer) {
+        if let Some(Err(wrong)) = self.requester.take_answer(&self.answer) {
             self.wrong += 1;
             self.last_wrong = Some(wrong);
         }

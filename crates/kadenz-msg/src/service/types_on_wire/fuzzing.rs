@@ -1,6 +1,6 @@
 //! Questions and answers of any program, for fuzzing.
 
-use super::asker::{Asker, Want};
+use super::requester::{LookupStep, TypeRequester};
 use super::responder::AnswerSchedule;
 use crate::message::{Fingerprint, Message};
 use crate::service::fuzzing::said;
@@ -12,7 +12,7 @@ use crate::service::messages::{Heartbeat, TypeAnswer};
 /// # Panics
 /// If it is not.
 pub fn types_on_wire(bytes: &[u8]) {
-    let (mut asker, mut schedule) = (Asker::default(), AnswerSchedule::default());
+    let (mut requester, mut schedule) = (TypeRequester::default(), AnswerSchedule::default());
     let mut answered_at = None;
     for said in said(bytes) {
         let stranger = said
@@ -20,10 +20,10 @@ pub fn types_on_wire(bytes: &[u8]) {
             .first_chunk()
             .map_or(0, |it| u64::from_be_bytes(*it));
         match said.kind % 4 {
-            0 => drop(asker.want(Fingerprint(stranger), said.at)),
-            1 => drop(asker.want(Heartbeat::FINGERPRINT, said.at)),
+            0 => drop(requester.want(Fingerprint(stranger), said.at)),
+            1 => drop(requester.want(Heartbeat::FINGERPRINT, said.at)),
             2 => schedule.asked(Heartbeat::FINGERPRINT, said.at),
-            _ => check_answer(&mut asker, &said.as_message::<TypeAnswer>()),
+            _ => check_answer(&mut requester, &said.as_message::<TypeAnswer>()),
         }
         if let Some(fingerprint) = schedule.due(said.at) {
             assert_eq!(fingerprint, Heartbeat::FINGERPRINT);
@@ -31,7 +31,7 @@ pub fn types_on_wire(bytes: &[u8]) {
             assert!(rested, "answered again too soon");
             answered_at = Some(said.at);
         }
-        if let Want::Known(found) = asker.want(Heartbeat::FINGERPRINT, said.at) {
+        if let LookupStep::Known(found) = requester.want(Heartbeat::FINGERPRINT, said.at) {
             assert_eq!(
                 found.types.fingerprint(&found.name),
                 Some(Heartbeat::FINGERPRINT)
@@ -40,12 +40,12 @@ pub fn types_on_wire(bytes: &[u8]) {
     }
 }
 
-fn check_answer(asker: &mut Asker, message: &[u8]) {
+fn check_answer(requester: &mut TypeRequester, message: &[u8]) {
     let Ok(answer) = TypeAnswer::decode(message) else {
         return;
     };
     let asked = Fingerprint(answer.fingerprint.cast_unsigned());
-    if let Some(Ok(found)) = asker.take_answer(&answer) {
+    if let Some(Ok(found)) = requester.take_answer(&answer) {
         assert_eq!(found.fingerprint, asked);
         assert_eq!(found.types.fingerprint(&found.name), Some(asked));
     }

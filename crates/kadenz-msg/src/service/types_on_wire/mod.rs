@@ -29,10 +29,10 @@
 //!
 //! [`TypeFinder::mismatch`] names field by field how a received type differs from the expected one.
 
-mod asker;
 mod finder;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+mod requester;
 mod responder;
 
 use std::fmt;
@@ -41,15 +41,15 @@ use std::sync::Arc;
 use crate::message::{Fingerprint, Message};
 use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
-pub use asker::{FoundType, WrongAnswer};
-pub use finder::{FindError, FinderError, Look, TypeFinder};
+pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
+pub use requester::{FoundType, WrongAnswer};
 pub use responder::{AnnounceError, TypeResponder};
 
 /// The channel of questions.
-pub const ASK: &str = "KADENZ/TYPES/ASK";
+pub const QUESTIONS: &str = "KADENZ/TYPES/ASK";
 
 /// The channel of answers.
-pub const TELL: &str = "KADENZ/TYPES/TELL";
+pub const ANSWERS: &str = "KADENZ/TYPES/TELL";
 
 /// The maximum length of a text in an answer, in bytes.
 pub const MAX_TEXT: usize = 256 << 10;

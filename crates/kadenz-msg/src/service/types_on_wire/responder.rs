@@ -8,7 +8,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::tuning::Tuning;
 
-use super::{ASK, MAX_TEXT, TELL};
+use super::{ANSWERS, MAX_TEXT, QUESTIONS};
 use crate::bus::{
     AdvertiseError, Aggregator, Bus, PublishedType, Publisher, RecvError, SubscribeError,
     SubscriptionOptions, TunedThread,
@@ -95,13 +95,13 @@ impl Bus {
     /// If the provider cannot send or receive, or no thread can be started.
     pub fn serve_types(&self, tuning: Tuning) -> Result<TypeResponder, AnnounceError> {
         let queue = SubscriptionOptions::with_queue(QUEUE);
-        let mut heard = self.beside().aggregator_with(ASK, &queue)?;
-        heard.add(TELL)?;
+        let mut received = self.beside().aggregator_with(QUESTIONS, &queue)?;
+        received.add(ANSWERS)?;
         let answers = Arc::new(AtomicU64::new(0));
         let mut answering = TypeAnswerThread {
-            publisher: self.publisher(TELL).map_err(AnnounceError::Advertise)?,
+            publisher: self.publisher(ANSWERS).map_err(AnnounceError::Advertise)?,
             bus: self.clone(),
-            heard,
+            received,
             schedule: AnswerSchedule::default(),
             answers: Arc::clone(&answers),
         };
@@ -126,7 +126,7 @@ impl TypeResponder {
 /// The state of the thread.
 struct TypeAnswerThread {
     bus: Bus,
-    heard: Aggregator,
+    received: Aggregator,
     publisher: Publisher<TypeAnswer>,
     schedule: AnswerSchedule,
     answers: Arc<AtomicU64>,
@@ -141,7 +141,7 @@ impl TypeAnswerThread {
         }
         let due = self.schedule.next_due().map(|it| it.remaining(now));
         let wait = due.unwrap_or(POLL_INTERVAL).min(POLL_INTERVAL);
-        match self.hear(wait) {
+        match self.receive(wait) {
             Ok(()) => true,
             Err(RecvError::Ended) => false,
             Err(_) => {
@@ -152,8 +152,8 @@ impl TypeAnswerThread {
         }
     }
 
-    fn hear(&mut self, wait: Duration) -> Result<(), RecvError> {
-        let Some(raw) = self.heard.next_message(wait)? else {
+    fn receive(&mut self, wait: Duration) -> Result<(), RecvError> {
+        let Some(raw) = self.received.next_message(wait)? else {
             return Ok(());
         };
         let now = clock::now();

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::super::{
     Definition, Dimension, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
 };
-use super::path::Trail;
+use super::path::ValuePath;
 use super::{Array, Elements, EnumNumber, Record, Value, ValueError, ValueResult};
 use crate::codec::{DecodeError, Primitive, Reader};
 use crate::message::Fingerprint;
@@ -64,7 +64,7 @@ impl Types {
         let mut decoder = ValueDecoder {
             types: self,
             reader: Reader::new(bytes.get(8..).unwrap_or_default()),
-            trail: Trail::default(),
+            trail: ValuePath::default(),
             depth: 0,
             length: bytes.len(),
             free: bytes.len().saturating_add(FREE_ELEMENTS),
@@ -90,7 +90,7 @@ fn fingerprint(bytes: &[u8]) -> ValueResult<Fingerprint> {
 struct ValueDecoder<'a> {
     types: &'a Types,
     reader: Reader<'a>,
-    trail: Trail<'a>,
+    trail: ValuePath<'a>,
     depth: usize,
     length: usize,
     /// How many more elements may take no bytes.

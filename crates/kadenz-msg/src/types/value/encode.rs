@@ -1,7 +1,7 @@
 //! Values to messages.
 
 use super::super::{Definition, Dimension, Member, MemberType, Struct, TypeName, Types};
-use super::path::Trail;
+use super::path::ValuePath;
 use super::{Array, Elements, Record, Value, ValueError, ValueResult};
 use crate::codec::{EncodeError, Primitive};
 
@@ -29,7 +29,7 @@ impl Types {
         let mut encoder = ValueEncoder {
             types: self,
             bytes: fingerprint.0.to_be_bytes().to_vec(),
-            trail: Trail::default(),
+            trail: ValuePath::default(),
         };
         encoder.named(name, value)?;
         Ok(encoder.bytes)
@@ -40,7 +40,7 @@ impl Types {
 struct ValueEncoder<'a> {
     types: &'a Types,
     bytes: Vec<u8>,
-    trail: Trail<'a>,
+    trail: ValuePath<'a>,
 }
 
 impl<'a> ValueEncoder<'a> {

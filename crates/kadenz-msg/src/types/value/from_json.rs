@@ -8,7 +8,7 @@ use serde_json::Value as Json;
 use super::super::{
     Definition, Dimension, Enum, Member, MemberType, PrimitiveType, Struct, TypeName, Types,
 };
-use super::path::Trail;
+use super::path::ValuePath;
 use super::{Array, Elements, EnumNumber, Record, Value};
 
 /// The reason for which JSON is no value of a type.
@@ -71,7 +71,7 @@ impl Types {
     pub fn value_from_json(&self, name: &str, json: &Json) -> JsonResult<Value> {
         let mut read = JsonDecoder {
             types: self,
-            trail: Trail::default(),
+            trail: ValuePath::default(),
         };
         read.named(&TypeName::new(name), json)
     }
@@ -80,7 +80,7 @@ impl Types {
 /// Makes a value of JSON, by the description of its type.
 struct JsonDecoder<'a> {
     types: &'a Types,
-    trail: Trail<'a>,
+    trail: ValuePath<'a>,
 }
 
 /// A value from JSON, or its difference from the type's description.

@@ -124,7 +124,7 @@ impl Value {
     /// # Errors
     /// If there is no value at the path.
     pub fn at(&self, path: &Path) -> Result<Self, PathError> {
-        let mut here = Here::Value(self);
+        let mut here = Cursor::Value(self);
         let mut walked = String::new();
         for step in &path.steps {
             here = here.step(step, &mut walked)?;
@@ -136,7 +136,7 @@ impl Value {
 }
 
 /// The present place of a walk along a path.
-enum Here<'a> {
+enum Cursor<'a> {
     Value(&'a Value),
     /// The rest of an array behind its first indices.
     Part {
@@ -148,7 +148,7 @@ enum Here<'a> {
     },
 }
 
-impl<'a> Here<'a> {
+impl<'a> Cursor<'a> {
     fn step(self, step: &Step, walked: &mut String) -> Result<Self, PathError> {
         match step {
             Step::Index(index) => {
@@ -248,7 +248,7 @@ fn no_member(walked: &str, member: &str, record: Option<&Record>) -> PathError {
 
 /// The way to what is being read or written, put into words only where something is wrong.
 #[derive(Debug, Default)]
-pub(super) struct Trail<'a> {
+pub(super) struct ValuePath<'a> {
     steps: Vec<Mark<'a>>,
 }
 
@@ -260,7 +260,7 @@ enum Mark<'a> {
     Place(usize, Rc<[usize]>),
 }
 
-impl<'a> Trail<'a> {
+impl<'a> ValuePath<'a> {
     pub(super) fn enter(&mut self, member: &'a str) {
         self.steps.push(Mark::Member(member));
     }

@@ -100,7 +100,7 @@ fn decoders_that_share_a_buffer_hold_the_part_of_a_frame_that_came_and_no_more()
     }
     for (decoder, said) in decoders.iter().zip(said) {
         assert_eq!(said, ["+ARM_.*", "ARM_LEFT:200000", "-ARM_.*"]);
-        assert!(decoder.is_greeted());
+        assert!(decoder.has_handshake());
         assert_eq!(decoder.held(), 0);
     }
     for decoder in &mut decoders {

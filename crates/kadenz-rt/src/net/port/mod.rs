@@ -46,7 +46,7 @@ use std::time::Duration;
 
 pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
 pub use inbox::{Datagram, Inbox};
-pub use options::{Fragmentation, GrantedPort, Multicast, PortOptions, Stamping, Standing};
+pub use options::{Fragmentation, GrantedPort, MembershipState, Multicast, PortOptions, Stamping};
 pub use outbox::{Departures, Outbox, OutboxFull};
 
 use crate::clock::{MonotonicTime, PhcTime, WallTime};
@@ -209,11 +209,11 @@ impl UdpPort {
     /// back or the routes lead elsewhere. The caller should call this about once a second, since the kernel reports
     /// no such change: a port whose interface is gone just receives no more datagrams.
     ///
-    /// Returns [`Standing::Kept`] on a port without [`Multicast`], and always on systems other than Linux.
+    /// Returns [`MembershipState::Kept`] on a port without [`Multicast`], and always on systems other than Linux.
     ///
     /// # Real-time safety
     /// It makes two to six system calls, and allocates only where it joins again.
-    pub fn renew_membership(&mut self) -> Standing {
+    pub fn renew_membership(&mut self) -> MembershipState {
         self.system.renew_membership()
     }
 

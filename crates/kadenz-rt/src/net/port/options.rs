@@ -156,7 +156,7 @@ impl Default for Multicast {
 
 /// The state of a port's membership in its group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Standing {
+pub enum MembershipState {
     /// The membership is as it was.
     Kept,
     /// The interface is gone or down, or there is no route to the group.

@@ -9,9 +9,9 @@ use std::time::Duration;
 
 use super::inbox::{About, MAX_DATAGRAM};
 use super::{
-    Fragmentation, GrantedPort, Inbox, Multicast, NetworkError, OpenPortError, Outbox, PortOptions,
-    PortWaker, ReceiveError, Reception, SendError, Stamping, Stamps, Standing, TransmitKey,
-    TransmitStamp, Wait,
+    Fragmentation, GrantedPort, Inbox, MembershipState, Multicast, NetworkError, OpenPortError,
+    Outbox, PortOptions, PortWaker, ReceiveError, Reception, SendError, Stamping, Stamps,
+    TransmitKey, TransmitStamp, Wait,
 };
 use crate::clock;
 use crate::tuning::{Measure, Note};
@@ -216,8 +216,8 @@ impl Port {
     }
 
     #[expect(clippy::unused_self, reason = "Linux looks for the interface")]
-    pub(super) fn renew_membership(&mut self) -> Standing {
-        Standing::Kept
+    pub(super) fn renew_membership(&mut self) -> MembershipState {
+        MembershipState::Kept
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {

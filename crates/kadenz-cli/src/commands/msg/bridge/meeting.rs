@@ -8,7 +8,7 @@ use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::{Aggregator, Bus};
 use kadenz::msg::channel::Channel;
 use kadenz::msg::provider::{Discovery, Outlet};
-use kadenz::msg::watch::TurnedBack;
+use kadenz::msg::watch::EchoFilter;
 use kadenz::rt::clock::{self, MonotonicTime, WallTime};
 
 use super::{MAX_REMEMBERED, REMEMBERED, open};
@@ -16,7 +16,7 @@ use super::{MAX_REMEMBERED, REMEMBERED, open};
 /// Channel on which a bridge finds its own messages.
 pub(super) const MEETING: &str = "KADENZ_BRIDGE";
 /// How long a bridge waits for its own message.
-const PATIENCE: Duration = Duration::from_millis(500);
+const TIMEOUT: Duration = Duration::from_millis(500);
 /// How long peers have to find each other before that.
 const SETTLE: Duration = Duration::from_millis(200);
 
@@ -31,7 +31,7 @@ pub(super) struct Shore {
     /// The bridge's own sender on this bus, where it is known.
     pub(super) own: Option<SenderId>,
     /// Messages that the bridge sent here.
-    pub(super) sent: Arc<Mutex<TurnedBack>>,
+    pub(super) sent: Arc<Mutex<EchoFilter>>,
 }
 
 impl Shore {
@@ -46,7 +46,7 @@ impl Shore {
             outlet: outlet.map(|outlet| Arc::new(Mutex::new(outlet))),
             trouble,
             own: None,
-            sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MAX_REMEMBERED))),
+            sent: Arc::new(Mutex::new(EchoFilter::new(REMEMBERED, MAX_REMEMBERED))),
             bus,
         })
     }
@@ -110,7 +110,7 @@ fn find(
     on_here: &mut Aggregator,
     on_there: &mut Aggregator,
 ) -> anyhow::Result<()> {
-    let until = clock::now() + PATIENCE;
+    let until = clock::now() + TIMEOUT;
     while clock::now() < until {
         if let Some(sender) = heard(on_here, word, until) {
             here.own = here.distinguishes_senders().then_some(sender);

@@ -6,7 +6,7 @@ use std::time::Duration;
 use kadenz::msg::arrival::SenderId;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::provider::Outlet;
-use kadenz::msg::watch::{Throttle, TurnedBack};
+use kadenz::msg::watch::{EchoFilter, Throttle};
 use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -49,9 +49,9 @@ struct Way {
     outlet: Arc<Mutex<Box<dyn Outlet>>>,
     own: Option<SenderId>,
     /// Messages sent to the source bus of this direction.
-    sent_here: Arc<Mutex<TurnedBack>>,
+    sent_here: Arc<Mutex<EchoFilter>>,
     /// Messages sent to the target bus; `None` where no direction needs them.
-    sent_there: Option<Arc<Mutex<TurnedBack>>>,
+    sent_there: Option<Arc<Mutex<EchoFilter>>>,
     throttle: Option<Throttle>,
     carried: Carried,
 }

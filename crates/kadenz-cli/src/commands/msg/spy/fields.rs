@@ -36,7 +36,7 @@ pub(super) struct Field {
     pub(super) path: String,
     pub(super) value: String,
     /// Graph of the last values, where it is a number.
-    pub(super) spark: String,
+    pub(super) sparkline: String,
 }
 
 impl Fields {
@@ -98,7 +98,7 @@ impl Fields {
                 let plain = |value: &str| Field {
                     path: String::new(),
                     value: value.to_owned(),
-                    spark: String::new(),
+                    sparkline: String::new(),
                 };
                 return vec![plain(&last.hex), plain(hint)];
             }
@@ -106,7 +106,7 @@ impl Fields {
         let leaves = shown::leaves(value, MAX_FIELDS).into_iter();
         leaves
             .map(|(path, value)| Field {
-                spark: self
+                sparkline: self
                     .traces
                     .get(&path)
                     .map(ToString::to_string)

@@ -151,7 +151,7 @@ impl Heard {
         if known.is_about_types(raw.channel) {
             return;
         }
-        watcher.hear(&raw.into());
+        watcher.add(&raw.into());
         known.ask(raw.fingerprint());
         let is_message = raw.payload.len() >= 8;
         // Without any known type, a message that is not decoded is no error.
@@ -214,7 +214,7 @@ impl Spy {
         let figures = watcher.figures_with(now, losses);
         let mut channels = HeardChannel::all(&figures, known, &self.url);
         for it in &mut channels {
-            it.spark = view::last_of(watcher.spark(it.channel.as_str(), now).as_ref());
+            it.sparkline = view::last_of(watcher.sparkline(it.channel.as_str(), now).as_ref());
         }
         channels
     }

@@ -1,7 +1,7 @@
 //! Content of the screen: a table with a chosen row, or one channel's fields. Independent of the terminal.
 
 use kadenz::msg::channel::Channel;
-use kadenz::msg::watch::Spark;
+use kadenz::msg::watch::Sparkline;
 use kadenz::report::document::Document;
 use kadenz::report::numbers;
 use kadenz::report::text::Style;
@@ -272,7 +272,7 @@ impl View {
         for field in all.iter().skip(self.first_field).take(room) {
             lines.push(plain(format!(
                 "{:path$}  {:>value$}  {}",
-                field.path, field.value, field.spark
+                field.path, field.value, field.sparkline
             )));
         }
         let shown = (lines.len() - 2).min(room);
@@ -348,9 +348,9 @@ pub(super) fn table_of(channels: &[HeardChannel], width: usize) -> String {
 }
 
 /// The last seconds of a graph, scaled to these seconds alone.
-pub(super) fn last_of(spark: Option<&Spark>) -> String {
-    let mut last = Spark::new(SECONDS);
-    for value in spark.into_iter().flat_map(Spark::values) {
+pub(super) fn last_of(sparkline: Option<&Sparkline>) -> String {
+    let mut last = Sparkline::new(SECONDS);
+    for value in sparkline.into_iter().flat_map(Sparkline::values) {
         last.push(value);
     }
     last.to_string()

@@ -10,7 +10,7 @@ use super::super::xmlrpc::XmlRpcValue;
 use super::{RosNodeContext, RosNodeState, call};
 
 /// The timeout of the query whether the master still knows this node.
-const GLANCE: Duration = Duration::from_secs(1);
+const LOOKUP_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// The number of failed queries in a row after which a publisher that the master has forgotten is given up.
 const MAX_SILENT: u8 = 3;
@@ -73,7 +73,7 @@ impl RosNodeState {
         if let Some(uris) = self.subscribed.get_mut(&asked.topic) {
             uris.remove(&asked.uri);
         }
-        self.places
+        self.addresses
             .remove(&(asked.topic.clone(), asked.uri.clone()));
     }
 }
@@ -85,8 +85,8 @@ impl RosNodeContext {
         if self.state.with(is_known) {
             return Ok(());
         }
-        self.look_first()?;
-        self.ask("registerPublisher", &[topic, kind, &self.uri])?;
+        self.check_master()?;
+        self.call_master("registerPublisher", &[topic, kind, &self.uri])?;
         self.state.with(|state| {
             let (topic, kind) = (topic.to_owned(), kind.to_owned());
             state.published.insert(topic, kind);
@@ -95,12 +95,12 @@ impl RosNodeContext {
     }
 
     /// Registers a service at the master, with its address.
-    pub(super) fn offer(&self, service: &str, place: &str) -> io::Result<()> {
-        self.look_first()?;
-        self.ask("registerService", &[service, place, &self.uri])?;
+    pub(super) fn offer(&self, service: &str, address: &str) -> io::Result<()> {
+        self.check_master()?;
+        self.call_master("registerService", &[service, address, &self.uri])?;
         self.state.with(|state| {
-            let (service, place) = (service.to_owned(), place.to_owned());
-            state.services.insert(service, place);
+            let (service, address) = (service.to_owned(), address.to_owned());
+            state.services.insert(service, address);
         });
         Ok(())
     }
@@ -110,11 +110,11 @@ impl RosNodeContext {
         if self.state.with(is_known) {
             return Ok(());
         }
-        self.look_first()?;
+        self.check_master()?;
         // Before the registration, because the master reports new publishers from then on.
         self.state
             .with(|state| state.subscribed.insert(topic.to_owned(), BTreeSet::new()));
-        match self.ask("registerSubscriber", &[topic, "*", &self.uri]) {
+        match self.call_master("registerSubscriber", &[topic, "*", &self.uri]) {
             Ok(publishers) => {
                 // A list with too many publishers is used as far as the maximum.
                 let _ = self.update(topic, &publishers);
@@ -130,10 +130,10 @@ impl RosNodeContext {
     pub(super) fn unsubscribe(&self, topic: &str) -> io::Result<()> {
         self.state.with(|state| {
             state.subscribed.remove(topic);
-            state.places.retain(|(of, _), _| of != topic);
+            state.addresses.retain(|(of, _), _| of != topic);
             state.unlisted.retain(|it| it.topic != topic);
         });
-        self.ask("unregisterSubscriber", &[topic, &self.uri])
+        self.call_master("unregisterSubscriber", &[topic, &self.uri])
             .map(|_| ())
     }
 
@@ -152,7 +152,7 @@ impl RosNodeContext {
 
     /// Queries the master before a new registration, because afterwards it would know the node, although it
     /// has forgotten earlier registrations. A slow master gets the registration nevertheless.
-    fn look_first(&self) -> io::Result<()> {
+    fn check_master(&self) -> io::Result<()> {
         match self.notice_restart() {
             Err(error) if error.kind() != io::ErrorKind::TimedOut => Err(error),
             _ => Ok(()),
@@ -166,7 +166,7 @@ impl RosNodeContext {
         }
         let own_name = self.arguments(&[&self.caller]);
         let lives = || self.lives();
-        match call(&self.master, "lookupNode", own_name, GLANCE, &lives) {
+        match call(&self.master, "lookupNode", own_name, LOOKUP_TIMEOUT, &lives) {
             Err(error) if is_refusal(&error) => self.state.with(RosNodeState::forget),
             Err(error) => return Err(error),
             Ok(_) => {}
@@ -183,8 +183,8 @@ impl RosNodeContext {
         for (topic, kind) in &published {
             self.call_unless_refused("registerPublisher", &[topic, kind, &self.uri])?;
         }
-        for (service, place) in &services {
-            self.call_unless_refused("registerService", &[service, place, &self.uri])?;
+        for (service, address) in &services {
+            self.call_unless_refused("registerService", &[service, address, &self.uri])?;
         }
         for topic in &subscribed {
             let answer =
@@ -202,7 +202,7 @@ impl RosNodeContext {
         method: &str,
         arguments: &[&str],
     ) -> io::Result<Option<XmlRpcValue>> {
-        match self.ask(method, arguments) {
+        match self.call_master(method, arguments) {
             Ok(value) => Ok(Some(value)),
             Err(error) if is_refusal(&error) => Ok(None),
             Err(error) => Err(error),
@@ -210,14 +210,14 @@ impl RosNodeContext {
     }
 
     /// Queries publishers that the master does not name whether they still send.
-    pub(super) fn ask_unlisted(&self) {
+    pub(super) fn query_unlisted(&self) {
         let count = self.state.with(|state| state.unlisted.len());
         for _ in 0..count.min(MAX_ASKED) {
             let first = self.state.with(|state| state.unlisted.front().cloned());
             let Some(asked) = first.filter(|_| self.lives()) else {
                 return;
             };
-            let answers = self.place(&asked.topic, &asked.uri).is_some();
+            let answers = self.request_address(&asked.topic, &asked.uri).is_some();
             if self.lives() {
                 self.state.with(|state| state.note(&asked, answers));
             }

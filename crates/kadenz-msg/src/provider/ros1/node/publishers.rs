@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::super::http::{PATIENCE, place_of};
+use super::super::http::{CALL_TIMEOUT, address_of};
 use super::super::xmlrpc::XmlRpcValue;
 use super::{RosNodeContext, call};
 
@@ -16,7 +16,7 @@ pub(super) const MAX_ALL_PUBLISHERS: usize = 1024;
 pub(in super::super) struct TopicPublisher {
     pub(in super::super) id: u64,
     pub(in super::super) topic: String,
-    pub(in super::super) place: String,
+    pub(in super::super) address: String,
 }
 
 impl RosNodeContext {
@@ -41,7 +41,7 @@ impl RosNodeContext {
             };
             let (uris, is_all) = chosen(known, uris, most);
             state
-                .places
+                .addresses
                 .retain(|(of, uri), _| of != topic || uris.contains(uri));
             *known = uris;
             match is_all {
@@ -58,38 +58,39 @@ impl RosNodeContext {
     pub(super) fn sources(&self) -> Vec<TopicPublisher> {
         self.state.with(|state| {
             let mut seen = BTreeSet::new();
-            let places = state.places.iter();
-            let places = places.filter(|((topic, _), (_, place))| seen.insert((topic, place)));
-            let sources = places.map(|((topic, _), (id, place))| TopicPublisher {
+            let addresses = state.addresses.iter();
+            let addresses =
+                addresses.filter(|((topic, _), (_, address))| seen.insert((topic, address)));
+            let sources = addresses.map(|((topic, _), (id, address))| TopicPublisher {
                 id: *id,
                 topic: topic.clone(),
-                place: place.clone(),
+                address: address.clone(),
             });
             sources.collect()
         })
     }
 
     /// Returns the publishers that were not queried yet.
-    pub(super) fn without_place(&self) -> Vec<(String, String)> {
+    pub(super) fn without_address(&self) -> Vec<(String, String)> {
         self.state.with(|state| {
             let subscribed = state.subscribed.iter();
             let all = subscribed
                 .flat_map(|(topic, uris)| uris.iter().map(move |uri| (topic.clone(), uri.clone())));
-            all.filter(|pair| !state.places.contains_key(pair))
+            all.filter(|pair| !state.addresses.contains_key(pair))
                 .collect()
         })
     }
 
     /// Returns the address from which a publisher sends a topic.
-    pub(super) fn place(&self, topic: &str, uri: &str) -> Option<String> {
+    pub(super) fn request_address(&self, topic: &str, uri: &str) -> Option<String> {
         let tcpros = XmlRpcValue::List(vec![XmlRpcValue::List(vec![XmlRpcValue::text("TCPROS")])]);
         let arguments = vec![
             XmlRpcValue::text(&self.caller),
             XmlRpcValue::text(topic),
             tcpros,
         ];
-        let (place, lives) = (place_of(uri)?, || self.lives());
-        let answer = call(place, "requestTopic", arguments, PATIENCE, &lives).ok()?;
+        let (address, lives) = (address_of(uri)?, || self.lives());
+        let answer = call(address, "requestTopic", arguments, CALL_TIMEOUT, &lives).ok()?;
         let [_, host, port] = answer.as_list()? else {
             return None;
         };
@@ -106,12 +107,12 @@ pub(super) fn chosen<'v>(
 ) -> (BTreeSet<String>, bool) {
     let mut servers = BTreeSet::new();
     let (old, new): (Vec<&str>, Vec<&str>) = named
-        .filter(|uri| place_of(uri).is_some())
+        .filter(|uri| address_of(uri).is_some())
         .partition(|uri| known.contains(*uri));
     let mut uris = old.into_iter().chain(new);
     let mut chosen = BTreeSet::new();
     let is_all = uris.all(|uri| {
-        let is_new = place_of(uri).is_some_and(|place| servers.insert(place));
+        let is_new = address_of(uri).is_some_and(|address| servers.insert(address));
         if is_new && chosen.len() == most {
             return false;
         }

@@ -79,7 +79,7 @@ fn publishers_that_send_from_one_place_are_one_source() {
     node.state.with(|state| {
         for (id, uri) in [(1, "http://a:1/"), (2, "http://b:1/")] {
             let key = ("/t".to_owned(), uri.to_owned());
-            state.places.insert(key, (id, "c:2".to_owned()));
+            state.addresses.insert(key, (id, "c:2".to_owned()));
         }
     });
     let sources: Vec<u64> = node.sources().into_iter().map(|it| it.id).collect();

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::super::http::{self, PATIENCE, is_refusal};
+use super::super::http::{self, CALL_TIMEOUT, is_refusal};
 use super::super::tcpros::{field, read_header, write_header};
 use super::super::xmlrpc::{Call, XmlRpcValue};
-use super::talk::{ANSWER_HEAD, header_length, read_answer_head};
+use super::protocol::{ANSWER_HEAD, header_length, read_answer_head};
 use super::{ServiceError, ServiceType};
 
 /// The number of bytes of one read: memory grows with the received bytes, not with the stated length.
@@ -28,14 +28,14 @@ pub struct ServiceClient {
 show_fields!(ServiceClient: service);
 
 /// The kind of an error, before the service's name is added.
-enum Trouble {
+enum CallFailure {
     Io(io::Error),
     Refused(String),
     Failed(String),
     TooLong(usize),
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CallFailure {
     fn from(error: io::Error) -> Self {
         Self::Io(error)
     }
@@ -69,7 +69,7 @@ impl ServiceClient {
     pub fn call(&mut self, request: &[u8], timeout: Duration) -> Result<Vec<u8>, ServiceError> {
         let until = clock::now() + timeout;
         if request.len() > self.longest {
-            return Err(self.error(Trouble::TooLong(request.len())));
+            return Err(self.error(CallFailure::TooLong(request.len())));
         }
         let kept = self.connection.take();
         let mut stream = match kept.filter(is_open) {
@@ -77,10 +77,10 @@ impl ServiceClient {
             None => self.connect("persistent", until)?.0,
         };
         let outcome = exchange(&mut stream, request, self.longest, until);
-        if matches!(outcome, Ok(_) | Err(Trouble::Failed(_))) {
+        if matches!(outcome, Ok(_) | Err(CallFailure::Failed(_))) {
             self.connection = Some(stream);
         }
-        outcome.map_err(|trouble| self.error(trouble))
+        outcome.map_err(|failure| self.error(failure))
     }
 
     /// Queries the server for the service's type, as `rosservice type` does.
@@ -98,20 +98,20 @@ impl ServiceClient {
         mode: &str,
         until: MonotonicTime,
     ) -> Result<(TcpStream, ServiceType), ServiceError> {
-        let place = self.look_up(until)?;
+        let address = self.look_up(until)?;
         let fields = [
             ("callerid", self.caller.as_str()),
             ("service", &self.service),
             ("md5sum", &self.md5),
             (mode, "1"),
         ];
-        let greeted = left(until).map_err(Trouble::from).and_then(|left| {
-            let mut stream = http::connect(&place, left)?;
+        let handshake = left(until).map_err(CallFailure::from).and_then(|left| {
+            let mut stream = http::connect(&address, left)?;
             stream.set_nodelay(true)?;
-            let kind = greet(&mut stream, &fields, until)?;
+            let kind = begin_handshake(&mut stream, &fields, until)?;
             Ok((stream, kind))
         });
-        greeted.map_err(|trouble| self.error(trouble))
+        handshake.map_err(|failure| self.error(failure))
     }
 
     /// Returns the address of the service.
@@ -123,7 +123,7 @@ impl ServiceClient {
         let method = "lookupService".to_owned();
         let span = left(until).map_err(|error| self.error(error.into()))?;
         let call = Call { method, arguments };
-        let answer = http::call(&self.master, &call, span.min(PATIENCE), &|| true);
+        let answer = http::call(&self.master, &call, span.min(CALL_TIMEOUT), &|| true);
         let service = self.service.clone();
         let answer = answer.map_err(|reason| match is_refusal(&reason) {
             true => ServiceError::NotOffered { service },
@@ -133,25 +133,25 @@ impl ServiceClient {
             },
         })?;
         let uri = answer.as_text().unwrap_or_default();
-        let place = uri.strip_prefix("rosrpc://");
-        let place = place.and_then(|rest| rest.split('/').next());
-        place.map(str::to_owned).ok_or_else(|| {
-            let reason = format!("the master names {uri:?} as its place");
+        let address = uri.strip_prefix("rosrpc://");
+        let address = address.and_then(|rest| rest.split('/').next());
+        address.map(str::to_owned).ok_or_else(|| {
+            let reason = format!("the master names {uri:?} as its address");
             let reason = io::Error::new(ErrorKind::InvalidData, reason);
             self.error(reason.into())
         })
     }
 
-    fn error(&self, trouble: Trouble) -> ServiceError {
+    fn error(&self, failure: CallFailure) -> ServiceError {
         let service = self.service.clone();
-        match trouble {
-            Trouble::Io(error) if error.kind() == ErrorKind::TimedOut => {
+        match failure {
+            CallFailure::Io(error) if error.kind() == ErrorKind::TimedOut => {
                 ServiceError::TimedOut { service }
             }
-            Trouble::Io(reason) => ServiceError::Lost { service, reason },
-            Trouble::Refused(reason) => ServiceError::Refused { service, reason },
-            Trouble::Failed(reason) => ServiceError::Failed { service, reason },
-            Trouble::TooLong(length) => ServiceError::TooLong {
+            CallFailure::Io(reason) => ServiceError::Lost { service, reason },
+            CallFailure::Refused(reason) => ServiceError::Refused { service, reason },
+            CallFailure::Failed(reason) => ServiceError::Failed { service, reason },
+            CallFailure::TooLong(length) => ServiceError::TooLong {
                 service,
                 length,
                 longest: self.longest,
@@ -170,23 +170,23 @@ fn is_open(stream: &TcpStream) -> bool {
 }
 
 /// Sends a header and reads the server's.
-fn greet(
+fn begin_handshake(
     stream: &mut TcpStream,
     fields: &[(&str, &str)],
     until: MonotonicTime,
-) -> Result<ServiceType, Trouble> {
-    let mut words = Vec::new();
-    write_header(&mut words, fields);
-    write(stream, &words, until)?;
+) -> Result<ServiceType, CallFailure> {
+    let mut buffer = Vec::new();
+    write_header(&mut buffer, fields);
+    write(stream, &buffer, until)?;
     let broken = || io::Error::new(ErrorKind::InvalidData, "its header is none");
     let mut head = [0; 4];
     read(stream, &mut head, until)?;
     let length = header_length(head).map_err(|_| broken())?;
-    let mut heard = head.to_vec();
-    read_more(stream, &mut heard, length, until)?;
-    let (fields, _) = read_header(&heard).ok().flatten().ok_or_else(broken)?;
+    let mut received = head.to_vec();
+    read_more(stream, &mut received, length, until)?;
+    let (fields, _) = read_header(&received).ok().flatten().ok_or_else(broken)?;
     if let Some((_, reason)) = fields.iter().find(|(name, _)| *name == "error") {
-        return Err(Trouble::Refused((*reason).to_owned()));
+        return Err(CallFailure::Refused((*reason).to_owned()));
     }
     Ok(ServiceType::new(
         field(&fields, "type"),
@@ -200,20 +200,20 @@ fn exchange(
     request: &[u8],
     longest: usize,
     until: MonotonicTime,
-) -> Result<Vec<u8>, Trouble> {
+) -> Result<Vec<u8>, CallFailure> {
     write(stream, &(request.len() as u32).to_le_bytes(), until)?;
     write(stream, request, until)?;
     let mut head = [0; ANSWER_HEAD];
     read(stream, &mut head, until)?;
     let (is_success, length) = read_answer_head(head);
     if length > longest {
-        return Err(Trouble::TooLong(length));
+        return Err(CallFailure::TooLong(length));
     }
     let mut answer = Vec::new();
     read_more(stream, &mut answer, length, until)?;
     match is_success {
         true => Ok(answer),
-        false => Err(Trouble::Failed(
+        false => Err(CallFailure::Failed(
             String::from_utf8_lossy(&answer).into_owned(),
         )),
     }

@@ -6,9 +6,9 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Interest, Watch};
 
-use super::talk::{ClientInput, ClientSession, write_answer};
+use super::protocol::{ClientInput, ClientSession, write_answer};
 use crate::provider::stream::ProtocolError;
-use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
+use crate::provider::stream::connection_slots::{ConnectionId, PeerState, Share};
 use crate::provider::stream::socket::Socket;
 
 /// The time within which a client must continue a request that it has begun, or take its answer.
@@ -18,8 +18,8 @@ const STALLED: Duration = Duration::from_secs(30);
 pub(super) struct ClientConnection {
     pub(super) id: ConnectionId,
     socket: Socket,
-    talk: ClientSession,
-    heard: Vec<u8>,
+    protocol: ClientSession,
+    received: Vec<u8>,
     memory: Share,
     reply: Vec<u8>,
     sent: usize,
@@ -30,22 +30,22 @@ pub(super) struct ClientConnection {
     pub(super) is_done: bool,
     /// The time at which it last sent or took bytes.
     pub(super) last: MonotonicTime,
-    /// Its place among what is watched.
-    place: Option<usize>,
+    /// Its index among the watched sockets.
+    watch_index: Option<usize>,
 }
 
 impl ClientConnection {
     pub(super) fn new(
         id: ConnectionId,
         socket: Socket,
-        talk: ClientSession,
+        protocol: ClientSession,
         memory: Share,
     ) -> Self {
         Self {
             id,
             socket,
-            talk,
-            heard: Vec::new(),
+            protocol,
+            received: Vec::new(),
             memory,
             reply: Vec::new(),
             sent: 0,
@@ -53,14 +53,14 @@ impl ClientConnection {
             is_last: false,
             is_done: false,
             last: clock::now(),
-            place: None,
+            watch_index: None,
         }
     }
 
-    pub(super) fn standing(&self) -> Standing {
-        match self.talk.has_greeted() {
-            true => Standing::Active,
-            false => Standing::Ungreeted,
+    pub(super) fn peer_state(&self) -> PeerState {
+        match self.protocol.has_handshake() {
+            true => PeerState::Active,
+            false => PeerState::Connected,
         }
     }
 
@@ -69,20 +69,20 @@ impl ClientConnection {
             true => Interest::Read,
             false => Interest::ReadAndWrite,
         };
-        let place = (!self.is_busy).then(|| self.socket.watch(watch, interest));
-        self.place = place;
+        let index = (!self.is_busy).then(|| self.socket.watch(watch, interest));
+        self.watch_index = index;
     }
 
     /// Returns the time at which it has stalled for too long.
     pub(super) fn deadline(&self) -> Option<MonotonicTime> {
-        let is_amid = !self.heard.is_empty() || !self.reply.is_empty();
+        let is_amid = !self.received.is_empty() || !self.reply.is_empty();
         (is_amid && !self.is_busy).then(|| self.last + STALLED)
     }
 
     /// Reads and sends what the wait has found; a request that is there whole.
-    pub(super) fn tend(&mut self, watch: &Watch, room: &mut [u8]) -> Option<Vec<u8>> {
-        let place = self.place?;
-        let outcome = match (watch.readable(place), watch.writable(place)) {
+    pub(super) fn process(&mut self, watch: &Watch, room: &mut [u8]) -> Option<Vec<u8>> {
+        let index = self.watch_index?;
+        let outcome = match (watch.readable(index), watch.writable(index)) {
             (false, false) => return None,
             (true, _) => self.read(room),
             (false, true) => Ok(()),
@@ -94,7 +94,7 @@ impl ClientConnection {
     /// Sends the answer to its request; the next request, where that is there whole.
     pub(super) fn answer(&mut self, answer: &Result<Vec<u8>, String>) -> Option<Vec<u8>> {
         self.is_busy = false;
-        self.is_last |= !self.talk.is_persistent();
+        self.is_last |= !self.protocol.is_persistent();
         match answer {
             Ok(answer) => write_answer(&mut self.reply, true, answer),
             Err(reason) => write_answer(&mut self.reply, false, reason.as_bytes()),
@@ -120,10 +120,10 @@ impl ClientConnection {
             return Ok(());
         }
         // A client sends one request at a time, and the next one after its answer.
-        if !self.reply.is_empty() && self.heard.len() > room.len() {
+        if !self.reply.is_empty() && self.received.len() > room.len() {
             return Err(ErrorKind::InvalidData.into());
         }
-        self.heard.extend_from_slice(&room[..count]);
+        self.received.extend_from_slice(&room[..count]);
         Ok(())
     }
 
@@ -134,12 +134,12 @@ impl ClientConnection {
             if self.is_busy || self.is_last || !self.reply.is_empty() {
                 return Ok(None);
             }
-            let said = self.talk.hear(&self.heard, &mut self.reply);
+            let said = self.protocol.receive(&self.received, &mut self.reply);
             let used = match said.map_err(|ProtocolError| ErrorKind::InvalidData)? {
                 ClientInput::Short => return Ok(None),
                 ClientInput::Last => {
                     self.is_last = true;
-                    self.heard = Vec::new();
+                    self.received = Vec::new();
                     continue;
                 }
                 ClientInput::Header(used) => used,
@@ -156,8 +156,8 @@ impl ClientConnection {
 
     /// Removes the front of the received bytes, and releases their memory.
     fn forget(&mut self, used: usize) {
-        self.heard.drain(..used);
-        self.heard.shrink_to_fit();
+        self.received.drain(..used);
+        self.received.shrink_to_fit();
     }
 
     fn send(&mut self) -> io::Result<()> {
@@ -176,7 +176,7 @@ impl ClientConnection {
 
     /// Returns the memory that it holds, in bytes.
     pub(super) fn held(&self) -> usize {
-        self.heard.capacity() + self.reply.capacity()
+        self.received.capacity() + self.reply.capacity()
     }
 
     /// Claims memory for its bytes; returns whether there was enough.
@@ -187,7 +187,7 @@ impl ClientConnection {
     /// Gives the connection up, with its bytes.
     pub(super) fn give_up(&mut self) {
         self.is_done = true;
-        (self.heard, self.reply, self.sent) = (Vec::new(), Vec::new(), 0);
+        (self.received, self.reply, self.sent) = (Vec::new(), Vec::new(), 0);
         self.memory.resize(0);
     }
 }

@@ -18,8 +18,8 @@
 
 mod client;
 mod connection;
+pub(in crate::provider) mod protocol;
 mod server;
-pub(in crate::provider) mod talk;
 
 use std::io;
 
@@ -138,7 +138,7 @@ impl Ros1 {
     ) -> Result<ServiceServer, ProviderError> {
         let failed = |error: io::Error| no_master(&self.address, &error);
         let node = self.node().map_err(failed)?;
-        let offer = talk::Offer {
+        let offer = protocol::Offer {
             service: absolute(service),
             kind: kind.clone(),
             caller: node.caller(),

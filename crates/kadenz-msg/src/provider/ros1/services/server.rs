@@ -13,17 +13,17 @@ use std::thread::{self, JoinHandle};
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::net::watch::{Waker, Watch};
 
-use super::super::http::place;
+use super::super::http::socket_address;
 use super::super::node::RosNode;
 use super::connection::ClientConnection;
-use super::talk::{ClientSession, Offer};
+use super::protocol::{ClientSession, Offer};
 use crate::provider::Wait;
 use crate::provider::stream::RETRY;
 use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{
-    Budget, ConnectionId, ConnectionSlots, GREETING, IDLE, Share,
+    Budget, ConnectionId, ConnectionSlots, HANDSHAKE_TIMEOUT, IDLE_TIMEOUT, Share,
 };
-use crate::provider::stream::socket::{Door, Socket};
+use crate::provider::stream::socket::{Listener, Socket};
 use crate::sync::lock;
 
 /// The maximum number of clients at once.
@@ -66,8 +66,8 @@ impl ServiceServer {
         threads: usize,
         handler: Handler,
     ) -> io::Result<Self> {
-        let door = place(node.host(), 0).listen()?;
-        let host = std::net::SocketAddr::new(node.host(), door.port().unwrap_or(0));
+        let listener = socket_address(node.host(), 0).listen()?;
+        let host = std::net::SocketAddr::new(node.host(), listener.port().unwrap_or(0));
         let offer = Arc::new(offer);
         let (jobs, waiting) = sync_channel(MAX_CLIENTS);
         let (answers, answered) = sync_channel(MAX_CLIENTS);
@@ -78,7 +78,8 @@ impl ServiceServer {
             waker: watch.waker(),
             threads: Vec::new(),
         };
-        let keeper = ServerThread::new(&server, watch, door, Arc::clone(&offer), jobs, answered);
+        let keeper =
+            ServerThread::new(&server, watch, listener, Arc::clone(&offer), jobs, answered);
         let named = |name: &str| thread::Builder::new().name(name.to_owned());
         let keeps = named("kadenz-service").spawn(move || keeper.keep())?;
         server.threads.push(keeps);
@@ -171,7 +172,7 @@ impl ServerThread {
     fn new(
         server: &ServiceServer,
         watch: Watch,
-        door: Door,
+        listener: Listener,
         offer: Arc<Offer>,
         jobs: SyncSender<Job>,
         answered: Receiver<(ConnectionId, HandlerResult)>,
@@ -179,10 +180,10 @@ impl ServerThread {
         Self {
             ends: Arc::clone(&server.ends),
             watch,
-            acceptor: Acceptor::new(door),
+            acceptor: Acceptor::new(listener),
             memory: Budget::new(MEMORY.max(offer.longest.saturating_mul(4))),
             offer,
-            slots: ConnectionSlots::new(MAX_CLIENTS, GREETING),
+            slots: ConnectionSlots::new(MAX_CLIENTS, HANDSHAKE_TIMEOUT),
             connections: Vec::new(),
             jobs,
             answered,
@@ -204,13 +205,13 @@ impl ServerThread {
             if self.watch.wait(wait).is_err() {
                 thread::sleep(RETRY);
             }
-            for place in 0..self.connections.len() {
-                let request = self.connections[place].tend(&self.watch, &mut room);
-                self.pass_on(place, request);
+            for index in 0..self.connections.len() {
+                let request = self.connections[index].process(&self.watch, &mut room);
+                self.forward(index, request);
             }
             self.take_answers();
-            self.hang_up_on_the_silent();
-            self.let_in();
+            self.disconnect_silent();
+            self.accept_peers();
         }
     }
 
@@ -227,28 +228,28 @@ impl ServerThread {
 
     fn take_answers(&mut self) {
         while let Ok((id, outcome)) = self.answered.try_recv() {
-            if let Some(place) = self.connections.iter().position(|it| it.id == id) {
-                let request = self.connections[place].answer(&outcome);
-                self.pass_on(place, request);
+            if let Some(index) = self.connections.iter().position(|it| it.id == id) {
+                let request = self.connections[index].answer(&outcome);
+                self.forward(index, request);
             }
         }
     }
 
     /// Gives a client's request to the threads that answer, and sees to what the client holds.
-    fn pass_on(&mut self, place: usize, request: Option<Vec<u8>>) {
+    fn forward(&mut self, index: usize, request: Option<Vec<u8>>) {
         let mut request = request;
         while let Some(asked) = request {
-            let id = self.connections[place].id;
+            let id = self.connections[index].id;
             request = match self.pass(id, asked) {
                 true => None,
                 false => {
-                    self.connections[place].answer(&Err("too many requests wait here".to_owned()))
+                    self.connections[index].answer(&Err("too many requests wait here".to_owned()))
                 }
             };
         }
-        let connection = &self.connections[place];
-        self.slots.note(connection.id, connection.standing());
-        while !self.connections[place].claim() {
+        let connection = &self.connections[index];
+        self.slots.note(connection.id, connection.peer_state());
+        while !self.connections[index].claim() {
             let greediest = self.connections.iter_mut().max_by_key(|it| it.held());
             greediest.into_iter().for_each(ClientConnection::give_up);
         }
@@ -270,15 +271,15 @@ impl ServerThread {
         }
     }
 
-    fn hang_up_on_the_silent(&mut self) {
+    fn disconnect_silent(&mut self) {
         let now = clock::now();
         while let Some(id) = self.slots.overdue(now) {
-            self.hang_up(|it| it.id == id);
+            self.disconnect(|it| it.id == id);
         }
-        self.hang_up(|it| it.is_done || it.deadline().is_some_and(|until| until <= now));
+        self.disconnect(|it| it.is_done || it.deadline().is_some_and(|until| until <= now));
     }
 
-    fn let_in(&mut self) {
+    fn accept_peers(&mut self) {
         for _ in 0..BATCH {
             let now = clock::now();
             let Some(socket) = self.acceptor.accept(now) else {
@@ -287,26 +288,28 @@ impl ServerThread {
             if !self.slots.has_room() {
                 let idle = self.connections.iter().filter(|it| !it.is_busy);
                 let idle = idle.min_by_key(|it| it.last);
-                let idle = idle.filter(|it| now > it.last + IDLE).map(|it| it.id);
+                let idle = idle
+                    .filter(|it| now > it.last + IDLE_TIMEOUT)
+                    .map(|it| it.id);
                 let Some(id) = self.slots.least_needed(now, idle) else {
                     continue;
                 };
-                self.hang_up(|it| it.id == id);
+                self.disconnect(|it| it.id == id);
             }
             self.add(now, socket);
         }
     }
 
     fn add(&mut self, now: MonotonicTime, socket: Socket) {
-        let (id, talk) = (
+        let (id, protocol) = (
             self.slots.take(now),
             ClientSession::new(Arc::clone(&self.offer)),
         );
-        let connection = ClientConnection::new(id, socket, talk, self.memory.share());
+        let connection = ClientConnection::new(id, socket, protocol, self.memory.share());
         self.connections.push(connection);
     }
 
-    fn hang_up(&mut self, on: impl Fn(&ClientConnection) -> bool) {
+    fn disconnect(&mut self, on: impl Fn(&ClientConnection) -> bool) {
         let Self {
             connections,
             slots,

@@ -15,7 +15,7 @@ use super::{FIRST_ROOM, MakeProtocol, PeerProtocol};
 pub(super) struct PeerReceiverConnection<T> {
     pub(super) id: ConnectionId,
     pub(super) socket: Socket,
-    pub(super) talk: T,
+    pub(super) protocol: T,
     pub(super) outgoing: Outgoing,
     pub(super) room: PageBuffer,
     /// For the room.
@@ -31,19 +31,19 @@ pub(super) struct PeerReceiverConnection<T> {
 
 impl<T: PeerProtocol> PeerReceiverConnection<T> {
     /// Sends the first bytes of the protocol; `None` if the connection is lost already.
-    pub(super) fn greet(
+    pub(super) fn begin_handshake(
         socket: Socket,
         make: &mut MakeProtocol<T>,
         target: Option<u64>,
         id: ConnectionId,
         memory: &Arc<Budget>,
     ) -> Option<Self> {
-        let mut words = Vec::new();
-        let talk = make(&mut words);
+        let mut buffer = Vec::new();
+        let protocol = make(&mut buffer);
         let mut connection = Self {
             id,
             socket,
-            talk,
+            protocol,
             outgoing: Outgoing::new(0, Some(memory.share())),
             room: PageBuffer::to_receive(),
             memory: memory.share(),
@@ -53,11 +53,11 @@ impl<T: PeerProtocol> PeerReceiverConnection<T> {
             target,
             stalled_since: None,
         };
-        connection.say(&words).is_ok().then_some(connection)
+        connection.reply(&buffer).is_ok().then_some(connection)
     }
 
-    pub(super) fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.outgoing.say(words)?;
+    pub(super) fn reply(&mut self, buffer: &[u8]) -> io::Result<()> {
+        self.outgoing.reply(buffer)?;
         self.flush()
     }
 

@@ -6,7 +6,7 @@ use crate::arrival::{SenderId, Sequence};
 use crate::provider::stream::StreamMessage;
 
 /// A message is its length and so many bytes; `?` is a question, answered by a thousand bytes.
-struct Words(Standing);
+struct Words(PeerState);
 
 impl PeerProtocol for Words {
     fn want(&mut self, _: &[Pattern], _: &mut Vec<u8>) {}
@@ -15,45 +15,45 @@ impl PeerProtocol for Words {
         &'a mut self,
         bytes: &'a [u8],
         _: &[Pattern],
-        words: &mut Vec<u8>,
+        buffer: &mut Vec<u8>,
     ) -> Result<ReadOutcome<'a>, ProtocolError> {
         let Some((first, rest)) = bytes.split_first() else {
             return Ok(ReadOutcome::Short);
         };
-        self.0 = Standing::Active;
+        self.0 = PeerState::Active;
         if *first == b'?' {
-            words.extend_from_slice(&[b'!'; 1000]);
+            buffer.extend_from_slice(&[b'!'; 1000]);
             return Ok(ReadOutcome::Other(1));
         }
         let length = usize::from(*first);
         let Some(payload) = rest.get(..length) else {
             return Ok(ReadOutcome::Short);
         };
-        let heard = StreamMessage {
+        let received = StreamMessage {
             channel: "A",
             payload,
             sender: SenderId(1),
             sequence: None::<Sequence>,
         };
-        Ok(ReadOutcome::Message(1 + length, heard))
+        Ok(ReadOutcome::Message(1 + length, received))
     }
 
-    fn standing(&self) -> Standing {
+    fn peer_state(&self) -> PeerState {
         self.0
     }
 }
 
 fn receiver() -> (PeerReceiver<Words>, String) {
-    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+    let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
         .listen()
         .unwrap();
-    let place = format!("127.0.0.1:{}", door.port().unwrap());
-    (ear_at(door), place)
+    let address = format!("127.0.0.1:{}", listener.port().unwrap());
+    (receiver_at(listener), address)
 }
 
-fn ear_at(door: Door) -> PeerReceiver<Words> {
+fn receiver_at(listener: Listener) -> PeerReceiver<Words> {
     let mut receiver = PeerReceiver::new(1000).unwrap();
-    receiver.open(door, Box::new(|_| Words(Standing::Ungreeted)));
+    receiver.open(listener, Box::new(|_| Words(PeerState::Connected)));
     receiver.want(&[Pattern::new("A").unwrap()]);
     receiver
 }
@@ -75,10 +75,10 @@ fn listen(receiver: &mut PeerReceiver<Words>, ms: u64) -> usize {
 
 #[test]
 fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
-    let (mut receiver, place) = receiver();
+    let (mut receiver, address) = receiver();
     receiver.unfinished = Duration::from_millis(300);
-    let mut begun = TcpStream::connect(&place).unwrap();
-    let idle = TcpStream::connect(&place).unwrap();
+    let mut begun = TcpStream::connect(&address).unwrap();
+    let idle = TcpStream::connect(&address).unwrap();
     begun.write_all(&[1, 7, 200, 7]).unwrap();
     (&idle).write_all(&[1, 7]).unwrap();
     assert_eq!(listen(&mut receiver, 100), 2);
@@ -99,9 +99,9 @@ fn a_message_that_is_begun_and_never_ended_holds_its_place_for_a_while_only() {
 
 #[test]
 fn bytes_that_wait_in_the_system_are_no_stall() {
-    let (mut receiver, place) = receiver();
+    let (mut receiver, address) = receiver();
     receiver.unfinished = Duration::from_millis(50);
-    let mut peer = TcpStream::connect(&place).unwrap();
+    let mut peer = TcpStream::connect(&address).unwrap();
     peer.write_all(&[3, 7]).unwrap();
     listen(&mut receiver, 20);
     peer.write_all(&[7, 7]).unwrap();
@@ -119,7 +119,7 @@ fn unread_answers_stay_within_the_memory_of_all() {
     // Unix sockets, whose buffers are small.
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("receiver");
-    let mut receiver = ear_at(SocketAddress::Unix(path.clone()).listen().unwrap());
+    let mut receiver = receiver_at(SocketAddress::Unix(path.clone()).listen().unwrap());
     receiver.memory = Budget::new(LIMIT);
     let connect = || UnixStream::connect(&path).unwrap();
     let mut asking: Vec<_> = (0..20).map(|_| connect()).collect();
@@ -148,9 +148,9 @@ fn unread_answers_stay_within_the_memory_of_all() {
 
 #[test]
 fn a_peer_for_whom_no_descriptor_is_left_does_not_end_the_wait() {
-    let (mut receiver, place) = receiver();
-    receiver.door.as_mut().unwrap().0.pause(clock::now());
-    let mut peer = TcpStream::connect(&place).unwrap();
+    let (mut receiver, address) = receiver();
+    receiver.listener.as_mut().unwrap().0.pause(clock::now());
+    let mut peer = TcpStream::connect(&address).unwrap();
     peer.write_all(&[1, 7]).unwrap();
     assert_eq!(receiver.wait(Wait::Poll), Woke::Nothing);
     let result = receiver.receive(Wait::Forever, &mut |_| More::GoOn);

@@ -6,7 +6,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::PeerSetProtocol;
 use crate::provider::stream::ProtocolError;
-use crate::provider::stream::connection_slots::{ConnectionId, Share, Standing};
+use crate::provider::stream::connection_slots::{ConnectionId, PeerState, Share};
 use crate::provider::stream::outgoing::Outgoing;
 use crate::provider::stream::socket::Socket;
 
@@ -19,9 +19,9 @@ pub(super) struct PeerSetConnection<P> {
     pub(super) socket: Socket,
     pub(super) peer: P,
     pub(super) outgoing: Outgoing,
-    pub(super) heard: Vec<u8>,
+    pub(super) received: Vec<u8>,
     /// A turn ended before all received bytes were processed.
-    pub(super) is_unheard: bool,
+    pub(super) has_unprocessed: bool,
     /// The memory for its requests.
     pub(super) memory: Share,
     /// The time at which it last sent or took bytes.
@@ -31,9 +31,9 @@ pub(super) struct PeerSetConnection<P> {
 
 impl<P: PeerSetProtocol> PeerSetConnection<P> {
     /// Reads and sends as much as one turn allows.
-    pub(super) fn tend(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
+    pub(super) fn process(&mut self, room: &mut [u8], hears: bool, sends: bool) -> io::Result<()> {
         if hears {
-            self.hear(room)?;
+            self.receive(room)?;
         }
         if sends {
             self.outgoing.flush(&mut self.socket)?;
@@ -45,46 +45,46 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
         Ok(())
     }
 
-    fn hear(&mut self, room: &mut [u8]) -> io::Result<()> {
-        if !self.is_unheard {
+    fn receive(&mut self, room: &mut [u8]) -> io::Result<()> {
+        if !self.has_unprocessed {
             let Some(count) = self.socket.read(room)? else {
                 return Ok(());
             };
-            self.heard.extend_from_slice(&room[..count]);
+            self.received.extend_from_slice(&room[..count]);
             self.last = clock::now();
         }
-        let was = self.peer.standing();
+        let was = self.peer.peer_state();
         let mut reply = Vec::new();
         let mut used = 0;
-        self.is_unheard = true;
+        self.has_unprocessed = true;
         for _ in 0..TURN {
-            let heard = self.peer.hear(&self.heard[used..], &mut reply);
+            let received = self.peer.receive(&self.received[used..], &mut reply);
             let count =
-                heard.map_err(|ProtocolError| io::Error::from(io::ErrorKind::InvalidData))?;
+                received.map_err(|ProtocolError| io::Error::from(io::ErrorKind::InvalidData))?;
             used += count;
-            self.is_unheard = count > 0;
+            self.has_unprocessed = count > 0;
             if count == 0 {
                 break;
             }
         }
-        self.heard.drain(..used);
-        if !self.is_unheard && self.heard.len() > room.len() {
+        self.received.drain(..used);
+        if !self.has_unprocessed && self.received.len() > room.len() {
             // No valid request of a peer of a set is that long.
             return Err(io::ErrorKind::InvalidData.into());
         }
-        self.heard.shrink_to_fit();
-        let is_new = was == Standing::Ungreeted && self.peer.standing() > was;
+        self.received.shrink_to_fit();
+        let is_new = was == PeerState::Connected && self.peer.peer_state() > was;
         if is_new {
             self.outgoing.reserve();
         }
-        self.say(&reply)?;
+        self.reply(&reply)?;
         match is_new {
-            true => self.welcome(),
+            true => self.send_latched(),
             false => Ok(()),
         }
     }
 
-    fn welcome(&mut self) -> io::Result<()> {
+    fn send_latched(&mut self) -> io::Result<()> {
         let Self {
             socket,
             peer,
@@ -92,29 +92,29 @@ impl<P: PeerSetProtocol> PeerSetConnection<P> {
             ..
         } = self;
         // Without it the peer would miss its first messages: better that it connects again.
-        peer.welcome(&mut |parts| match outgoing.send(socket, parts)? {
+        peer.send_latched(&mut |parts| match outgoing.send(socket, parts)? {
             true => Ok(()),
             false => Err(io::ErrorKind::QuotaExceeded.into()),
         })
     }
 
-    pub(super) fn say(&mut self, words: &[u8]) -> io::Result<()> {
-        self.outgoing.say(words)?;
+    pub(super) fn reply(&mut self, buffer: &[u8]) -> io::Result<()> {
+        self.outgoing.reply(buffer)?;
         self.outgoing.flush(&mut self.socket)
     }
 
     /// Returns the memory that it takes from others.
     pub(super) fn held(&self) -> usize {
-        self.outgoing.held() + self.said()
+        self.outgoing.held() + self.requests_held()
     }
 
-    fn said(&self) -> usize {
-        self.heard.capacity() + self.peer.held()
+    fn requests_held(&self) -> usize {
+        self.received.capacity() + self.peer.held()
     }
 
     /// Claims memory for its requests; returns whether there was enough.
     pub(super) fn claim(&mut self) -> bool {
-        let said = self.said();
-        self.memory.resize(said)
+        let requests_held = self.requests_held();
+        self.memory.resize(requests_held)
     }
 }

@@ -13,18 +13,18 @@ use super::*;
 struct Bytes(Arc<AtomicUsize>);
 
 impl PeerSetProtocol for Bytes {
-    fn hear(&mut self, bytes: &[u8], _reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
+    fn receive(&mut self, bytes: &[u8], _reply: &mut Vec<u8>) -> Result<usize, ProtocolError> {
         self.0.fetch_add(bytes.len().min(1), Ordering::Relaxed);
         Ok(bytes.len().min(1))
     }
 
-    fn standing(&self) -> Standing {
-        Standing::Active
+    fn peer_state(&self) -> PeerState {
+        PeerState::Active
     }
 }
 
 impl Bytes {
-    fn heard(&self) -> usize {
+    fn received(&self) -> usize {
         self.0.load(Ordering::Relaxed)
     }
 }
@@ -37,8 +37,8 @@ fn connection(id: u64, memory: &Arc<Budget>) -> (PeerSetConnection<Bytes>, UnixS
         socket: Socket::Unix(near),
         peer: Bytes::default(),
         outgoing: Outgoing::new(1000, Some(memory.share())),
-        heard: Vec::new(),
-        is_unheard: false,
+        received: Vec::new(),
+        has_unprocessed: false,
         memory: memory.share(),
         last: clock::now(),
         is_lost: false,
@@ -51,23 +51,23 @@ fn a_turn_hears_so_many_frames_and_the_rest_is_heard_before_more_is_read() {
     let (mut connection, mut far) = connection(0, &Budget::new(1 << 20));
     let mut room = [0; 1000];
     far.write_all(&[1; TURN + 10]).unwrap();
-    connection.tend(&mut room, true, false).unwrap();
+    connection.process(&mut room, true, false).unwrap();
     assert_eq!(
-        (connection.peer.heard(), connection.is_unheard),
+        (connection.peer.received(), connection.has_unprocessed),
         (TURN, true)
     );
     far.write_all(&[1; 5]).unwrap();
-    connection.tend(&mut room, true, false).unwrap();
-    let heard = (connection.peer.heard(), connection.is_unheard);
-    assert_eq!(heard, (TURN + 10, false));
-    connection.tend(&mut room, true, false).unwrap();
-    assert_eq!(connection.peer.heard(), TURN + 15);
+    connection.process(&mut room, true, false).unwrap();
+    let received = (connection.peer.received(), connection.has_unprocessed);
+    assert_eq!(received, (TURN + 10, false));
+    connection.process(&mut room, true, false).unwrap();
+    assert_eq!(connection.peer.received(), TURN + 15);
 }
 
 /// Waits until that many bytes were processed.
-fn wait_for(heard: &AtomicUsize, count: usize) {
+fn wait_for(received: &AtomicUsize, count: usize) {
     let end = clock::now() + Duration::from_secs(20);
-    while heard.load(Ordering::Relaxed) < count {
+    while received.load(Ordering::Relaxed) < count {
         assert!(clock::now() < end, "it hangs");
         thread::sleep(Duration::from_millis(1));
     }
@@ -75,35 +75,35 @@ fn wait_for(heard: &AtomicUsize, count: usize) {
 
 #[test]
 fn a_peer_for_whom_no_descriptor_was_left_is_let_in_once_the_pause_is_over() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let peer = Arc::clone(&heard);
-    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+    let received = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::clone(&received);
+    let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
         .listen()
         .unwrap();
-    let port = door.port().unwrap();
-    let mut acceptor = Acceptor::new(door);
+    let port = listener.port().unwrap();
+    let mut acceptor = Acceptor::new(listener);
     acceptor.pause(clock::now());
     let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
-    let peers = PeerSet::start(Side::Door(acceptor), 1000, make).unwrap();
+    let peers = PeerSet::start(Side::Listen(acceptor), 1000, make).unwrap();
     let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
     far.write_all(&[1; 3]).unwrap();
-    wait_for(&heard, 3);
+    wait_for(&received, 3);
     drop(peers);
 }
 
 #[test]
 fn what_a_turn_did_not_hear_is_heard_although_nothing_more_comes() {
-    let heard = Arc::new(AtomicUsize::new(0));
-    let peer = Arc::clone(&heard);
-    let door = SocketAddress::Tcp("127.0.0.1:0".to_owned())
+    let received = Arc::new(AtomicUsize::new(0));
+    let peer = Arc::clone(&received);
+    let listener = SocketAddress::Tcp("127.0.0.1:0".to_owned())
         .listen()
         .unwrap();
-    let port = door.port().unwrap();
+    let port = listener.port().unwrap();
     let make = Box::new(move |_: &mut Vec<u8>| Bytes(Arc::clone(&peer)));
-    let peers = PeerSet::start(Side::Door(Acceptor::new(door)), 1000, make).unwrap();
+    let peers = PeerSet::start(Side::Listen(Acceptor::new(listener)), 1000, make).unwrap();
     let mut far = TcpStream::connect(("127.0.0.1", port)).unwrap();
     far.write_all(&[1; 20 * TURN]).unwrap();
-    wait_for(&heard, 20 * TURN);
+    wait_for(&received, 20 * TURN);
     drop(peers);
 }
 
@@ -114,7 +114,7 @@ fn a_newcomer_gets_the_slot_of_the_peer_that_is_idle_for_the_longest() {
     let (mut first, _far) = connection(0, &memory);
     let (mut second, _far) = connection(1, &memory);
     let start = clock::now();
-    (first.last, second.last) = (start + IDLE, start);
+    (first.last, second.last) = (start + IDLE_TIMEOUT, start);
     let keeper = PeerSetThread {
         shared: Arc::new(PeerSetContext {
             connections: Lock::new(vec![first, second]),
@@ -122,12 +122,15 @@ fn a_newcomer_gets_the_slot_of_the_peer_that_is_idle_for_the_longest() {
             ends: AtomicBool::new(false),
         }),
         watch,
-        side: Side::Place(SocketAddress::of("127.0.0.1:1")),
+        side: Side::Connect(SocketAddress::of("127.0.0.1:1")),
         limit: 1000,
         make: Box::new(|_: &mut Vec<u8>| Bytes::default()),
-        slots: ConnectionSlots::new(2, GREETING),
+        slots: ConnectionSlots::new(2, HANDSHAKE_TIMEOUT),
         memory,
     };
-    assert_eq!(keeper.idle(start + IDLE), None);
-    assert_eq!(keeper.idle(start + IDLE + IDLE), Some(ConnectionId(1)));
+    assert_eq!(keeper.idle(start + IDLE_TIMEOUT), None);
+    assert_eq!(
+        keeper.idle(start + IDLE_TIMEOUT + IDLE_TIMEOUT),
+        Some(ConnectionId(1))
+    );
 }

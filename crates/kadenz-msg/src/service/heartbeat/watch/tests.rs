@@ -26,42 +26,38 @@ fn events(watch: &mut HeartbeatWatch, now: MonotonicTime) -> Vec<(String, Event)
 #[test]
 fn a_node_is_alive_late_dead_and_alive_again_with_one_event_each() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
-    assert_eq!(
-        watch.heard(&beat("arm", 7, 0), at(0)),
-        Some(Event::Appeared)
-    );
+    assert_eq!(watch.add(&beat("arm", 7, 0), at(0)), Some(Event::Appeared));
     assert_eq!(events(&mut watch, at(200)), []);
     assert_eq!(events(&mut watch, at(201)), [("arm".into(), Event::Late)]);
     assert_eq!(events(&mut watch, at(499)), []);
     assert_eq!(events(&mut watch, at(501)), [("arm".into(), Event::Died)]);
     assert_eq!(events(&mut watch, at(900)), []);
     assert_eq!(
-        watch.heard(&beat("arm", 7, 9), at(901)),
+        watch.add(&beat("arm", 7, 9), at(901)),
         Some(Event::Recovered)
     );
     let node = watch.node("arm").unwrap();
-    assert_eq!((node.life, node.missed, node.restarts), (Life::Alive, 8, 0));
+    assert_eq!(
+        (node.life, node.missed, node.restarts),
+        (Liveness::Alive, 8, 0)
+    );
 }
 
 #[test]
 fn another_instance_is_a_restart_and_two_by_turns_are_duplicates() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
-    watch.heard(&beat("arm", 1, 500), at(0));
+    watch.add(&beat("arm", 1, 500), at(0));
     assert_eq!(
-        watch.heard(&beat("arm", 2, 0), at(50)),
+        watch.add(&beat("arm", 2, 0), at(50)),
         Some(Event::Restarted)
     );
-    assert_eq!(watch.heard(&beat("arm", 2, 1), at(150)), None);
+    assert_eq!(watch.add(&beat("arm", 2, 1), at(150)), None);
     assert_eq!(watch.node("arm").unwrap().restarts, 1);
     assert_eq!(
-        watch.heard(&beat("arm", 1, 501), at(160)),
+        watch.add(&beat("arm", 1, 501), at(160)),
         Some(Event::Doubled)
     );
-    assert_eq!(
-        watch.heard(&beat("arm", 1, 502), at(260)),
-        None,
-        "told once"
-    );
+    assert_eq!(watch.add(&beat("arm", 1, 502), at(260)), None, "told once");
     let node = watch.node("arm").unwrap();
     assert!(node.doubled && node.restarts == 1 && node.missed == 0);
 }
@@ -69,33 +65,30 @@ fn another_instance_is_a_restart_and_two_by_turns_are_duplicates() {
 #[test]
 fn of_two_programs_of_one_name_the_one_that_is_left_lives() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
-    watch.heard(&beat("arm", 1, 0), at(0));
-    watch.heard(&beat("arm", 2, 0), at(50));
-    assert_eq!(
-        watch.heard(&beat("arm", 1, 1), at(100)),
-        Some(Event::Doubled)
-    );
+    watch.add(&beat("arm", 1, 0), at(0));
+    watch.add(&beat("arm", 2, 0), at(50));
+    assert_eq!(watch.add(&beat("arm", 1, 1), at(100)), Some(Event::Doubled));
     assert_eq!(events(&mut watch, at(600)), [("arm".into(), Event::Died)]);
     assert_eq!(
-        watch.heard(&beat("arm", 1, 7), at(700)),
+        watch.add(&beat("arm", 1, 7), at(700)),
         Some(Event::Recovered)
     );
-    assert_eq!(watch.heard(&beat("arm", 1, 8), at(800)), None);
+    assert_eq!(watch.add(&beat("arm", 1, 8), at(800)), None);
     assert_eq!(events(&mut watch, at(900)), []);
     let node = watch.node("arm").unwrap();
     assert_eq!(
         (node.life, node.instance, node.restarts, node.doubled),
-        (Life::Alive, 1, 1, false)
+        (Liveness::Alive, 1, 1, false)
     );
 }
 
 #[test]
 fn doubled_and_overtaken_beats_change_nothing() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
-    watch.heard(&beat("arm", 1, 5), at(0));
+    watch.add(&beat("arm", 1, 5), at(0));
     let before = watch.node("arm").unwrap().clone();
-    assert_eq!(watch.heard(&beat("arm", 1, 5), at(90)), None);
-    assert_eq!(watch.heard(&beat("arm", 1, 4), at(91)), None);
+    assert_eq!(watch.add(&beat("arm", 1, 5), at(90)), None);
+    assert_eq!(watch.add(&beat("arm", 1, 4), at(91)), None);
     assert_eq!(*watch.node("arm").unwrap(), before);
 }
 
@@ -103,7 +96,7 @@ fn doubled_and_overtaken_beats_change_nothing() {
 fn the_next_look_is_when_something_happens() {
     let mut watch = HeartbeatWatch::new(HeartbeatOptions::default());
     assert_eq!(watch.next_look(), None);
-    watch.heard(&beat("arm", 1, 0), at(0));
+    watch.add(&beat("arm", 1, 0), at(0));
     for event in [Event::Late, Event::Died] {
         let next = watch.next_look().unwrap();
         assert_eq!(events(&mut watch, next - Duration::from_nanos(1)), []);
@@ -118,12 +111,12 @@ fn the_longest_dead_makes_room_and_the_living_never_do() {
         most_nodes: 2,
         ..HeartbeatOptions::default()
     });
-    watch.heard(&beat("a", 1, 0), at(0));
-    watch.heard(&beat("b", 1, 0), at(10));
-    assert_eq!(watch.heard(&beat("c", 1, 0), at(20)), None);
-    assert_eq!(watch.crowded_out(), 1);
+    watch.add(&beat("a", 1, 0), at(0));
+    watch.add(&beat("b", 1, 0), at(10));
+    assert_eq!(watch.add(&beat("c", 1, 0), at(20)), None);
+    assert_eq!(watch.untracked_beats(), 1);
     events(&mut watch, at(1000));
-    watch.heard(&beat("c", 1, 1), at(1001));
+    watch.add(&beat("c", 1, 1), at(1001));
     let names: Vec<_> = watch.nodes().map(|it| it.name.as_str()).collect();
     assert_eq!(names, ["b", "c"]);
 }
@@ -138,13 +131,13 @@ fn an_unknown_programs_values_are_bounded() {
         state: "s".repeat(100_000),
         ..Heartbeat::default()
     };
-    watch.heard(&monstrous, at(0));
+    watch.add(&monstrous, at(0));
     let next = Heartbeat {
         interval_us: i64::MAX,
         number: i64::MAX,
         ..monstrous
     };
-    watch.heard(&next, at(1));
+    watch.add(&next, at(1));
     let node = watch.nodes().next().unwrap();
     assert_eq!((node.name.len(), node.state.len()), (62, 200));
     assert_eq!(node.interval, Duration::from_secs(3600));
@@ -164,16 +157,16 @@ proptest! {
             now += pause;
             if looks {
                 watch.look(at(now), |_, event| reported = Some(event));
-            } else if let Some(event) = watch.heard(&beat("arm", instance, number), at(now))
+            } else if let Some(event) = watch.add(&beat("arm", instance, number), at(now))
                 && event != Event::Doubled
             {
                 reported = Some(event);
             }
             let life = watch.node("arm").map(|it| it.life);
             let expected = reported.map(|it| match it {
-                Event::Late => Life::Late,
-                Event::Died => Life::Dead,
-                _ => Life::Alive,
+                Event::Late => Liveness::Late,
+                Event::Died => Liveness::Dead,
+                _ => Liveness::Alive,
             });
             prop_assert_eq!(life, expected);
         }

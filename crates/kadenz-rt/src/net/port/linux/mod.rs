@@ -16,8 +16,8 @@ use std::time::Duration;
 pub(super) use receiving::SystemPortWaker;
 
 use super::{
-    GrantedPort, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker, SendError, Stamps,
-    Standing, TransmitKey, TransmitStamp,
+    GrantedPort, MembershipState, NetworkError, OpenPortError, Outbox, PortOptions, PortWaker,
+    SendError, Stamps, TransmitKey, TransmitStamp,
 };
 use crate::clock::{PhcTime, WallTime};
 use crate::os::linux::udp::notes::Notes;
@@ -186,9 +186,9 @@ impl Port {
         socket::for_room(&self.socket, at_most)
     }
 
-    pub(super) fn renew_membership(&mut self) -> Standing {
+    pub(super) fn renew_membership(&mut self) -> MembershipState {
         let membership = self.membership.as_mut();
-        membership.map_or(Standing::Kept, |it| it.renew(&self.socket))
+        membership.map_or(MembershipState::Kept, |it| it.renew(&self.socket))
     }
 
     pub(super) fn transmit_stamps(&mut self) -> impl Iterator<Item = TransmitStamp> + '_ {

@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, SocketAddr};
 
-use crate::net::port::{Multicast, OpenPortError, PortOptions, Standing};
+use crate::net::port::{MembershipState, Multicast, OpenPortError, PortOptions};
 use crate::os::linux::link;
 use crate::os::linux::udp::multicast::{self as os, Name};
 use crate::os::linux::udp::socket::{Family, Socket};
@@ -62,12 +62,12 @@ impl Membership {
     }
 
     /// Checks whether the interface is still there, and joins again where it is another one.
-    pub(super) fn renew(&mut self, socket: &Socket) -> Standing {
+    pub(super) fn renew(&mut self, socket: &Socket) -> MembershipState {
         let there = self
             .via
             .filter(|via| via.holds(socket, &self.wish, self.group));
         if there.is_some() {
-            return Standing::Kept;
+            return MembershipState::Kept;
         }
         let was_known = self.via.is_some() || self.is_lost;
         if let (Some(via), Some(group)) = (self.via.take(), self.wish.join) {
@@ -76,10 +76,10 @@ impl Membership {
         }
         self.is_lost = self.join(socket).is_err();
         match self.is_lost {
-            true => Standing::Lost,
+            true => MembershipState::Lost,
             // A route that cannot be told from the old one counts as the same.
-            false if !was_known => Standing::Kept,
-            false => Standing::Regained,
+            false if !was_known => MembershipState::Kept,
+            false => MembershipState::Regained,
         }
     }
 

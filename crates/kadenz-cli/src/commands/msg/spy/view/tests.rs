@@ -1,13 +1,13 @@
 use super::*;
 use crate::commands::msg::types::KnownTypes;
-use kadenz::msg::watch::{ChannelFigures, HeardMessage, WatchOptions, Watcher};
+use kadenz::msg::watch::{ChannelFigures, ReceivedMessage, WatchOptions, Watcher};
 use kadenz::rt::clock::MonotonicTime;
 
 fn figures(names: &[&str]) -> Vec<ChannelFigures> {
     let mut watcher = Watcher::new(WatchOptions::default());
     let at = MonotonicTime::from_ns(1);
     for name in names {
-        watcher.hear(&HeardMessage::at(at, Channel::new(name).unwrap(), 8));
+        watcher.add(&ReceivedMessage::at(at, Channel::new(name).unwrap(), 8));
     }
     watcher.figures(at)
 }
@@ -136,7 +136,7 @@ fn channels_are_sorted_by_what_is_large() {
         let names: &[&str] = if ms % 4 == 0 { &["A", "B"] } else { &["B"] };
         for name in names {
             let bytes = if *name == "A" { 1000 } else { 8 };
-            watcher.hear(&HeardMessage::at(at, Channel::new(name).unwrap(), bytes));
+            watcher.add(&ReceivedMessage::at(at, Channel::new(name).unwrap(), bytes));
         }
     }
     let figures = watcher.figures(MonotonicTime::from_ns(40_000_000));

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::super::super::tests::long;
 use super::super::super::{
-    Inbox, Multicast, OpenPortError, PortOptions, Reception, Standing, UdpPort, Wait,
+    Inbox, MembershipState, Multicast, OpenPortError, PortOptions, Reception, UdpPort, Wait,
 };
 use crate::net::namespace::Namespace;
 use crate::testing::skip;
@@ -54,7 +54,7 @@ fn every_port_of_a_group_receives_what_is_sent_in_two_parts() {
             Ok(Reception::Datagrams(1))
         );
         assert_eq!(inbox.datagram(0).unwrap().bytes, b"head and rest");
-        assert_eq!(ear.renew_membership(), Standing::Kept);
+        assert_eq!(ear.renew_membership(), MembershipState::Kept);
     }
 }
 
@@ -124,19 +124,19 @@ fn vanish_and_return(interface: Option<&str>) -> Result<(), String> {
     cable()?;
     let mut ear = ear(0, interface).unwrap();
     assert!(heard(&mut ear, interface));
-    assert_eq!(ear.renew_membership(), Standing::Kept);
+    assert_eq!(ear.renew_membership(), MembershipState::Kept);
     command("ip link set robot0 down")?;
-    assert_eq!(ear.renew_membership(), Standing::Lost);
-    assert_eq!(ear.renew_membership(), Standing::Lost);
+    assert_eq!(ear.renew_membership(), MembershipState::Lost);
+    assert_eq!(ear.renew_membership(), MembershipState::Lost);
     command("ip link set robot0 up")?;
     command("ip route replace 224.0.0.0/4 dev robot0")?;
-    assert_eq!(ear.renew_membership(), Standing::Regained);
+    assert_eq!(ear.renew_membership(), MembershipState::Regained);
     assert!(heard(&mut ear, interface));
     command("ip link delete robot0")?;
-    assert_eq!(ear.renew_membership(), Standing::Lost);
+    assert_eq!(ear.renew_membership(), MembershipState::Lost);
     cable()?;
-    assert_eq!(ear.renew_membership(), Standing::Regained);
-    assert_eq!(ear.renew_membership(), Standing::Kept);
+    assert_eq!(ear.renew_membership(), MembershipState::Regained);
+    assert_eq!(ear.renew_membership(), MembershipState::Kept);
     assert!(heard(&mut ear, interface));
     Ok(())
 }

@@ -95,7 +95,7 @@ impl FoundType {
 
 /// The known types, and the open lookups.
 #[derive(Debug, Default)]
-pub(super) struct Asker {
+pub(super) struct TypeRequester {
     entries: BTreeMap<Fingerprint, TypeLookup>,
     /// The time until which the sent questions have used up their share.
     spent_until: MonotonicTime,
@@ -121,7 +121,7 @@ enum LookupState {
 
 /// The next step for a fingerprint.
 #[derive(Debug)]
-pub(super) enum Want {
+pub(super) enum LookupStep {
     /// None: the type is known.
     Known(Arc<FoundType>),
     /// Ask now.
@@ -130,9 +130,9 @@ pub(super) enum Want {
     Wait(u32),
 }
 
-impl Asker {
+impl TypeRequester {
     /// Returns the next step for a fingerprint that the caller needs. A question counts as sent.
-    pub(super) fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> Want {
+    pub(super) fn want(&mut self, fingerprint: Fingerprint, now: MonotonicTime) -> LookupStep {
         if !self.entries.contains_key(&fingerprint) {
             self.make_room();
         }
@@ -146,7 +146,7 @@ impl Asker {
         });
         entry.wanted = now;
         let (times, again, wrong) = match &mut entry.state {
-            LookupState::Known(found) => return Want::Known(Arc::clone(found)),
+            LookupState::Known(found) => return LookupStep::Known(Arc::clone(found)),
             LookupState::Asked {
                 times,
                 again,
@@ -155,14 +155,14 @@ impl Asker {
         };
         let spent_until = self.spent_until.max(now);
         if now < *again || spent_until > now + SPAN * BURST {
-            return Want::Wait(*times);
+            return LookupStep::Wait(*times);
         }
         self.spent_until = spent_until + SPAN;
         let pause = FIRST_PAUSE.saturating_mul(1 << (*times).min(16));
         *again = now + pause.min(MAX_PAUSE);
         *times = times.saturating_add(1);
         *wrong = 0;
-        Want::Ask
+        LookupStep::Ask
     }
 
     /// Takes an answer; `None` if there was no question, or enough wrong answers arrived.

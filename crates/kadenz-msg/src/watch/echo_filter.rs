@@ -15,17 +15,17 @@ use kadenz_rt::clock::MonotonicTime;
 ///
 /// ```
 /// use std::time::Duration;
-/// use kadenz_msg::watch::TurnedBack;
+/// use kadenz_msg::watch::EchoFilter;
 /// use kadenz_rt::clock::MonotonicTime;
 ///
-/// let mut sent = TurnedBack::new(Duration::from_secs(1), 1000);
+/// let mut sent = EchoFilter::new(Duration::from_secs(1), 1000);
 /// let now = MonotonicTime::from_ns(0);
 /// sent.remember("ARM", b"message", now);
 /// assert!(sent.recognises("ARM", b"message", now));
 /// assert!(!sent.recognises("ARM", b"message", now), "it was sent but once");
 /// ```
 #[derive(Debug)]
-pub struct TurnedBack {
+pub struct EchoFilter {
     keep: Duration,
     most: usize,
     hasher: RandomState,
@@ -33,7 +33,7 @@ pub struct TurnedBack {
     order: VecDeque<(MonotonicTime, u64)>,
 }
 
-impl TurnedBack {
+impl EchoFilter {
     /// Returns an empty memory that holds messages for that long, and at most so many.
     #[must_use]
     pub fn new(keep: Duration, most: usize) -> Self {
@@ -106,7 +106,7 @@ mod tests {
 
     #[test]
     fn each_message_comes_back_as_often_as_it_was_sent() {
-        let mut sent = TurnedBack::new(Duration::from_secs(1), 10);
+        let mut sent = EchoFilter::new(Duration::from_secs(1), 10);
         sent.remember("A", b"x", at(0));
         sent.remember("A", b"x", at(1));
         sent.remember("B", b"x", at(1));
@@ -117,7 +117,7 @@ mod tests {
 
     #[test]
     fn a_message_too_long_ago_is_another_senders() {
-        let mut sent = TurnedBack::new(Duration::from_secs(1), 10);
+        let mut sent = EchoFilter::new(Duration::from_secs(1), 10);
         sent.remember("A", b"x", at(0));
         assert!(!sent.recognises("A", b"x", at(1001)));
         assert!(sent.expected.is_empty());
@@ -125,7 +125,7 @@ mod tests {
 
     #[test]
     fn no_more_is_remembered_than_allowed() {
-        let mut sent = TurnedBack::new(Duration::from_secs(1), 3);
+        let mut sent = EchoFilter::new(Duration::from_secs(1), 3);
         for message in 0..10_u8 {
             sent.remember("A", &[message], at(0));
         }

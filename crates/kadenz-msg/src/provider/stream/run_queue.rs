@@ -9,25 +9,25 @@ const QUICK_TURNS: u32 = 4;
 
 /// Whether a peer waits for its turn.
 #[derive(Debug, Default)]
-pub(in crate::provider) struct Waits(bool);
+pub(in crate::provider) struct QueueState(bool);
 
 /// Peers that have work. A peer whose turn was not enough goes behind all others of that kind, and every
 /// fifth turn at least is of them.
 #[derive(Debug, Default)]
-pub(in crate::provider) struct Turns {
+pub(in crate::provider) struct RunQueue {
     quick: VecDeque<ConnectionId>,
     long: VecDeque<ConnectionId>,
     /// The number of turns since the last turn of a long one.
     quick_turns: u32,
 }
 
-impl Turns {
+impl RunQueue {
     pub(in crate::provider) fn is_empty(&self) -> bool {
         self.quick.is_empty() && self.long.is_empty()
     }
 
     /// Notes that there is work for the peer.
-    pub(in crate::provider) fn wait(&mut self, id: ConnectionId, waits: &mut Waits) {
+    pub(in crate::provider) fn wait(&mut self, id: ConnectionId, waits: &mut QueueState) {
         if !waits.0 {
             waits.0 = true;
             self.quick.push_back(id);
@@ -35,7 +35,7 @@ impl Turns {
     }
 
     /// Returns the next peer; it may have disconnected. For one that has not, the caller calls
-    /// [`Turns::done`].
+    /// [`RunQueue::done`].
     pub(in crate::provider) fn next(&mut self) -> Option<ConnectionId> {
         let is_long = self.quick.is_empty() || self.quick_turns >= QUICK_TURNS;
         if is_long && let Some(id) = self.long.pop_front() {
@@ -47,7 +47,12 @@ impl Turns {
     }
 
     /// Notes that the peer had its turn, which was enough or not.
-    pub(in crate::provider) fn done(&mut self, id: ConnectionId, waits: &mut Waits, enough: bool) {
+    pub(in crate::provider) fn done(
+        &mut self,
+        id: ConnectionId,
+        waits: &mut QueueState,
+        enough: bool,
+    ) {
         waits.0 = !enough;
         if !enough {
             self.long.push_back(id);
@@ -61,13 +66,13 @@ mod tests {
 
     #[test]
     fn a_short_request_waits_for_one_turn_of_any_number_of_long_ones() {
-        let mut turns = Turns::default();
-        let mut greedy: Vec<Waits> = (0..10_000).map(|_| Waits::default()).collect();
-        let mut modest = Waits::default();
+        let mut turns = RunQueue::default();
+        let mut greedy: Vec<QueueState> = (0..10_000).map(|_| QueueState::default()).collect();
+        let mut modest = QueueState::default();
         for (id, waits) in (0..).zip(&mut greedy) {
             turns.wait(ConnectionId(id), waits);
         }
-        let mut serve_greedy = |turns: &mut Turns, id: ConnectionId| {
+        let mut serve_greedy = |turns: &mut RunQueue, id: ConnectionId| {
             turns.done(id, &mut greedy[id.0 as usize], false);
         };
         // Until all have had a turn, and wait for another.
@@ -89,9 +94,9 @@ mod tests {
 
     #[test]
     fn long_requests_share_alike_and_are_not_starved() {
-        let mut turns = Turns::default();
-        let mut long = [(); 2].map(|()| Waits::default());
-        let mut quick = Waits::default();
+        let mut turns = RunQueue::default();
+        let mut long = [(); 2].map(|()| QueueState::default());
+        let mut quick = QueueState::default();
         let mut count = [0_u32; 3];
         for (id, waits) in (0..).zip(&mut long) {
             turns.wait(ConnectionId(id), waits);
@@ -113,8 +118,8 @@ mod tests {
 
     #[test]
     fn what_comes_while_it_waits_gives_no_second_turn() {
-        let mut turns = Turns::default();
-        let mut waits = Waits::default();
+        let mut turns = RunQueue::default();
+        let mut waits = QueueState::default();
         turns.wait(ConnectionId(1), &mut waits);
         turns.wait(ConnectionId(1), &mut waits);
         assert_eq!((turns.next(), turns.next()), (Some(ConnectionId(1)), None));

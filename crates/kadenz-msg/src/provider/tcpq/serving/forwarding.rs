@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{Leaves, Serving};
+use super::{DisconnectReason, Serving};
 use crate::channel::Channel;
 use crate::provider::stream::connection_slots::ConnectionId;
 use crate::provider::tcpq::queue::WireMessage;
 use crate::wire::tcpq::message_header;
 
 /// A message on its way to many.
-struct Passing<'a> {
+struct Forwarding<'a> {
     parts: [&'a [u8]; 2],
     copy: Copy,
     now: MonotonicTime,
@@ -27,23 +27,27 @@ enum Copy {
     Refused,
 }
 
-impl Passing<'_> {
+impl Forwarding<'_> {
     fn length(&self) -> usize {
         self.parts.iter().map(|part| part.len()).sum()
     }
 }
 
 impl Serving {
-    pub(super) fn subscribe(&mut self, id: ConnectionId, pattern: &str) -> Result<(), Leaves> {
-        let client = self.clients.get_mut(&id).ok_or(Leaves::Gone)?;
+    pub(super) fn subscribe(
+        &mut self,
+        id: ConnectionId,
+        pattern: &str,
+    ) -> Result<(), DisconnectReason> {
+        let client = self.clients.get_mut(&id).ok_or(DisconnectReason::Gone)?;
         if client.wants_again(pattern) {
             return Ok(());
         }
         let taken = self.routes.subscribe(id, pattern, client.forwarding);
-        let kind = taken.map_err(|_| Leaves::Refused)?;
+        let kind = taken.map_err(|_| DisconnectReason::Refused)?;
         match client.note(pattern, kind, &mut self.routes) {
             true => Ok(()),
-            false => Err(Leaves::Refused),
+            false => Err(DisconnectReason::Refused),
         }
     }
 
@@ -57,10 +61,10 @@ impl Serving {
         }
     }
 
-    pub(super) fn pass_on(&mut self, channel: &Channel, payload: &[u8]) {
+    pub(super) fn forward(&mut self, channel: &Channel, payload: &[u8]) {
         let length = u32::try_from(payload.len()).unwrap_or(u32::MAX);
         let header = message_header(channel, length);
-        let mut passing = Passing {
+        let mut forwarding = Forwarding {
             parts: [header.bytes(), payload],
             copy: Copy::NotMade,
             now: clock::now(),
@@ -74,16 +78,16 @@ impl Serving {
             let client = self.clients.get(id);
             match client.is_some_and(|it| !it.queue.is_empty()) {
                 true => behind.push(*id),
-                false => self.deliver(*id, &mut passing),
+                false => self.deliver(*id, &mut forwarding),
             }
         }
         for id in behind.drain(..) {
-            self.deliver(id, &mut passing);
+            self.deliver(id, &mut forwarding);
         }
         (self.found, self.behind) = (found, behind);
     }
 
-    fn deliver(&mut self, id: ConnectionId, passing: &mut Passing<'_>) {
+    fn deliver(&mut self, id: ConnectionId, forwarding: &mut Forwarding<'_>) {
         // A frame behind a part of another one would be taken for its end.
         if self.lost.contains(&id) {
             return;
@@ -91,11 +95,11 @@ impl Serving {
         let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
-        let length = passing.length();
+        let length = forwarding.length();
         let mut written = 0;
         let mut is_lost = false;
         if client.queue.is_empty() {
-            match client.socket.write(&passing.parts.map(IoSlice::new)) {
+            match client.socket.write(&forwarding.parts.map(IoSlice::new)) {
                 Ok(count) => written = count,
                 Err(_) => is_lost = true,
             }
@@ -104,12 +108,12 @@ impl Serving {
             return self.counters.dropped(&client.counters);
         }
         if written > 0 {
-            client.progress.taken(passing.now);
+            client.progress.taken(forwarding.now);
         }
         if written == length {
             return self.counters.delivered(&client.counters);
         }
-        let kept = !is_lost && self.keep(id, passing, written);
+        let kept = !is_lost && self.keep(id, forwarding, written);
         let Some(client) = self.clients.get_mut(&id) else {
             return;
         };
@@ -125,17 +129,18 @@ impl Serving {
     }
 
     /// Keeps a message for a client that has not taken all of it; returns whether there is memory for it.
-    fn keep(&mut self, id: ConnectionId, passing: &mut Passing<'_>, written: usize) -> bool {
-        if matches!(passing.copy, Copy::NotMade) {
-            passing.copy = match self.take_memory(WireMessage::cost(passing.length())) {
-                Some(memory) => Copy::Made(WireMessage::new(&passing.parts, memory)),
+    fn keep(&mut self, id: ConnectionId, forwarding: &mut Forwarding<'_>, written: usize) -> bool {
+        if matches!(forwarding.copy, Copy::NotMade) {
+            forwarding.copy = match self.take_memory(WireMessage::cost(forwarding.length())) {
+                Some(memory) => Copy::Made(WireMessage::new(&forwarding.parts, memory)),
                 None => Copy::Refused,
             };
         }
-        let (Copy::Made(message), Some(client)) = (&passing.copy, self.clients.get_mut(&id)) else {
+        let (Copy::Made(message), Some(client)) = (&forwarding.copy, self.clients.get_mut(&id))
+        else {
             return false;
         };
         client.writable = false;
-        client.keep(Arc::clone(message), written, passing.now)
+        client.keep(Arc::clone(message), written, forwarding.now)
     }
 }

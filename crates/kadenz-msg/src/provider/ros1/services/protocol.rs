@@ -37,7 +37,7 @@ pub(in crate::provider) enum ClientInput<'a> {
 #[derive(Debug)]
 pub(in crate::provider) struct ClientSession {
     offer: Arc<Offer>,
-    has_greeted: bool,
+    has_handshake: bool,
     is_persistent: bool,
 }
 
@@ -45,13 +45,13 @@ impl ClientSession {
     pub(in crate::provider) fn new(offer: Arc<Offer>) -> Self {
         Self {
             offer,
-            has_greeted: false,
+            has_handshake: false,
             is_persistent: false,
         }
     }
 
-    pub(super) fn has_greeted(&self) -> bool {
-        self.has_greeted
+    pub(super) fn has_handshake(&self) -> bool {
+        self.has_handshake
     }
 
     /// Returns whether there may be another request after the first.
@@ -60,13 +60,13 @@ impl ClientSession {
     }
 
     /// Reads the front of the received bytes. Immediate answers go to `reply`.
-    pub(in crate::provider) fn hear<'a>(
+    pub(in crate::provider) fn receive<'a>(
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
     ) -> Result<ClientInput<'a>, ProtocolError> {
-        if !self.has_greeted {
-            return self.hear_header(bytes, reply);
+        if !self.has_handshake {
+            return self.receive_header(bytes, reply);
         }
         let Some((length, rest)) = bytes.split_first_chunk::<4>() else {
             return Ok(ClientInput::Short);
@@ -83,7 +83,7 @@ impl ClientSession {
         }))
     }
 
-    fn hear_header<'a>(
+    fn receive_header<'a>(
         &mut self,
         bytes: &'a [u8],
         reply: &mut Vec<u8>,
@@ -109,7 +109,7 @@ impl ClientSession {
             ("response_type", &response),
         ];
         write_header(reply, &answer);
-        self.has_greeted = true;
+        self.has_handshake = true;
         self.is_persistent = is_set("persistent");
         match is_set("probe") {
             true => Ok(ClientInput::Last),
@@ -156,7 +156,7 @@ pub(super) fn header_length(length: [u8; 4]) -> Result<usize, ProtocolError> {
 mod tests {
     use super::*;
 
-    fn talk() -> ClientSession {
+    fn protocol() -> ClientSession {
         ClientSession::new(Arc::new(Offer {
             service: "/add".to_owned(),
             kind: ServiceType::new("a/Add", "abc"),
@@ -166,30 +166,33 @@ mod tests {
     }
 
     fn greeting(fields: &[(&str, &str)]) -> Vec<u8> {
-        let mut words = Vec::new();
-        write_header(&mut words, fields);
-        words
+        let mut buffer = Vec::new();
+        write_header(&mut buffer, fields);
+        buffer
     }
 
     #[test]
     fn a_client_is_answered_with_the_type_and_its_requests_are_read() {
-        let (mut talk, mut reply) = (talk(), Vec::new());
-        let words = greeting(&[("service", "/add"), ("md5sum", "abc"), ("persistent", "1")]);
-        assert_eq!(talk.hear(&words[..9], &mut reply), Ok(ClientInput::Short));
-        let said = talk.hear(&words, &mut reply);
-        assert_eq!(said, Ok(ClientInput::Header(words.len())));
-        assert!(talk.is_persistent() && talk.has_greeted());
+        let (mut protocol, mut reply) = (protocol(), Vec::new());
+        let buffer = greeting(&[("service", "/add"), ("md5sum", "abc"), ("persistent", "1")]);
+        assert_eq!(
+            protocol.receive(&buffer[..9], &mut reply),
+            Ok(ClientInput::Short)
+        );
+        let said = protocol.receive(&buffer, &mut reply);
+        assert_eq!(said, Ok(ClientInput::Header(buffer.len())));
+        assert!(protocol.is_persistent() && protocol.has_handshake());
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "type"), "a/Add");
         assert_eq!(field(&fields, "response_type"), "a/AddResponse");
         let request = [2, 0, 0, 0, 7, 8, 9];
         for cut in 0..6 {
             assert_eq!(
-                talk.hear(&request[..cut], &mut reply),
+                protocol.receive(&request[..cut], &mut reply),
                 Ok(ClientInput::Short)
             );
         }
-        let said = talk.hear(&request, &mut reply);
+        let said = protocol.receive(&request, &mut reply);
         assert_eq!(said, Ok(ClientInput::Request(6, &[7, 8])));
     }
 
@@ -198,9 +201,9 @@ mod tests {
         let other = [("service", "/mul"), ("md5sum", "abc")];
         let wrong = [("service", "/add"), ("md5sum", "xyz")];
         for (fields, reason) in [(other, "no other service"), (wrong, "md5sum abc here")] {
-            let (mut talk, mut reply) = (talk(), Vec::new());
-            let words = greeting(&fields);
-            assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));
+            let (mut protocol, mut reply) = (protocol(), Vec::new());
+            let buffer = greeting(&fields);
+            assert_eq!(protocol.receive(&buffer, &mut reply), Ok(ClientInput::Last));
             let (fields, _) = read_header(&reply).unwrap().unwrap();
             assert!(field(&fields, "error").contains(reason), "{fields:?}");
         }
@@ -208,20 +211,23 @@ mod tests {
 
     #[test]
     fn a_probe_gets_the_type_and_needs_no_request() {
-        let (mut talk, mut reply) = (talk(), Vec::new());
-        let words = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
-        assert_eq!(talk.hear(&words, &mut reply), Ok(ClientInput::Last));
+        let (mut protocol, mut reply) = (protocol(), Vec::new());
+        let buffer = greeting(&[("service", "/add"), ("md5sum", "*"), ("probe", "1")]);
+        assert_eq!(protocol.receive(&buffer, &mut reply), Ok(ClientInput::Last));
         let (fields, _) = read_header(&reply).unwrap().unwrap();
         assert_eq!(field(&fields, "md5sum"), "abc");
     }
 
     #[test]
     fn a_request_without_end_is_refused_by_its_length() {
-        let (mut talk, mut reply) = (talk(), Vec::new());
-        let words = greeting(&[("service", "/add"), ("md5sum", "*")]);
-        talk.hear(&words, &mut reply).unwrap();
+        let (mut protocol, mut reply) = (protocol(), Vec::new());
+        let buffer = greeting(&[("service", "/add"), ("md5sum", "*")]);
+        protocol.receive(&buffer, &mut reply).unwrap();
         reply.clear();
-        assert_eq!(talk.hear(&[255; 4], &mut reply), Ok(ClientInput::Last));
+        assert_eq!(
+            protocol.receive(&[255; 4], &mut reply),
+            Ok(ClientInput::Last)
+        );
         let (is_success, length) = read_answer_head(*reply.first_chunk().unwrap());
         assert!(!is_success && length == reply.len() - ANSWER_HEAD);
     }
