@@ -2,11 +2,11 @@
 //! image without an error is read as a whole.
 #![no_main]
 
-use kadenz_ethercat::wire::sii::{Direction, Image, ImageWriter, doubts};
+use kadenz_ethercat::wire::sii::{Direction, Image, ImageWriter, problems};
 use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|bytes: &[u8]| {
-    let is_in_order = doubts(bytes).is_empty();
+    let is_in_order = problems(bytes).is_empty();
     let Ok(image) = Image::of(bytes) else {
         assert!(!is_in_order);
         return;

@@ -84,7 +84,7 @@ fn what_an_operation_mode_asks_for_and_kadenz_lacks_is_reported() {
     );
     bench.vendor("gripper.xml", text.as_bytes());
     let said = bench.pdo();
-    let part = "asks for more than is done: a shift by a part of the cycle, SYNC0 timed for inputs";
+    let part = "needs settings that Kadenz does not support: a shift by a part of the cycle, SYNC0 timed for inputs";
     assert!(said.err.contains(part), "{}", said.err);
     assert!(said.err.contains("\"DC\""), "{}", said.err);
 }

@@ -7,7 +7,7 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, Timekeeper, VirtualTime};
-use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::control::phase::{self, ClockFollower, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Clocks, Epoch};
@@ -89,8 +89,8 @@ impl Timekeeper<WirePort> for Watch<'_> {
 
 fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut link = Link::new(WirePort::new(wire.segment()?), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers)?;
     let clocks = clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default())?;
     clocks.set(&mut registers, Epoch::Own)?;
@@ -102,7 +102,7 @@ fn one(wire: &Wire) -> Result<(), Box<dyn Error>> {
     let mut settings = LoopSettings::every(Duration::from_millis(1))?;
     settings.cycles = Some(10_000);
     let (mut cycles, mut locked_after, mut last) = (0_u64, None, Step::default());
-    let mut phase = Follow::new(phase::PhaseSettings::every(MS), |step: &Step| {
+    let mut phase = ClockFollower::new(phase::PhaseSettings::every(MS), |step: &Step| {
         cycles += 1;
         if step.locked {
             locked_after.get_or_insert(cycles);

@@ -22,8 +22,8 @@ const MAX_S: f64 = 20.0;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let mut link = Link::new(WirePort::new(humanoid(WHOLE).build()?), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers)?;
     let plan = match std::env::args().nth(1) {
         Some(file) => motion::file::read(Path::new(&file))?,

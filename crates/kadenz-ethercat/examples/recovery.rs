@@ -52,8 +52,8 @@ impl Rig {
     /// Waits until all devices were in OP for a second.
     fn in_op(set_up: SetUp) -> Result<Self> {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build()?), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers)?;
         let control = match set_up {
             SetUp::Nothing => None,
@@ -113,7 +113,7 @@ impl Rig {
         loop {
             self.step()?;
             let took = self.inline_loop.now().since(start);
-            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
+            if self.device_table.is_well() && self.inline_loop.health().snapshot().is_whole {
                 return Ok(took / 1_000_000);
             }
             if took > 60_000_000_000 {
@@ -126,9 +126,9 @@ impl Rig {
         self.inline_loop.link_mut().port_mut().segment_mut()
     }
 
-    fn inflict(&mut self, fault: Fault) {
+    fn inject(&mut self, fault: Fault) {
         let now = self.inline_loop.link_mut().port_mut().time();
-        self.segment().inflict(fault, now);
+        self.segment().inject(fault, now);
     }
 
     /// Switches devices off and on again; returns how long the recovery took, in ms.
@@ -136,7 +136,7 @@ impl Rig {
         let all = self.segment().positions(Side::Primary);
         for position in positions {
             let fault = WireFault::PowerCycle(all[position], DOWN.as_nanos() as u64);
-            self.inflict(Fault::Wire(fault));
+            self.inject(Fault::Wire(fault));
         }
         self.run(DOWN)?;
         self.until_well()
@@ -147,7 +147,7 @@ impl Rig {
         let device = self.segment().positions(Side::Primary)[position];
         let cable = self.segment().cable_at(End::Device(device, 0));
         let cable = cable.ok_or("it has no cable")?;
-        self.inflict(Fault::Wire(WireFault::Flap(cable, DOWN.as_nanos() as u64)));
+        self.inject(Fault::Wire(WireFault::Flap(cable, DOWN.as_nanos() as u64)));
         self.run(DOWN)?;
         self.until_well()
     }
@@ -157,7 +157,7 @@ impl Rig {
         let mut most = 0;
         for _ in 0..20 {
             self.broken.store(0, Ordering::Relaxed);
-            self.inflict(Fault::Frame(fault));
+            self.inject(Fault::Frame(fault));
             self.run(MS * 200)?;
             most = most.max(self.broken.load(Ordering::Relaxed));
         }

@@ -127,7 +127,7 @@ fn a_device_seen_before_is_expected_without_a_file() {
         .unwrap();
     let cut = WireFault::Cut(cable(&mut link, 4));
     let now = link.port_mut().time();
-    link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+    link.port_mut().segment_mut().inject(Fault::Wire(cut), now);
     let found = expected
         .discover(&mut Registers::by(&mut waiting(&mut link)))
         .unwrap();
@@ -156,10 +156,12 @@ fn a_missing_device_that_may_be_one_that_is_there_is_not_guessed() {
         let mut link = Link::new(WirePort::new(rack(serials).build().unwrap()), 1);
         let cut = WireFault::Cut(cable(&mut link, 2));
         let now = link.port_mut().time();
-        link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+        link.port_mut().segment_mut().inject(Fault::Wire(cut), now);
         let mut expected = Expected::of(rack(serials)).unwrap();
-        let mut way = waiting(&mut link);
-        let found = expected.discover(&mut Registers::by(&mut way)).unwrap();
+        let mut exchange = waiting(&mut link);
+        let found = expected
+            .discover(&mut Registers::by(&mut exchange))
+            .unwrap();
         assert_eq!(found.missing, [2]);
         let result = found.ensure_unambiguous();
         assert_eq!(result.is_ok(), is_sure);
@@ -177,10 +179,12 @@ fn a_device_that_was_counted_and_not_identified_is_expected_too() {
     let faults = link.port_mut().segment_mut().faults();
     faults.add(When::Frame(30), cut).unwrap();
     let mut expected = Expected::default();
-    let mut way = waiting(&mut link);
-    let error = expected.discover(&mut Registers::by(&mut way));
+    let mut exchange = waiting(&mut link);
+    let error = expected.discover(&mut Registers::by(&mut exchange));
     let silent = silent(&error.unwrap_err()).unwrap();
-    let found = expected.discover(&mut Registers::by(&mut way)).unwrap();
+    let found = expected
+        .discover(&mut Registers::by(&mut exchange))
+        .unwrap();
     assert_eq!(found.devices.len(), 4);
     let error = found.ensure_complete().unwrap_err();
     assert!(
@@ -242,8 +246,8 @@ fn what_a_device_refuses_is_not_asked_again() {
     let mut found = expected
         .discover(&mut Registers::by(&mut waiting(&mut link)))
         .unwrap();
-    let mut way = waiting(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = waiting(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     configure(&mut registers, &mut found.devices).unwrap();
     // A coupler is no drive.
     let (control, stated) = (Control::Position, UnitSettings::default());
@@ -259,7 +263,7 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         let segment = link.port_mut().segment_mut();
         let device = segment.positions(Side::Primary)[position];
         let now = segment.now();
-        segment.inflict(Fault::Wire(WireFault::PowerOff(device)), now);
+        segment.inject(Fault::Wire(WireFault::PowerOff(device)), now);
         let mut expected = Expected::of(humanoid(DEVICES)).unwrap();
         let refused = attempt(&mut waiting(&mut link), &mut expected, false).unwrap_err();
         assert!(refused.to_string().contains("no answer from "), "{refused}");
@@ -273,7 +277,7 @@ fn a_device_that_is_away_at_the_start_is_configured_offline_and_joins() {
         assert!(device_table.status(position).unwrap().position.is_none());
         let notices = rig.supervisor.notices();
         assert!(notices.recent().iter().any(|it| it.event == Event::Lost));
-        rig.inflict(WireFault::PowerOn(device));
+        rig.inject(WireFault::PowerOn(device));
         rig.until("all", |_| device_table.is_well());
         let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
         assert!(!notices.recent().iter().any(|it| unknown(&it.event)));
@@ -286,12 +290,14 @@ fn a_device_that_a_file_does_not_name_is_not_expected() {
     // The file does not name the last device, which comes and goes.
     let mut expected = Expected::of(humanoid(DEVICES - 1)).unwrap();
     let mut found = |link: &mut Link<WirePort>| {
-        let mut way = waiting(link);
-        expected.discover(&mut Registers::by(&mut way)).unwrap()
+        let mut exchange = waiting(link);
+        expected
+            .discover(&mut Registers::by(&mut exchange))
+            .unwrap()
     };
     found(&mut link).ensure_complete().unwrap();
     let cut = WireFault::Cut(cable(&mut link, DEVICES - 1));
     let now = link.port_mut().time();
-    link.port_mut().segment_mut().inflict(Fault::Wire(cut), now);
+    link.port_mut().segment_mut().inject(Fault::Wire(cut), now);
     found(&mut link).ensure_complete().unwrap();
 }

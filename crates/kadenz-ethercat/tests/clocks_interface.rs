@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use kadenz_ethercat::control::cyclic::{CycleReport, Loop, LoopSettings, RealTime};
-use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::control::phase::{self, ClockFollower, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch, since_2000};
@@ -27,11 +27,11 @@ const INTERVAL: Duration = Duration::from_millis(4);
 fn align_and_follow() {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
+    let mut exchange = BlockingExchange {
         link: &mut link,
-        patience: beside::PATIENT,
+        retry: beside::BUSY_HOST,
     };
-    let mut registers = Registers::by(&mut way);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     let measured =
         clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
@@ -63,7 +63,7 @@ fn align_and_follow() {
         lock_ns: 200_000,
         ..phase::PhaseSettings::every(INTERVAL.as_nanos() as u64)
     };
-    let mut phase = Follow::new(of_phase, |step: &Step| {
+    let mut phase = ClockFollower::new(of_phase, |step: &Step| {
         locked |= step.locked;
         stop.store(locked || Instant::now() > end, Ordering::Relaxed);
     });

@@ -48,8 +48,8 @@ struct Rig {
 impl Rig {
     fn playing() -> Self {
         let mut link = Link::new(WirePort::new(humanoid(12).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers).unwrap();
         let plan = motion::demo(&mut registers, &mut devices).unwrap();
         let runners = plan.commission(&mut registers, &mut devices).unwrap();
@@ -83,7 +83,7 @@ impl Rig {
     /// The drive fails, which stops all axes; its process data has no error code.
     fn fail(&mut self) {
         let drive = self.device(DRIVE);
-        self.inflict(WireFault::Fail(drive, TOO_HOT));
+        self.inject(WireFault::Fail(drive, TOO_HOT));
         self.until_it("it failed", |it| is_stopped_by_fault(it, 1));
         assert_eq!(self.status().axes[AXIS].error_code, None);
     }
@@ -128,25 +128,25 @@ impl Exchange for Mute {
 fn a_drive_is_asked_once_a_fault_whether_it_answers_or_not() {
     let mut rig = Rig::playing();
     let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
-    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
+    assert!(!codes.read_next(rig.handle, &rig.device_table, &mut mute));
     assert_eq!(mute.frames, 0, "nothing failed");
     rig.fail();
-    assert!(codes.learn_one(rig.handle, &rig.device_table, &mut mute));
+    assert!(codes.read_next(rig.handle, &rig.device_table, &mut mute));
     let frames = mute.frames;
     assert!(frames > 0);
     for _ in 0..3 {
-        assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
+        assert!(!codes.read_next(rig.handle, &rig.device_table, &mut mute));
     }
     assert_eq!(mute.frames, frames, "it was asked again");
     // The drive fails again after a reset, which is another fault.
     rig.handle.reset();
     rig.until_it("it failed again", |it| is_stopped_by_fault(it, 2));
-    assert!(codes.learn_one(rig.handle, &rig.device_table, &mut rig.inline_loop));
+    assert!(codes.read_next(rig.handle, &rig.device_table, &mut rig.inline_loop));
     let status = rig.status();
     assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
     let why = status.stopped.unwrap().why;
     assert!(why.contains("0x4310"), "{why}");
-    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
+    assert!(!codes.read_next(rig.handle, &rig.device_table, &mut mute));
 }
 
 #[test]
@@ -154,12 +154,12 @@ fn a_drive_that_is_gone_is_not_asked_whatever_it_said_last() {
     let mut rig = Rig::playing();
     rig.fail();
     let drive = rig.device(DRIVE);
-    rig.inflict(WireFault::PowerOff(drive));
+    rig.inject(WireFault::PowerOff(drive));
     rig.run(MS * 500);
     assert_eq!(rig.device_table.status(DRIVE).unwrap().position, None);
     assert_eq!(rig.status().axes[AXIS].state, "fault");
     let (mut codes, mut mute) = (FaultCodes::default(), Mute::default());
-    assert!(!codes.learn_one(rig.handle, &rig.device_table, &mut mute));
+    assert!(!codes.read_next(rig.handle, &rig.device_table, &mut mute));
     assert_eq!(mute.frames, 0);
 }
 
@@ -178,7 +178,7 @@ fn a_status_of_the_axes_waits_for_no_drive() {
         timing: None,
         queue: &queue,
         shown: None,
-        actuators: None,
+        output_requests: None,
         handle: Some(rig.handle),
     };
     let stop = AtomicBool::new(false);
@@ -187,7 +187,7 @@ fn a_status_of_the_axes_waits_for_no_drive() {
         // Another caller holds the drive, and no loop carries acyclic frames.
         let answer = rig.device_table.with(DRIVE, |_| {
             let mut client = ControlClient::at(server.path())?;
-            client.ask(&Question::Axes {})
+            client.request(&Question::Axes {})
         });
         stop.store(true, Ordering::Relaxed);
         queue.end();

@@ -50,8 +50,8 @@ struct Rig {
 /// Discovers the devices of a segment.
 fn found(segment: Segment) -> (Link<WirePort>, Vec<SubDevice>) {
     let mut link = Link::new(WirePort::new(segment), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let found = find(&mut Registers::by(&mut way)).unwrap();
+    let mut exchange = BlockingExchange::over(&mut link);
+    let found = find(&mut Registers::by(&mut exchange)).unwrap();
     (link, found)
 }
 
@@ -92,7 +92,7 @@ impl Rig {
         loop {
             self.step();
             let took = Duration::from_nanos(self.inline_loop.now().since(start) as u64);
-            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
+            if self.device_table.is_well() && self.inline_loop.health().snapshot().is_whole {
                 return took;
             }
             if took > at_most {
@@ -227,7 +227,7 @@ fn a_faulty_frame_costs_its_cycle_is_reported_and_loses_no_device() {
         rig.notices();
         rig.broken_cycles();
         let now = rig.inline_loop.link_mut().port_mut().time();
-        rig.segment().inflict(Fault::Frame(fault), now);
+        rig.segment().inject(Fault::Frame(fault), now);
         rig.run(MS * 4);
         assert!(rig.broken_cycles() <= 1, "{fault:?}");
         rig.run(SECOND * 2);
@@ -294,7 +294,7 @@ fn a_device_that_was_power_cycled_in_the_middle_is_found_again() {
     // The device at the end, one in the middle of a limb (those behind it are cut off), and the first one.
     for position in [58, 30, 0] {
         let device = rig.device(position);
-        rig.inflict(WireFault::PowerCycle(device, 300_000_000));
+        rig.inject(WireFault::PowerCycle(device, 300_000_000));
         rig.run(MS * 290);
         assert!(
             rig.device_table
@@ -338,7 +338,7 @@ fn the_whole_segment_power_cycled_comes_back() {
     let stations = rig.stations();
     for position in (0..59).rev() {
         let device = rig.device(position);
-        rig.inflict(WireFault::PowerCycle(device, 200_000_000));
+        rig.inject(WireFault::PowerCycle(device, 200_000_000));
     }
     rig.run(MS * 200);
     rig.until_well("all of them", SECOND);
@@ -353,7 +353,7 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
     let mut rig = Rig::in_op(59);
     for position in [0, 10, 40] {
         let cable = rig.cable(position);
-        rig.inflict(WireFault::Cut(cable));
+        rig.inject(WireFault::Cut(cable));
         // Long enough for the watchdogs.
         rig.run(MS * 500);
         assert!(
@@ -363,7 +363,7 @@ fn a_cable_that_was_cut_and_healed_gives_back_all_behind_it() {
                 .position
                 .is_none()
         );
-        rig.inflict(WireFault::Heal(cable));
+        rig.inject(WireFault::Heal(cable));
         rig.until_well(&format!("cable before {position}"), SECOND);
         let notices = rig.notices();
         assert!(has_event(&notices, Some(position), |it| *it == Event::Lost));
@@ -391,7 +391,7 @@ fn a_link_that_flaps_for_seconds_is_survived() {
     let cable = rig.cable(20);
     for round in 0..10 {
         let down = 20_000_000 + round * 37_000_000;
-        rig.inflict(WireFault::Flap(cable, down));
+        rig.inject(WireFault::Flap(cable, down));
         rig.run(Duration::from_nanos(down));
         rig.until_well(&format!("flap {round}"), SECOND);
         rig.run(MS * 500);
@@ -416,7 +416,7 @@ fn a_device_that_leaves_its_state_is_brought_back_with_the_reason() {
         (8, State::SafeOp, AlStatusCode::FATAL_SYNC),
     ] {
         let device = rig.device(position);
-        rig.inflict(WireFault::Leave(device, state, code));
+        rig.inject(WireFault::Leave(device, state, code));
         rig.run(MS * 20);
         rig.until_well(&format!("{state}"), SECOND);
         let notices = rig.notices();
@@ -435,7 +435,7 @@ fn an_emergency_is_reported() {
     let mut rig = Rig::in_op(20);
     let position = 6;
     let device = rig.device(position);
-    rig.inflict(WireFault::Fail(device, 0x4310));
+    rig.inject(WireFault::Fail(device, 0x4310));
     rig.run(MS * 300);
     let notices = rig.notices();
     let hot = |it: &Event| matches!(it, Event::Emergency { code: 0x4310, .. });
@@ -453,7 +453,7 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
     let mut segment = humanoid(20).build().unwrap();
     let last = segment.positions(Side::Primary)[19];
     let now = segment.now();
-    segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
+    segment.inject(Fault::Wire(WireFault::PowerOff(last)), now);
     let link = Link::new(WirePort::new(segment), 1);
     let mut rig = Rig::of(link, devices, SupervisorSettings::default());
     rig.run(SECOND);
@@ -468,7 +468,7 @@ fn a_device_that_was_absent_at_the_start_joins_and_the_others_do_not_wait_for_it
         inputs,
         "the others' inputs go on"
     );
-    rig.inflict(WireFault::PowerOn(last));
+    rig.inject(WireFault::PowerOn(last));
     rig.until_well("hot connect", SECOND);
 }
 
@@ -491,7 +491,7 @@ fn inputs_of_a_device_that_is_gone_stay_as_they_were() {
     assert!(before.iter().any(|it| *it != 0));
     let device = rig.device(position);
     let whole = rig.inline_loop.cycle_mut().inputs().to_vec();
-    rig.inflict(WireFault::PowerOff(device));
+    rig.inject(WireFault::PowerOff(device));
     let last = rig.inline_loop.cycle_mut().inputs()[share.clone()].to_vec();
     rig.run(MS * 100);
     assert_eq!(rig.inline_loop.cycle_mut().inputs()[share], last);
@@ -534,7 +534,7 @@ fn a_device_that_moved_is_known_and_reported() {
     let (a, b) = two_alike(&rig.device_table);
     let (at_a, at_b) = (rig.device(a), rig.device(b));
     for device in [at_b, at_a] {
-        rig.inflict(WireFault::PowerOff(device));
+        rig.inject(WireFault::PowerOff(device));
     }
     rig.run(MS * 50);
     let sii_a = rig.segment().device(at_a).unwrap().sii().to_vec();
@@ -550,7 +550,7 @@ fn a_device_that_moved_is_known_and_reported() {
         .sii_mut()
         .copy_from_slice(&sii_a);
     for device in [at_a, at_b] {
-        rig.inflict(WireFault::PowerOn(device));
+        rig.inject(WireFault::PowerOn(device));
     }
     rig.until_well("changed places", SECOND);
     let status = |it| rig.device_table.status(it).unwrap();
@@ -593,7 +593,7 @@ fn an_eeprom_that_says_something_else_makes_a_device_unknown_until_it_is_mended(
     let device = rig.device(position);
     // The product code.
     let right = rewrite(&mut rig, device, 0x0A, 0xEE);
-    rig.inflict(WireFault::PowerCycle(device, 50_000_000));
+    rig.inject(WireFault::PowerCycle(device, 50_000_000));
     rig.run(SECOND);
     let notices = rig.notices();
     let unknown = |it: &Event| matches!(it, Event::Unknown { .. });
@@ -622,7 +622,7 @@ fn another_of_the_same_kind_takes_a_place_only_where_that_is_allowed() {
         rig.until_well("at the start", SECOND * 5);
         let device = rig.device(12);
         rewrite(&mut rig, device, 0x0E, 0xEE);
-        rig.inflict(WireFault::PowerCycle(device, 50_000_000));
+        rig.inject(WireFault::PowerCycle(device, 50_000_000));
         rig.run(SECOND);
         assert_eq!(rig.device_table.status(12).unwrap().is_well(), taken);
         let notices = rig.notices();
@@ -721,7 +721,7 @@ fn setup_is_done_on_every_way_up() {
     let drives = *times.lock().unwrap();
     assert!(drives > 0);
     let device = rig.device(5);
-    rig.inflict(WireFault::PowerCycle(device, 50_000_000));
+    rig.inject(WireFault::PowerCycle(device, 50_000_000));
     rig.run(MS * 60);
     rig.until_well("power cycle", SECOND);
     assert_eq!(*times.lock().unwrap(), drives + 1);

@@ -63,8 +63,8 @@ impl Rig {
         prepare_one: impl FnOnce(&mut Registers<'_>, &mut SubDevice),
     ) -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers).unwrap();
         prepare_one(&mut registers, &mut devices[DRIVE]);
         let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
@@ -116,12 +116,12 @@ impl Rig {
     }
 
     fn is_well(&self) -> bool {
-        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
+        self.device_table.is_well() && self.inline_loop.health().snapshot().is_whole
     }
 
     fn power_cycle(&mut self, device: usize, off: Duration) {
         let id = self.device(device);
-        self.inflict(WireFault::PowerCycle(id, off.as_nanos() as u64));
+        self.inject(WireFault::PowerCycle(id, off.as_nanos() as u64));
     }
 
     /// An object of the drive.
@@ -201,9 +201,9 @@ fn a_moving_drive_that_lost_its_power_is_set_up_again_and_moves_again_after_a_re
         // The group stays stopped for the first cause, while cycles are complete.
         rig.run(SECOND);
         let before = rig.axes();
-        let wrong = rig.inline_loop.health().vitals().wrong;
+        let wrong = rig.inline_loop.health().snapshot().wrong;
         rig.run(SECOND);
-        assert_eq!(rig.inline_loop.health().vitals().wrong, wrong);
+        assert_eq!(rig.inline_loop.health().snapshot().wrong, wrong);
         assert_eq!(rig.stage(), Stage::Stopped(cause));
         for ((position, state), (before, _)) in rig.axes().into_iter().zip(before) {
             assert!(!state.has_torque(), "{state:?}");

@@ -58,12 +58,12 @@ struct Rig<'r> {
 }
 
 impl Rig<'_> {
-    fn inflict(&self, fault: Fault) {
+    fn inject(&self, fault: Fault) {
         self.commands.lock().unwrap().push(fault);
     }
 
     fn is_well(&self) -> bool {
-        let whole = self.health.vitals().is_whole;
+        let whole = self.health.snapshot().is_whole;
         whole && self.device_table.is_well()
     }
 
@@ -118,14 +118,14 @@ fn topology() -> (Vec<DeviceId>, Vec<CableId>) {
 fn begin() -> (Link<InterfacePort>, Cycle, SegmentSupervisor) {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
+    let mut exchange = BlockingExchange {
         link: &mut link,
-        patience: RetryPolicy {
+        retry: RetryPolicy {
             answer: Duration::from_millis(500),
             tries: 20,
         },
     };
-    let found = find(&mut Registers::by(&mut way)).unwrap();
+    let found = find(&mut Registers::by(&mut exchange)).unwrap();
     assert_eq!(found.len(), DEVICES);
     let demands: Vec<_> = found.iter().map(|it| it.process_data.demand()).collect();
     let layout = Layout::of(&demands, room(BESIDES)).unwrap();
@@ -165,8 +165,8 @@ fn run_all(commands: &Commands, work: impl FnOnce(&mut Rig<'_>)) -> Ended {
             ended
         });
         scope.spawn(|| {
-            let mut way = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
-            supervisor.run(&mut way, &stop)
+            let mut exchange = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
+            supervisor.run(&mut exchange, &stop)
         });
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&mut rig)));
         stop.store(true, Ordering::Relaxed);
@@ -204,7 +204,7 @@ fn frames_that_go_wrong_are_reported_and_end_nothing() {
         ] {
             let before = rig.latest.load(Ordering::Relaxed);
             for _ in 0..20 {
-                rig.inflict(Fault::Frame(fault));
+                rig.inject(Fault::Frame(fault));
                 std::thread::sleep(Duration::from_millis(5));
             }
             // Flipped bits of inputs cannot be detected.
@@ -230,7 +230,7 @@ fn devices_that_fail_are_reported_and_come_back() {
         let of =
             |it: &Notice, device: usize| it.device.as_ref().is_some_and(|it| it.device == device);
         let (middle, end) = (30, 58);
-        rig.inflict(Fault::Wire(WireFault::PowerCycle(
+        rig.inject(Fault::Wire(WireFault::PowerCycle(
             rig.devices[middle],
             300_000_000,
         )));
@@ -240,7 +240,7 @@ fn devices_that_fail_are_reported_and_come_back() {
         });
         rig.until_well("power cycle");
 
-        rig.inflict(Fault::Wire(WireFault::Leave(
+        rig.inject(Fault::Wire(WireFault::Leave(
             rig.devices[end],
             State::SafeOp,
             AlStatusCode::WATCHDOG,
@@ -258,7 +258,7 @@ fn devices_that_fail_are_reported_and_come_back() {
         });
         rig.until_well("watchdog");
 
-        rig.inflict(Fault::Wire(WireFault::Fail(rig.devices[middle], 0x4310)));
+        rig.inject(Fault::Wire(WireFault::Fail(rig.devices[middle], 0x4310)));
         rig.until_reported("the emergency", |it| {
             of(it, middle) && matches!(it.event, Event::Emergency { code: 0x4310, .. })
         });
@@ -270,10 +270,10 @@ fn devices_that_fail_are_reported_and_come_back() {
 fn a_cable_that_is_cut_and_healed_and_a_link_that_flaps_are_survived() {
     in_op("cables", |rig| {
         for position in [0, 20] {
-            rig.inflict(Fault::Wire(WireFault::Cut(rig.cables[position])));
+            rig.inject(Fault::Wire(WireFault::Cut(rig.cables[position])));
             rig.until_reported("the loss", |it| it.event == Event::Lost);
             std::thread::sleep(Duration::from_millis(300));
-            rig.inflict(Fault::Wire(WireFault::Heal(rig.cables[position])));
+            rig.inject(Fault::Wire(WireFault::Heal(rig.cables[position])));
             rig.until_reported("the return", |it| matches!(it.event, Event::Back { .. }));
             rig.until_well("cut and healed");
             rig.forget_notices();
@@ -290,7 +290,7 @@ fn flap(rig: &mut Rig<'_>, times: u64, every: Duration) -> Vec<Duration> {
         // The cable of the whole robot and one of a limb in turn, down for 50 to 250 ms.
         let cable = rig.cables[if time % 2 == 0 { 0 } else { 20 }];
         let down = Duration::from_millis(50 + time * 50 % 250);
-        rig.inflict(Fault::Wire(WireFault::Flap(cable, down.as_nanos() as u64)));
+        rig.inject(Fault::Wire(WireFault::Flap(cable, down.as_nanos() as u64)));
         std::thread::sleep(down + Duration::from_millis(5));
         took.push(rig.until_well("flap"));
         std::thread::sleep(next.saturating_duration_since(Instant::now()));
@@ -302,11 +302,11 @@ fn flap(rig: &mut Rig<'_>, times: u64, every: Duration) -> Vec<Duration> {
 #[ignore = "takes 10 minutes: cargo test --test faults_over_a_cable -- --ignored --nocapture"]
 fn a_link_that_flaps_every_ten_seconds_for_ten_minutes() {
     in_op("the long flap", |rig| {
-        let start = rig.health.vitals();
+        let start = rig.health.snapshot();
         let begun = Instant::now();
         let mut took = flap(rig, 60, Duration::from_secs(10));
         took.sort_unstable();
-        let end = rig.health.vitals();
+        let end = rig.health.snapshot();
         let notices = std::iter::from_fn(|| rig.notices.try_next()).count();
         let ms = |it: Duration| it.as_secs_f64() * 1e3;
         // This line stands in docs/ethercat-supervisor.md.
@@ -339,7 +339,7 @@ fn at_a_control_socket(rig: &Rig<'_>, work: impl FnOnce(&std::path::Path)) {
         timing: Some(rig.timing),
         queue: rig.queue,
         shown: None,
-        actuators: None,
+        output_requests: None,
         handle: None,
     };
     let stop = AtomicBool::new(false);

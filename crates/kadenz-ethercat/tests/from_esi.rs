@@ -77,8 +77,8 @@ fn described(text: &str) -> Descriptions {
 }
 
 fn with<R>(link: &mut Link<WirePort>, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-    let mut way = BlockingExchange::over(link);
-    work(&mut Registers::by(&mut way))
+    let mut exchange = BlockingExchange::over(link);
+    work(&mut Registers::by(&mut exchange))
 }
 
 type Found = (Vec<SubDevice>, Matched);
@@ -136,7 +136,7 @@ fn devices_get_the_pdos_and_the_values_of_the_file_and_again_after_they_lost_the
         rig.judge(device);
     }
     let middle = rig.device(1);
-    rig.inflict(WireFault::PowerCycle(middle, 50_000_000));
+    rig.inject(WireFault::PowerCycle(middle, 50_000_000));
     rig.run(MS * 100);
     rig.until_well();
     rig.judge(1);

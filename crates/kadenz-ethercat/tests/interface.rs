@@ -28,7 +28,7 @@ fn link() -> Link<InterfacePort> {
 fn configured(link: &mut Link<InterfacePort>) -> Cycle {
     let mut waiting = BlockingExchange {
         link,
-        patience: beside::PATIENT,
+        retry: beside::BUSY_HOST,
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
@@ -46,8 +46,8 @@ fn the_humanoid_comes_to_op_over_a_cable_while_the_loop_goes_on() {
         std::thread::scope(|scope| {
             // Another thread requests OP; the loop carries its acyclic frames beside the process data.
             scope.spawn(|| {
-                let mut way = AcyclicClient::of(&queue, beside::PATIENT);
-                let mut registers = Registers::by(&mut way);
+                let mut exchange = AcyclicClient::of(&queue, beside::BUSY_HOST);
+                let mut registers = Registers::by(&mut exchange);
                 states::reach(&mut registers, Target::All(DEVICES), State::Op).unwrap();
                 asked.store(true, Ordering::Relaxed);
             });

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{Loop, LoopSettings, VirtualTime, operate};
 use kadenz_ethercat::control::latency::{Latencies, LatencyController, Meter, Sends};
-use kadenz_ethercat::control::phase::{self, Follow, Step};
+use kadenz_ethercat::control::phase::{self, ClockFollower, Step};
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::main_device::bring_up::{find, prepare};
 use kadenz_ethercat::main_device::clocks::{self, Bounds, Epoch};
@@ -22,8 +22,8 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
     let mut plan = humanoid(59);
     plan.devices[58].kind = Kind::Stamp(stamp::StampSettings::default());
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     let clocks =
         clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
@@ -37,7 +37,7 @@ fn a_loop_that_follows_a_clock_allocates_nothing() {
     let every = LoopSettings::every(Duration::from_millis(1)).unwrap();
     operate(&mut bus, 59, &every, &mut VirtualTime).unwrap();
     let mut locked = 0;
-    let mut phase = Follow::new(phase::PhaseSettings::every(1_000_000), |step: &Step| {
+    let mut phase = ClockFollower::new(phase::PhaseSettings::every(1_000_000), |step: &Step| {
         locked += u32::from(step.locked);
     });
     let mut latencies = Latencies::with_room(1_000_000, 500);

@@ -69,7 +69,7 @@ fn run_beside(
     let mut link = Link::new(port, 1);
     let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: beside::PATIENT,
+        retry: beside::BUSY_HOST,
     };
     let mut registers = Registers::by(&mut waiting);
     let mut found = find(&mut registers).unwrap();
@@ -110,8 +110,8 @@ fn run_beside(
 
 fn to_op_and_stop(mode: LoopMode) {
     let (ended, timing) = run_beside(mode, |queue, seen, words| {
-        let mut way = AcyclicClient::of(queue, beside::PATIENT);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = AcyclicClient::of(queue, beside::BUSY_HOST);
+        let mut registers = Registers::by(&mut exchange);
         states::reach(&mut registers, Target::All(DEVICES), State::Op).unwrap();
         assert!(await_it(|| seen.whole_in_op.load(Ordering::Relaxed) >= 200));
         let reader = Reader::of(words).unwrap();

@@ -24,11 +24,11 @@ const WHOLE: u32 = 100;
 fn judge(waiting: port::WaitMode) {
     let port = InterfacePort::open("near", waiting).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
+    let mut exchange = BlockingExchange {
         link: &mut link,
-        patience: beside::PATIENT,
+        retry: beside::BUSY_HOST,
     };
-    let mut registers = Registers::by(&mut way);
+    let mut registers = Registers::by(&mut exchange);
     let mut found = find(&mut registers).unwrap();
     let mut cycle = prepare(&mut registers, &mut found, None).unwrap();
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));

@@ -7,12 +7,12 @@ use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::time::Duration;
 
 use allocation_counter::measure;
-use kadenz_ethercat::control::actuators::{Actuators, Change};
 use kadenz_ethercat::control::cyclic::{
     CycleContext, CycleReport, LockedPublisher, Loop, LoopMode, LoopSettings, SeqlockPublisher,
     VirtualTime, operate, post_bytes,
 };
 use kadenz_ethercat::control::locked::Locked;
+use kadenz_ethercat::control::output_requests::{Change, OutputRequests};
 use kadenz_ethercat::control::timing::Timing;
 use kadenz_ethercat::main_device::acyclic::AcyclicQueue;
 use kadenz_ethercat::motion::{self, AxisGroup, MotionHandle, Stage};
@@ -73,7 +73,7 @@ fn posting_and_obeying_others_allocates_nothing() {
         SeqlockPublisher::begin(&words, &layout).unwrap(),
         LockedPublisher::begin(&locked, &layout),
     );
-    let actuators = Actuators::default();
+    let output_requests = OutputRequests::default();
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     let settings = LoopSettings {
@@ -87,9 +87,9 @@ fn posting_and_obeying_others_allocates_nothing() {
     };
     std::thread::scope(|scope| {
         // The request waits for the first cycle.
-        let asks = scope.spawn(|| actuators.set(change, Duration::from_secs(60)));
+        let asks = scope.spawn(|| output_requests.set(change, Duration::from_secs(60)));
         while !asks.is_finished() {
-            let mut controller = &actuators;
+            let mut controller = &output_requests;
             let counted = measure(|| {
                 bus.run(&settings, &mut VirtualTime, &mut controller, &mut observer);
             });

@@ -48,7 +48,7 @@ struct Rig<'r> {
 }
 
 impl Rig<'_> {
-    fn inflict(&self, fault: WireFault) {
+    fn inject(&self, fault: WireFault) {
         self.commands.lock().unwrap().push(Fault::Wire(fault));
     }
 
@@ -108,13 +108,13 @@ impl Rig<'_> {
     }
 
     /// Reads the drives' error codes as a control socket does.
-    fn learn_codes(&self) {
-        let mut way = AcyclicClient::of(self.queue, RetryPolicy::default());
-        self.handle.learn_codes(|device| {
+    fn read_error_codes(&self) {
+        let mut exchange = AcyclicClient::of(self.queue, RetryPolicy::default());
+        self.handle.read_error_codes(|device| {
             let address = Address::new(object::ERROR_CODE, 0);
             let code = self
                 .device_table
-                .read_object(&mut way, device, address)
+                .read_object(&mut exchange, device, address)
                 .ok()?;
             Some(u16::from_le_bytes(code.try_into().ok()?))
         });
@@ -125,14 +125,14 @@ impl Rig<'_> {
 fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
     let port = InterfacePort::open("near", port::WaitMode::Blocking).unwrap();
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange {
+    let mut exchange = BlockingExchange {
         link: &mut link,
-        patience: RetryPolicy {
+        retry: RetryPolicy {
             answer: Duration::from_millis(500),
             tries: 20,
         },
     };
-    let mut registers = Registers::by(&mut way);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     assert_eq!(devices.len(), DEVICES);
     let plan = motion::demo(&mut registers, &mut devices).unwrap();
@@ -174,8 +174,8 @@ fn run_all(commands: &Commands, work: impl FnOnce(&Rig<'_>)) -> Ended {
             ended
         });
         scope.spawn(|| {
-            let mut way = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
-            supervisor.run(&mut way, &stop)
+            let mut exchange = AcyclicClient::of_supervisor(&queue, RetryPolicy::default());
+            supervisor.run(&mut exchange, &stop)
         });
         let outcome = catch_unwind(AssertUnwindSafe(|| work(&rig)));
         if outcome.is_err() {
@@ -203,13 +203,13 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
     over_a_cable("axes over a cable", |rig| {
         rig.until_moving("at the start");
 
-        rig.inflict(WireFault::Fail(rig.drive, TOO_HOT));
+        rig.inject(WireFault::Fail(rig.drive, TOO_HOT));
         let status = rig.until("a drive breaks", |it| {
             it.stage == StageName::Stopped && it.axes[AXIS].state == "fault"
         });
         assert_eq!(status.axes[AXIS].device, DRIVE);
         rig.until_at_rest("a drive is broken");
-        rig.learn_codes();
+        rig.read_error_codes();
         let status = rig.handle.status().unwrap();
         assert_eq!(status.axes[AXIS].error_code, Some(TOO_HOT));
 
@@ -220,13 +220,13 @@ fn axes_move_are_stopped_by_a_broken_drive_and_by_hand_and_move_again_after_a_re
         });
         assert_eq!(again.axes[AXIS].state, "fault");
 
-        rig.inflict(WireFault::Fail(rig.drive, 0));
+        rig.inject(WireFault::Fail(rig.drive, 0));
         rig.until_moving("it is whole again");
 
         by_hand(rig);
         rig.until_moving("after a stop by hand");
 
-        rig.inflict(WireFault::PowerCycle(rig.drive, 200_000_000));
+        rig.inject(WireFault::PowerCycle(rig.drive, 200_000_000));
         rig.until("a drive lost its power", |it| {
             it.stage == StageName::Stopped
         });

@@ -76,15 +76,15 @@ impl Ours {
     fn look() -> Self {
         let port = InterfacePort::open("near", WaitMode::Blocking).unwrap();
         let mut link = Link::new(port, 1);
-        let mut way = exchange::BlockingExchange {
+        let mut exchange = exchange::BlockingExchange {
             link: &mut link,
             // A busy computer answers late, which is no fault of the code under test.
-            patience: RetryPolicy {
+            retry: RetryPolicy {
                 answer: Duration::from_millis(500),
                 tries: 20,
             },
         };
-        let mut registers = Registers::by(&mut way);
+        let mut registers = Registers::by(&mut exchange);
         let count = discover::count(&mut registers).unwrap();
         let left = (0..count).map(|it| clocks_of(&mut registers, it)).collect();
         let devices = find(&mut registers).unwrap();

@@ -42,7 +42,7 @@ const DRIVE: usize = 8;
 
 /// A peculiarity of a device's firmware.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum StartBehaviour {
     Good,
     /// The device reads its mailbox and answers nothing, from its second power-on on.
     Mute,
@@ -52,7 +52,7 @@ enum Way {
 
 struct Firmware {
     inner: Box<dyn Application>,
-    way: Way,
+    behaviour: StartBehaviour,
     power_ons: u32,
     /// The time of the last SYNC0, by the segment's clock and by the device's own.
     pulse: Option<(Time, u64)>,
@@ -69,7 +69,7 @@ impl Application for Firmware {
         let pulses = self
             .pulse
             .is_some_and(|it| pdi.now().since(it.0) < 2_000_000);
-        if change.to == State::Op && self.way == Way::NeedsSync && !pulses {
+        if change.to == State::Op && self.behaviour == StartBehaviour::NeedsSync && !pulses {
             return Decision::Refuse(AlStatusCode::NO_SYNC);
         }
         self.inner.change(change, pdi)
@@ -80,7 +80,7 @@ impl Application for Firmware {
     }
 
     fn mailbox(&mut self, message: &[u8], pdi: &mut dyn Pdi) {
-        if self.way != Way::Mute || self.power_ons < 2 {
+        if self.behaviour != StartBehaviour::Mute || self.power_ons < 2 {
             self.inner.mailbox(message, pdi);
         }
     }
@@ -116,14 +116,14 @@ impl Application for Firmware {
 }
 
 /// A humanoid whose drives may have peculiar firmware.
-fn segment(devices: usize, way: impl Fn(usize) -> Way) -> Segment {
+fn segment(devices: usize, behaviour: impl Fn(usize) -> StartBehaviour) -> Segment {
     let mut segment = Segment::new(59);
     for (number, placed) in humanoid(devices).devices.iter().enumerate() {
         let mut model = placed.model().unwrap();
         if matches!(placed.kind, Kind::Drive(_)) {
             model.application = Box::new(Firmware {
                 inner: model.application,
-                way: way(number),
+                behaviour: behaviour(number),
                 power_ons: 0,
                 pulse: None,
             });
@@ -152,8 +152,8 @@ impl Rig {
     /// A rig in SAFEOP, with running pulses if `pulses` is set.
     fn new(segment: Segment, control: axis::Control, pulses: bool) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers).unwrap();
         let mut plan = motion::demo(&mut registers, &mut devices).unwrap();
         for axis in &mut plan.axes {
@@ -178,7 +178,7 @@ impl Rig {
     fn power_cycle(&mut self, positions: impl IntoIterator<Item = usize>, off: Duration) {
         let all = self.segment().positions(Side::Primary);
         for position in positions {
-            self.inflict(WireFault::PowerCycle(all[position], off.as_nanos() as u64));
+            self.inject(WireFault::PowerCycle(all[position], off.as_nanos() as u64));
         }
         self.run(off);
     }
@@ -236,7 +236,7 @@ fn all_of_59_that_lost_their_power_at_once_are_set_up_and_in_op_within_a_second(
         (axis::Control::Velocity, true),
     ] {
         let what = format!("{control:?}, pulses: {pulses}");
-        let mut rig = Rig::new(segment(59, |_| Way::Good), control, pulses);
+        let mut rig = Rig::new(segment(59, |_| StartBehaviour::Good), control, pulses);
         rig.until("at the start", Rig::is_well);
         rig.run(MS * 50);
         rig.power_cycle([DRIVE], MS * 200);
@@ -264,11 +264,11 @@ fn all_of_59_that_lost_their_power_at_once_are_set_up_and_in_op_within_a_second(
 #[test]
 fn a_mute_mailbox_delays_no_other_device() {
     let mute = DeviceId(8);
-    let way = |number| match number == usize::from(mute.0) {
-        true => Way::Mute,
-        false => Way::Good,
+    let behaviour = |number| match number == usize::from(mute.0) {
+        true => StartBehaviour::Mute,
+        false => StartBehaviour::Good,
     };
-    let mut rig = Rig::new(segment(59, way), axis::Control::Velocity, false);
+    let mut rig = Rig::new(segment(59, behaviour), axis::Control::Velocity, false);
     rig.until("at the start", Rig::is_well);
     let order = rig.segment().positions(Side::Primary);
     let mute = order.iter().position(|it| *it == mute).unwrap();
@@ -290,7 +290,11 @@ fn a_mute_mailbox_delays_no_other_device() {
 
 #[test]
 fn a_device_in_use_by_another_caller_delays_no_other_device() {
-    let mut rig = Rig::new(segment(20, |_| Way::Good), axis::Control::Velocity, false);
+    let mut rig = Rig::new(
+        segment(20, |_| StartBehaviour::Good),
+        axis::Control::Velocity,
+        false,
+    );
     rig.until("at the start", Rig::is_well);
     let device_table = Arc::clone(&rig.device_table);
     device_table
@@ -308,7 +312,11 @@ fn a_device_in_use_by_another_caller_delays_no_other_device() {
 
 #[test]
 fn a_read_during_a_set_up_is_refused_and_the_set_up_goes_on() {
-    let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
+    let mut rig = Rig::new(
+        segment(10, |_| StartBehaviour::Good),
+        axis::Control::Velocity,
+        false,
+    );
     rig.until("at the start", Rig::is_well);
     rig.power_cycle([DRIVE], MS * 200);
     let (device_table, mode) = (Arc::clone(&rig.device_table), Address::new(0x6060, 0));
@@ -333,7 +341,11 @@ fn a_read_during_a_set_up_is_refused_and_the_set_up_goes_on() {
 
 #[test]
 fn a_device_that_goes_during_its_set_up_is_set_up_when_it_is_back() {
-    let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Velocity, false);
+    let mut rig = Rig::new(
+        segment(10, |_| StartBehaviour::Good),
+        axis::Control::Velocity,
+        false,
+    );
     rig.until("at the start", Rig::is_well);
     rig.power_cycle([DRIVE], MS * 200);
     for _ in 0..3 {
@@ -351,14 +363,18 @@ fn a_device_that_goes_during_its_set_up_is_set_up_when_it_is_back() {
 #[test]
 fn firmware_that_takes_its_time_is_brought_back_too() {
     for reaction in [MS, MS * 20, MS * 75] {
-        let mut rig = Rig::new(segment(10, |_| Way::Good), axis::Control::Position, false);
+        let mut rig = Rig::new(
+            segment(10, |_| StartBehaviour::Good),
+            axis::Control::Position,
+            false,
+        );
         for id in rig.segment().positions(Side::Primary) {
             let device = rig.segment().device_mut(id).unwrap();
             device.set_reaction(reaction.as_nanos() as u64);
         }
         rig.until("at the start", Rig::is_well);
         let id = rig.device(DRIVE);
-        rig.inflict(WireFault::Leave(id, State::SafeOp, AlStatusCode::WATCHDOG));
+        rig.inject(WireFault::Leave(id, State::SafeOp, AlStatusCode::WATCHDOG));
         rig.run(MS * 10);
         let took = rig.until("left OP", Rig::is_well);
         assert!(took <= SECOND, "{reaction:?}: {took:?}");
@@ -370,7 +386,7 @@ fn firmware_that_takes_its_time_is_brought_back_too() {
 
 #[test]
 fn drives_that_need_sync0_come_to_op_only_with_it_and_again_after_they_lost_power() {
-    let all = || segment(12, |_| Way::NeedsSync);
+    let all = || segment(12, |_| StartBehaviour::NeedsSync);
     let mut rig = Rig::new(all(), axis::Control::Position, false);
     rig.run(SECOND * 2);
     assert!(!rig.device_table.status(DRIVE).unwrap().is_well());

@@ -184,7 +184,7 @@ mod cable {
             let _ = server.step();
             let now = server.now();
             for fault in orders.lock().unwrap().drain(..) {
-                server.segment_mut().inflict(fault, now);
+                server.segment_mut().inject(fault, now);
             }
         }
     }
@@ -298,7 +298,7 @@ mod cable {
             }
             let passed = operational.map_or(Duration::ZERO, |it| it.elapsed());
             if let Some((_, fault)) = faults.next_if(|(after, _)| passed >= *after) {
-                segment.inflict(Fault::Wire(fault), now);
+                segment.inject(Fault::Wire(fault), now);
             }
         }
         faults.peek().is_none()

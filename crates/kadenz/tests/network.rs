@@ -293,7 +293,7 @@ mod control_socket {
     }
 
     fn ask(client: &mut ControlClient, question: &Question) -> Answer {
-        client.ask(question).unwrap()
+        client.request(question).unwrap()
     }
 
     /// Waits until the loop's socket gives the wanted answer, as long as even a very busy machine needs.
@@ -341,7 +341,7 @@ mod control_socket {
                     assert!(matches!(ask(&mut client, &question), Answer::Set { .. }));
                     wait_for(&mut client, |client| {
                         let Ok(Answer::ProcessImage { bytes, .. }) =
-                            client.ask(&Question::ProcessImage {})
+                            client.request(&Question::ProcessImage {})
                         else {
                             return None;
                         };

@@ -221,8 +221,8 @@ mod tests {
     /// The humanoid's catalogue; its drives' axes are moved.
     fn humanoids() -> Catalogue {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut found = find(&mut registers).unwrap();
         let mapped: Vec<_> = found
             .iter_mut()

@@ -11,9 +11,9 @@
 //! let health = Health::new();
 //! let lost = Outcome { sent: 1, ..Outcome::default() };
 //! health.note(&lost);
-//! let vitals = health.vitals();
-//! assert_eq!((vitals.cycles, vitals.lost, vitals.silent), (1, 1, 1));
-//! assert!(!vitals.is_well(59));
+//! let snapshot = health.snapshot();
+//! assert_eq!((snapshot.cycles, snapshot.lost, snapshot.silent), (1, 1, 1));
+//! assert!(!snapshot.is_well(59));
 //! ```
 
 use serde::{Deserialize, Serialize};
@@ -151,7 +151,7 @@ impl Health {
     /// # Real-time safety
     /// It neither allocates nor waits.
     #[must_use]
-    pub fn vitals(&self) -> HealthSnapshot {
+    pub fn snapshot(&self) -> HealthSnapshot {
         let latest = self.latest.load(Ordering::Acquire);
         let get = |word: &AtomicU64| word.load(Ordering::Relaxed);
         let [sent, refused, answered, lost, late, foreign, damaged] = self.link.each_ref().map(get);
@@ -218,13 +218,13 @@ mod tests {
     #[test]
     fn a_segment_is_well_when_all_are_there_in_op_and_took_part() {
         let health = Health::new();
-        assert!(!health.vitals().is_well(0), "nothing was noted yet");
+        assert!(!health.snapshot().is_well(0), "nothing was noted yet");
         health.note(&good());
-        assert!(health.vitals().is_well(3) && !health.vitals().is_well(4));
-        assert_eq!(health.vitals().system_time_ns, 77);
+        assert!(health.snapshot().is_well(3) && !health.snapshot().is_well(4));
+        assert_eq!(health.snapshot().system_time_ns, 77);
         let states = Some((AlStatus(0x18), 3));
         health.note(&Outcome { states, ..good() });
-        assert!(!health.vitals().is_well(3), "an error stands");
+        assert!(!health.snapshot().is_well(3), "an error stands");
     }
 
     #[test]
@@ -247,11 +247,11 @@ mod tests {
         ] {
             health.note(&outcome);
         }
-        let vitals = health.vitals();
-        assert_eq!((vitals.cycles, vitals.whole), (3, 0));
-        assert_eq!((vitals.lost, vitals.wrong), (3, 1));
-        assert_eq!((vitals.wrong_last, vitals.wrong_expected), (7, 9));
-        assert_eq!(vitals.silent, 0, "the last one came back");
+        let snapshot = health.snapshot();
+        assert_eq!((snapshot.cycles, snapshot.whole), (3, 0));
+        assert_eq!((snapshot.lost, snapshot.wrong), (3, 1));
+        assert_eq!((snapshot.wrong_last, snapshot.wrong_expected), (7, 9));
+        assert_eq!(snapshot.silent, 0, "the last one came back");
     }
 
     #[test]

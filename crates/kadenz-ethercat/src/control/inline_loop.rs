@@ -15,15 +15,15 @@
 //! use kadenz_ethercat::wire::State;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
-//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! let mut registers = Registers::by(&mut way);
+//! let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! let mut registers = Registers::by(&mut exchange);
 //! let mut devices = find(&mut registers)?;
 //! let cycle = prepare(&mut registers, &mut devices, None)?;
 //!
 //! let mut inline_loop = InlineLoop::new(link, cycle, Duration::from_millis(1));
 //! inline_loop.pause(Duration::from_millis(10));
 //! states::reach(&mut Registers::by(&mut inline_loop), Target::All(6), State::Op)?;
-//! assert!(inline_loop.health().vitals().cycles > 10);
+//! assert!(inline_loop.health().snapshot().cycles > 10);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 
@@ -51,7 +51,7 @@ pub struct InlineLoop<P> {
     queue: AcyclicQueue,
     health: Arc<Health>,
     interval: Duration,
-    patience: RetryPolicy,
+    retry: RetryPolicy,
     next: MonotonicTime,
     after: Option<AfterBeat<P>>,
     controller: Option<(Interval, Box<dyn Controller + Send>)>,
@@ -68,7 +68,7 @@ impl<P: Port> InlineLoop<P> {
             queue: AcyclicQueue::default(),
             health: Arc::new(Health::new()),
             interval,
-            patience: RetryPolicy::default(),
+            retry: RetryPolicy::default(),
             after: None,
             controller: None,
             beats: 0,
@@ -148,12 +148,12 @@ impl<P: Port> InlineLoop<P> {
 
 impl<P: Port> Exchange for InlineLoop<P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
-        self.patience.exchange(self, frame)
+        self.retry.exchange(self, frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
         let slot = loop {
-            match self.queue.ask(frame, self.patience, SlotClass::Shared) {
+            match self.queue.request(frame, self.retry, SlotClass::Shared) {
                 Some(slot) => break slot,
                 None => {
                     self.beat();

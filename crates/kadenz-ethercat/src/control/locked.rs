@@ -29,7 +29,7 @@ use kadenz_rt::pi_mutex::{CreatePiMutexError, PiMutex};
 use crate::sync::{AtomicU64, Ordering};
 
 /// The sleep of a reader that gives way: the writer's time in the lock is far shorter.
-const GIVE_WAY: Duration = Duration::from_micros(20);
+const READER_BACKOFF: Duration = Duration::from_micros(20);
 
 /// The last post, and its number.
 #[derive(Debug)]
@@ -124,7 +124,7 @@ impl Locked {
                 return self.copy(&post, to);
             }
             drop(gate);
-            std::thread::sleep(GIVE_WAY);
+            std::thread::sleep(READER_BACKOFF);
         }
     }
 

@@ -1,7 +1,7 @@
 //! The control interface between the loop that drives a segment and all other threads and processes (Yoon's
 //! ECCI).
 //!
-//! - [`actuators`]: outputs that other threads set, one request a cycle.
+//! - [`output_requests`]: outputs that other threads set, one request a cycle.
 //! - [`process_image`]: what the loop read last, for any number of readers, in this and in other processes.
 //! - [`catalogue`]: the layout of a process image.
 //! - [`cyclic`]: the loop itself.
@@ -14,7 +14,6 @@
 //! - [`supervisor`]: brings devices to OP and back there while the loop runs.
 //! - [`timing`]: statistics of the loop's timing, while it runs (Yoon's proc file).
 
-pub mod actuators;
 pub mod catalogue;
 pub mod cyclic;
 pub mod health;
@@ -22,6 +21,7 @@ pub mod inline_loop;
 pub mod latency;
 pub mod locked;
 pub mod notice;
+pub mod output_requests;
 pub mod phase;
 pub mod process_image;
 pub mod supervisor;

@@ -4,7 +4,7 @@
 //! The oscillator of this computer and that of the reference clock differ by some parts per million; a loop by
 //! its own clock would drift through all of the segment's cycle in a minute, and now and then its frames would
 //! arrive when devices pulse. [`Regulator`] takes the system time of each beat, and returns by how much the
-//! next is to come earlier or later; [`Follow`] makes it the [`Phase`] of a loop.
+//! next is to come earlier or later; [`ClockFollower`] makes it the [`Phase`] of a loop.
 //!
 //! The regulator is proportional and integral: with `e` the offset of a beat in ns and `I` the drift in ns
 //! a cycle,
@@ -248,22 +248,22 @@ impl Regulator {
 /// one. It passes each step to `on_step`, on the real-time thread: for series of offset and drift.
 ///
 /// ```
-/// use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
+/// use kadenz_ethercat::control::phase::{ClockFollower, PhaseSettings, Step};
 ///
 /// let mut offsets = Vec::with_capacity(1_000);
-/// let phase = Follow::new(PhaseSettings::every(1_000_000), |step: &Step| offsets.push(step.offset_ns));
+/// let phase = ClockFollower::new(PhaseSettings::every(1_000_000), |step: &Step| offsets.push(step.offset_ns));
 /// // Loop::run_locked(..., &mut phase, ...)
 /// # let _ = phase;
 /// ```
 #[derive(Debug)]
-pub struct Follow<T> {
+pub struct ClockFollower<T> {
     regulator: Regulator,
     /// The intended time and the sending time of the beat whose frames are still out.
     out: Option<(MonotonicTime, MonotonicTime)>,
     on_step: T,
 }
 
-impl<T: FnMut(&Step)> Follow<T> {
+impl<T: FnMut(&Step)> ClockFollower<T> {
     /// A phase that has seen no beat yet.
     pub const fn new(settings: PhaseSettings, on_step: T) -> Self {
         Self {
@@ -280,7 +280,7 @@ impl<T: FnMut(&Step)> Follow<T> {
     }
 }
 
-impl<T: FnMut(&Step)> Phase for Follow<T> {
+impl<T: FnMut(&Step)> Phase for ClockFollower<T> {
     fn correct(&mut self, report: &CycleReport<'_>) -> i64 {
         let now = (report.intended, report.sent);
         // The frames that were taken in: this cycle's, or those of the previous cycle.

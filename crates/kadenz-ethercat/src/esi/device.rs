@@ -64,7 +64,7 @@ pub(super) fn read(
     device.pdos = pdos(node)?;
     sizes(&mut device);
     if let Some(mailbox) = xml::child(node, "Mailbox") {
-        speak(&mut device, node, mailbox, budget)?;
+        protocols(&mut device, node, mailbox, budget)?;
     }
     if let Some(clocks) = xml::child(node, "Dc") {
         for mode in xml::children(clocks, "OpMode") {
@@ -230,7 +230,7 @@ fn sizes(device: &mut Description) {
     }
 }
 
-fn speak(
+fn protocols(
     device: &mut Description,
     node: Node<'_, '_>,
     mailbox: Node<'_, '_>,

@@ -94,7 +94,7 @@ pub struct StartUp {
     /// PDOs that are in no dictionary, and so cannot be written (`Virtual`).
     pub virtual_pdos: Vec<u16>,
     /// Operation modes with settings that Kadenz does not apply.
-    pub unheeded: Vec<UnsupportedMode>,
+    pub unsupported: Vec<UnsupportedMode>,
 }
 
 pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
@@ -127,15 +127,15 @@ pub(super) fn read(device: Node<'_, '_>) -> Result<StartUp, EsiError> {
         .into_iter()
         .flat_map(|it| xml::children(it, "OpMode"))
     {
-        let unheeded = unheeded(mode)?;
-        if unheeded.words().next().is_some() {
-            start_up.unheeded.push(unheeded);
+        let unsupported = unsupported(mode)?;
+        if unsupported.words().next().is_some() {
+            start_up.unsupported.push(unsupported);
         }
     }
     Ok(start_up)
 }
 
-fn unheeded(mode: Node<'_, '_>) -> Result<UnsupportedMode, EsiError> {
+fn unsupported(mode: Node<'_, '_>) -> Result<UnsupportedMode, EsiError> {
     let shift = xml::child(mode, "ShiftTimeSync0");
     let factor = shift.map(|it| xml::attribute::<i16>(it, "Factor"));
     let cycle0_ns: u32 = xml::number_of(mode, "CycleTimeSync0")?.unwrap_or(0);

@@ -264,7 +264,11 @@ fn what_modes_of_the_clocks_ask_for_beyond_what_is_done_is_known() {
         ));
         let esi = Esi::read(&text).unwrap();
         let (device, start_up) = esi.with_start_up().next().unwrap();
-        let words: Vec<_> = start_up.unheeded.iter().flat_map(|it| it.words()).collect();
+        let words: Vec<_> = start_up
+            .unsupported
+            .iter()
+            .flat_map(|it| it.words())
+            .collect();
         (device.clocks[0].mode, words.join(", "))
     };
     let oversampling = "<AssignActivate>#x0730</AssignActivate><CycleTimeSync0 Factor=\"-4\">0</CycleTimeSync0>\

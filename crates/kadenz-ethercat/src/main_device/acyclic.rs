@@ -40,7 +40,7 @@ pub(crate) enum SlotClass {
 #[derive(Debug, Default)]
 struct AcyclicRequest {
     frame: FrameBuffer,
-    patience: RetryPolicy,
+    retry: RetryPolicy,
     waiting: Option<Thread>,
     /// The frame on the wire, and the time at which the loop gives it up.
     out: Option<(Ticket, MonotonicTime)>,
@@ -73,11 +73,11 @@ impl AcyclicQueue {
             if slot != OWN {
                 self.first.store((slot + 1) % SHARED, Ordering::Relaxed);
             }
-            let until = link.now() + question.patience.answer;
+            let until = link.now() + question.retry.answer;
             match link.send(question.frame.bytes_mut()) {
                 Ok(ticket) => {
                     question.out = Some((ticket, until));
-                    question.to(SlotState::Out);
+                    question.to(SlotState::SentFrame);
                 }
                 Err(_) => {
                     question.to(SlotState::Lost);
@@ -103,7 +103,7 @@ impl AcyclicQueue {
     /// waits.
     pub(crate) fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
-            let Some(mut question) = slot.turn(SlotState::Out) else {
+            let Some(mut question) = slot.turn(SlotState::SentFrame) else {
                 continue;
             };
             let out = question.out.as_ref();
@@ -122,7 +122,7 @@ impl AcyclicQueue {
     /// It neither allocates, locks nor waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
-            let Some(question) = slot.turn(SlotState::Out) else {
+            let Some(question) = slot.turn(SlotState::SentFrame) else {
                 continue;
             };
             let Some((ticket, until)) = &question.out else {
@@ -149,10 +149,10 @@ impl AcyclicQueue {
     }
 
     /// Puts a question in; returns its slot, or `None` when all slots that it may have are taken.
-    pub(crate) fn ask(
+    pub(crate) fn request(
         &self,
         frame: &FrameBuffer,
-        patience: RetryPolicy,
+        retry: RetryPolicy,
         class: SlotClass,
     ) -> Option<usize> {
         let mut slots = match class {
@@ -162,7 +162,7 @@ impl AcyclicQueue {
         slots.find(|slot| {
             self.slots[*slot].fill(|question| {
                 question.frame = frame.clone();
-                question.patience = patience;
+                question.retry = retry;
                 question.waiting = Some(std::thread::current());
                 question.out = None;
             })
@@ -212,17 +212,17 @@ impl AcyclicRequest {
 #[derive(Debug, Clone, Copy)]
 pub struct AcyclicClient<'p> {
     queue: &'p AcyclicQueue,
-    patience: RetryPolicy,
+    retry: RetryPolicy,
     class: SlotClass,
 }
 
 impl<'p> AcyclicClient<'p> {
     /// A client of this queue.
     #[must_use]
-    pub fn of(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
+    pub fn of(queue: &'p AcyclicQueue, retry: RetryPolicy) -> Self {
         Self {
             queue,
-            patience,
+            retry,
             class: SlotClass::Shared,
         }
     }
@@ -230,17 +230,17 @@ impl<'p> AcyclicClient<'p> {
     /// A client of this queue for the [supervisor](crate::control::supervisor), which must not wait for all
     /// other threads: at least every other question is its. Of several such clients one waits for the other.
     #[must_use]
-    pub fn of_supervisor(queue: &'p AcyclicQueue, patience: RetryPolicy) -> Self {
+    pub fn of_supervisor(queue: &'p AcyclicQueue, retry: RetryPolicy) -> Self {
         Self {
             class: SlotClass::Own,
-            ..Self::of(queue, patience)
+            ..Self::of(queue, retry)
         }
     }
 }
 
 impl Exchange for AcyclicClient<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
-        self.patience.exchange(self, frame)
+        self.retry.exchange(self, frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
@@ -248,7 +248,7 @@ impl Exchange for AcyclicClient<'_> {
             if self.queue.has_ended() {
                 return Err(ExchangeError::Ended);
             }
-            match self.queue.ask(frame, self.patience, self.class) {
+            match self.queue.request(frame, self.retry, self.class) {
                 Some(slot) => break slot,
                 None => std::thread::sleep(Duration::from_micros(500)),
             }

@@ -8,8 +8,8 @@
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);
-//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! let mut registers = Registers::by(&mut way);
+//! let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! let mut registers = Registers::by(&mut exchange);
 //! let mut devices = find(&mut registers)?;
 //! let cycle = prepare(&mut registers, &mut devices, None)?;
 //! assert_eq!(cycle.layout().shares.len(), 59);
@@ -36,7 +36,7 @@ use crate::port::Port;
 use crate::wire::{Configured, OverflowError};
 
 /// The pause between two tries to bring a segment up.
-const BETWEEN_TRIES: Duration = Duration::from_millis(20);
+const RETRY_INTERVAL: Duration = Duration::from_millis(20);
 
 /// The reason why a segment is not ready.
 #[derive(Debug, thiserror::Error)]
@@ -95,7 +95,7 @@ pub enum BringUpError {
 pub struct NotAloneError(pub String);
 
 /// How long the function listens for another MainDevice. Those in use send every 10 ms at least.
-const LISTENED: Duration = Duration::from_millis(50);
+const LISTEN_TIME: Duration = Duration::from_millis(50);
 
 /// Refuses where frames of another MainDevice arrive at the interface of that name: to change states beneath a running
 /// robot stops it, or worse. Waits.
@@ -103,8 +103,8 @@ const LISTENED: Duration = Duration::from_millis(50);
 /// # Errors
 /// [`NotAloneError`].
 pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAloneError> {
-    let patience = RetryPolicy::default();
-    BlockingExchange { link, patience }.pause(LISTENED);
+    let retry = RetryPolicy::default();
+    BlockingExchange { link, retry }.pause(LISTEN_TIME);
     let counts = link.counts();
     match counts.foreign + counts.late {
         0 => Ok(()),
@@ -113,14 +113,14 @@ pub fn ensure_alone<P: Port>(link: &mut Link<P>, name: &str) -> Result<(), NotAl
 }
 
 /// The way to a segment until the user ends the work; then every exchange is [`ExchangeError::Ended`].
-pub struct UntilStopped<'x> {
+pub struct StoppableExchange<'x> {
     /// The exchange that the work goes through.
     pub segment: &'x mut dyn Exchange,
     /// Whether the user asked to end.
     pub is_stopped: &'x dyn Fn() -> bool,
 }
 
-impl UntilStopped<'_> {
+impl StoppableExchange<'_> {
     fn ensure_wanted(&self) -> ExchangeResult {
         match (self.is_stopped)() {
             true => Err(ExchangeError::Ended),
@@ -129,7 +129,7 @@ impl UntilStopped<'_> {
     }
 }
 
-impl Exchange for UntilStopped<'_> {
+impl Exchange for StoppableExchange<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.ensure_wanted()?;
         self.segment.exchange(frame)
@@ -175,7 +175,7 @@ pub fn configure(
 ) -> Result<(), BringUpError> {
     for device in devices {
         configure::to_pre_op(registers, device).map_err(because(device))?;
-        configure::learn_process_data(registers, device)
+        configure::read_process_data(registers, device)
             .map_err(|source| because(device)(source))?;
     }
     Ok(())
@@ -220,7 +220,7 @@ pub fn retry<T, E>(
         if exchange.now() >= end || !again(&error) {
             return Err(error);
         }
-        exchange.pause(BETWEEN_TRIES);
+        exchange.pause(RETRY_INTERVAL);
     }
 }
 
@@ -232,7 +232,7 @@ pub fn is_passing(error: &(dyn Error + 'static)) -> bool {
         let exchange = it.downcast_ref::<ExchangeError>();
         let bring_up = it.downcast_ref::<BringUpError>();
         exchange.is_some_and(|it| !matches!(it, ExchangeError::Ended))
-            || is_silence(it)
+            || is_timeout(it)
             || matches!(it.downcast_ref(), Some(DiscoverError::NoSubDevice))
             || matches!(
                 bring_up,
@@ -263,7 +263,7 @@ pub fn silent(error: &(dyn Error + 'static)) -> Option<Configured> {
     }
 }
 
-fn is_silence(error: &(dyn Error + 'static)) -> bool {
+fn is_timeout(error: &(dyn Error + 'static)) -> bool {
     matches!(
         error.downcast_ref(),
         Some(MailError::Silent { .. } | MailError::Lost { .. })

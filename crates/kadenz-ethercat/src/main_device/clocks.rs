@@ -14,8 +14,8 @@
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);
-//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! let mut registers = Registers::by(&mut way);
+//! let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! let mut registers = Registers::by(&mut exchange);
 //! let devices = find(&mut registers)?;
 //!
 //! let clocks = measure(&mut registers, &devices, &ClockSettings::default())?;
@@ -298,7 +298,7 @@ impl Clocks {
         let mut good = 0;
         while done.frames < bounds.most_frames && good < 2 {
             for _ in 0..bounds.between.clamp(1, bounds.most_frames - done.frames) {
-                registers.spread::<8>(reference, DC_SYSTEM_TIME)?;
+                registers.distribute::<8>(reference, DC_SYSTEM_TIME)?;
                 done.frames += 1;
             }
             let all = self.differences(registers)?;

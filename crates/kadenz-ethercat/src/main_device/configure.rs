@@ -59,7 +59,7 @@ pub fn to_pre_op(registers: &mut Registers<'_>, device: &SubDevice) -> Result<()
 ///
 /// # Errors
 /// [`ConfigureError`].
-pub fn learn_process_data(
+pub fn read_process_data(
     registers: &mut Registers<'_>,
     device: &mut SubDevice,
 ) -> Result<(), ConfigureError> {

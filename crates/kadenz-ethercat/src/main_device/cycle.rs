@@ -64,14 +64,14 @@ struct Carrier {
     states: Option<Slot>,
     reference: Option<Reference>,
     out: Option<Ticket>,
-    came: Came,
+    came: FrameResult,
     /// Whether its inputs went out marked.
     marked: bool,
 }
 
 /// The result of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Came {
+enum FrameResult {
     /// It did not come back, or is not to be believed.
     Not,
     /// Some SubDevices took no part.
@@ -146,9 +146,9 @@ impl Cycle {
     pub fn took_part(&self, device: usize) -> bool {
         let frame = self.layout.shares.get(device).and_then(|it| it.frame);
         match frame.map(|it| self.carriers[it].came) {
-            None | Some(Came::Not) => false,
-            Some(Came::Short) => self.part[device],
-            Some(Came::Whole) => true,
+            None | Some(FrameResult::Not) => false,
+            Some(FrameResult::Short) => self.part[device],
+            Some(FrameResult::Whole) => true,
         }
     }
 
@@ -161,8 +161,8 @@ impl Cycle {
     pub fn send<P: Port>(&mut self, link: &mut Link<P>) {
         self.outcome = Outcome::default();
         for (frame, carrier) in self.carriers.iter_mut().enumerate() {
-            carrier.marked = carrier.came == Came::Short;
-            carrier.came = Came::Not;
+            carrier.marked = carrier.came == FrameResult::Short;
+            carrier.came = FrameResult::Not;
             if let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) {
                 let outputs = &self.outputs[plan.outputs.clone()];
                 let data = &mut carrier.bytes[slot.range()];
@@ -176,7 +176,7 @@ impl Cycle {
                 self.outcome.expected += u32::from(plan.expected);
             }
             if let Some(reference) = &mut carrier.reference {
-                reference.ask(&mut carrier.bytes, link.now());
+                reference.write_request(&mut carrier.bytes, link.now());
             }
             self.outcome.sent += 1;
             carrier.out = link.send(&mut carrier.bytes).ok();
@@ -249,14 +249,14 @@ impl Cycle {
     fn take_in(&mut self, frame: usize, arrived: Arrived) {
         let carrier = &mut self.carriers[frame];
         carrier.out = None;
-        carrier.came = Came::Whole;
+        carrier.came = FrameResult::Whole;
         let bytes = &self.buffer[..arrived.length];
         self.outcome.answered += 1;
         if let Some(slot) = carrier.states {
             self.outcome.states = states(slot, bytes);
         }
         if let Some(reference) = &mut carrier.reference {
-            self.outcome.system_time_ns = reference.hear(bytes);
+            self.outcome.system_time_ns = reference.read_reply(bytes);
         }
         let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) else {
             self.outcome.whole += 1;
@@ -271,11 +271,11 @@ impl Cycle {
                 self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
             }
             Ordering::Less => {
-                carrier.came = Came::Short;
+                carrier.came = FrameResult::Short;
                 self.take_in_short(frame, got, inputs);
             }
             // More SubDevices than all cannot have taken part: that frame is not to be believed.
-            Ordering::Greater => carrier.came = Came::Not,
+            Ordering::Greater => carrier.came = FrameResult::Not,
         }
     }
 
@@ -354,7 +354,7 @@ impl Carrier {
             states,
             reference: clock,
             out: None,
-            came: Came::Not,
+            came: FrameResult::Not,
             marked: false,
         })
     }

@@ -69,7 +69,7 @@ pub fn list(
 ) -> Result<Vec<u16>, DictionaryError> {
     let mut bytes: Vec<u8> = Vec::new();
     let request = Info::ListRequest(which);
-    ask(registers, mail, &request, |info| match info {
+    exchange_info(registers, mail, &request, |info| match info {
         Info::List { left, data } => {
             bytes.extend(data);
             match bytes.len() {
@@ -95,7 +95,7 @@ pub fn object(
     index: u16,
 ) -> Result<DictionaryObject, DictionaryError> {
     let request = Info::ObjectRequest(index);
-    ask(registers, mail, &request, |info| match info {
+    exchange_info(registers, mail, &request, |info| match info {
         Info::Object(it) if it.index == index => Some(Ok(DictionaryObject {
             index,
             data_type: it.data_type,
@@ -148,7 +148,7 @@ fn about_entry<R>(
     read: impl Fn(EntryDescription<&[u8]>) -> R,
 ) -> Result<R, DictionaryError> {
     let request = Info::EntryRequest { index, sub, values };
-    ask(registers, mail, &request, |info| match info {
+    exchange_info(registers, mail, &request, |info| match info {
         Info::Entry(it) if (it.index, it.sub) == (index, sub) => Some(Ok(read(it))),
         _ => Some(Err(DictionaryError::Damaged)),
     })
@@ -175,13 +175,13 @@ fn name(values: u8, bits: u16, data: &[u8]) -> &[u8] {
 }
 
 /// Asks, and takes answers until `take` has all. A refusal ends it.
-fn ask<R>(
+fn exchange_info<R>(
     registers: &mut Registers<'_>,
     mail: &mut Mail<'_>,
     request: &Info<&[u8]>,
     mut take: impl FnMut(Info<&[u8]>) -> Option<Result<R, DictionaryError>>,
 ) -> Result<R, DictionaryError> {
-    mail.ask(
+    mail.request(
         registers,
         |data| request.write(data),
         |data| match Message::read(data) {
@@ -205,8 +205,8 @@ mod tests {
     /// Runs `work` at the humanoid's first drive.
     fn of_a_drive(work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut found = bring_up::find(&mut registers).unwrap();
         let drive = found.iter_mut().find(|it| it.name == "KZ-Drive").unwrap();
         let target = drive.target();

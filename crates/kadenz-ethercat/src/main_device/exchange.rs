@@ -153,7 +153,7 @@ impl Default for RetryPolicy {
 
 impl RetryPolicy {
     /// 100 ms and ten times: a busy computer answers late, and a dead wire is an error within a second.
-    pub const PATIENT: Self = Self {
+    pub const BUSY_HOST: Self = Self {
         answer: Duration::from_millis(100),
         tries: 10,
     };
@@ -179,24 +179,24 @@ pub struct BlockingExchange<'l, P> {
     /// The link that carries the frames.
     pub link: &'l mut Link<P>,
     /// How long to wait for an answer, and how often to ask.
-    pub patience: RetryPolicy,
+    pub retry: RetryPolicy,
 }
 
 impl<'l, P> BlockingExchange<'l, P> {
     /// A way over a link, with the default retry policy.
     pub fn over(link: &'l mut Link<P>) -> Self {
-        let patience = RetryPolicy::default();
-        Self { link, patience }
+        let retry = RetryPolicy::default();
+        Self { link, retry }
     }
 }
 
 impl<P: Port> Exchange for BlockingExchange<'_, P> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
-        self.patience.exchange(self, frame)
+        self.retry.exchange(self, frame)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
-        let until = self.link.now() + self.patience.answer;
+        let until = self.link.now() + self.retry.answer;
         let ticket = self.link.send(frame.bytes_mut())?;
         let mut answer = [0; MAX_FRAME];
         loop {
@@ -321,7 +321,7 @@ impl<'x> Registers<'x> {
         let slot = self
             .frame
             .write(|it| it.push(command, 0, address, to.len()))?;
-        self.ask(slot, to)
+        self.request(slot, to)
     }
 
     /// Reads bytes by a frame that is not sent again when it gets lost, for memory that a read changes; returns
@@ -401,7 +401,7 @@ impl<'x> Registers<'x> {
             it.data(slot).copy_from_slice(bytes);
             Ok(slot)
         })?;
-        self.ask(slot, &mut [])
+        self.request(slot, &mut [])
     }
 
     /// Writes bytes of a register.
@@ -426,7 +426,7 @@ impl<'x> Registers<'x> {
     ///
     /// # Errors
     /// [`ExchangeError`], for example when the SubDevice did not answer.
-    pub fn spread<const N: usize>(
+    pub fn distribute<const N: usize>(
         &mut self,
         from: Configured,
         register: u16,
@@ -435,7 +435,7 @@ impl<'x> Registers<'x> {
         let command = Command::Frmw;
         let slot = self.frame.write(|it| it.push(command, 0, address, N))?;
         let mut bytes = [0; N];
-        match self.ask(slot, &mut bytes)? {
+        match self.request(slot, &mut bytes)? {
             0 => Err(ExchangeError::WorkingCounter {
                 target: Target::Of(from),
                 command,
@@ -447,7 +447,7 @@ impl<'x> Registers<'x> {
         }
     }
 
-    fn ask(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> ExchangeResult<u16> {
+    fn request(&mut self, slot: crate::wire::Slot, to: &mut [u8]) -> ExchangeResult<u16> {
         self.exchange.exchange(&mut self.frame)?;
         self.answer(slot, to)
     }

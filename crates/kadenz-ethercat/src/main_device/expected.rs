@@ -15,7 +15,7 @@
 //! use kadenz_ethercat::sim::humanoid::humanoid;
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
-//! let mut segment = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
+//! let mut segment = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
 //! let mut expected = Expected::of(humanoid(6))?;
 //! let mut found = expected.discover(&mut Registers::by(&mut segment))?;
 //! assert_eq!(found.missing, [5]);
@@ -108,8 +108,8 @@ impl Expected {
     /// Brings the stand-ins to INIT, the state of all devices that [`discover`](discover::discover) finds.
     fn begin_anew(&mut self) -> Result<(), DiscoverError> {
         if let Some(link) = &mut self.stand_in {
-            let mut way = waiting(link);
-            self.devices = discover::discover(&mut Registers::by(&mut way))?;
+            let mut exchange = waiting(link);
+            self.devices = discover::discover(&mut Registers::by(&mut exchange))?;
         }
         Ok(())
     }
@@ -203,9 +203,9 @@ impl Expected {
         &'x mut self,
         segment: &'x mut dyn Exchange,
         found: &FoundDevices,
-    ) -> Completed<'x> {
+    ) -> StandInExchange<'x> {
         let missing = found.missing.iter().map(|it| found.devices[*it].station);
-        Completed {
+        StandInExchange {
             segment,
             stand_in: self.stand_in.as_mut().map(waiting),
             missing: missing.collect(),
@@ -302,13 +302,13 @@ impl FoundDevices {
 }
 
 /// The way to a segment in which stand-ins answer for missing devices.
-pub struct Completed<'x> {
+pub struct StandInExchange<'x> {
     segment: &'x mut dyn Exchange,
     stand_in: Option<BlockingExchange<'x, WirePort>>,
     missing: Vec<Configured>,
 }
 
-impl Completed<'_> {
+impl StandInExchange<'_> {
     /// The way that answers a frame: the segment or the stand-ins.
     fn answering(&mut self, frame: &FrameBuffer) -> &mut dyn Exchange {
         let first = Datagrams::of(frame.bytes()).ok();
@@ -324,7 +324,7 @@ impl Completed<'_> {
     }
 }
 
-impl Exchange for Completed<'_> {
+impl Exchange for StandInExchange<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         self.answering(frame).exchange(frame)
     }

@@ -55,7 +55,7 @@ pub struct Arrived {
 
 /// A frame that is out.
 #[derive(Debug, Clone, Copy)]
-struct Out {
+struct SentFrame {
     sequence: u32,
     /// Bytes that its headers promise.
     length: u16,
@@ -71,7 +71,7 @@ pub struct Link<P> {
     source: u8,
     sequence: u32,
     next: u8,
-    out: [Option<Out>; MAX_IN_FLIGHT],
+    out: [Option<SentFrame>; MAX_IN_FLIGHT],
     counts: LinkCounts,
 }
 
@@ -85,7 +85,7 @@ pub enum SendError {
     #[error(transparent)]
     Frame(#[from] FrameError),
     /// The wire did not take the frame.
-    #[error("the wire took no frame: {0}; is the interface up, and the cable plugged in?")]
+    #[error("the interface accepted no frame: {0}; is the interface up, and the cable plugged in?")]
     Refused(#[from] io::Error),
 }
 
@@ -148,7 +148,7 @@ impl<P: Port> Link<P> {
             return Err(error.into());
         }
         let sequence = self.sequence;
-        self.out[usize::from(index)] = Some(Out { sequence, length });
+        self.out[usize::from(index)] = Some(SentFrame { sequence, length });
         self.next = index.wrapping_add(1);
         self.counts.sent += 1;
         Ok(Ticket { index, sequence })
@@ -159,7 +159,7 @@ impl<P: Port> Link<P> {
     pub fn receive(&mut self, frame: &mut [u8; MAX_FRAME]) -> Option<Arrived> {
         for _ in 0..MAX_IN_FLIGHT {
             let length = self.port.receive(frame)?;
-            if let Some(arrived) = self.recognise(&frame[..length]) {
+            if let Some(arrived) = self.match_reply(&frame[..length]) {
                 self.out[usize::from(arrived.index)] = None;
                 self.counts.answered += 1;
                 return Some(arrived);
@@ -199,7 +199,7 @@ impl<P: Port> Link<P> {
     }
 
     /// Gives up every frame that is out; for a caller that takes over a link from an earlier user.
-    pub(crate) fn give_up_all(&mut self) {
+    pub(crate) fn discard_all(&mut self) {
         for out in &mut self.out {
             self.counts.lost += u64::from(out.take().is_some());
         }
@@ -221,7 +221,7 @@ impl<P: Port> Link<P> {
     }
 
     /// Whether a frame is the answer to one that is out; if not, it is counted.
-    fn recognise(&mut self, frame: &[u8]) -> Option<Arrived> {
+    fn match_reply(&mut self, frame: &[u8]) -> Option<Arrived> {
         let ours = frame.len() >= 12 && frame[6] | 0x02 == 0x12 && frame[7] == self.source;
         if !ours {
             self.counts.foreign += 1;
@@ -243,7 +243,7 @@ impl<P: Port> Link<P> {
         };
         match self.out[usize::from(index)] {
             Some(out) if out.sequence == sequence => {
-                let whole = promised(frame) == Some(out.length);
+                let whole = declared_length(frame) == Some(out.length);
                 if !whole {
                     self.counts.damaged += 1;
                 }
@@ -262,7 +262,7 @@ impl<P: Port> Link<P> {
 }
 
 /// Bytes of datagrams that the EtherCAT header promises.
-fn promised(frame: &[u8]) -> Option<u16> {
+fn declared_length(frame: &[u8]) -> Option<u16> {
     let field = frame.get(14..16)?;
     Some(u16::from_le_bytes([field[0], field[1]]) & 0x07FF)
 }
@@ -272,7 +272,7 @@ fn address_datagrams(frame: &mut [u8], index: u8) -> Result<u16, FrameError> {
     for datagram in crate::wire::DatagramsMut::of(frame)? {
         datagram?.set_index(index);
     }
-    Ok(promised(frame).unwrap_or(0))
+    Ok(declared_length(frame).unwrap_or(0))
 }
 
 #[cfg(test)]

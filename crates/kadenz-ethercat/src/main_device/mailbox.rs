@@ -63,7 +63,7 @@ pub enum MailError {
     },
     /// The SubDevice answered that it did not understand.
     #[error(
-        "{target} did not understand the message (mailbox error {detail}); look what its mailbox speaks, and whether another program uses it"
+        "{target} did not understand the message (mailbox error {detail}); look which protocols its mailbox supports, and whether another program uses it"
     )]
     NotUnderstood {
         /// The SubDevice that the message was for.
@@ -117,7 +117,7 @@ pub enum ReadError {
 }
 
 /// The kind of a message, for a caller that waits for an answer.
-enum Sorted<'b> {
+enum MessageClass<'b> {
     /// Perhaps the answer: the data of a CoE message.
     Data(&'b [u8]),
     /// An answer to another question, or an emergency, which is kept.
@@ -226,7 +226,7 @@ impl<'m> Mail<'m> {
     ///
     /// # Errors
     /// [`MailError`].
-    pub(crate) fn ask<R>(
+    pub(crate) fn request<R>(
         &mut self,
         registers: &mut Registers<'_>,
         fill: impl FnOnce(&mut [u8]) -> Result<usize, MailboxError>,
@@ -243,13 +243,13 @@ impl<'m> Mail<'m> {
                 continue;
             };
             match self.sort(&message[..length])? {
-                Sorted::Data(data) => {
+                MessageClass::Data(data) => {
                     if let Some(answered) = answer(data) {
                         return Ok(answered);
                     }
                 }
-                Sorted::Other => {}
-                Sorted::Unreadable(cause) => {
+                MessageClass::Other => {}
+                MessageClass::Unreadable(cause) => {
                     let times = unreadable.map_or(0, |(times, _): (u32, ReadError)| times);
                     unreadable = Some((times.saturating_add(1), cause));
                 }
@@ -413,10 +413,10 @@ impl<'m> Mail<'m> {
 
     /// Determines the kind of a message. A vendor's own service, a message that is cut short and other
     /// unreadable messages end no question: the answer may follow.
-    fn sort<'b>(&mut self, message: &'b [u8]) -> Result<Sorted<'b>, MailError> {
+    fn sort<'b>(&mut self, message: &'b [u8]) -> Result<MessageClass<'b>, MailError> {
         let (header, data) = match Header::read(message) {
             Ok(read) => read,
-            Err(cause) => return Ok(Sorted::Unreadable(cause.into())),
+            Err(cause) => return Ok(MessageClass::Unreadable(cause.into())),
         };
         match header.protocol() {
             Some(Protocol::Coe) => {}
@@ -425,20 +425,20 @@ impl<'m> Mail<'m> {
                 let target = self.target;
                 return Err(MailError::NotUnderstood { target, detail });
             }
-            _ => return Ok(Sorted::Other),
+            _ => return Ok(MessageClass::Other),
         }
         let message = match Message::read(data) {
             Ok(message) => message,
-            Err(cause) => return Ok(Sorted::Unreadable(cause.into())),
+            Err(cause) => return Ok(MessageClass::Unreadable(cause.into())),
         };
         if let Message::Emergency(emergency) = message {
             if self.emergencies.len() == MAX_EMERGENCIES {
                 self.emergencies.remove(0);
             }
             self.emergencies.push(emergency);
-            return Ok(Sorted::Other);
+            return Ok(MessageClass::Other);
         }
-        Ok(Sorted::Data(data))
+        Ok(MessageClass::Data(data))
     }
 }
 

@@ -229,8 +229,8 @@ mod tests {
     #[test]
     fn what_is_mapped_fills_the_process_data_of_every_device() {
         let mut link = Link::new(WirePort::new(humanoid(59).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         for device in &mut bring_up::find(&mut registers).unwrap() {
             let managers = read(&mut registers, device).unwrap();
             let bytes = |direction| {

@@ -54,7 +54,7 @@ impl AccessError {
 /// }
 ///
 /// let mut link = Link::new(WirePort::new(humanoid(9).build()?), 1);
-/// let mut exchange = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
+/// let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
 /// let mut registers = Registers::by(&mut exchange);
 /// let mut devices = bring_up::find(&mut registers)?;
 /// let mail = devices[8].mail()?;

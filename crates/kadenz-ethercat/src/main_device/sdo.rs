@@ -67,7 +67,7 @@ pub(crate) fn read_into(
             Ok(Progress::NotMine) => None,
             other => Some(other),
         };
-        if let Progress::Done(bytes) = mail.ask(registers, fill, answer)?? {
+        if let Progress::Done(bytes) = mail.request(registers, fill, answer)?? {
             return Ok(bytes);
         }
     }
@@ -137,7 +137,7 @@ pub fn write(
             Ok(length)
         };
         if let Progress::Done(_) =
-            mail.ask(registers, fill, |data| answer(&mut download, data))??
+            mail.request(registers, fill, |data| answer(&mut download, data))??
         {
             return Ok(());
         }

@@ -153,8 +153,8 @@ impl<'r, 'x> Sii<'r, 'x> {
     /// use kadenz_ethercat::wire::Position;
     ///
     /// let mut link = Link::new(WirePort::new(humanoid(1).build()?), 1);
-    /// let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-    /// let mut registers = Registers::by(&mut way);
+    /// let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+    /// let mut registers = Registers::by(&mut exchange);
     /// let mut sii = Sii::of(&mut registers, Target::At(Position(0)))?;
     /// let mut image = [0; 128];
     /// sii.read(0, &mut image)?;
@@ -267,8 +267,8 @@ mod tests {
 
     fn with_a_device(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        work(&mut Registers::by(&mut way));
+        let mut exchange = BlockingExchange::over(&mut link);
+        work(&mut Registers::by(&mut exchange));
     }
 
     #[test]

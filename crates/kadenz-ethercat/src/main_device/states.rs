@@ -87,7 +87,7 @@ pub fn reach(
         true => acknowledge(registers, target, before.state().unwrap_or(wanted))?,
         false => true,
     };
-    ask(registers, target, AlControl::request(wanted))?;
+    request(registers, target, AlControl::request(wanted))?;
     watch(registers, target, wanted, longest(wanted), clean)
 }
 
@@ -154,7 +154,7 @@ fn acknowledge(
     target: Target,
     state: State,
 ) -> Result<bool, StateError> {
-    ask(registers, target, AlControl::acknowledge(state))?;
+    request(registers, target, AlControl::acknowledge(state))?;
     let mut control = [0; 2];
     registers.count_reading(target, PDI_CONTROL, &mut control)?;
     if u16::from_le_bytes(control) & pdi_control::EMULATION != 0 {
@@ -171,7 +171,7 @@ fn acknowledge(
 }
 
 /// Writes AL control, again if it still holds a value that the application has not looked at.
-fn ask(registers: &mut Registers<'_>, target: Target, control: AlControl) -> ExchangeResult {
+fn request(registers: &mut Registers<'_>, target: Target, control: AlControl) -> ExchangeResult {
     let (command, _, expected) = target.writing(AL_CONTROL);
     // Several SubDevices that are asked again and again would never be ready all at once.
     let pause = match target {

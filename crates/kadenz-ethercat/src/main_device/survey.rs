@@ -16,7 +16,7 @@ use super::layout::Demand;
 
 /// A SubDevice as the survey found it.
 #[derive(Debug, Clone)]
-pub struct Surveyed {
+pub struct SurveyedDevice {
     /// Its SII and registers. Its station is the one that it has: 0 when it was given none.
     pub device: SubDevice,
     /// The state that it is in.
@@ -36,8 +36,8 @@ pub struct Surveyed {
 /// use kadenz_ethercat::sim::humanoid::humanoid;
 ///
 /// let mut link = Link::new(WirePort::new(humanoid(59).build()?), 1);
-/// let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-/// let met = survey(&mut Registers::by(&mut way))?;
+/// let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+/// let met = survey(&mut Registers::by(&mut exchange))?;
 /// assert_eq!(met.len(), 59);
 /// assert_eq!(met[0].device.name, "EK1100");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
@@ -45,10 +45,10 @@ pub struct Surveyed {
 ///
 /// # Errors
 /// [`DiscoverError`], for example when no SubDevice answers.
-pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<Surveyed>, DiscoverError> {
+pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<SurveyedDevice>, DiscoverError> {
     let count = discover::count(registers)?;
     (0..count)
-        .map(|position| look_at(registers, Position(position)))
+        .map(|position| survey_one(registers, Position(position)))
         .collect()
 }
 
@@ -56,7 +56,7 @@ pub fn survey(registers: &mut Registers<'_>) -> Result<Vec<Surveyed>, DiscoverEr
 ///
 /// # Errors
 /// [`ExchangeError`] when a SubDevice does not take it.
-pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeResult {
+pub fn adopt(registers: &mut Registers<'_>, met: &mut [SurveyedDevice]) -> ExchangeResult {
     let mut taken: Vec<u16> = Vec::with_capacity(met.len());
     for place in 0..met.len() {
         let has = met[place].device.station.0;
@@ -81,7 +81,10 @@ pub fn adopt(registers: &mut Registers<'_>, met: &mut [Surveyed]) -> ExchangeRes
     Ok(())
 }
 
-fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed, DiscoverError> {
+fn survey_one(
+    registers: &mut Registers<'_>,
+    position: Position,
+) -> Result<SurveyedDevice, DiscoverError> {
     let target = Target::At(position);
     let station = Configured(registers.get_u16(target, STATION_ADDRESS)?);
     let [owner] = registers.get(target, SII_CONFIGURATION)?;
@@ -96,7 +99,10 @@ fn look_at(registers: &mut Registers<'_>, position: Position) -> Result<Surveyed
 ///
 /// # Errors
 /// [`ExchangeError`] when it does not answer.
-pub fn look_at_known(registers: &mut Registers<'_>, device: SubDevice) -> ExchangeResult<Surveyed> {
+pub fn survey_known(
+    registers: &mut Registers<'_>,
+    device: SubDevice,
+) -> ExchangeResult<SurveyedDevice> {
     let target = device.target();
     let device = discover::with_registers(registers, target, device)?;
     state_of(registers, target, device)
@@ -106,14 +112,14 @@ fn state_of<E: From<ExchangeError>>(
     registers: &mut Registers<'_>,
     target: Target,
     device: SubDevice,
-) -> Result<Surveyed, E> {
+) -> Result<SurveyedDevice, E> {
     let status = states::read(registers, target)?;
     let code = AlStatusCode(registers.get_u16(target, AL_STATUS_CODE)?);
     let demand = match status.state() {
         Some(State::SafeOp | State::Op) => demand_as_configured(registers, target, &device)?,
         _ => Image::of(&device.sii).map_or_else(|_| Demand::default(), |it| demand_by_sii(&it)),
     };
-    Ok(Surveyed {
+    Ok(SurveyedDevice {
         device,
         status,
         code,
@@ -173,8 +179,8 @@ mod tests {
 
     fn with_humanoid(work: impl FnOnce(&mut Registers<'_>)) {
         let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        work(&mut Registers::by(&mut way));
+        let mut exchange = BlockingExchange::over(&mut link);
+        work(&mut Registers::by(&mut exchange));
     }
 
     #[test]

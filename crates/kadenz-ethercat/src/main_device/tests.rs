@@ -91,7 +91,7 @@ fn a_lost_frame_costs_one_cycle_and_nothing_else() {
         FrameFault::Skew { by: -1 },
     ] {
         let now = link.port_mut().time();
-        segment(&mut link).inflict(Fault::Frame(fault), now);
+        segment(&mut link).inject(Fault::Frame(fault), now);
         run(&mut link, &mut cycle, 1);
         let after = run(&mut link, &mut cycle, 1);
         assert!(after.is_whole(), "{fault:?}: {after:?}");
@@ -160,7 +160,7 @@ fn a_wire_without_devices_is_an_error_that_says_so() {
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut waiting = BlockingExchange {
         link: &mut link,
-        patience: RetryPolicy {
+        retry: RetryPolicy {
             answer: Duration::from_millis(1),
             tries: 2,
         },

@@ -10,13 +10,13 @@ use crate::main_device::states::longest;
 use crate::wire::State;
 use crate::wire::cia402::DriveState;
 
-use super::axis_runner::{AxisRunner, WAITED_FOR};
+use super::axis_runner::{AxisRunner, MAX_MISSED_TARGETS};
 use super::handle::{HandleWriter, MotionHandle, Report};
 use super::safety::{Policy, Safety};
 use super::stage::{Cause, Stage};
 
 /// How long the loop goes on after the axes' time to brake, for drives whose status never shows rest, in s.
-const PARTING: f64 = 0.1;
+const SHUTDOWN_MARGIN_S: f64 = 0.1;
 
 /// The time step of a cycle, in s.
 #[derive(Debug, Clone, Copy)]
@@ -54,7 +54,7 @@ struct Attempt {
     /// Seconds of complete cycles in which some drive was not in OP.
     starting: f64,
     /// Cycles in a row in which some axis did not receive its target.
-    unheard: u32,
+    missed_targets: u32,
     /// The cause of the stop, its cycle and its time.
     stopped: Option<(Cause, u64, MonotonicTime)>,
 }
@@ -154,7 +154,7 @@ impl<'s> AxisGroup<'s> {
     /// Enters the next stage where the current one is over.
     fn go_on(&mut self, context: &CycleContext<'_>, step: TimeStep) {
         let before = self.stage;
-        let reset = self.safety.hear(self.handle);
+        let reset = self.safety.poll_handle(self.handle);
         let onward = match before.moves() {
             true => self.onward(step),
             false => 0.0,
@@ -185,13 +185,15 @@ impl<'s> AxisGroup<'s> {
     /// Returns the step of the trajectories: none while an axis may not have received its last target. Where that
     /// lasts and is tolerated, the others go on without that axis.
     fn onward(&mut self, step: TimeStep) -> f64 {
-        let goes = |it: &AxisRunner| it.is_out() || it.is_heard();
+        let goes = |it: &AxisRunner| it.is_out() || it.is_received();
         if self.runners.iter().all(goes) {
-            self.attempt.unheard = 0;
+            self.attempt.missed_targets = 0;
             return step.onward;
         }
-        self.attempt.unheard = self.attempt.unheard.saturating_add(1);
-        if self.attempt.unheard <= WAITED_FOR || !self.runners.iter().any(AxisRunner::is_heard) {
+        self.attempt.missed_targets = self.attempt.missed_targets.saturating_add(1);
+        if self.attempt.missed_targets <= MAX_MISSED_TARGETS
+            || !self.runners.iter().any(AxisRunner::is_received)
+        {
             return 0.0;
         }
         for runner in self.runners.iter_mut().filter(|it| !goes(it)) {
@@ -225,7 +227,7 @@ impl<'s> AxisGroup<'s> {
                 Some(_) => Stage::Enabling,
             };
         };
-        if self.waits_too_long(step) {
+        if self.enable_timed_out(step) {
             // An axis that is not in OP holds up all others.
             let starts = self.runners.iter().position(AxisRunner::starts);
             let axis = starts.unwrap_or(late);
@@ -238,7 +240,7 @@ impl<'s> AxisGroup<'s> {
 
     /// Advances the time to be enabled; returns whether it is over. It does not run while axes brake, nor while a
     /// drive is on its way to OP, which has a time limit of its own.
-    fn waits_too_long(&mut self, step: TimeStep) -> bool {
+    fn enable_timed_out(&mut self, step: TimeStep) -> bool {
         let policy = self.safety.policy();
         let (enabling, braking) = (policy.enabling, policy.braking.as_secs_f64());
         if self.runners.iter().any(AxisRunner::starts) {
@@ -300,10 +302,10 @@ impl<'s> AxisGroup<'s> {
             }
             // Before the first frame was sent, no frame can be lost.
             let whole = outcome.is_none_or(|it| it.is_whole());
-            self.safety.look(whole, context.missed(), fault);
+            self.safety.check(whole, context.missed(), fault);
         } else if self.stage == Stage::Enabling && self.runners.iter().any(AxisRunner::is_held) {
             let answered = outcome.is_none_or(|it| it.answered == it.sent);
-            self.safety.look(answered, context.missed(), None);
+            self.safety.check(answered, context.missed(), None);
         }
         if matches!(self.stage, Stage::Stopped(_) | Stage::Ending) {
             return;
@@ -330,7 +332,8 @@ impl<'s> AxisGroup<'s> {
         let rests = |it: &AxisRunner| {
             matches!(it.state(), DriveState::SwitchOnDisabled | DriveState::Fault)
         };
-        let is_late = self.seconds >= self.safety.policy().braking.as_secs_f64() + PARTING;
+        let is_late =
+            self.seconds >= self.safety.policy().braking.as_secs_f64() + SHUTDOWN_MARGIN_S;
         self.stage == Stage::Ending && (is_late || self.runners.iter().all(rests))
     }
 

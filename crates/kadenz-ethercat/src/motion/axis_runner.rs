@@ -13,7 +13,7 @@ use super::trajectory::{Limits, Point, Quintic, Trajectory};
 /// How long the reset of a fault may take, in s; its bit is set as long.
 const RESETTING: f64 = 0.5;
 /// For how many cycles in a row all axes wait for an axis that does not receive its target.
-pub(super) const WAITED_FOR: u32 = 10;
+pub(super) const MAX_MISSED_TARGETS: u32 = 10;
 
 /// The tracking error of an axis.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
@@ -72,7 +72,7 @@ pub struct AxisRunner {
     /// Whether its inputs are new, and it received the last target.
     heard: bool,
     /// Cycles in a row in which neither was so.
-    unheard: u32,
+    missed_targets: u32,
     /// How far it is behind the others, in s, which went on while it received no targets.
     behind: f64,
     asked: f64,
@@ -103,7 +103,7 @@ impl AxisRunner {
             braking: Braking::default(),
             operates: false,
             heard: false,
-            unheard: 0,
+            missed_targets: 0,
             behind: 0.0,
             asked: 0.0,
             since: 0.0,
@@ -154,15 +154,15 @@ impl AxisRunner {
         let reading = self.axis.read(inputs);
         self.reading = Some(reading);
         self.heard = took_part.unwrap_or(true);
-        self.unheard = if self.heard {
+        self.missed_targets = if self.heard {
             0
         } else {
-            self.unheard.saturating_add(1)
+            self.missed_targets.saturating_add(1)
         };
         if took_part == Some(true) {
             let still = still(self.axis.scale().increments);
             self.braking
-                .look(reading.state(), reading.position, still, passed);
+                .update(reading.state(), reading.position, still, passed);
         } else {
             self.braking.wait(passed);
         }
@@ -179,7 +179,7 @@ impl AxisRunner {
     }
 
     /// Whether it received the last target.
-    pub(super) const fn is_heard(&self) -> bool {
+    pub(super) const fn is_received(&self) -> bool {
         self.heard
     }
 
@@ -297,7 +297,7 @@ impl AxisRunner {
     /// Whether its program is over. The group does not wait for an axis that has received no targets for long, since
     /// its drive may be lost.
     pub(super) fn is_played(&self, seconds: f64) -> bool {
-        let behind = match self.unheard > WAITED_FOR {
+        let behind = match self.missed_targets > MAX_MISSED_TARGETS {
             true => 0.0,
             false => self.behind,
         };
@@ -389,7 +389,7 @@ impl AxisRunner {
     /// again. A velocity or a torque is not repeated for long.
     fn repeat(&mut self) -> f64 {
         match self.axis.control() {
-            Control::Velocity | Control::Torque if self.unheard > WAITED_FOR => {
+            Control::Velocity | Control::Torque if self.missed_targets > MAX_MISSED_TARGETS => {
                 self.forget();
                 0.0
             }

@@ -7,7 +7,7 @@ const STILL: f64 = 0.002;
 /// or this many units of its drive's position,
 const STILL_UNITS: f64 = 2.0;
 /// for so long, in s.
-const STILL_FOR: f64 = 0.05;
+const STANDSTILL_S: f64 = 0.05;
 
 /// The range of an axis at rest, in rad, for a drive with so many units a turn.
 pub(super) fn still(increments: f64) -> f64 {
@@ -29,14 +29,14 @@ pub(super) struct Braking {
 
 impl Braking {
     /// Advances by a cycle in which the drive reported that state and position.
-    pub(super) fn look(&mut self, state: DriveState, position: f64, still: f64, passed: f64) {
+    pub(super) fn update(&mut self, state: DriveState, position: f64, still: f64, passed: f64) {
         self.wait(passed);
         let (place, since) = match self.place {
             Some((place, since)) if (position - place).abs() <= still => (place, since + passed),
             _ => (position, 0.0),
         };
         self.place = Some((place, since));
-        self.rests |= !state.has_torque() || since >= STILL_FOR;
+        self.rests |= !state.has_torque() || since >= STANDSTILL_S;
     }
 
     /// Advances by a cycle in which the drive reported nothing.
@@ -71,10 +71,10 @@ mod tests {
     const MS: f64 = 0.001;
 
     /// Cycles of a millisecond until it rests, along that way; at most a thousand.
-    fn until_rest(state: DriveState, way: impl Fn(f64) -> f64) -> Option<usize> {
+    fn until_rest(state: DriveState, position_at: impl Fn(f64) -> f64) -> Option<usize> {
         let mut braking = Braking::default();
         (1..=1000).find(|cycle| {
-            braking.look(state, way(*cycle as f64 * MS), still(1e6), MS);
+            braking.update(state, position_at(*cycle as f64 * MS), still(1e6), MS);
             braking.rests()
         })
     }
@@ -100,7 +100,7 @@ mod tests {
         let mut braking = Braking::default();
         for cycle in 0..60 {
             let position = f64::from(cycle % 2) * increment;
-            braking.look(DriveState::QuickStopActive, position, still(-1000.0), MS);
+            braking.update(DriveState::QuickStopActive, position, still(-1000.0), MS);
         }
         assert!(braking.rests());
     }

@@ -270,7 +270,7 @@ impl TextFile<'_> {
             filter: it.filter_ms / 1000.0,
             limit: it.limit,
         };
-        if gains.make_sense() {
+        if gains.is_valid() {
             return Ok(gains);
         }
         let cause = "no regulator has such gains";
@@ -288,11 +288,11 @@ impl TextFile<'_> {
             velocity: it.velocity.unwrap_or(default.velocity),
             acceleration: it.acceleration.unwrap_or(default.acceleration),
         };
-        self.sensible(limits, written.span())
+        self.validated(limits, written.span())
     }
 
-    fn sensible(&self, limits: Limits, at: Range<usize>) -> Result<Limits, FileError> {
-        if limits.make_sense() {
+    fn validated(&self, limits: Limits, at: Range<usize>) -> Result<Limits, FileError> {
+        if limits.is_valid() {
             return Ok(limits);
         }
         let cause = "no axis moves within such limits";

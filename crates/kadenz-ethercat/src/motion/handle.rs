@@ -142,7 +142,7 @@ impl MotionHandle {
 
     /// Reads the error codes (object 0x603F) of drives that have a fault and no code in their process data, so that
     /// [`status`](Self::status) can report them. `read` gets a device's position, and may wait.
-    pub fn learn_codes(&self, mut read: impl FnMut(usize) -> Option<u16>) {
+    pub fn read_error_codes(&self, mut read: impl FnMut(usize) -> Option<u16>) {
         let (Some(shared), Some(status)) = (self.shared.get(), self.status()) else {
             return;
         };

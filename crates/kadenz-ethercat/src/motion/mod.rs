@@ -17,8 +17,8 @@
 //! let (policy, every) = (Policy::default(), Duration::from_millis(1));
 //! let settings = LoopSettings { shutdown_cycles: policy.shutdown_cycles(every), ..LoopSettings::every(every)? };
 //! let mut link = Link::new(WirePort::new(humanoid(8).build()?), 1);
-//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! let mut registers = Registers::by(&mut way);
+//! let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! let mut registers = Registers::by(&mut exchange);
 //! let mut devices = find(&mut registers)?;
 //! let plan = motion::demo(&mut registers, &mut devices)?.once();
 //! let runners = plan.commission(&mut registers, &mut devices)?;

@@ -19,7 +19,7 @@ pub struct Gains {
 impl Gains {
     /// Whether all are finite and none is negative.
     #[must_use]
-    pub(crate) fn make_sense(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let limit = self.limit.unwrap_or(0.0);
         [
             self.proportional,

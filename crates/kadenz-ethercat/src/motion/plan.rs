@@ -325,7 +325,9 @@ pub fn setups(
 pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup {
     Box::new(move |device, registers| {
         if let Some(drive) = drives.iter().find(|it| it.station() == device.station) {
-            drive.restore(registers, device).map_err(plainly)?;
+            drive
+                .restore(registers, device)
+                .map_err(into_configure_error)?;
         }
         let Some(clocks) = &clocks else {
             return Ok(());
@@ -342,7 +344,7 @@ pub fn as_commissioned(drives: Vec<DriveSetup>, clocks: Option<Clocks>) -> Setup
     })
 }
 
-fn plainly(error: CommissionError) -> ConfigureError {
+fn into_configure_error(error: CommissionError) -> ConfigureError {
     match error {
         // The end of the loop must remain visible as such.
         CommissionError::Sdo(SdoError::Mail(MailError::Exchange(error))) => error.into(),

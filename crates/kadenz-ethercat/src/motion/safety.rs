@@ -94,7 +94,12 @@ impl Safety {
 
     /// Checks a cycle: whether its inputs are complete, how many deadlines were missed since the one before
     /// ([`CycleContext::missed`](crate::control::cyclic::CycleContext::missed)), and the fault of an axis.
-    pub(crate) fn look(&mut self, whole: bool, missed: u64, fault: Option<Cause>) -> Option<Cause> {
+    pub(crate) fn check(
+        &mut self,
+        whole: bool,
+        missed: u64,
+        fault: Option<Cause>,
+    ) -> Option<Cause> {
         let count = |count: u32, bad: u64| match bad {
             0 => 0,
             bad => count.saturating_add(u32::try_from(bad).unwrap_or(u32::MAX)),
@@ -124,7 +129,7 @@ impl Safety {
     }
 
     /// Polls the handle; returns whether a reset of the current stop is requested ([`begin`](Self::begin)).
-    pub(crate) fn hear(&mut self, handle: &MotionHandle) -> bool {
+    pub(crate) fn poll_handle(&mut self, handle: &MotionHandle) -> bool {
         let reset = handle.take_reset();
         if let Some(by) = handle.take_stop() {
             if self.cause.is_none() {
@@ -155,27 +160,27 @@ mod tests {
         };
         let mut safety = Safety::new(policy);
         for whole in [false, false, true, false, false] {
-            assert_eq!(safety.look(whole, 0, None), None);
+            assert_eq!(safety.check(whole, 0, None), None);
         }
-        assert_eq!(safety.look(false, 0, None), Some(Cause::Lost(3)));
+        assert_eq!(safety.check(false, 0, None), Some(Cause::Lost(3)));
         // The cause stays, whatever follows.
-        assert_eq!(safety.look(true, 0, Some(FAULT)), Some(Cause::Lost(3)));
+        assert_eq!(safety.check(true, 0, Some(FAULT)), Some(Cause::Lost(3)));
         let mut safety = Safety::new(policy);
-        assert_eq!(safety.look(true, 1, None), None);
-        assert_eq!(safety.look(true, 1, None), Some(Cause::Late(2)));
+        assert_eq!(safety.check(true, 1, None), None);
+        assert_eq!(safety.check(true, 1, None), Some(Cause::Late(2)));
         let mut safety = Safety::new(policy);
-        assert_eq!(safety.look(true, 0, Some(FAULT)), Some(FAULT));
+        assert_eq!(safety.check(true, 0, Some(FAULT)), Some(FAULT));
     }
 
     #[test]
     fn a_stall_counts_as_many_deadlines_as_it_missed() {
         let mut safety = Safety::new(Policy::default());
-        assert_eq!(safety.look(true, 10, None), None);
-        assert_eq!(safety.look(true, 0, None), None, "in time again");
-        assert_eq!(safety.look(true, 4, None), None);
-        assert_eq!(safety.look(true, 7, None), Some(Cause::Late(11)));
+        assert_eq!(safety.check(true, 10, None), None);
+        assert_eq!(safety.check(true, 0, None), None, "in time again");
+        assert_eq!(safety.check(true, 4, None), None);
+        assert_eq!(safety.check(true, 7, None), Some(Cause::Late(11)));
         let mut safety = Safety::new(Policy::default());
-        let most = safety.look(true, u64::MAX, None);
+        let most = safety.check(true, u64::MAX, None);
         assert_eq!(most, Some(Cause::Late(u32::MAX)));
     }
 
@@ -188,7 +193,7 @@ mod tests {
             ..Policy::default()
         });
         for _ in 0..1000 {
-            assert_eq!(safety.look(false, 3, Some(FAULT)), None);
+            assert_eq!(safety.check(false, 3, Some(FAULT)), None);
         }
     }
 
@@ -196,16 +201,16 @@ mod tests {
     fn a_stop_stays_until_it_is_reset_and_a_reset_alone_does_nothing() {
         let (mut safety, handle) = (Safety::new(Policy::default()), MotionHandle::default());
         handle.reset();
-        assert!(!safety.hear(&handle));
+        assert!(!safety.poll_handle(&handle));
         handle.stop();
-        assert!(!safety.hear(&handle));
+        assert!(!safety.poll_handle(&handle));
         assert_eq!(safety.cause(), Some(Cause::Asked));
         // Both at once: the stop wins.
         handle.stop();
         handle.reset();
-        assert!(!safety.hear(&handle));
+        assert!(!safety.poll_handle(&handle));
         handle.reset();
-        assert!(safety.hear(&handle));
+        assert!(safety.poll_handle(&handle));
         safety.begin();
         assert_eq!(safety.cause(), None);
     }

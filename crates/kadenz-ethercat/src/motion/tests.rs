@@ -109,8 +109,8 @@ impl Bench {
         change: impl FnOnce(&mut Plan),
     ) -> Result<Self, PlanError> {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut found = find(&mut registers).unwrap();
         prepare(&mut registers, &mut found);
         let mut plan = demo(&mut registers, &mut found).unwrap();
@@ -134,20 +134,20 @@ impl Bench {
 
     fn ask_for_op(&mut self) {
         let devices = Target::All(self.devices());
-        let mut way = BlockingExchange::over(&mut self.link);
+        let mut exchange = BlockingExchange::over(&mut self.link);
         let op = AlControl::request(State::Op).0;
-        let mut registers = Registers::by(&mut way);
+        let mut registers = Registers::by(&mut exchange);
         registers.put_u16(devices, AL_CONTROL, op).unwrap();
     }
 
-    /// Plays for so many cycles; before each, `meddle` may inspect and change the bench.
+    /// Plays for so many cycles; before each, `apply_frame_fault` may inspect and change the bench.
     fn play(
         &mut self,
         cycles: u64,
         group: &mut AxisGroup<'_>,
-        meddle: impl FnMut(u64, &AxisGroup<'_>),
+        apply_frame_fault: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
-        self.play_by(cycles, group, &mut VirtualTime, meddle)
+        self.play_by(cycles, group, &mut VirtualTime, apply_frame_fault)
     }
 
     /// The same on a computer that is slow at times.
@@ -156,7 +156,7 @@ impl Bench {
         cycles: u64,
         group: &mut AxisGroup<'_>,
         time: &mut impl Timekeeper<WirePort>,
-        mut meddle: impl FnMut(u64, &AxisGroup<'_>),
+        mut apply_frame_fault: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
         let settings = LoopSettings {
             cycles: Some(cycles),
@@ -164,7 +164,7 @@ impl Bench {
         };
         let (watched, words, seen) = (self.watched, &mut self.words, &mut self.seen);
         let mut controller = |context: &mut CycleContext<'_>| {
-            meddle(context.number(), group);
+            apply_frame_fault(context.number(), group);
             crate::control::cyclic::Controller::beat(group, context);
             if let Some(word) = context.outputs_of(watched).first_chunk() {
                 let word = Controlword(u16::from_le_bytes(*word));
@@ -201,11 +201,11 @@ impl Bench {
         resets.count()
     }
 
-    fn inflict(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
+    fn inject(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
         let now = self.link.port_mut().time();
         let segment = self.link.port_mut().segment_mut();
         let device = segment.positions(Side::Primary)[position];
-        segment.inflict(Fault::Wire(fault(device)), now);
+        segment.inject(Fault::Wire(fault(device)), now);
     }
 
     /// Loses so many frames, from the next on, before any device receives them.
@@ -279,7 +279,7 @@ fn the_fault_of_one_axis_stops_all_and_is_reset_once_at_each_request() {
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     bench.play(1_000, &mut group, |_, _| ());
-    bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
+    bench.inject(5, |it| WireFault::Fail(it, 0x3230));
     bench.play(300, &mut group, |_, _| ());
     // Its process data has no error code.
     let stopped = Stage::Stopped(Cause::Fault {
@@ -298,7 +298,7 @@ fn the_fault_of_one_axis_stops_all_and_is_reset_once_at_each_request() {
         assert_eq!((group.stage(), group.stops()), (stopped, stops));
         assert_eq!(bench.take_resets(), 1);
     }
-    bench.inflict(5, |it| WireFault::Fail(it, 0));
+    bench.inject(5, |it| WireFault::Fail(it, 0));
     bench.play(300, &mut group, |_, _| ());
     assert_eq!(group.stage(), stopped, "it stays");
     handle.reset();
@@ -317,7 +317,7 @@ fn with_another_policy_the_others_go_on_and_the_failed_axis_stays_without_power(
     };
     let mut group = AxisGroup::new(bench.runners.clone(), policy, &handle);
     bench.play(1_000, &mut group, |_, _| ());
-    bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
+    bench.inject(5, |it| WireFault::Fail(it, 0x3230));
     bench.play(500, &mut group, |_, _| ());
     assert!(is_moving(group.stage()));
     let only_one_is_out = |group: &AxisGroup<'_>| {
@@ -397,8 +397,8 @@ fn other_threads_read_the_requester_and_each_axis_and_may_end_the_loop() {
 #[test]
 fn a_device_that_is_no_drive_or_not_there_is_an_error_that_says_so() {
     let mut link = Link::new(WirePort::new(humanoid(8).build().unwrap()), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut found = find(&mut registers).unwrap();
     let plan = demo(&mut registers, &mut found).unwrap();
     let mut error = |device: DeviceRef| {
@@ -417,7 +417,7 @@ fn a_device_that_is_no_drive_or_not_there_is_an_error_that_says_so() {
     let several = error(DeviceRef::Name("KZ-Drive".to_owned()));
     assert!(several.contains("write their positions"), "{several}");
     let coupler = error(DeviceRef::Position(0));
-    assert!(coupler.contains("speaks no CoE"), "{coupler}");
+    assert!(coupler.contains("does not support CoE"), "{coupler}");
     let imu = error(DeviceRef::Position(3));
     assert!(imu.contains("0x6040") || imu.contains("0x607A"), "{imu}");
 }

@@ -241,14 +241,14 @@ mod tests {
                 }
             });
             let mut link = Link::new(near, 1);
-            let mut way = BlockingExchange {
+            let mut exchange = BlockingExchange {
                 link: &mut link,
-                patience: RetryPolicy {
+                retry: RetryPolicy {
                     answer: Duration::from_millis(500),
                     tries: 20,
                 },
             };
-            let found = bring_up::find(&mut Registers::by(&mut way)).map(|it| it.len());
+            let found = bring_up::find(&mut Registers::by(&mut exchange)).map(|it| it.len());
             done.store(true, Ordering::Relaxed);
             assert_eq!(found.unwrap(), 12);
         });

@@ -24,7 +24,7 @@ impl FaultCodes {
     /// Asks one drive that is there, has a fault whose code is not known, and was not asked for it yet; the drive
     /// that stopped all axes comes first. Returns whether there was one; the handle's status has the answer.
     /// Waits for the drive, two seconds where its mailbox does not answer. Allocates.
-    pub fn learn_one(
+    pub fn read_next(
         &mut self,
         handle: &MotionHandle,
         device_table: &DeviceTable,
@@ -75,7 +75,7 @@ impl FaultCodes {
         exchange: &mut dyn Exchange,
     ) -> bool {
         let mut asks = true;
-        handle.learn_codes(|faulty| {
+        handle.read_error_codes(|faulty| {
             if faulty != device {
                 return None;
             }

@@ -9,11 +9,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use super::fault_codes::FaultCodes;
-use crate::control::actuators::Actuators;
 use crate::control::cyclic::{
     Controller, CycleReport, Ended, Loop, LoopSettings, Observer, Phase, Timekeeper,
 };
 use crate::control::health::Health;
+use crate::control::output_requests::OutputRequests;
 use crate::control::supervisor::{DeviceTable, SegmentSupervisor};
 use crate::control::timing::Timing;
 use crate::main_device::acyclic::{AcyclicClient, AcyclicQueue};
@@ -62,7 +62,7 @@ pub struct LoopThreads {
     /// Ends all threads when it is set, the loop after its shutdown cycles.
     pub halt: Arc<AtomicBool>,
     /// Outputs that other threads set, for the loop's controller.
-    pub actuators: Arc<Actuators>,
+    pub output_requests: Arc<OutputRequests>,
     /// The axes, as other threads reach them.
     pub handle: Arc<MotionHandle>,
     retry: RetryPolicy,
@@ -81,7 +81,7 @@ impl LoopThreads {
             timing: Arc::new(Timing::new(settings)),
             health: Arc::new(Health::new()),
             halt: Arc::default(),
-            actuators: Arc::default(),
+            output_requests: Arc::default(),
             handle: Arc::default(),
             retry,
             shutdown: settings.interval.as_duration().saturating_mul(cycles),
@@ -103,9 +103,9 @@ impl LoopThreads {
         controller: &mut (impl Controller + ?Sized),
         observer: impl Observer,
     ) -> Ended {
-        let _ends = Ends(self);
-        let _at_work = AtWork::begin(&self.at_work);
-        let leaving = Leaving(prepared, self.retry);
+        let _ends = EndOnDrop(self);
+        let _at_work = RunningGuard::begin(&self.at_work);
+        let leaving = LeaveOpOnDrop(prepared, self.retry);
         let prepared = &mut *leaving.0;
         let health = |report: &CycleReport<'_>| {
             self.health.note_link(&report.counts);
@@ -137,7 +137,7 @@ impl LoopThreads {
     pub fn monitor_faults(&self, device_table: &DeviceTable, mut notify: impl FnMut(&Stopped)) {
         let _panic = HaltOnPanic(&self.halt);
         let (mut codes, mut stops) = (FaultCodes::default(), 0);
-        let mut way = AcyclicClient::of(&self.queue, self.retry);
+        let mut exchange = AcyclicClient::of(&self.queue, self.retry);
         while !self.halt.load(Ordering::Relaxed) {
             std::thread::sleep(POLL_INTERVAL);
             if self.handle.status().is_none() {
@@ -145,7 +145,7 @@ impl LoopThreads {
             }
             // One drive a look, first the one that stopped all axes: a drive that does not answer delays only the next
             // one.
-            codes.learn_one(&self.handle, device_table, &mut way);
+            codes.read_next(&self.handle, device_table, &mut exchange);
             let status = self.handle.status();
             let newly = status.filter(|it| it.stops > stops);
             if let Some((count, stopped)) = newly.and_then(|it| Some((it.stops, it.stopped?))) {
@@ -191,25 +191,25 @@ impl Drop for HaltOnPanic<'_> {
 }
 
 /// Marks the loop's thread as at work as long as this lives.
-struct AtWork<'f>(&'f AtomicBool);
+struct RunningGuard<'f>(&'f AtomicBool);
 
-impl<'f> AtWork<'f> {
+impl<'f> RunningGuard<'f> {
     fn begin(flag: &'f AtomicBool) -> Self {
         flag.store(true, Ordering::Release);
         Self(flag)
     }
 }
 
-impl Drop for AtWork<'_> {
+impl Drop for RunningGuard<'_> {
     fn drop(&mut self) {
         self.0.store(false, Ordering::Release);
     }
 }
 
 /// Ends the threads beside the loop, however the loop ends.
-struct Ends<'t>(&'t LoopThreads);
+struct EndOnDrop<'t>(&'t LoopThreads);
 
-impl Drop for Ends<'_> {
+impl Drop for EndOnDrop<'_> {
     fn drop(&mut self) {
         self.0.halt.store(true, Ordering::Relaxed);
         self.0.queue.end();
@@ -217,17 +217,17 @@ impl Drop for Ends<'_> {
 }
 
 /// On drop, leaves no device in OP without process data, however the loop ends.
-struct Leaving<'p, P: Port>(&'p mut Prepared<P>, RetryPolicy);
+struct LeaveOpOnDrop<'p, P: Port>(&'p mut Prepared<P>, RetryPolicy);
 
-impl<P: Port> Drop for Leaving<'_, P> {
+impl<P: Port> Drop for LeaveOpOnDrop<'_, P> {
     fn drop(&mut self) {
-        let mut way = BlockingExchange {
+        let mut exchange = BlockingExchange {
             link: &mut self.0.link,
-            patience: self.1,
+            retry: self.1,
         };
         let request = AlControl::request(State::PreOp).0.to_le_bytes();
         // A device that does not answer any more has its watchdog.
-        let _ = Registers::by(&mut way).count_writing(Target::All(0), AL_CONTROL, &request);
+        let _ = Registers::by(&mut exchange).count_writing(Target::All(0), AL_CONTROL, &request);
     }
 }
 

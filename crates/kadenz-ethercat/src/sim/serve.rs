@@ -51,7 +51,7 @@ pub struct Server<P> {
     late: Vec<Late>,
     /// Frames that have waited.
     waited: u64,
-    crowded: u64,
+    overflowed: u64,
     unsent: u64,
     echoes: Echoes,
     echoed: u64,
@@ -73,7 +73,7 @@ impl<P: Port> Server<P> {
             start,
             late,
             waited: 0,
-            crowded: 0,
+            overflowed: 0,
             unsent: 0,
             echoes: Echoes::new(),
             echoed: 0,
@@ -93,8 +93,8 @@ impl<P: Port> Server<P> {
 
     /// Frames that were lost because 1024 were waiting.
     #[must_use]
-    pub fn crowded(&self) -> u64 {
-        self.crowded
+    pub fn overflowed(&self) -> u64 {
+        self.overflowed
     }
 
     /// Frames that were not passed, because a segment had passed them already: another one on the same wire, or this
@@ -198,7 +198,7 @@ impl<P: Port> Server<P> {
     /// Without room the frame is lost, as in a switch.
     fn keep(&mut self, at: Time, side: Side, frame: &[u8]) {
         if self.late.len() == MAX_UNDER_WAY {
-            self.crowded += 1;
+            self.overflowed += 1;
             return;
         }
         self.waited += 1;
@@ -292,14 +292,14 @@ impl Echoes {
             || is_counted(frame)
             || self
                 .uncounted
-                .is_some_and(|(at, it)| now.since(at) <= REMEMBERED_NS && it == likeness(frame))
+                .is_some_and(|(at, it)| now.since(at) <= REMEMBERED_NS && it == frame_hash(frame))
     }
 
     /// Notes a frame that is sent back.
     fn sent(&mut self, frame: &[u8], now: Time) {
         let marked = source(frame).is_some_and(|it| it[0] & RETURNED != 0);
         if marked && !is_counted(frame) {
-            self.uncounted = Some((now, likeness(frame)));
+            self.uncounted = Some((now, frame_hash(frame)));
         }
     }
 }
@@ -320,7 +320,7 @@ fn is_counted(frame: &[u8]) -> bool {
 }
 
 /// A hash of all bytes (FNV-1a, by Fowler, Noll and Vo).
-fn likeness(frame: &[u8]) -> u64 {
+fn frame_hash(frame: &[u8]) -> u64 {
     frame.iter().fold(0xCBF2_9CE4_8422_2325, |hash: u64, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0000_0100_0000_01B3)
     })

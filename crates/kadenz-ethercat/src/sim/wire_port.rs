@@ -241,7 +241,7 @@ mod tests {
     fn a_late_frame_is_overtaken() {
         let mut port = port();
         let late = Fault::Frame(FrameFault::Delay { ns: 500_000 });
-        port.segment_mut().inflict(late, Time::ZERO);
+        port.segment_mut().inject(late, Time::ZERO);
         port.send(&frame(1)).unwrap();
         port.send(&frame(2)).unwrap();
         let mut indices = Vec::new();
@@ -257,14 +257,14 @@ mod tests {
     fn a_lost_frame_is_waited_for_in_vain_and_a_double_comes_twice() {
         let mut port = port();
         let lose = Fault::Frame(FrameFault::Lose { after: None });
-        port.segment_mut().inflict(lose, Time::ZERO);
+        port.segment_mut().inject(lose, Time::ZERO);
         port.send(&frame(1)).unwrap();
         let until = in_ns(&port, 1_000_000);
         assert!(!port.wait(until).unwrap());
         assert_eq!(port.now(), until);
         let double = Fault::Frame(FrameFault::Duplicate { ns: 10 });
         let now = port.time();
-        port.segment_mut().inflict(double, now);
+        port.segment_mut().inject(double, now);
         port.send(&frame(2)).unwrap();
         port.elapse(1_000_000);
         let mut bytes = [0; 100];

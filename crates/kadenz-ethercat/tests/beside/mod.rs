@@ -8,8 +8,8 @@ use kadenz_ethercat::main_device::exchange::RetryPolicy;
 use kadenz_ethercat::sim::beside::beside;
 use kadenz_ethercat::sim::humanoid::humanoid;
 
-/// Patience with a busy machine, which answers late without a fault of the code under test.
-pub const PATIENT: RetryPolicy = RetryPolicy {
+/// Retries for a busy machine, which answers late without a fault of the code under test.
+pub const BUSY_HOST: RetryPolicy = RetryPolicy {
     answer: Duration::from_millis(500),
     tries: 20,
 };

@@ -66,7 +66,7 @@ fn serve(port: InterfacePort, devices: usize, commands: &Commands, done: &Atomic
         }
         let now = server.now();
         for fault in commands.lock().unwrap().drain(..) {
-            server.segment_mut().inflict(fault, now);
+            server.segment_mut().inject(fault, now);
         }
     }
 }

@@ -19,13 +19,13 @@ STEPS, COUNTS = 200, 20
 TOGETHER_NS = 1_000
 SWITCHED_OFF, READY, SWITCHED_ON, ENABLED = 0x40, 0x21, 0x23, 0x27
 # A busy computer answers late, which is no fault of the code under test.
-PATIENCE_US = 500_000
-PATIENCE_S = 20.0
+TIMEOUT_US = 500_000
+TIMEOUT_S = 20.0
 
 
 def exchange(master):
     master.send_processdata()
-    return master.receive_processdata(PATIENCE_US)
+    return master.receive_processdata(TIMEOUT_US)
 
 
 def is_drive(device):
@@ -45,7 +45,7 @@ def objects(drive, seen):
 def difference_ns(device):
     """The magnitude of register 0x092C (sign and magnitude); None for a device without clocks."""
     try:
-        raw = struct.unpack("<I", device._fprd(0x092C, 4, PATIENCE_US))[0]
+        raw = struct.unpack("<I", device._fprd(0x092C, 4, TIMEOUT_US))[0]
     except pysoem.WkcError:
         return None
     return raw & 0x7FFFFFFF
@@ -54,14 +54,14 @@ def difference_ns(device):
 def clocks(device):
     """Registers 0x0920, 0x0928 and 0x092C: offset, delay and difference; None for a device without clocks."""
     try:
-        raw = device._fprd(0x0920, 16, PATIENCE_US)
+        raw = device._fprd(0x0920, 16, TIMEOUT_US)
     except pysoem.WkcError:
         return None
     return list(struct.unpack("<QII", raw))
 
 
 def aligned(master, seen):
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until:
         for _ in range(20):
             exchange(master)
@@ -76,7 +76,7 @@ def to_op(master, seen):
     master.state = pysoem.OP_STATE
     exchange(master)
     master.write_state()
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until:
         exchange(master)
         if master.state_check(pysoem.OP_STATE, 2_000) == pysoem.OP_STATE:
@@ -93,7 +93,7 @@ def controlword(status):
 def moved(master, drive, seen):
     """Enables the drive and moves it, a little further each cycle; then the drive comes to rest."""
     start = steps = 0
-    until = time.monotonic() + PATIENCE_S
+    until = time.monotonic() + TIMEOUT_S
     while time.monotonic() < until and steps < 2 * STEPS:
         seen["working_counter"] = exchange(master)
         status, position = struct.unpack_from("<Hi", drive.input)
@@ -146,7 +146,7 @@ class LateError(Exception):
 
 def patient_session(interface, devices):
     """Repeats sessions: SOEM waits some ms for an answer during discovery and leaves out devices that answer later."""
-    until = time.monotonic() + 3 * PATIENCE_S
+    until = time.monotonic() + 3 * TIMEOUT_S
     while True:
         try:
             return session(interface, devices)

@@ -15,8 +15,8 @@ pub fn prepared<R>(
     before: impl FnOnce(&mut Registers<'_>, &mut [SubDevice]) -> R,
 ) -> (Link<WirePort>, Cycle, R) {
     let mut link = Link::new(WirePort::new(humanoid(devices).build().unwrap()), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut found = find(&mut registers).unwrap();
     let done = before(&mut registers, &mut found);
     let cycle = prepare(&mut registers, &mut found, None).unwrap();

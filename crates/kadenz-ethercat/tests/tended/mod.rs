@@ -51,7 +51,7 @@ impl Rig {
     }
 
     pub fn is_well(&self) -> bool {
-        self.device_table.is_well() && self.inline_loop.health().vitals().is_whole
+        self.device_table.is_well() && self.inline_loop.health().snapshot().is_whole
     }
 }
 
@@ -107,8 +107,8 @@ pub trait Tended {
         self.segment().positions(Side::Primary)[position]
     }
 
-    fn inflict(&mut self, fault: WireFault) {
+    fn inject(&mut self, fault: WireFault) {
         let now = self.hands().0.link_mut().port_mut().time();
-        self.segment().inflict(Fault::Wire(fault), now);
+        self.segment().inject(Fault::Wire(fault), now);
     }
 }

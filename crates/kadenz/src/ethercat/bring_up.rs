@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use kadenz_ethercat::control::phase::PhaseSettings;
 use kadenz_ethercat::control::supervisor::Setup;
-use kadenz_ethercat::main_device::bring_up::{self, UntilStopped, is_ended, retry};
+use kadenz_ethercat::main_device::bring_up::{self, StoppableExchange, is_ended, retry};
 use kadenz_ethercat::main_device::clocks::{
     self, Bounds, ClockError, Clocks, Epoch, Sync, Width, since_2000,
 };
@@ -60,7 +60,7 @@ pub(super) fn bring_up<P: Port>(port: P, plan: &mut Plan<'_>) -> Brought<Brought
         bring_up::ensure_alone(&mut link, &plan.name)?;
         let mut segment = BlockingExchange {
             link: &mut link,
-            patience: RetryPolicy::PATIENT,
+            retry: RetryPolicy::BUSY_HOST,
         };
         attempts.run(&mut segment, &mut expected)
     };
@@ -110,7 +110,7 @@ impl<'p, 'a> Attempts<'p, 'a> {
     ) -> Brought<(Vec<SubDevice>, (Cycle, Configured))> {
         let plan = self.plan;
         let is_stopped = || plan.stop.is_set();
-        let segment = &mut UntilStopped {
+        let segment = &mut StoppableExchange {
             segment,
             is_stopped: &is_stopped,
         };
@@ -241,8 +241,8 @@ fn set_up(
         return Ok(());
     };
     for device in devices {
-        let done = setup(device, registers)
-            .and_then(|()| configure::learn_process_data(registers, device));
+        let done =
+            setup(device, registers).and_then(|()| configure::read_process_data(registers, device));
         done.map_err(|source| BringUpNetworkError::Setup {
             device: device.label(),
             source,

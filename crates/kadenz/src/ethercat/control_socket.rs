@@ -79,7 +79,7 @@ mod linux {
                 timing: Some(&threads.timing),
                 queue: &threads.queue,
                 shown: state.image.shown(),
-                actuators: Some(&threads.actuators),
+                output_requests: Some(&threads.output_requests),
                 handle: state.image.has_axes().then_some(&*threads.handle),
             };
             server.serve(&context, &threads.halt);

@@ -204,7 +204,7 @@ impl<'a> Network<'a> {
             plan.cycle(),
             |why| plan.events.note(why),
         )?;
-        let threads = LoopThreads::new(&settings, RetryPolicy::PATIENT);
+        let threads = LoopThreads::new(&settings, RetryPolicy::BUSY_HOST);
         let health = Arc::clone(&threads.health);
         Ok(Self {
             id: NUMBER.fetch_add(1, Ordering::Relaxed),

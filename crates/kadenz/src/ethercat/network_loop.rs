@@ -7,7 +7,7 @@ use kadenz_ethercat::control::cyclic::{
     Controller as _, CycleContext, CycleReport, Ended, Free, LoopSettings, Observer as _, Phase,
     Timekeeper,
 };
-use kadenz_ethercat::control::phase::{Follow, PhaseSettings, Step};
+use kadenz_ethercat::control::phase::{ClockFollower, PhaseSettings, Step};
 use kadenz_ethercat::control::supervisor::DeviceTable;
 use kadenz_ethercat::control::timing::Snapshot;
 use kadenz_ethercat::motion::{AxisGroup, AxisRunner, Policy};
@@ -108,7 +108,7 @@ impl NetworkLoop {
         let mut phase: Box<dyn Phase> = match self.parts.phase {
             None => Box::new(Free),
             Some(settings) => Box::new(Following {
-                follow: Follow::new(settings, |_: &Step| ()),
+                follow: ClockFollower::new(settings, |_: &Step| ()),
                 recorder: following,
             }),
         };
@@ -126,7 +126,7 @@ impl NetworkLoop {
         let (id, has_axes) = (self.id, !self.parts.runners.is_empty());
         let group = AxisGroup::new(self.parts.runners, self.parts.policy, &threads.handle);
         let mut group = group.with_device_table(self.device_table);
-        let mut requests = &*threads.actuators;
+        let mut requests = &*threads.output_requests;
         let mut controller = |context: &mut CycleContext<'_>| {
             if has_axes {
                 group.beat(context);

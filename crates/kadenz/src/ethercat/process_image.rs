@@ -119,8 +119,12 @@ impl ProcessImage {
 
     /// What the control socket needs to show it.
     #[cfg(target_os = "linux")]
-    pub(super) fn shown(&self) -> Option<kadenz_ethercat::running_loop::control_socket::Shown<'_>> {
-        use kadenz_ethercat::running_loop::control_socket::{ProcessImage as Posted, Shown};
+    pub(super) fn shown(
+        &self,
+    ) -> Option<kadenz_ethercat::running_loop::control_socket::PublishedImage<'_>> {
+        use kadenz_ethercat::running_loop::control_socket::{
+            ProcessImage as Posted, PublishedImage,
+        };
 
         let image = match &self.place {
             ImageMemory::Nowhere => return None,
@@ -130,7 +134,7 @@ impl ProcessImage {
             },
             ImageMemory::Locked(image) => Posted::Locked(image),
         };
-        Some(Shown {
+        Some(PublishedImage {
             image,
             catalogue: &self.catalogue,
             interval: self.interval,

@@ -1,7 +1,7 @@
 use std::time::Duration;
 
 use kadenz_ethercat::control::cyclic::{CycleReport, Observer, Phase};
-use kadenz_ethercat::control::phase::{Follow, Step};
+use kadenz_ethercat::control::phase::{ClockFollower, Step};
 use kadenz_record::numbers;
 use kadenz_record::run::folder::{AddSeriesError, RunningRun, SeriesRecorder, SeriesSpec};
 use kadenz_record::run::model::{Kind, Series, Warning};
@@ -180,7 +180,7 @@ pub(super) struct ClockRecorder {
 /// # Real-time safety
 /// Real-time safe.
 pub(super) struct Following {
-    pub(super) follow: Follow<fn(&Step)>,
+    pub(super) follow: ClockFollower<fn(&Step)>,
     pub(super) recorder: Option<ClockRecorder>,
 }
 

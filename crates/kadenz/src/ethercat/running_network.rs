@@ -135,11 +135,11 @@ impl RunningNetwork {
     /// It locks, for the states of devices.
     #[must_use]
     pub fn state(&self) -> NetworkState {
-        let (table, vitals) = (&self.monitor.device_table, self.monitor.health.vitals());
+        let (table, snapshot) = (&self.monitor.device_table, self.monitor.health.snapshot());
         NetworkState {
             is_running: !self.progress.has_ended.load(Ordering::Acquire),
             cycles: self.progress.cycle.load(Ordering::Acquire),
-            lost: vitals.lost,
+            lost: snapshot.lost,
             operational: (0..table.len()).filter(|it| table.operates(*it)).count(),
             devices: table.len(),
         }

@@ -166,7 +166,7 @@ fn a_loop_in_the_background_shares_values_records_and_ends_once() {
     assert!(refused.unwrap_err().to_string().contains("not read as f32"));
     assert_eq!(actual.get(), Value::Integer(0));
     let net = net.start(values, Some(run.clone())).unwrap();
-    let patience = std::time::Duration::from_secs(20);
+    let timeout = std::time::Duration::from_secs(20);
     // CiA 402: shutdown, switch on, enable operation; cyclic synchronous position.
     if let Ok(mode) = mode {
         mode.set(Value::Integer(8)).unwrap();
@@ -176,7 +176,7 @@ fn a_loop_in_the_background_shares_values_records_and_ends_once() {
     for word in [0x06, 0x07, 0x0F] {
         control.set(Value::Integer(word)).unwrap();
         for _ in 0..50 {
-            let next = net.wait_cycle(cycle, patience).unwrap();
+            let next = net.wait_cycle(cycle, timeout).unwrap();
             assert!(next > cycle);
             cycle = next;
         }
@@ -184,8 +184,8 @@ fn a_loop_in_the_background_shares_values_records_and_ends_once() {
     assert!(actual.is_fresh());
     target.set(Value::Integer(1_000)).unwrap();
     let began = std::time::Instant::now();
-    while actual.get() != Value::Integer(1_000) && began.elapsed() < patience {
-        cycle = net.wait_cycle(cycle, patience).unwrap();
+    while actual.get() != Value::Integer(1_000) && began.elapsed() < timeout {
+        cycle = net.wait_cycle(cycle, timeout).unwrap();
     }
     assert_eq!(actual.get(), Value::Integer(1_000));
     let state = net.state();
@@ -194,7 +194,7 @@ fn a_loop_in_the_background_shares_values_records_and_ends_once() {
         "{state:?}"
     );
     assert_eq!(net.stop().unwrap().devices, 8);
-    assert!(!net.state().is_running && net.wait_cycle(cycle + 100_000, patience).is_none());
+    assert!(!net.state().is_running && net.wait_cycle(cycle + 100_000, timeout).is_none());
     assert!(net.stop().unwrap_err().to_string().contains("already"));
     drop(net);
     let run = std::sync::Arc::into_inner(run).unwrap().finish().unwrap();

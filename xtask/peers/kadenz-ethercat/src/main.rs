@@ -29,11 +29,11 @@ fn main() -> ExitCode {
         _ => port::WaitMode::Blocking,
     };
     let mut link = Link::new(InterfacePort::open(interface, waiting).expect("an interface"), 1);
-    let mut way = BlockingExchange {
+    let mut exchange = BlockingExchange {
         link: &mut link,
-        patience: RetryPolicy { answer: Duration::from_millis(500), tries: 20 },
+        retry: RetryPolicy { answer: Duration::from_millis(500), tries: 20 },
     };
-    let mut registers = Registers::by(&mut way);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).expect("devices");
     let mut cycle = prepare(&mut registers, &mut devices, None).expect("SAFEOP");
     let queue = AcyclicQueue::default();

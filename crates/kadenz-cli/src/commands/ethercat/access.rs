@@ -3,7 +3,7 @@
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::discover;
 use kadenz::ethercat::main_device::exchange::{Registers, Target};
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 #[cfg(target_os = "linux")]
 use kadenz::ethercat::running_loop::control_socket::LoopExchange;
 use kadenz::ethercat::wire::Position;
@@ -64,7 +64,7 @@ impl DeviceAccess {
 
     /// All devices with their states. For a device that is gone from a loop: the data that the loop had when it
     /// began, and no state.
-    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
         match self {
             Self::Segment(segment) => segment.survey(),
             #[cfg(target_os = "linux")]

@@ -5,7 +5,7 @@ use std::str::FromStr;
 #[cfg(target_os = "linux")]
 use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::main_device::device::SubDevice;
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::Configured;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -80,8 +80,8 @@ impl From<&SubDevice> for Device {
     }
 }
 
-impl From<&Surveyed> for Device {
-    fn from(met: &Surveyed) -> Self {
+impl From<&SurveyedDevice> for Device {
+    fn from(met: &SurveyedDevice) -> Self {
         Self::from(&met.device)
     }
 }

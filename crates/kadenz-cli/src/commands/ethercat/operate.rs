@@ -11,7 +11,7 @@ use kadenz::ethercat::main_device::exchange::{BlockingExchange, Exchange as _, R
 use kadenz::ethercat::main_device::from_esi::Matched;
 use kadenz::ethercat::main_device::layout::{Demand, Layout, room};
 use kadenz::ethercat::main_device::states::{self, StateError};
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::register::{AL_CONTROL, AL_STATUS_CODE};
 use kadenz::ethercat::wire::{AlControl, AlStatusCode, State};
 
@@ -29,7 +29,7 @@ const BEFORE_OP: u32 = 5;
 /// is one. Returns whether that changed anything.
 pub(super) fn to_pre_op(
     registers: &mut Registers<'_>,
-    met: &mut Surveyed,
+    met: &mut SurveyedDevice,
     matched: &Matched,
 ) -> anyhow::Result<bool> {
     if met.status.state() == Some(State::Init) {
@@ -56,7 +56,7 @@ pub(super) fn to_pre_op(
 /// Brings devices to SAFEOP with the layout of their process data; other devices are left out.
 pub(super) fn to_safe_op(
     registers: &mut Registers<'_>,
-    met: &mut [Surveyed],
+    met: &mut [SurveyedDevice],
     chosen: &[usize],
     matched: &Matched,
 ) -> anyhow::Result<Cycle> {
@@ -81,13 +81,13 @@ pub(super) fn learn(
     matched: &Matched,
 ) -> Result<(), ConfigureError> {
     matched.set_up(registers, device)?;
-    configure::learn_process_data(registers, device)?;
+    configure::read_process_data(registers, device)?;
     matched.correct(device);
     Ok(())
 }
 
 /// The layout of the selected devices' process data; the others have none.
-pub(super) fn layout(met: &[Surveyed], chosen: &[usize]) -> anyhow::Result<Layout> {
+pub(super) fn layout(met: &[SurveyedDevice], chosen: &[usize]) -> anyhow::Result<Layout> {
     let demand = |place: usize| match chosen.contains(&place) {
         true => met[place].device.process_data.demand(),
         false => Demand::default(),
@@ -104,7 +104,7 @@ pub(super) fn cycle_once(segment: &mut Segment, cycle: &mut Cycle) -> Outcome {
     let rest = beat.remaining(segment.link.now());
     BlockingExchange {
         link: &mut segment.link,
-        patience: kadenz::ethercat::main_device::exchange::RetryPolicy::default(),
+        retry: kadenz::ethercat::main_device::exchange::RetryPolicy::default(),
     }
     .pause(rest);
     outcome

@@ -7,7 +7,7 @@ use kadenz::ethercat::main_device::from_esi::Matched;
 #[cfg(target_os = "linux")]
 use kadenz::ethercat::main_device::mapping::MappedEntry;
 use kadenz::ethercat::main_device::mapping::{self, MappedManager, Placed, placed};
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::State;
 use kadenz::ethercat::wire::coe::Address;
 #[cfg(target_os = "linux")]
@@ -202,14 +202,14 @@ fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Proce
     })
 }
 
-fn is_asleep(met: &Surveyed) -> bool {
+fn is_asleep(met: &SurveyedDevice) -> bool {
     met.status.state() == Some(State::Init)
 }
 
 /// Reads the mapped entries of a device. A device with an ESI file is configured by it in PREOP first.
 fn mapped_managers(
     registers: &mut Registers<'_>,
-    met: &mut Surveyed,
+    met: &mut SurveyedDevice,
     matched: &Matched,
 ) -> anyhow::Result<Vec<MappedManager>> {
     let is_described = matched.of(&met.device).is_some();
@@ -316,7 +316,7 @@ impl Answer for ProcessData {
 /// Brings all devices to OP, exchanges cycles, and prints each.
 fn watch(
     segment: &mut Segment,
-    met: &mut [Surveyed],
+    met: &mut [SurveyedDevice],
     (cycles, matched): (u32, &Matched),
     report: &mut ProcessData,
 ) -> anyhow::Result<()> {

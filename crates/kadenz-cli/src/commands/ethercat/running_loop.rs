@@ -5,7 +5,7 @@ use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers};
 use kadenz::ethercat::main_device::layout::Demand;
-use kadenz::ethercat::main_device::survey::{self, Surveyed};
+use kadenz::ethercat::main_device::survey::{self, SurveyedDevice};
 use kadenz::ethercat::running_loop::control_socket::{
     self, ClientError, ControlClient, LoopExchange,
 };
@@ -63,21 +63,21 @@ impl RunningLoop {
 
     /// All devices with their states. For a device that does not answer: the data that the loop had when it began,
     /// and AL status 0.
-    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
         let mut all = Vec::new();
         for status in self.client.devices()? {
             let device = self.sub_device(&status)?;
             let met = status.position.map(|_| {
                 let station = Configured(status.station);
                 let mut exchange = LoopExchange::new(&mut self.client, status.device, station);
-                survey::look_at_known(&mut Registers::by(&mut exchange), device.clone())
+                survey::survey_known(&mut Registers::by(&mut exchange), device.clone())
             });
             // A device that does not answer is gone; a loop that does not answer is an error.
             let met = match met.transpose() {
                 Err(ExchangeError::WorkingCounter { .. }) => None,
                 met => met.with_context(|| Device::from(&status).label())?,
             };
-            all.push(met.unwrap_or(Surveyed {
+            all.push(met.unwrap_or(SurveyedDevice {
                 device,
                 status: AlStatus(0),
                 code: AlStatusCode(0),
@@ -133,7 +133,7 @@ mod tests {
             _ => reply.clone(),
         };
         with_a_server(2, answer, |mut running| {
-            let states = |all: Vec<Surveyed>| all.iter().map(|it| it.status.0).collect();
+            let states = |all: Vec<SurveyedDevice>| all.iter().map(|it| it.status.0).collect();
             let surveyed = running.survey().map(states);
             surveyed.map_err(|it| format!("{it:#}"))
         })

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kadenz::ethercat::main_device::from_esi::{Described, Matched};
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::sii::Protocols;
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode, Configured, PortStatus, State, register};
 use kadenz::report::document::{Answer, Document, Table, Version};
@@ -84,7 +84,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// Matches devices with their ESI files. A device that is not configured yet gets the process data of its file.
-fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched> {
+fn described(options: &Options, met: &mut [SurveyedDevice]) -> anyhow::Result<Matched> {
     let descriptions = options.devices.esi.read()?;
     if descriptions.is_empty() {
         return Ok(Matched::default());
@@ -106,7 +106,7 @@ fn described(options: &Options, met: &mut [Surveyed]) -> anyhow::Result<Matched>
 }
 
 /// The description of a device, which may have no address of its own.
-fn file_of<'m>(met: &Surveyed, matched: &'m Matched) -> Option<&'m Described> {
+fn file_of<'m>(met: &SurveyedDevice, matched: &'m Matched) -> Option<&'m Described> {
     let mut device = met.device.clone();
     device.station = Configured(device.position.0);
     matched.of(&device)
@@ -185,7 +185,7 @@ impl Scanned {
         ]
     }
 
-    fn of(met: &Surveyed, matched: &Matched) -> Self {
+    fn of(met: &SurveyedDevice, matched: &Matched) -> Self {
         let device = &met.device;
         let port = |port: u8| match device.links.port(port) {
             PortStatus::Open => "open",

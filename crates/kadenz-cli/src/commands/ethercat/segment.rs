@@ -7,7 +7,7 @@ use clap::Args;
 use kadenz::ethercat::main_device::bring_up;
 use kadenz::ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
 use kadenz::ethercat::main_device::link::Link;
-use kadenz::ethercat::main_device::survey::{self, Surveyed};
+use kadenz::ethercat::main_device::survey::{self, SurveyedDevice};
 use kadenz::ethercat::port::Port;
 use kadenz::ethercat::sim::WirePort;
 use kadenz::ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
@@ -142,18 +142,18 @@ impl Segment {
     pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
         let mut exchange = BlockingExchange {
             link: &mut self.link,
-            patience: RetryPolicy::PATIENT,
+            retry: RetryPolicy::BUSY_HOST,
         };
         work(&mut Registers::by(&mut exchange))
     }
 
     /// All devices; changes none.
-    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
         Ok(self.ask(survey::survey)?)
     }
 
     /// All devices; assigns each a station address of its own.
-    pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<Surveyed>> {
+    pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
         self.ask(|registers| {
             let mut met = survey::survey(registers)?;
             survey::adopt(registers, &mut met)?;

@@ -3,7 +3,7 @@
 use clap::{Args, ValueEnum};
 use kadenz::ethercat::main_device::from_esi::Matched;
 use kadenz::ethercat::main_device::states;
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 use kadenz::ethercat::wire::register::AL_STATUS_CODE;
 use kadenz::ethercat::wire::{AlStatus, AlStatusCode, State};
 use kadenz::report::document::{Answer, Document, Table, Version};
@@ -185,7 +185,7 @@ impl RequestedState {
 
 fn bring(
     segment: &mut Segment,
-    met: &mut [Surveyed],
+    met: &mut [SurveyedDevice],
     chosen: &[usize],
     (wanted, matched, duration): (RequestedState, &Matched, Option<Span>),
 ) -> anyhow::Result<()> {
@@ -213,7 +213,7 @@ fn bring(
 
 fn keep_in_op(
     segment: &mut Segment,
-    met: &mut [Surveyed],
+    met: &mut [SurveyedDevice],
     chosen: &[usize],
     (matched, duration): (&Matched, Option<Span>),
 ) -> anyhow::Result<()> {
@@ -238,7 +238,11 @@ fn keep_in_op(
 }
 
 /// Reads the states again, and nothing else: the watchdogs of devices without process data expire soon.
-fn look_again(segment: &mut Segment, met: &mut [Surveyed], chosen: &[usize]) -> anyhow::Result<()> {
+fn look_again(
+    segment: &mut Segment,
+    met: &mut [SurveyedDevice],
+    chosen: &[usize],
+) -> anyhow::Result<()> {
     segment.ask(|registers| {
         for place in chosen {
             let target = met[*place].device.target();

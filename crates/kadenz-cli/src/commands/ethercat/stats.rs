@@ -125,7 +125,7 @@ fn stats(running: &mut RunningLoop) -> anyhow::Result<Stats> {
         name: running.name.clone(),
         pid: running.pid,
         stats: running.client.statistics()?,
-        health: running.client.vitals()?,
+        health: running.client.health()?,
     })
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::MonotonicTime;
 
-use super::Begun;
+use super::CycleStart;
 use super::settings::{LoopSettings, Overrun};
 use crate::main_device::cycle::{Cycle, Outcome};
 use crate::main_device::layout::Layout;
@@ -56,12 +56,12 @@ pub struct CycleContext<'m> {
 }
 
 /// Deadlines missed before a cycle. A beat that is caught up with counts by itself.
-fn missed(begun: &Begun, settings: &LoopSettings) -> u64 {
-    let due = &begun.due;
+fn missed(start: &CycleStart, settings: &LoopSettings) -> u64 {
+    let due = &start.due;
     match settings.overrun {
         // This policy leaves out no beat, however late a cycle begins.
         Overrun::Relative => {
-            let late = begun.woken.since(due.intended).max(0);
+            let late = start.woken.since(due.intended).max(0);
             u64::from(due.overrun) + (late as f64 / settings.interval.as_ns_f64()) as u64
         }
         Overrun::Skip | Overrun::CatchUp | Overrun::Stop if due.overrun => due.skipped.max(1),
@@ -72,26 +72,26 @@ fn missed(begun: &Begun, settings: &LoopSettings) -> u64 {
 impl<'m> CycleContext<'m> {
     pub(super) fn new(
         cycle: &'m mut Cycle,
-        begun: &Begun,
+        start: &CycleStart,
         settings: &LoopSettings,
         outcome: Option<Outcome>,
     ) -> Self {
         Self {
             cycle,
-            number: begun.number,
-            beats: begun.due.skipped + 1,
-            missed: missed(begun, settings),
-            elapsed: begun
+            number: start.number,
+            beats: start.due.skipped + 1,
+            missed: missed(start, settings),
+            elapsed: start
                 .before
                 .map_or(settings.interval.as_duration(), |before| {
-                    Duration::from_nanos(begun.woken.since(before).max(0).unsigned_abs())
+                    Duration::from_nanos(start.woken.since(before).max(0).unsigned_abs())
                 }),
-            intended: begun.due.intended,
-            woken: begun.woken,
+            intended: start.due.intended,
+            woken: start.woken,
             interval: settings.interval,
             outcome,
-            overrun: begun.due.overrun,
-            ending: begun.ending,
+            overrun: start.due.overrun,
+            ending: start.ending,
             stop: false,
         }
     }

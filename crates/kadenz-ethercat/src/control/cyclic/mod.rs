@@ -11,8 +11,8 @@
 //! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! # let mut link = Link::new(WirePort::new(humanoid(5).build()?), 1);
-//! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! # let mut registers = Registers::by(&mut way);
+//! # let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! # let mut registers = Registers::by(&mut exchange);
 //! # let mut devices = find(&mut registers)?;
 //! # let mut cycle = prepare(&mut registers, &mut devices, None)?;
 //! let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
@@ -41,9 +41,9 @@
 mod context;
 mod operate;
 mod publisher;
-mod pulse;
 mod report;
 mod settings;
+mod shifted_beat;
 mod timekeeper;
 
 #[cfg(test)]
@@ -61,13 +61,13 @@ use crate::port::Port;
 pub use context::{Controller, CycleContext};
 pub use operate::{NotInOp, operate};
 pub use publisher::{
-    CycleImage, HEAD as IMAGE_HEAD, Heading, LockedPublisher, SeqlockPublisher, post_bytes,
+    CycleImage, HEAD as IMAGE_HEAD, ImageHeader, LockedPublisher, SeqlockPublisher, post_bytes,
 };
 pub use report::{CycleReport, Observer};
 pub use settings::{Ended, EndedBy, LoopMode, LoopSettings, Overrun};
 pub use timekeeper::{RealTime, Timekeeper, VirtualTime};
 
-use pulse::{Due, Pulse};
+use shifted_beat::{DueCycle, ShiftedBeat};
 
 /// Decides how the beat moves, so that it follows another clock.
 pub trait Phase {
@@ -103,8 +103,8 @@ pub struct Loop<'l, P> {
 }
 
 /// The times with which a cycle begins.
-struct Begun {
-    due: Due,
+struct CycleStart {
+    due: DueCycle,
     number: u64,
     woken: MonotonicTime,
     before: Option<MonotonicTime>,
@@ -151,14 +151,15 @@ impl<P: Port> Loop<'_, P> {
         controller: &mut (impl Controller + ?Sized),
         observer: &mut (impl Observer + ?Sized),
     ) -> Ended {
-        let mut pulse = Pulse::new(settings, settings.start.unwrap_or_else(|| self.link.now()));
+        let mut shifted_beat =
+            ShiftedBeat::new(settings, settings.start.unwrap_or_else(|| self.link.now()));
         let mut leaving: Option<u64> = None;
         let mut before = None;
         // Frames that an earlier user of the link left out on the wire are not this loop's.
         self.cycle.finish(self.link);
-        self.link.give_up_all();
+        self.link.discard_all();
         let why = loop {
-            if settings.cycles.is_some_and(|it| pulse.is_over(it)) {
+            if settings.cycles.is_some_and(|it| shifted_beat.is_over(it)) {
                 break EndedBy::Count;
             }
             if leaving.is_none() && self.stop.load(Ordering::Relaxed) {
@@ -169,35 +170,35 @@ impl<P: Port> Loop<'_, P> {
                 Some(left) => *left -= 1,
                 None => {}
             }
-            let Some(due) = pulse.next(self.link.now()) else {
+            let Some(due) = shifted_beat.next(self.link.now()) else {
                 break EndedBy::Overrun;
             };
             time.wait_until(self.link.port_mut(), due.intended);
-            let begun = Begun {
+            let start = CycleStart {
                 due,
-                number: pulse.cycles(),
+                number: shifted_beat.cycles(),
                 woken: self.link.now(),
                 before,
                 ending: leaving.is_some(),
             };
-            before = Some(begun.woken);
-            pulse.began(begun.woken);
-            let (report, go_on) = self.once(settings, &begun, controller);
+            before = Some(start.woken);
+            shifted_beat.began(start.woken);
+            let (report, go_on) = self.once(settings, &start, controller);
             observer.cycle(&report);
-            pulse.shift(phase.correct(&report));
+            shifted_beat.shift(phase.correct(&report));
             if !go_on {
                 break EndedBy::Controller;
             }
         };
         self.part(settings);
-        pulse.ended(why)
+        shifted_beat.ended(why)
     }
 
     /// Runs a cycle; returns whether the controller wants to go on.
     fn once(
         &mut self,
         settings: &LoopSettings,
-        begun: &Begun,
+        start: &CycleStart,
         controller: &mut (impl Controller + ?Sized),
     ) -> (CycleReport<'_>, bool) {
         let synchronous = match settings.mode {
@@ -205,19 +206,19 @@ impl<P: Port> Loop<'_, P> {
             LoopMode::Pipelined => None,
         };
         let mut outcome = None;
-        let mut sent = begun.woken;
+        let mut sent = start.woken;
         if let Some(wait) = synchronous {
             sent = self.send();
-            outcome = Some(self.await_answers(begun.woken + wait));
+            outcome = Some(self.await_answers(start.woken + wait));
         } else {
             self.cycle.receive(self.link, self.queue);
             let before = self.cycle.finish(self.link);
-            if begun.before.is_some() {
+            if start.before.is_some() {
                 outcome = Some(before);
             }
         }
         let received = self.link.now();
-        let mut context = CycleContext::new(self.cycle, begun, settings, outcome);
+        let mut context = CycleContext::new(self.cycle, start, settings, outcome);
         controller.beat(&mut context);
         let go_on = context.goes_on();
         let controlled = self.link.now();
@@ -226,19 +227,19 @@ impl<P: Port> Loop<'_, P> {
         }
         self.queue.expire(self.link);
         let report = CycleReport {
-            number: begun.number,
-            beat: begun.due.beat,
-            intended: begun.due.intended,
-            woken: begun.woken,
+            number: start.number,
+            beat: start.due.beat,
+            intended: start.due.intended,
+            woken: start.woken,
             received,
             controlled,
             sent,
             ended: self.link.now(),
-            before: begun.before,
+            before: start.before,
             mode: settings.mode,
             outcome,
-            overrun: begun.due.overrun,
-            skipped: begun.due.skipped,
+            overrun: start.due.overrun,
+            skipped: start.due.skipped,
             counts: self.link.counts(),
             layout: self.cycle.layout(),
             inputs: self.cycle.inputs(),

@@ -53,9 +53,9 @@ pub fn operate<P: Port>(
         ..settings
     };
     bus.run(&some, time, &mut (), &mut ());
-    let mut way = BlockingExchange::over(bus.link);
+    let mut exchange = BlockingExchange::over(bus.link);
     let op = AlControl::request(State::Op).0;
-    Registers::by(&mut way).put_u16(Target::All(devices), AL_CONTROL, op)?;
+    Registers::by(&mut exchange).put_u16(Target::All(devices), AL_CONTROL, op)?;
     let mut wait = Wait {
         devices,
         seen: (AlStatus(0), 0),

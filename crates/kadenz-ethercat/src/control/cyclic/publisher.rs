@@ -14,7 +14,7 @@ use crate::sync::AtomicU64;
 
 use super::report::{CycleReport, Observer};
 
-/// Bytes before the inputs: [`Heading`].
+/// Bytes before the inputs: [`ImageHeader`].
 pub const HEAD: usize = 32;
 
 /// Bytes of a post of a segment with this layout: heading, inputs, outputs.
@@ -25,7 +25,7 @@ pub const fn post_bytes(layout: &Layout) -> usize {
 
 /// The heading before the inputs of a post.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Heading {
+pub struct ImageHeader {
     /// The cycle's number.
     pub number: u64,
     /// The time at which the inputs were taken in, in ns of the loop's clock (`CLOCK_MONOTONIC` in real time).
@@ -38,7 +38,7 @@ pub struct Heading {
     pub outputs: u32,
 }
 
-impl Heading {
+impl ImageHeader {
     fn of(post: &[u8]) -> Option<(Self, &[u8])> {
         let (number, rest) = post.split_first_chunk()?;
         let (received, rest) = rest.split_first_chunk()?;
@@ -68,7 +68,7 @@ impl Heading {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleImage<'p> {
     /// The number and time of the cycle.
-    pub heading: Heading,
+    pub heading: ImageHeader,
     /// All inputs, as the controller saw them.
     pub inputs: &'p [u8],
     /// All outputs, as the controller left them.
@@ -79,7 +79,7 @@ impl<'p> CycleImage<'p> {
     /// Splits a post's bytes; `None` where they are fewer than its heading says.
     #[must_use]
     pub fn of(bytes: &'p [u8]) -> Option<Self> {
-        let (heading, rest) = Heading::of(bytes)?;
+        let (heading, rest) = ImageHeader::of(bytes)?;
         let (inputs, rest) = rest.split_at_checked(heading.inputs as usize)?;
         let outputs = rest.get(..heading.outputs as usize)?;
         Some(Self {
@@ -92,9 +92,9 @@ impl<'p> CycleImage<'p> {
 
 /// A buffer for the bytes of a post, allocated before the loop.
 #[derive(Debug)]
-struct Draft(Vec<u8>);
+struct ImageBuffer(Vec<u8>);
 
-impl Draft {
+impl ImageBuffer {
     fn of(layout: &Layout) -> Self {
         Self(vec![0; post_bytes(layout)])
     }
@@ -106,7 +106,7 @@ impl Draft {
             debug_assert!(false, "a publisher for another segment");
             return None;
         }
-        let heading = Heading {
+        let heading = ImageHeader {
             number: report.number,
             received_ns: report.received.as_ns(),
             whole: report.is_whole(),
@@ -121,14 +121,14 @@ impl Draft {
     }
 }
 
-/// Posts a [`Heading`], all inputs and all outputs once a cycle. On drop, it marks the last post as final.
+/// Posts a [`ImageHeader`], all inputs and all outputs once a cycle. On drop, it marks the last post as final.
 ///
 /// # Real-time safety
 /// It neither allocates, locks nor waits, whatever readers do.
 #[derive(Debug)]
 pub struct SeqlockPublisher<'w> {
     poster: ProcessImageWriter<'w>,
-    draft: Draft,
+    draft: ImageBuffer,
 }
 
 impl<'w> SeqlockPublisher<'w> {
@@ -140,7 +140,7 @@ impl<'w> SeqlockPublisher<'w> {
     pub fn begin(words: &'w [AtomicU64], layout: &Layout) -> Result<Self, ProcessImageError> {
         Ok(Self {
             poster: ProcessImageWriter::begin(words, post_bytes(layout))?,
-            draft: Draft::of(layout),
+            draft: ImageBuffer::of(layout),
         })
     }
 
@@ -174,7 +174,7 @@ impl Drop for SeqlockPublisher<'_> {
 #[derive(Debug)]
 pub struct LockedPublisher<'b> {
     image: &'b Locked,
-    draft: Draft,
+    draft: ImageBuffer,
 }
 
 impl<'b> LockedPublisher<'b> {
@@ -184,7 +184,7 @@ impl<'b> LockedPublisher<'b> {
         image.end(false);
         Self {
             image,
-            draft: Draft::of(layout),
+            draft: ImageBuffer::of(layout),
         }
     }
 }

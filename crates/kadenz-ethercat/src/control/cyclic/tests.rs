@@ -26,8 +26,8 @@ impl Bench {
     fn new(devices: u16) -> Self {
         let port = WirePort::new(humanoid(usize::from(devices)).build().unwrap());
         let mut link = Link::new(port, 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut found = find(&mut registers).unwrap();
         let cycle = prepare(&mut registers, &mut found, None).unwrap();
         let mut bench = Self {
@@ -50,10 +50,10 @@ impl Bench {
         Loop::new(&mut self.link, &mut self.cycle, &self.queue, &self.stop)
     }
 
-    fn inflict(&mut self, fault: FrameFault) {
+    fn inject(&mut self, fault: FrameFault) {
         let now = self.link.port_mut().time();
         let segment = self.link.port_mut().segment_mut();
-        segment.inflict(Fault::Frame(fault), now);
+        segment.inject(Fault::Frame(fault), now);
     }
 }
 
@@ -140,7 +140,7 @@ fn no_fault_of_a_frame_ends_the_loop_and_each_is_reported_in_one_outcome() {
             FrameFault::Skew { by: -1 },
         ] {
             let mut bench = Bench::new(20);
-            bench.inflict(fault);
+            bench.inject(fault);
             let mut bad = Vec::new();
             let ended = bench.bus().run(
                 &settings,
@@ -339,7 +339,7 @@ fn a_device_that_is_gone_is_an_outcome_and_no_end() {
     let now = bench.link.port_mut().time();
     let segment = bench.link.port_mut().segment_mut();
     let last = segment.positions(Side::Primary)[19];
-    segment.inflict(Fault::Wire(WireFault::PowerOff(last)), now);
+    segment.inject(Fault::Wire(WireFault::PowerOff(last)), now);
     let mut broken = 0;
     let ended = bench.bus().run(
         &cycles(50),

@@ -9,7 +9,7 @@ use super::{Latencies, LatencyController, Meter};
 use crate::control::cyclic::{
     CycleReport, Loop, LoopMode, LoopSettings, NotInOp, Observer as _, VirtualTime, operate,
 };
-use crate::control::phase::{self, Follow};
+use crate::control::phase::{self, ClockFollower};
 use crate::main_device::acyclic::AcyclicQueue;
 use crate::main_device::bring_up::{BringUpError, find, prepare};
 use crate::main_device::clocks::{self, Bounds, ClockError, Epoch, Sync, SyncError, start_sync};
@@ -128,8 +128,8 @@ pub fn measure_on(
         ..LoopSettings::every(experiment.interval)?
     };
     let mut link = segment(experiment, interval_ns, plan)?;
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers)?;
     let stamps = devices
         .iter()
@@ -148,7 +148,7 @@ pub fn measure_on(
     let (queue, stop) = (AcyclicQueue::default(), AtomicBool::new(false));
     let mut bus = Loop::new(&mut link, &mut cycle, &queue, &stop);
     operate(&mut bus, devices.len() as u16, &settings, &mut VirtualTime)?;
-    let mut phase = Follow::new(
+    let mut phase = ClockFollower::new(
         phase::PhaseSettings::every(interval_ns),
         |_: &phase::Step| (),
     );

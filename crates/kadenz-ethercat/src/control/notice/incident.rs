@@ -37,11 +37,11 @@ use super::{Event, Notice, NoticeDevice};
 use crate::wire::{AlStatus, AlStatusCode, State};
 
 /// Notices within this time of each other may belong to one fault.
-const TOGETHER_NS: u64 = 250_000_000;
+const SAME_FAULT_NS: u64 = 250_000_000;
 /// An incident ends this long after it began, whatever follows.
 const MAX_NS: u64 = 2_000_000_000;
 /// Errors at the ports of a device belong to a fault of the device within this time before them.
-const AFTERMATH_NS: u64 = 3_000_000_000;
+const PORT_ERROR_WINDOW_NS: u64 = 3_000_000_000;
 
 /// One fault, or the return from one, with the devices that it concerns.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -126,7 +126,7 @@ impl Incidents {
             (Event::Frames { .. } | Event::WorkingCounter { .. }, _) => true,
             (Event::PortErrors { .. }, Some(device)) => {
                 let touched = self.touched.get(&device.device);
-                touched.is_some_and(|at| notice.at_ns.saturating_sub(*at) < AFTERMATH_NS)
+                touched.is_some_and(|at| notice.at_ns.saturating_sub(*at) < PORT_ERROR_WINDOW_NS)
             }
             _ => false,
         }
@@ -170,7 +170,7 @@ impl Incident {
         let returns = matches!(self.kind, IncidentKind::Returned { .. });
         let device = notice.device.as_ref().map(|it| it.device);
         let is_of_these = device.is_some_and(|it| self.devices.contains_key(&it));
-        let is_near = since(self.last_ns) < TOGETHER_NS || (returns && is_of_these);
+        let is_near = since(self.last_ns) < SAME_FAULT_NS || (returns && is_of_these);
         if !is_near || since(self.at_ns) >= MAX_NS {
             return false;
         }
@@ -233,7 +233,7 @@ impl Incident {
     }
 
     fn is_settled(&self, now_ns: u64) -> bool {
-        let quiet = now_ns.saturating_sub(self.last_ns) >= TOGETHER_NS;
+        let quiet = now_ns.saturating_sub(self.last_ns) >= SAME_FAULT_NS;
         let returns = matches!(self.kind, IncidentKind::Returned { .. });
         let old = now_ns.saturating_sub(self.at_ns) >= MAX_NS;
         old || (quiet && (!returns || self.in_op() == self.devices.len()))
@@ -294,10 +294,14 @@ impl Incident {
         self.links(f, "up")
     }
 
-    fn links(&self, f: &mut fmt::Formatter<'_>, way: &str) -> fmt::Result {
+    fn links(&self, f: &mut fmt::Formatter<'_>, change: &str) -> fmt::Result {
         let mut before = if self.devices.is_empty() { "" } else { ", " };
         for (device, port) in &self.ports {
-            write!(f, "{before}link {way} at port {port} of {}", label(device))?;
+            write!(
+                f,
+                "{before}link {change} at port {port} of {}",
+                label(device)
+            )?;
             before = ", ";
         }
         Ok(())

@@ -214,8 +214,8 @@ fn humanoid_with_clocks(drift_ppm: f64) -> (Link<WirePort>, Cycle) {
     let mut plan = humanoid(59);
     plan.devices[0].drift_ppm = drift_ppm;
     let mut link = Link::new(WirePort::new(plan.build().unwrap()), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     let measured =
         clocks::measure(&mut registers, &devices, &clocks::ClockSettings::default()).unwrap();
@@ -249,7 +249,7 @@ fn run_locked(link: &mut Link<WirePort>, cycle: &mut Cycle, mode: LoopMode) -> (
     };
     let mut beats = Vec::new();
     let mut last = Step::default();
-    let mut phase = Follow::new(PhaseSettings::every(MS), |step: &Step| last = *step);
+    let mut phase = ClockFollower::new(PhaseSettings::every(MS), |step: &Step| last = *step);
     let mut bus = Loop::new(link, cycle, &queue, &stop);
     bus.run_locked(
         &settings,

@@ -11,7 +11,7 @@ pub(super) const MAX: usize = MAX_FRAME - ETHERNET_HEADER - 2;
 
 /// An access to one register.
 #[derive(Debug)]
-struct Ask {
+struct RegisterAccess {
     target: Target,
     register: u16,
     writes: bool,
@@ -22,14 +22,14 @@ struct Ask {
 
 /// Names one access of a batch.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct AskId(usize);
+pub(super) struct AccessId(usize);
 
 /// Register accesses and, once they were sent, their answers.
 #[derive(Debug)]
 pub(super) struct Batch {
     /// Bytes of datagrams in a frame, except for a group that is longer.
     frame_bytes: usize,
-    asks: Vec<Ask>,
+    accesses: Vec<RegisterAccess>,
     bytes: Vec<u8>,
     /// The first access of each group that must be in one frame.
     groups: Vec<usize>,
@@ -40,7 +40,7 @@ impl Batch {
     pub(super) fn of(frame_bytes: usize) -> Self {
         Self {
             frame_bytes: frame_bytes.min(MAX),
-            asks: Vec::new(),
+            accesses: Vec::new(),
             bytes: Vec::new(),
             groups: Vec::new(),
         }
@@ -48,60 +48,60 @@ impl Batch {
 
     /// Puts what follows, up to the next call, into one frame.
     pub(super) fn together(&mut self) {
-        self.groups.push(self.asks.len());
+        self.groups.push(self.accesses.len());
     }
 
-    pub(super) fn read(&mut self, target: Target, register: u16, length: usize) -> AskId {
+    pub(super) fn read(&mut self, target: Target, register: u16, length: usize) -> AccessId {
         let start = self.bytes.len();
         self.bytes.resize(start + length, 0);
         self.push(target, register, false, start)
     }
 
-    pub(super) fn write(&mut self, target: Target, register: u16, bytes: &[u8]) -> AskId {
+    pub(super) fn write(&mut self, target: Target, register: u16, bytes: &[u8]) -> AccessId {
         let start = self.bytes.len();
         self.bytes.extend_from_slice(bytes);
         self.push(target, register, true, start)
     }
 
-    fn push(&mut self, target: Target, register: u16, writes: bool, start: usize) -> AskId {
-        self.asks.push(Ask {
+    fn push(&mut self, target: Target, register: u16, writes: bool, start: usize) -> AccessId {
+        self.accesses.push(RegisterAccess {
             target,
             register,
             writes,
             bytes: start..self.bytes.len(),
             working_counter: 0,
         });
-        AskId(self.asks.len() - 1)
+        AccessId(self.accesses.len() - 1)
     }
 
     /// The working counter of an access.
-    pub(super) fn working_counter(&self, AskId(number): AskId) -> u16 {
-        self.asks[number].working_counter
+    pub(super) fn working_counter(&self, AccessId(number): AccessId) -> u16 {
+        self.accesses[number].working_counter
     }
 
     /// The bytes read, where exactly one SubDevice answered.
-    pub(super) fn answer<const N: usize>(&self, AskId(number): AskId) -> Option<[u8; N]> {
-        let ask = &self.asks[number];
-        let bytes = self.bytes[ask.bytes.clone()].try_into().ok()?;
-        (ask.working_counter == 1).then_some(bytes)
+    pub(super) fn answer<const N: usize>(&self, AccessId(number): AccessId) -> Option<[u8; N]> {
+        let access = &self.accesses[number];
+        let bytes = self.bytes[access.bytes.clone()].try_into().ok()?;
+        (access.working_counter == 1).then_some(bytes)
     }
 
     /// Whether exactly one SubDevice did every access of a range.
-    pub(super) fn all_did(&self, from: AskId, behind: AskId) -> bool {
-        let asks = &self.asks[from.0..behind.0];
-        asks.iter().all(|it| it.working_counter == 1)
+    pub(super) fn all_did(&self, from: AccessId, behind: AccessId) -> bool {
+        let accesses = &self.accesses[from.0..behind.0];
+        accesses.iter().all(|it| it.working_counter == 1)
     }
 
     /// The number of the next access.
-    pub(super) fn next(&self) -> AskId {
-        AskId(self.asks.len())
+    pub(super) fn next(&self) -> AccessId {
+        AccessId(self.accesses.len())
     }
 
     /// Sends all and takes in the answers.
     pub(super) fn send(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult {
         let mut frame = FrameBuffer::default();
         let mut start = 0;
-        while start < self.asks.len() {
+        while start < self.accesses.len() {
             let end = self.end_of_frame(start);
             let slots = self.fill(&mut frame, start..end)?;
             exchange.exchange(&mut frame)?;
@@ -114,11 +114,11 @@ impl Batch {
     /// The end of a frame with as many groups as fit, at least one.
     fn end_of_frame(&self, start: usize) -> usize {
         let ends = self.groups.iter().copied().filter(|it| *it > start);
-        let ends = ends.chain([self.asks.len()]);
+        let ends = ends.chain([self.accesses.len()]);
         let mut fitting = None;
         for end in ends {
-            let asks = &self.asks[start..end];
-            let need: usize = asks
+            let accesses = &self.accesses[start..end];
+            let need: usize = accesses
                 .iter()
                 .map(|it| it.bytes.len() + DATAGRAM_OVERHEAD)
                 .sum();
@@ -127,20 +127,20 @@ impl Batch {
             }
             fitting = Some(end);
         }
-        fitting.unwrap_or(self.asks.len())
+        fitting.unwrap_or(self.accesses.len())
     }
 
-    fn fill(&self, frame: &mut FrameBuffer, asks: Range<usize>) -> ExchangeResult<Vec<Slot>> {
+    fn fill(&self, frame: &mut FrameBuffer, accesses: Range<usize>) -> ExchangeResult<Vec<Slot>> {
         let slots = frame.write(|writer| {
-            let mut slots = Vec::with_capacity(asks.len());
-            for ask in &self.asks[asks] {
-                let (command, address, _) = match ask.writes {
-                    true => ask.target.writing(ask.register),
-                    false => ask.target.reading(ask.register),
+            let mut slots = Vec::with_capacity(accesses.len());
+            for access in &self.accesses[accesses] {
+                let (command, address, _) = match access.writes {
+                    true => access.target.writing(access.register),
+                    false => access.target.reading(access.register),
                 };
-                let slot = writer.push(command, 0, address, ask.bytes.len())?;
-                if ask.writes {
-                    let bytes = &self.bytes[ask.bytes.clone()];
+                let slot = writer.push(command, 0, address, access.bytes.len())?;
+                if access.writes {
+                    let bytes = &self.bytes[access.bytes.clone()];
                     writer.data(slot).copy_from_slice(bytes);
                 }
                 slots.push(slot);
@@ -152,14 +152,14 @@ impl Batch {
 
     fn take_in(&mut self, frame: &FrameBuffer, start: usize, slots: &[Slot]) -> ExchangeResult {
         let mut answers = Datagrams::of(frame.bytes())?;
-        for (ask, slot) in self.asks[start..].iter_mut().zip(slots) {
+        for (access, slot) in self.accesses[start..].iter_mut().zip(slots) {
             let answer = answers.next().ok_or(FrameError::Overrun)??;
             if answer.data.len() != slot.length() {
                 return Err(FrameError::Overrun.into());
             }
-            ask.working_counter = answer.working_counter;
-            if !ask.writes {
-                self.bytes[ask.bytes.clone()].copy_from_slice(answer.data);
+            access.working_counter = answer.working_counter;
+            if !access.writes {
+                self.bytes[access.bytes.clone()].copy_from_slice(answer.data);
             }
         }
         Ok(())

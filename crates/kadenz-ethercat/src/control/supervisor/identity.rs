@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::batch::{AskId, Batch};
+use super::batch::{AccessId, Batch};
 use crate::main_device::exchange::{Exchange, ExchangeResult, Registers, Target};
 use crate::wire::register::sii_control::{BUSY, EIGHT_BYTES, NOT_ACKNOWLEDGED, READ};
 use crate::wire::register::{
@@ -18,7 +18,7 @@ const WORD: u32 = 0x08;
 const BYTES: usize = 16;
 /// How often the supervisor polls an EEPROM before it gives up: with a cycle a poll, longer than a read
 /// may take.
-const LOOKS: u32 = 60;
+const MAX_EEPROM_POLLS: u32 = 60;
 
 /// The progress of reading one EEPROM.
 struct EepromReadState {
@@ -78,12 +78,12 @@ pub(super) fn read(
         .collect();
     let batch = || Batch::of(frame_bytes);
     own(exchange, stations, &[2, 0], batch())?;
-    for _ in 0..LOOKS {
+    for _ in 0..MAX_EEPROM_POLLS {
         if all.iter().all(EepromReadState::is_done) {
             break;
         }
-        ask(exchange, &mut all, batch())?;
-        look(exchange, &mut all, batch())?;
+        start_reads(exchange, &mut all, batch())?;
+        read_status(exchange, &mut all, batch())?;
     }
     own(exchange, stations, &[1], batch())?;
     Ok(all.iter().map(EepromReadState::identity).collect())
@@ -107,12 +107,12 @@ fn own(
 }
 
 /// Begins the next read at every EEPROM that is idle.
-fn ask(
+fn start_reads(
     exchange: &mut dyn Exchange,
     all: &mut [EepromReadState],
     mut batch: Batch,
 ) -> ExchangeResult {
-    let mut asked: Vec<(usize, AskId)> = Vec::new();
+    let mut asked: Vec<(usize, AccessId)> = Vec::new();
     for (place, reading) in all.iter().enumerate() {
         if reading.is_done() || reading.under_way {
             continue;
@@ -136,12 +136,12 @@ fn ask(
     Ok(())
 }
 
-fn look(
+fn read_status(
     exchange: &mut dyn Exchange,
     all: &mut [EepromReadState],
     mut batch: Batch,
 ) -> ExchangeResult {
-    let mut asked: Vec<(usize, AskId)> = Vec::new();
+    let mut asked: Vec<(usize, AccessId)> = Vec::new();
     for (place, reading) in all.iter().enumerate().filter(|(_, it)| it.under_way) {
         batch.together();
         asked.push((

@@ -31,8 +31,8 @@
 //! # use kadenz_ethercat::sim::WirePort;
 //! # use kadenz_ethercat::sim::humanoid::humanoid;
 //! # let mut link = Link::new(WirePort::new(humanoid(6).build()?), 1);
-//! # let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! # let devices = find(&mut Registers::by(&mut way))?;
+//! # let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! # let devices = find(&mut Registers::by(&mut exchange))?;
 //! # let demands: Vec<_> = devices.iter().map(|it| it.process_data.demand()).collect();
 //! let layout = Layout::of(&demands, room(BESIDES))?;
 //! let cycle = Cycle::new(layout.clone(), None)?;
@@ -52,8 +52,8 @@ mod batch;
 mod device_table;
 mod identity;
 mod presence;
+mod recover;
 mod setup_pool;
-mod tend;
 #[cfg(test)]
 mod tests;
 mod watch;
@@ -85,8 +85,8 @@ pub const MAX_PAUSE: Duration = Duration::from_millis(500);
 const GLANCE: Duration = Duration::from_millis(5);
 /// How long set-ups go on before the supervisor looks at all devices again: where nothing else changes, and where
 /// others are on their way too.
-const CREW_CALM: Duration = Duration::from_millis(40);
-const CREW_MOVING: Duration = Duration::from_millis(10);
+const SETUP_POLL_IDLE: Duration = Duration::from_millis(40);
+const SETUP_POLL_BUSY: Duration = Duration::from_millis(10);
 /// The longest pause between two looks when all is not well but nothing changes.
 const MAX_CALM: Duration = Duration::from_millis(20);
 /// The time of a byte at 100 Mbit/s, in ns.
@@ -148,7 +148,7 @@ pub type Setup =
 
 /// A device as the supervisor watches it.
 #[derive(Debug)]
-struct Watched {
+struct SupervisedDevice {
     label: NoticeDevice,
     identity: Identity,
     alias: u16,
@@ -195,7 +195,7 @@ pub struct SegmentSupervisor {
     health: Arc<Health>,
     settings: SupervisorSettings,
     pool: SetupPool,
-    watched: Vec<Watched>,
+    watched: Vec<SupervisedDevice>,
     unconfigured: Vec<presence::UnconfiguredDevice>,
     /// Stations by position, as seen last.
     before: Option<Vec<u16>>,
@@ -210,7 +210,7 @@ pub struct SegmentSupervisor {
 
 /// The result of a look.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Looked {
+enum PollOutcome {
     /// A change must be seen once more.
     Unsure,
     /// Something changed, or is being done.
@@ -231,7 +231,8 @@ impl SegmentSupervisor {
     #[must_use]
     pub fn new(devices: Vec<SubDevice>, layout: &Layout, health: Arc<Health>) -> Self {
         let watched = devices.iter().zip(&layout.shares).enumerate();
-        let watched = watched.map(|(number, (device, share))| Watched::of(number, device, share));
+        let watched =
+            watched.map(|(number, (device, share))| SupervisedDevice::of(number, device, share));
         let watched = watched.collect();
         let device_table = Arc::new(DeviceTable::new(devices));
         Self {
@@ -320,12 +321,12 @@ impl SegmentSupervisor {
             Ok(looked) => Ok(self.pause(looked)),
             Err(ExchangeError::Ended) => Err(SupervisorEnded),
             // Only the answer was damaged: the supervisor asks again.
-            Err(ExchangeError::Frame(_)) => Ok(self.pause(Looked::Unsure)),
+            Err(ExchangeError::Frame(_)) => Ok(self.pause(PollOutcome::Unsure)),
             // Questions may get lost while process data still comes back.
-            Err(_) if self.health.vitals().silent == 0 => Ok(self.pause(Looked::Unsure)),
+            Err(_) if self.health.snapshot().silent == 0 => Ok(self.pause(PollOutcome::Unsure)),
             Err(_) => {
                 self.lose_wire(now);
-                Ok(self.pause(Looked::Calm))
+                Ok(self.pause(PollOutcome::Calm))
             }
         }
     }
@@ -334,24 +335,24 @@ impl SegmentSupervisor {
     fn serve_pool(
         &mut self,
         exchange: &mut dyn Exchange,
-        looked: Looked,
-    ) -> ExchangeResult<Looked> {
+        looked: PollOutcome,
+    ) -> ExchangeResult<PollOutcome> {
         if !self.pool.is_busy() {
             return Ok(looked);
         }
         let most = match looked {
-            Looked::Calm => CREW_CALM,
-            Looked::Unsure | Looked::Moving => CREW_MOVING,
+            PollOutcome::Calm => SETUP_POLL_IDLE,
+            PollOutcome::Unsure | PollOutcome::Moving => SETUP_POLL_BUSY,
         };
         let bytes = self.settings.frame_bytes;
-        self.pool.serve(exchange, (CREW_MOVING, most), bytes)?;
-        Ok(Looked::Moving)
+        self.pool.serve(exchange, (SETUP_POLL_BUSY, most), bytes)?;
+        Ok(PollOutcome::Moving)
     }
 
-    fn pause(&mut self, looked: Looked) -> Duration {
+    fn pause(&mut self, looked: PollOutcome) -> Duration {
         self.calm = match looked {
-            Looked::Unsure | Looked::Moving => Duration::ZERO,
-            Looked::Calm => (self.calm * 2).clamp(Duration::from_millis(1), MAX_CALM),
+            PollOutcome::Unsure | PollOutcome::Moving => Duration::ZERO,
+            PollOutcome::Calm => (self.calm * 2).clamp(Duration::from_millis(1), MAX_CALM),
         };
         self.calm
     }
@@ -364,16 +365,16 @@ impl SegmentSupervisor {
             .iter()
             .enumerate()
             .all(|(device, it)| it.is_well(self.wanted(device)));
-        known && self.health.vitals().is_well(there as u16)
+        known && self.health.snapshot().is_well(there as u16)
     }
 
     fn wanted(&self, device: usize) -> State {
         self.device_table.wanted(device).unwrap_or(State::Init)
     }
 
-    fn look(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<Looked> {
+    fn look(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<PollOutcome> {
         let Some(rows) = identity::survey(exchange, self.batch())? else {
-            return Ok(Looked::Unsure);
+            return Ok(PollOutcome::Unsure);
         };
         let now = exchange.now();
         if !std::mem::replace(&mut self.wire, true) {
@@ -382,11 +383,11 @@ impl SegmentSupervisor {
         let stations: Vec<_> = rows.iter().map(|it| it.station).collect();
         if self.before.as_ref() != Some(&stations) {
             self.before = Some(stations);
-            return Ok(Looked::Unsure);
+            return Ok(PollOutcome::Unsure);
         }
         let mut looked = self.note_presence(exchange, &rows)?;
         looked = looked.max(self.note_rows(&rows, now));
-        looked = looked.max(self.tend(exchange)?);
+        looked = looked.max(self.recover(exchange)?);
         self.fetch_mail(exchange)?;
         self.count_errors(exchange)?;
         Ok(looked)
@@ -413,7 +414,7 @@ impl SegmentSupervisor {
     }
 }
 
-impl Looked {
+impl PollOutcome {
     /// The result that needs the sooner look.
     fn max(self, other: Self) -> Self {
         match (self, other) {
@@ -425,7 +426,7 @@ impl Looked {
     }
 }
 
-impl Watched {
+impl SupervisedDevice {
     fn of(number: usize, device: &SubDevice, share: &Share) -> Self {
         let demand = device.process_data.demand();
         let nothing = demand.outputs == 0 && demand.inputs == 0;

@@ -3,7 +3,7 @@
 use kadenz_rt::clock::MonotonicTime;
 
 use super::identity::StationStatus;
-use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, identity};
+use super::{Event, MAX_PAUSE, PollOutcome, SegmentSupervisor, identity};
 use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
 use crate::main_device::place::{self, ConfiguredDevice, Newcomer};
 use crate::wire::register::STATION_ADDRESS;
@@ -39,21 +39,21 @@ impl SegmentSupervisor {
         &mut self,
         exchange: &mut dyn Exchange,
         rows: &[StationStatus],
-    ) -> ExchangeResult<Looked> {
+    ) -> ExchangeResult<PollOutcome> {
         let now = exchange.now();
         self.note_losses(rows, now);
         let asked = self.newcomers(exchange, rows)?;
         if asked.is_empty() {
             self.note_moved(now);
-            return Ok(Looked::Calm);
+            return Ok(PollOutcome::Calm);
         }
         let stations: Vec<_> = asked.iter().map(|it| it.station).collect();
         let bytes = self.settings.frame_bytes;
         let identities = identity::read(exchange, &stations, bytes)?;
         let unconfigured = self.welcome(exchange, asked, &identities)?;
-        self.give_places(exchange, &unconfigured)?;
+        self.assign_addresses(exchange, &unconfigured)?;
         self.note_moved(exchange.now());
-        Ok(Looked::Moving)
+        Ok(PollOutcome::Moving)
     }
 
     /// Notes devices that were there and are not, and the positions of the others.
@@ -242,7 +242,7 @@ impl SegmentSupervisor {
     }
 
     /// Gives identified devices their addresses, and reports the unknown ones.
-    fn give_places(
+    fn assign_addresses(
         &mut self,
         exchange: &mut dyn Exchange,
         asked: &[(PendingIdentification, Option<Identity>)],
@@ -385,8 +385,8 @@ impl SegmentSupervisor {
     }
 
     /// Notes the status of each device; a change must be seen twice, unless it was expected.
-    pub(super) fn note_rows(&mut self, rows: &[StationStatus], now: MonotonicTime) -> Looked {
-        let mut looked = Looked::Calm;
+    pub(super) fn note_rows(&mut self, rows: &[StationStatus], now: MonotonicTime) -> PollOutcome {
+        let mut looked = PollOutcome::Calm;
         for device in 0..self.watched.len() {
             let watched = &mut self.watched[device];
             let row = watched.position.and_then(|it| rows.get(usize::from(it)));
@@ -402,16 +402,16 @@ impl SegmentSupervisor {
                 continue;
             }
             if seen == Some(*row) || awaited {
-                looked = looked.max(Looked::Moving);
-                self.believe(device, *row, now);
+                looked = looked.max(PollOutcome::Moving);
+                self.debounce(device, *row, now);
             } else {
-                looked = Looked::Unsure;
+                looked = PollOutcome::Unsure;
             }
         }
         looked
     }
 
-    fn believe(&mut self, device: usize, row: StationStatus, now: MonotonicTime) {
+    fn debounce(&mut self, device: usize, row: StationStatus, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         let before = watched.row.replace(row);
         watched.acknowledged &= row.status.error();
@@ -421,7 +421,7 @@ impl SegmentSupervisor {
         if watched.pending.as_ref().is_some_and(left) {
             watched.pending = None;
         }
-        let recovers = self.note_way(device, row.status);
+        let recovers = self.note_wanted_state(device, row.status);
         self.device_table.note(device, |it| {
             it.status = row.status.0;
             it.code = row.code.0;
@@ -444,7 +444,7 @@ impl SegmentSupervisor {
 
     /// Notes whether a device is in its wanted state, and whether it was before; returns whether it came
     /// back to it. Where its wanted state changed, it did not leave the former by itself.
-    fn note_way(&mut self, device: usize, status: AlStatus) -> bool {
+    fn note_wanted_state(&mut self, device: usize, status: AlStatus) -> bool {
         let wanted = self.wanted(device);
         let watched = &mut self.watched[device];
         if status == AlStatus::new(wanted, false) {

@@ -68,7 +68,7 @@ impl SetupRequest {
 
 /// A message from a set-up's thread to the supervisor.
 enum SetupMessage {
-    Asks(SetupRequest),
+    Request(SetupRequest),
     Pauses(Duration),
     Done(SetupOutcome),
 }
@@ -84,7 +84,7 @@ enum SetupStage {
     /// It computes: the supervisor waits for its next message.
     Computes,
     /// Its question waits to be sent.
-    Asks(SetupRequest),
+    Request(SetupRequest),
     /// It pauses until that time.
     Pauses(MonotonicTime),
     Done(SetupOutcome),
@@ -92,7 +92,7 @@ enum SetupStage {
 
 struct Job {
     replies: SyncSender<SetupReply>,
-    words: Receiver<SetupMessage>,
+    receiver: Receiver<SetupMessage>,
     thread: JoinHandle<()>,
     stage: SetupStage,
 }
@@ -202,7 +202,7 @@ impl SetupPool {
         loop {
             let now = exchange.now();
             self.wake(now);
-            self.hear(now);
+            self.receive(now);
             let until = match self.jobs.values().any(Job::is_done) {
                 true => start + least,
                 false => start + most,
@@ -215,7 +215,7 @@ impl SetupPool {
                 let next = pauses.min().map_or(until, |it| it.min(until));
                 exchange.pause(next.remaining(now));
             } else {
-                self.carry(exchange, frame_bytes)?;
+                self.exchange_frame(exchange, frame_bytes)?;
             }
         }
     }
@@ -230,15 +230,15 @@ impl SetupPool {
     }
 
     /// Waits for the next message of every set-up that computes.
-    fn hear(&mut self, now: MonotonicTime) {
+    fn receive(&mut self, now: MonotonicTime) {
         for (device, job) in &mut self.jobs {
             if !matches!(job.stage, SetupStage::Computes) {
                 continue;
             }
-            job.stage = match job.words.recv() {
-                Ok(SetupMessage::Asks(question)) => {
+            job.stage = match job.receiver.recv() {
+                Ok(SetupMessage::Request(question)) => {
                     self.waiting.push_back(*device);
-                    SetupStage::Asks(question)
+                    SetupStage::Request(question)
                 }
                 Ok(SetupMessage::Pauses(span)) => SetupStage::Pauses(now + span),
                 Ok(SetupMessage::Done(result)) => SetupStage::Done(result),
@@ -253,7 +253,11 @@ impl SetupPool {
     }
 
     /// Sends one frame of questions, and hands out the answers.
-    fn carry(&mut self, exchange: &mut dyn Exchange, frame_bytes: usize) -> ExchangeResult {
+    fn exchange_frame(
+        &mut self,
+        exchange: &mut dyn Exchange,
+        frame_bytes: usize,
+    ) -> ExchangeResult {
         let mut frame = FrameBuffer::default();
         let aboard = frame.write(|writer| self.load(writer, frame_bytes))?;
         let came = exchange.exchange_once(&mut frame);
@@ -276,7 +280,8 @@ impl SetupPool {
         let most = frame_bytes.min(writer.room() + DATAGRAM_OVERHEAD);
         let (mut aboard, mut taken) = (Vec::new(), 0);
         for device in &self.waiting {
-            let Some(SetupStage::Asks(question)) = self.jobs.get(device).map(|it| &it.stage) else {
+            let Some(SetupStage::Request(question)) = self.jobs.get(device).map(|it| &it.stage)
+            else {
                 continue;
             };
             let (alone, length) = (question.takes_times(), question.length());
@@ -302,7 +307,7 @@ impl SetupPool {
             let Some(job) = self.jobs.get_mut(device) else {
                 continue;
             };
-            if matches!(&job.stage, SetupStage::Asks(question) if question.once) {
+            if matches!(&job.stage, SetupStage::Request(question) if question.once) {
                 self.waiting.retain(|it| it != device);
                 job.reply(now, None);
             }
@@ -320,7 +325,7 @@ impl SetupPool {
             let Some(job) = self.jobs.get_mut(device) else {
                 continue;
             };
-            let SetupStage::Asks(question) = &job.stage else {
+            let SetupStage::Request(question) = &job.stage else {
                 continue;
             };
             let mut answered = question.frame.clone();
@@ -350,20 +355,20 @@ impl Drop for SetupPool {
 
 impl Job {
     fn begin(device: usize, device_table: Arc<DeviceTable>, setup: Arc<Setup>) -> io::Result<Self> {
-        let (says, words) = sync_channel(1);
+        let (sender, receiver) = sync_channel(1);
         let (replies, answers) = sync_channel(1);
         let work = move || {
-            let mut way = SetupChannel {
-                says,
+            let mut exchange = SetupChannel {
+                sender,
                 answers,
                 // The first reply brings the time; until then no time has passed.
                 now: MonotonicTime::from_ns(0),
             };
-            way.pause(Duration::ZERO);
+            exchange.pause(Duration::ZERO);
             let result =
-                device_table.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut way)));
+                device_table.try_with(device, |it| (*setup)(it, &mut Registers::by(&mut exchange)));
             // Where the supervisor no longer listens, it does not miss the message.
-            let _ = way.says.send(SetupMessage::Done(result));
+            let _ = exchange.sender.send(SetupMessage::Done(result));
         };
         let thread = std::thread::Builder::new()
             .name(format!("set-up {device}"))
@@ -371,7 +376,7 @@ impl Job {
             .spawn(work)?;
         Ok(Self {
             replies,
-            words,
+            receiver,
             thread,
             stage: SetupStage::Computes,
         })
@@ -396,7 +401,7 @@ impl Job {
 
     /// Waits for its end. A set-up that is not done gets no more answers.
     fn end(self) -> SetupOutcome {
-        drop((self.replies, self.words));
+        drop((self.replies, self.receiver));
         // A panic was reported before.
         let _ = self.thread.join();
         match self.stage {
@@ -408,27 +413,27 @@ impl Job {
 
 /// The channel by which a set-up's thread reaches the segment.
 struct SetupChannel {
-    says: SyncSender<SetupMessage>,
+    sender: SyncSender<SetupMessage>,
     answers: Receiver<SetupReply>,
     now: MonotonicTime,
 }
 
 impl SetupChannel {
     /// Sends a message and waits for the reply; `None` when the supervisor no longer listens.
-    fn say(&mut self, word: SetupMessage) -> Option<SetupReply> {
-        self.says.send(word).ok()?;
+    fn send(&mut self, word: SetupMessage) -> Option<SetupReply> {
+        self.sender.send(word).ok()?;
         let reply = self.answers.recv().ok()?;
         self.now = reply.now;
         Some(reply)
     }
 
     /// Asks; returns whether there is an answer.
-    fn ask(&mut self, frame: &mut FrameBuffer, once: bool) -> ExchangeResult<bool> {
+    fn request(&mut self, frame: &mut FrameBuffer, once: bool) -> ExchangeResult<bool> {
         let question = SetupRequest {
             frame: Box::new(frame.clone()),
             once,
         };
-        let reply = self.say(SetupMessage::Asks(question));
+        let reply = self.send(SetupMessage::Request(question));
         let reply = reply.ok_or(ExchangeError::Ended)?;
         let Some(answer) = reply.answer else {
             return Ok(false);
@@ -441,16 +446,16 @@ impl SetupChannel {
 impl Exchange for SetupChannel {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         // A caller that asks until there is an answer sees no loss.
-        let answered = self.ask(frame, false)?;
+        let answered = self.request(frame, false)?;
         answered.then_some(()).ok_or(ExchangeError::Ended)
     }
 
     fn exchange_once(&mut self, frame: &mut FrameBuffer) -> ExchangeResult<bool> {
-        self.ask(frame, true)
+        self.request(frame, true)
     }
 
     fn pause(&mut self, span: Duration) {
-        if self.say(SetupMessage::Pauses(span)).is_none() {
+        if self.send(SetupMessage::Pauses(span)).is_none() {
             // A set-up that waits for a time reaches it nevertheless.
             self.now = self.now + span;
         }

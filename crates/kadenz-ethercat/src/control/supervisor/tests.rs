@@ -48,8 +48,8 @@ impl Rig {
     /// All in OP for half a second.
     fn in_op() -> Self {
         let mut link = Link::new(WirePort::new(humanoid(DEVICES).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers).unwrap();
         let clocks = aligned(&mut registers, &devices);
         let cycle = prepare(&mut registers, &mut devices, clocks.reference()).unwrap();
@@ -80,7 +80,7 @@ impl Rig {
         let end = self.inline_loop.now() + MS * 10_000;
         loop {
             self.run(MS);
-            if self.device_table.is_well() && self.inline_loop.health().vitals().is_whole {
+            if self.device_table.is_well() && self.inline_loop.health().snapshot().is_whole {
                 return;
             }
             assert!(
@@ -91,16 +91,16 @@ impl Rig {
         }
     }
 
-    fn inflict(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
+    fn inject(&mut self, position: usize, fault: impl FnOnce(DeviceId) -> WireFault) {
         let port = self.inline_loop.link_mut().port_mut();
         let now = port.time();
         let device = port.segment_mut().positions(Side::Primary)[position];
         let fault = Fault::Wire(fault(device));
-        port.segment_mut().inflict(fault, now);
+        port.segment_mut().inject(fault, now);
     }
 
     fn power_cycle(&mut self, position: usize, ns: u64) {
-        self.inflict(position, |device| WireFault::PowerCycle(device, ns));
+        self.inject(position, |device| WireFault::PowerCycle(device, ns));
         self.run(Duration::from_nanos(ns));
         self.until_well("power cycle");
     }
@@ -138,7 +138,7 @@ fn only_a_device_that_was_brought_back_is_counted() {
     }
     assert_eq!(rig.recoveries(), of_last(1));
     let leave = |device| WireFault::Leave(device, State::SafeOp, AlStatusCode::WATCHDOG);
-    rig.inflict(last, leave);
+    rig.inject(last, leave);
     rig.run(MS * 20);
     rig.until_well("the ones that left");
     assert_eq!(rig.recoveries(), of_last(2));
@@ -179,14 +179,14 @@ fn errors_at_ports_are_reported_however_full_the_counters_beside_them_are() {
     let mut rig = Rig::in_op();
     for (invalid, more) in [(10, None), (14, Some(4)), (19, Some(5))] {
         rig.events();
-        let mut way = Counting {
+        let mut exchange = Counting {
             inline_loop: &mut rig.inline_loop,
             invalid,
         };
-        let end = way.now() + MS * 1_500;
-        while way.now() < end {
-            let pause = rig.supervisor.step(&mut way).unwrap();
-            way.pause(pause);
+        let end = exchange.now() + MS * 1_500;
+        while exchange.now() < end {
+            let pause = rig.supervisor.step(&mut exchange).unwrap();
+            exchange.pause(pause);
         }
         let events = rig.events();
         let errors = events.iter().filter_map(|it| match it {
@@ -204,7 +204,7 @@ fn errors_at_ports_are_reported_however_full_the_counters_beside_them_are() {
 type Sample = (u64, Vec<u64>);
 
 /// How far a clock is from its place, had it gone on as from the first sample to the second, in ns.
-fn astray(first: &Sample, second: &Sample, now: &Sample, clock: usize) -> f64 {
+fn clock_deviation(first: &Sample, second: &Sample, now: &Sample, clock: usize) -> f64 {
     let since = |a: &Sample, b: &Sample| (b.1[clock] - a.1[clock]) as f64 - (b.0 - a.0) as f64;
     let rate = since(first, second) / (second.0 - first.0) as f64;
     since(first, now) - rate * (now.0 - first.0) as f64
@@ -243,8 +243,11 @@ fn a_reference_that_comes_back_leads_no_clock_astray() {
     let (first, second) = (&samples[0], &samples[before]);
     for sample in &samples[before..] {
         for clock in 1..sample.1.len() {
-            let astray = astray(first, second, sample, clock);
-            assert!(astray.abs() < 1_000.0, "{astray} ns, clock {clock}");
+            let clock_deviation = clock_deviation(first, second, sample, clock);
+            assert!(
+                clock_deviation.abs() < 1_000.0,
+                "{clock_deviation} ns, clock {clock}"
+            );
         }
     }
     let last = samples.last().unwrap();

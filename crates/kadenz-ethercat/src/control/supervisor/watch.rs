@@ -43,13 +43,13 @@ fn reported_counters(counters: &[u8; COUNTERS]) -> impl Iterator<Item = u8> + '_
 impl SegmentSupervisor {
     /// Reports frames that the loop noted as failed.
     pub(super) fn report_frames(&mut self, now: MonotonicTime) {
-        let vitals = self.health.vitals();
+        let snapshot = self.health.snapshot();
         let reported = &mut self.reported;
-        let frames = vitals.wrong.saturating_sub(reported.counter.wrong);
+        let frames = snapshot.wrong.saturating_sub(reported.counter.wrong);
         if frames > 0 && now >= reported.counter_again {
-            reported.counter = vitals;
+            reported.counter = snapshot;
             reported.counter_again = now + REPORT_EVERY;
-            let (got, expected) = (vitals.wrong_last, vitals.wrong_expected);
+            let (got, expected) = (snapshot.wrong_last, snapshot.wrong_expected);
             let event = Event::WorkingCounter {
                 frames,
                 got,
@@ -57,16 +57,16 @@ impl SegmentSupervisor {
             };
             self.notices.publish(now, None, event);
         }
-        let (before, link) = (reported.frames, vitals.link);
+        let (before, link) = (reported.frames, snapshot.link);
         // A loop that was restarted counts from zero.
         let risen = |now: u64, before: u64| now.saturating_sub(before);
-        let lost = risen(vitals.lost, before.lost);
+        let lost = risen(snapshot.lost, before.lost);
         let late = risen(link.late, before.link.late);
         let refused = risen(link.refused, before.link.refused);
         let foreign = risen(link.foreign, before.link.foreign);
         let damaged = risen(link.damaged, before.link.damaged);
         if lost + late + refused + foreign + damaged > 0 && now >= reported.frames_again {
-            reported.frames = vitals;
+            reported.frames = snapshot;
             reported.frames_again = now + REPORT_EVERY;
             let event = Event::Frames {
                 lost,

@@ -20,7 +20,7 @@ pub(super) enum SlotState {
     /// The loop's: to be sent.
     Asked,
     /// The loop's: on the wire.
-    Out,
+    SentFrame,
     /// The caller's: the answer is there.
     Answered,
     /// The caller's: there will be no answer.
@@ -143,10 +143,12 @@ mod loom {
         if slot.is(SlotState::Asked) {
             let mut request = slot.turn(SlotState::Asked).expect("no other side locks it");
             *request += 1;
-            request.to(SlotState::Out);
+            request.to(SlotState::SentFrame);
         }
-        if slot.is(SlotState::Out) {
-            let mut request = slot.turn(SlotState::Out).expect("no other side locks it");
+        if slot.is(SlotState::SentFrame) {
+            let mut request = slot
+                .turn(SlotState::SentFrame)
+                .expect("no other side locks it");
             *request += 10;
             request.to(SlotState::Answered);
         }

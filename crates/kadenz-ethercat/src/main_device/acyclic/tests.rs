@@ -12,8 +12,8 @@ fn a_thread_that_asks_again_and_again_keeps_no_other_waiting() {
     let queue = AcyclicQueue::default();
     let mut link = Link::new(WirePort::new(Segment::new(1)), 1);
     let mut frame = FrameBuffer::default();
-    let ask = |class| queue.ask(&FrameBuffer::default(), RetryPolicy::default(), class);
-    while ask(SlotClass::Shared).is_some() {}
+    let request = |class| queue.request(&FrameBuffer::default(), RetryPolicy::default(), class);
+    while request(SlotClass::Shared).is_some() {}
     let mut serve = || {
         // An empty frame is not sent, and counts as lost at once.
         queue.send_one(&mut link);
@@ -24,15 +24,15 @@ fn a_thread_that_asks_again_and_again_keeps_no_other_waiting() {
             _ => SlotClass::Shared,
         };
         // It asks again at once.
-        assert_eq!(ask(class), Some(place));
+        assert_eq!(request(class), Some(place));
         place
     };
     let served: Vec<_> = (0..SHARED).map(|_| serve()).collect();
     assert_eq!(served, [0, 1, 2, 3]);
 
     // A client with a slot of its own waits for one of the others at most, and they for it.
-    assert_eq!(ask(SlotClass::Own), Some(OWN));
-    assert_eq!(ask(SlotClass::Own), None, "it has one");
+    assert_eq!(request(SlotClass::Own), Some(OWN));
+    assert_eq!(request(SlotClass::Own), None, "it has one");
     let served: Vec<_> = (0..6).map(|_| serve()).collect();
     assert_eq!(served, [OWN, 0, OWN, 1, OWN, 2]);
 }
@@ -62,15 +62,15 @@ fn no_answer_is_lost_however_many_ask_at_once() {
     let mut link = Link::new(WirePort::new(humanoid(1).build().unwrap()), 1);
     let asking = AtomicU32::new(ASKING);
     // By the segment's time, so that a busy machine has no influence.
-    let patience = RetryPolicy {
+    let retry = RetryPolicy {
         answer: Duration::from_millis(5),
         tries: 1,
     };
     std::thread::scope(|scope| {
         for _ in 0..ASKING {
             scope.spawn(|| {
-                let mut way = AcyclicClient::of(&queue, patience);
-                let mut registers = Registers::by(&mut way);
+                let mut exchange = AcyclicClient::of(&queue, retry);
+                let mut registers = Registers::by(&mut exchange);
                 let lost = (0..TIMES)
                     .filter(|_| registers.get::<1>(Target::All(1), TYPE).is_err())
                     .count();
@@ -88,16 +88,16 @@ fn no_answer_is_lost_however_many_ask_at_once() {
 fn a_search_for_a_free_slot_touches_none_in_the_loop_s_turn() {
     let queue = AcyclicQueue::default();
     let frame = FrameBuffer::default();
-    let ask = || queue.ask(&frame, RetryPolicy::default(), SlotClass::Shared);
-    while ask().is_some() {}
+    let request = || queue.request(&frame, RetryPolicy::default(), SlotClass::Shared);
+    while request().is_some() {}
     // The loop holds every question; a thread that locked one of them now would wait for this very
     // thread.
     let held = [0, 1, 2, 3].map(|it: usize| queue.slots[it].turn(SlotState::Asked).unwrap());
-    assert_eq!(ask(), None);
+    assert_eq!(request(), None);
     let mut answer = FrameBuffer::default();
     assert_eq!(queue.take(0, &mut answer), None);
-    held.iter().for_each(|it| it.to(SlotState::Out));
-    assert_eq!((ask(), queue.take(0, &mut answer)), (None, None));
+    held.iter().for_each(|it| it.to(SlotState::SentFrame));
+    assert_eq!((request(), queue.take(0, &mut answer)), (None, None));
 }
 
 #[test]
@@ -105,8 +105,8 @@ fn the_end_of_the_loop_is_an_error_for_waiting_threads() {
     let queue = AcyclicQueue::default();
     std::thread::scope(|scope| {
         let waiting = scope.spawn(|| {
-            let mut way = AcyclicClient::of(&queue, RetryPolicy::default());
-            Registers::by(&mut way).get::<1>(Target::All(1), TYPE)
+            let mut exchange = AcyclicClient::of(&queue, RetryPolicy::default());
+            Registers::by(&mut exchange).get::<1>(Target::All(1), TYPE)
         });
         while !queue.slots.iter().any(|it| it.is(SlotState::Asked)) {
             std::thread::yield_now();

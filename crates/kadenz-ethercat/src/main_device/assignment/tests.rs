@@ -76,8 +76,8 @@ fn process_data(about: std::ops::RangeInclusive<u16>) -> (Vec<mapping::MappedMan
     };
     let segment = Segment::line([model], 1).unwrap();
     let mut link = Link::new(WirePort::new(segment), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     let mapped = mapping::read(&mut registers, &mut devices[0]).unwrap();
     prepare(&mut registers, &mut devices, None).unwrap();

@@ -38,7 +38,7 @@ pub(super) struct WireDelay {
 
 /// The subtree behind a SubDevice without a clock, up to SubDevices with one.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-struct Blind {
+struct ClocklessSubtree {
     /// Ways between two SubDevices, each counted once.
     hops: u32,
     /// Loops of SubDevices with a clock, in ns.
@@ -53,7 +53,7 @@ pub(super) struct Delays<'a> {
     passages: &'a [PassageTimes],
     /// The time of processing beyond forwarding, in ns.
     processing: f64,
-    blind: Vec<Blind>,
+    blind: Vec<ClocklessSubtree>,
     /// The way into each, in ns, and whether it was measured.
     ways: Vec<Option<WireDelay>>,
 }
@@ -69,14 +69,14 @@ impl<'a> Delays<'a> {
             topology,
             passages,
             processing,
-            blind: vec![Blind::default(); count],
+            blind: vec![ClocklessSubtree::default(); count],
             ways: vec![None; count],
         };
         for at in (0..count).rev() {
             delays.blind[at] = delays.behind(at);
         }
         for at in 0..count {
-            delays.measure_ways(at);
+            delays.measure_path_delays(at);
         }
         delays.arrivals()
     }
@@ -87,9 +87,9 @@ impl<'a> Delays<'a> {
         last.map_or(0.0, |it| self.passages[at].times[usize::from(it.port)])
     }
 
-    fn behind(&self, at: usize) -> Blind {
+    fn behind(&self, at: usize) -> ClocklessSubtree {
         if self.passages[at].clock {
-            return Blind {
+            return ClocklessSubtree {
                 hops: 0,
                 known: self.own_loop(at),
                 single: true,
@@ -97,19 +97,19 @@ impl<'a> Delays<'a> {
         }
         let branches = &self.topology.places[at].branches;
         let all = branches.iter().map(|it| self.blind[it.child]);
-        let sum = all.fold(Blind::default(), |sum, it| Blind {
+        let sum = all.fold(ClocklessSubtree::default(), |sum, it| ClocklessSubtree {
             hops: sum.hops + it.hops + 1,
             known: sum.known + it.known,
             single: it.single,
         });
-        Blind {
+        ClocklessSubtree {
             single: sum.single && branches.len() == 1,
             ..sum
         }
     }
 
     /// Computes the ways that the times of one SubDevice give.
-    fn measure_ways(&mut self, at: usize) {
+    fn measure_path_delays(&mut self, at: usize) {
         if !self.passages[at].clock {
             // The way into it, by its parent's times, is also the way to those behind it.
             let Some(own) = self.ways[at] else { return };
@@ -166,13 +166,13 @@ impl<'a> Delays<'a> {
                     passed = passage.times[usize::from(branch.before)];
                 }
                 let child = self.blind[branch.child];
-                let way = self.ways[branch.child].unwrap_or(WireDelay {
+                let delay = self.ways[branch.child].unwrap_or(WireDelay {
                     ns: usual,
                     measured: false,
                 });
-                all[branch.child].ns = all[at].ns + passed + way.ns;
-                sure[branch.child] = sure[at] && way.measured;
-                passed += way.ns * f64::from(2 * (child.hops + 1)) + child.known;
+                all[branch.child].ns = all[at].ns + passed + delay.ns;
+                sure[branch.child] = sure[at] && delay.measured;
+                passed += delay.ns * f64::from(2 * (child.hops + 1)) + child.known;
             }
         }
         all

@@ -68,7 +68,7 @@ pub(super) fn measure(
     let all: Vec<_> = latched.iter().map(|it| (it.links, it.entry)).collect();
     let topology = Topology::of(&all)?;
     let Some((at, port)) = topology.back else {
-        let taken = take_rounds(registers, devices, &mut latched, settings)?;
+        let taken = measure_rounds(registers, devices, &mut latched, settings)?;
         return Ok(compute(devices, &topology, &latched, taken, settings)?);
     };
     // A ring is a line for as long as its end is closed: the measured frames must come back.
@@ -77,7 +77,7 @@ pub(super) fn measure(
     let closed = before.with_port(port, LoopControl::AlwaysClosed);
     registers.write(target, DL_CONTROL, &closed.0.to_le_bytes())?;
     latched[at].links = latched[at].links.with_port(port, PortStatus::Closed);
-    let taken = take_rounds(registers, devices, &mut latched, settings);
+    let taken = measure_rounds(registers, devices, &mut latched, settings);
     registers.write(target, DL_CONTROL, &before.0.to_le_bytes())?;
     Ok(compute(devices, &topology, &latched, taken?, settings)?)
 }
@@ -110,7 +110,7 @@ fn look(
 }
 
 /// Takes the rounds; returns the time at which the last one began.
-fn take_rounds(
+fn measure_rounds(
     registers: &mut Registers<'_>,
     devices: &[SubDevice],
     latched: &mut [LatchedTimes],

@@ -107,18 +107,18 @@ impl Bench {
 
     fn over(port: WirePort) -> Self {
         let mut link = Link::new(port, 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let devices = discover::discover(&mut Registers::by(&mut way)).unwrap();
+        let mut exchange = BlockingExchange::over(&mut link);
+        let devices = discover::discover(&mut Registers::by(&mut exchange)).unwrap();
         Self { link, devices }
     }
 
-    fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>, &[SubDevice]) -> T) -> T {
-        let mut way = BlockingExchange::over(&mut self.link);
-        ask(&mut Registers::by(&mut way), &self.devices)
+    fn request<T>(&mut self, request: impl FnOnce(&mut Registers<'_>, &[SubDevice]) -> T) -> T {
+        let mut exchange = BlockingExchange::over(&mut self.link);
+        request(&mut Registers::by(&mut exchange), &self.devices)
     }
 
     fn measured(&mut self) -> Clocks {
-        self.ask(|registers, devices| {
+        self.request(|registers, devices| {
             measure(registers, devices, &ClockSettings::default()).unwrap()
         })
     }
@@ -168,7 +168,7 @@ impl Bench {
     /// Sets and aligns.
     fn aligned(&mut self) -> (Clocks, super::Alignment) {
         let clocks = self.measured();
-        let aligned = self.ask(|registers, _| {
+        let aligned = self.request(|registers, _| {
             clocks.set(registers, Epoch::Own).unwrap();
             clocks
                 .align(registers, &Bounds::default(), &mut |_| {})
@@ -183,9 +183,9 @@ impl Bench {
         let reference = clocks.reference().unwrap();
         let mut worst = 0;
         for _ in 0..1_000 {
-            self.ask(|registers, _| {
+            self.request(|registers, _| {
                 let register = crate::wire::register::DC_SYSTEM_TIME;
-                registers.spread::<8>(reference, register).unwrap();
+                registers.distribute::<8>(reference, register).unwrap();
                 registers.exchange().pause(Duration::from_micros(990));
             });
             worst = worst.max(self.apart());
@@ -278,7 +278,7 @@ fn those_without_a_clock_are_left_alone_and_the_first_with_one_is_the_reference(
     assert!(bench.worst_delay(&clocks, 0.0) < 0.5);
     let (clocks, _) = bench.aligned();
     assert!(bench.cycle(&clocks) < 1_000);
-    let differences = bench.ask(|it, _| clocks.differences(it).unwrap());
+    let differences = bench.request(|it, _| clocks.differences(it).unwrap());
     assert_eq!(differences[0], None);
     assert!(differences[4].is_some());
 }
@@ -291,7 +291,7 @@ fn a_segment_without_clocks_has_no_reference() {
     let (clocks, aligned) = bench.aligned();
     assert_eq!((clocks.reference(), aligned.frames), (None, 0));
     let sync = [(Position(1), Sync::sync0(1_000_000, 0))];
-    let error = bench.ask(|it, _| start_sync(it, &clocks, &sync, Duration::ZERO).unwrap_err());
+    let error = bench.request(|it, _| start_sync(it, &clocks, &sync, Duration::ZERO).unwrap_err());
     assert!(error.to_string().contains("no distributed clock"));
 }
 
@@ -324,7 +324,7 @@ fn alignment_ends_at_its_bound_and_reports_how_far_it_came() {
         good_ns: 0,
     };
     let mut frames = Vec::new();
-    let aligned = bench.ask(|registers, _| {
+    let aligned = bench.request(|registers, _| {
         clocks.set(registers, Epoch::Own).unwrap();
         clocks
             .align(registers, &bounds, &mut |it| frames.push(it.frames))
@@ -338,7 +338,7 @@ fn system_time_is_what_was_asked_for() {
     let mut bench = Bench::new(segment(&line(&[500; 3])));
     let clocks = bench.measured();
     let wanted = 800_000_000_000_000_000;
-    bench.ask(|it, _| clocks.set(it, Epoch::Now(wanted)).unwrap());
+    bench.request(|it, _| clocks.set(it, Epoch::Now(wanted)).unwrap());
     let now = bench.link.port_mut().time();
     let first = bench.segment().device(DeviceId(0)).unwrap();
     let since = first.system_time(now) - wanted;
@@ -346,7 +346,7 @@ fn system_time_is_what_was_asked_for() {
     assert!(since < 5_000_000, "{since} ns");
     assert!(bench.apart() < 10);
     let clocks = bench.measured();
-    bench.ask(|it, _| clocks.set(it, Epoch::Kept).unwrap());
+    bench.request(|it, _| clocks.set(it, Epoch::Kept).unwrap());
     let now = bench.link.port_mut().time();
     let first = bench.segment().device(DeviceId(0)).unwrap();
     assert!(first.system_time(now) > wanted);
@@ -363,7 +363,7 @@ fn a_device_that_lost_power_is_set_again_while_the_others_go_on() {
     let device = bench.segment().device_mut(DeviceId(2)).unwrap();
     device.power_on(now);
     assert!(bench.apart() > 1_000_000, "it has restarted");
-    bench.ask(|registers, devices| {
+    bench.request(|registers, devices| {
         let station = devices[2].station.0;
         let target = crate::main_device::exchange::Target::At(Position(2));
         let register = crate::wire::register::STATION_ADDRESS;

@@ -163,7 +163,7 @@ impl Topology {
                 branches: Vec::new(),
             });
             let ways = ways(*links, *entry).into_iter().rev();
-            open.extend(ways.map(|way| (at, way)));
+            open.extend(ways.map(|branch| (at, branch)));
         }
         match open[..] {
             [] => Ok(Self { places, back: None }),

@@ -54,7 +54,7 @@ impl Reference {
     }
 
     /// Writes the present request into its frame.
-    pub(super) fn ask(&mut self, frame: &mut [u8], now: MonotonicTime) {
+    pub(super) fn write_request(&mut self, frame: &mut [u8], now: MonotonicTime) {
         let (command, register, time) = match self.trust {
             Trust::Leads => (Command::Frmw, DC_SYSTEM_TIME, self.about(now)),
             Trust::Unseen | Trust::Away => (Command::Fprd, AL_STATUS, 0),
@@ -78,7 +78,7 @@ impl Reference {
     }
 
     /// Takes in the answer; returns the reference's time, where it leads.
-    pub(super) fn hear(&mut self, frame: &[u8]) -> Option<u64> {
+    pub(super) fn read_reply(&mut self, frame: &[u8]) -> Option<u64> {
         let answer = frame.get(self.slot.range())?.try_into().ok()?;
         let answer = u64::from_le_bytes(answer);
         let counted = self.slot.working_counter(frame).unwrap_or(0) > 0;
@@ -141,9 +141,9 @@ mod tests {
         }
 
         /// The request a millisecond later.
-        fn ask(&mut self) -> (Command, u16, u64) {
+        fn write_request(&mut self) -> (Command, u16, u64) {
             self.now = self.now + std::time::Duration::from_millis(1);
-            self.reference.ask(&mut self.frame, self.now);
+            self.reference.write_request(&mut self.frame, self.now);
             let it = Datagrams::of(&self.frame).unwrap().next().unwrap().unwrap();
             let data = u64::from_le_bytes(it.data.try_into().unwrap());
             (it.command, it.address.register(), data)
@@ -156,11 +156,11 @@ mod tests {
                 datagram.data.copy_from_slice(&data.to_le_bytes());
                 datagram.count(counted);
             }
-            self.reference.hear(&answer)
+            self.reference.read_reply(&answer)
         }
 
         fn leads(&mut self) -> bool {
-            self.ask().0 == Command::Frmw
+            self.write_request().0 == Command::Frmw
         }
     }
 
@@ -171,16 +171,16 @@ mod tests {
     #[test]
     fn a_reference_that_goes_leads_no_clock_and_leads_again_from_safeop_on() {
         let mut rig = Rig::new();
-        assert_eq!(rig.ask(), (Command::Frmw, DC_SYSTEM_TIME, 0));
+        assert_eq!(rig.write_request(), (Command::Frmw, DC_SYSTEM_TIME, 0));
         assert_eq!(rig.answer(8, 4_000_000), Some(4_000_000));
         // A SubDevice behind a reference that is gone receives about the time that it would have shown.
-        let (command, _, time) = rig.ask();
+        let (command, _, time) = rig.write_request();
         assert_eq!(command, Command::Frmw);
         assert!(time.abs_diff(5_000_000) <= 1 && time != 5_000_000, "{time}");
         // The others wrote it, and no SubDevice put another time in.
         assert_eq!(rig.answer(7, time), None);
         for _ in 0..3 {
-            assert_eq!(rig.ask(), (Command::Fprd, AL_STATUS, 0));
+            assert_eq!(rig.write_request(), (Command::Fprd, AL_STATUS, 0));
             assert_eq!(rig.answer(0, 0), None);
         }
         for it in [State::Init, State::PreOp, State::SafeOp] {

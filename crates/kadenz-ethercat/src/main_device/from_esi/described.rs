@@ -142,7 +142,7 @@ impl Described {
     /// The PDOs that a SyncManager carries by default, and the mandatory ones; of two that exclude each
     /// other the mandatory one, else the first.
     fn by_default(&self) -> Vec<usize> {
-        let rivals = self.rivals();
+        let exclusions = self.exclusions();
         let (mut taken, mut indexes) = (Vec::new(), HashSet::new());
         for mandatory in [true, false] {
             for (place, pdo) in self.pdos.iter().enumerate() {
@@ -150,7 +150,7 @@ impl Described {
                 if is_mandatory(pdo) != mandatory || !wanted {
                     continue;
                 }
-                let mut others = rivals.get(&pdo.index).into_iter().flatten();
+                let mut others = exclusions.get(&pdo.index).into_iter().flatten();
                 if mandatory || !others.any(|other| indexes.contains(other)) {
                     taken.push(place);
                     indexes.insert(pdo.index);
@@ -162,13 +162,13 @@ impl Described {
     }
 
     /// For each PDO, those that cannot be carried with it, whichever of both says so.
-    fn rivals(&self) -> HashMap<u16, HashSet<u16>> {
-        let mut rivals: HashMap<u16, HashSet<u16>> = HashMap::new();
+    fn exclusions(&self) -> HashMap<u16, HashSet<u16>> {
+        let mut exclusions: HashMap<u16, HashSet<u16>> = HashMap::new();
         for (one, other) in &self.start_up.excludes {
-            rivals.entry(*one).or_default().insert(*other);
-            rivals.entry(*other).or_default().insert(*one);
+            exclusions.entry(*one).or_default().insert(*other);
+            exclusions.entry(*other).or_default().insert(*one);
         }
-        rivals
+        exclusions
     }
 
     /// The SyncManagers that carry these PDOs: each PDO's own, or else the first of its direction.
@@ -287,8 +287,8 @@ impl Described {
 
     /// The settings of a mode that are not supported; `None` where all are.
     #[must_use]
-    pub(crate) fn unheeded(&self, mode: &str) -> Option<&UnsupportedMode> {
-        let mut all = self.start_up.unheeded.iter();
+    pub(crate) fn unsupported(&self, mode: &str) -> Option<&UnsupportedMode> {
+        let mut all = self.start_up.unsupported.iter();
         all.find(|it| it.mode == mode)
     }
 
@@ -312,16 +312,16 @@ impl Described {
                 "{count} values that its ESI file wants written on the way to OP are not written"
             )),
         };
-        let unheeded = self.mode_by_default().and_then(|it| self.unheeded(it));
-        let unheeded = unheeded.map(|it| {
+        let unsupported = self.mode_by_default().and_then(|it| self.unsupported(it));
+        let unsupported = unsupported.map(|it| {
             let asked: Vec<_> = it.words().collect();
             let asked = asked.join(", ");
             format!(
-                "its operation mode \"{}\" asks for more than is done: {asked}",
+                "its operation mode \"{}\" needs settings that Kadenz does not support: {asked}",
                 it.mode
             )
         });
-        [other, left_out, unheeded].into_iter().flatten()
+        [other, left_out, unsupported].into_iter().flatten()
     }
 
     /// The names of the device's operation modes.

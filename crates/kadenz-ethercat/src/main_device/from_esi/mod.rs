@@ -22,8 +22,8 @@
 //! </EtherCATInfo>"##)?);
 //!
 //! let mut link = Link::new(WirePort::new(humanoid(12).build()?), 1);
-//! let mut way = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
-//! let (devices, matched) = find(&mut Registers::by(&mut way), &descriptions)?;
+//! let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
+//! let (devices, matched) = find(&mut Registers::by(&mut exchange), &descriptions)?;
 //! assert_eq!(matched.of(&devices[0]).expect("it is described").name(), "Coupler");
 //! assert!(matched.of(&devices[1]).is_none());
 //! # Ok::<(), Box<dyn std::error::Error>>(())
@@ -114,7 +114,7 @@ fn one(
     matched.prepare(device);
     configure::to_pre_op(registers, device)?;
     matched.set_up(registers, device)?;
-    configure::learn_process_data(registers, device)?;
+    configure::read_process_data(registers, device)?;
     matched.correct(device);
     Ok(())
 }
@@ -177,7 +177,7 @@ impl Matched {
         }
     }
 
-    /// Corrects a device's process data after [`learn_process_data`](configure::learn_process_data): SyncManagers
+    /// Corrects a device's process data after [`read_process_data`](configure::read_process_data): SyncManagers
     /// are where its file puts them, and where the device gave no process data, it is that of the file.
     pub fn correct(&self, device: &mut SubDevice) {
         if let Some(described) = self.of(device) {

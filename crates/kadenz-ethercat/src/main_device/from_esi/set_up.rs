@@ -27,7 +27,7 @@ pub struct SetUpError {
 
 impl SetUpError {
     /// Converts it for callers that bring devices up: a loop that has ended must show as such.
-    fn plainly(self) -> ConfigureError {
+    fn into_configure_error(self) -> ConfigureError {
         match self.source {
             SdoError::Mail(MailError::Exchange(error)) => error.into(),
             source => ConfigureError::Setup(Box::new(Self { source, ..self })),
@@ -52,7 +52,8 @@ impl Described {
         }
         let mail = device.mail().map_err(SdoError::from)?;
         let mut writer = Writer { registers, mail };
-        self.write_all(&mut writer).map_err(SetUpError::plainly)
+        self.write_all(&mut writer)
+            .map_err(SetUpError::into_configure_error)
     }
 
     fn write_all(&self, writer: &mut Writer<'_, '_, '_>) -> Result<(), SetUpError> {

@@ -190,7 +190,7 @@ fn with_every_index_out_nothing_more_is_sent() {
     out.iter().for_each(|ticket| link.give_up(ticket));
     assert!(link.send(&mut frame()).is_ok());
     assert_eq!(link.counts().lost, 256);
-    link.give_up_all();
+    link.discard_all();
     assert_eq!(
         link.counts().lost,
         257,
@@ -218,13 +218,13 @@ fn a_lost_question_is_asked_again_and_at_last_given_up() {
     let (mut link, hand) = link();
     hand.0.borrow_mut().answers = Some(1);
     hand.0.borrow_mut().lose = 2;
-    let patience = RetryPolicy {
+    let retry = RetryPolicy {
         answer: Duration::from_millis(1),
         tries: 3,
     };
     let mut waiting = BlockingExchange {
         link: &mut link,
-        patience,
+        retry,
     };
     let value = Registers::by(&mut waiting).get_u16(Target::At(crate::wire::Position(0)), 0x0130);
     assert_eq!(value.unwrap(), 0x4242);

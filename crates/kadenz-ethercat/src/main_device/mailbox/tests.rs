@@ -87,8 +87,8 @@ impl Rig {
 
     fn of(segment: Segment, stored: Arc<AtomicU32>) -> Self {
         let mut link = Link::new(WirePort::new(segment), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let device = find(&mut Registers::by(&mut way)).unwrap().remove(0);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let device = find(&mut Registers::by(&mut exchange)).unwrap().remove(0);
         Self {
             link,
             device,
@@ -96,10 +96,10 @@ impl Rig {
         }
     }
 
-    fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> R) -> R {
-        let mut way = BlockingExchange::over(&mut self.link);
+    fn request<R>(&mut self, work: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> R) -> R {
+        let mut exchange = BlockingExchange::over(&mut self.link);
         work(
-            &mut Registers::by(&mut way),
+            &mut Registers::by(&mut exchange),
             &mut self.device.mail().unwrap(),
         )
     }
@@ -164,8 +164,10 @@ fn whichever_frame_of_a_transfer_is_spoiled_it_ends_well_and_nothing_is_done_twi
         {
             let spoiled = rig.for_each_frame(fault, at_once, |rig, number| {
                 let stored = Arc::clone(&rig.stored);
-                rig.ask(|registers, mail| there_and_back(&stored, registers, mail, object, number))
-                    .unwrap_or_else(|error| panic!("{fault:?} at {number} of {object:?}: {error}"));
+                rig.request(|registers, mail| {
+                    there_and_back(&stored, registers, mail, object, number)
+                })
+                .unwrap_or_else(|error| panic!("{fault:?} at {number} of {object:?}: {error}"));
             });
             assert!(spoiled >= 8, "{spoiled} frames are no transfer");
         }
@@ -176,8 +178,8 @@ fn whichever_frame_of_a_transfer_is_spoiled_it_ends_well_and_nothing_is_done_twi
 fn a_transfer_through_the_loop_loses_nothing_either() {
     let stored = Arc::new(AtomicU32::new(0));
     let mut link = Link::new(WirePort::new(segment(&stored)), 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut devices = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut devices, None).unwrap();
     let mut inline_loop = InlineLoop::new(link, cycle, Duration::from_millis(1));
@@ -198,7 +200,7 @@ fn a_transfer_through_the_loop_loses_nothing_either() {
 fn messages_that_follow_each_other_all_come_whichever_is_lost() {
     let mut rig = Rig::new();
     let list = |rig: &mut Rig| {
-        rig.ask(|registers, mail| dictionary::list(registers, mail, ListType::ALL))
+        rig.request(|registers, mail| dictionary::list(registers, mail, ListType::ALL))
             .unwrap()
     };
     let whole = list(&mut rig);
@@ -222,8 +224,8 @@ fn an_emergency_before_an_answer_is_kept_once() {
             let port = rig.link.port_mut();
             let now = port.time();
             let fail = Fault::Wire(WireFault::Fail(DeviceId(0), 0x5000 + number as u16));
-            port.segment_mut().inflict(fail, now);
-            let name = rig.ask(|registers, mail| {
+            port.segment_mut().inject(fail, now);
+            let name = rig.request(|registers, mail| {
                 let name = sdo::read(registers, mail, Address::new(0x1008, 0), false);
                 mail.drain(registers).unwrap();
                 name
@@ -310,12 +312,12 @@ fn an_unreadable_message_is_no_answer_and_is_reported_without_one() {
         let mut rig = Rig::of(Segment::line([model], 1).unwrap(), stored);
         let stored = Arc::clone(&rig.stored);
         for object in OBJECTS {
-            rig.ask(|registers, mail| there_and_back(&stored, registers, mail, object, 1))
+            rig.request(|registers, mail| there_and_back(&stored, registers, mail, object, 1))
                 .unwrap_or_else(|error| panic!("{what}: {error}"));
         }
         answers.store(false, Ordering::Relaxed);
         let address = Address::new(0x1000, 0);
-        let asked = rig.ask(|registers, mail| sdo::get::<4>(registers, mail, address));
+        let asked = rig.request(|registers, mail| sdo::get::<4>(registers, mail, address));
         let Err(SdoError::Mail(error @ MailError::Unreadable { times: 1, .. })) = asked else {
             panic!("{what}: {asked:?}");
         };
@@ -339,14 +341,14 @@ fn a_new_main_device_is_not_taken_for_an_earlier_one() {
         // Another program, which knows no number, asks once or twice.
         rig.device.counter = Numbering::default();
         let stored = Arc::clone(&rig.stored);
-        rig.ask(|registers, mail| {
+        rig.request(|registers, mail| {
             if number % 2 == 0 {
                 sdo::get::<4>(registers, mail, Address::new(0x1000, 0)).unwrap();
             }
             there_and_back(&stored, registers, mail, OBJECTS[0], number).unwrap();
         });
     }
-    let asked = rig.ask(|registers, mail| {
+    let asked = rig.request(|registers, mail| {
         let address = Address::new(0x1018, 1);
         let before = sdo::get::<4>(registers, mail, address).unwrap();
         (address, before)
@@ -354,7 +356,7 @@ fn a_new_main_device_is_not_taken_for_an_earlier_one() {
     for fault in FAULTS {
         rig.for_each_frame(fault, 1, |rig, number| {
             rig.device.counter = Numbering::default();
-            let again = rig.ask(|registers, mail| sdo::get::<4>(registers, mail, asked.0));
+            let again = rig.request(|registers, mail| sdo::get::<4>(registers, mail, asked.0));
             assert_eq!(again.unwrap(), asked.1, "{fault:?} at {number}");
         });
     }
@@ -409,8 +411,8 @@ fn of_a_device_that_does_not_repeat_a_lost_answer_is_an_error_and_a_lost_questio
     for fault in [LOSE, FrameFault::Lose { after: Some(0) }] {
         let mut messages = Vec::new();
         rig.for_each_frame(fault, 1, |rig, _| {
-            let mut way = NeverAgain(BlockingExchange::over(&mut rig.link));
-            let mut registers = Registers::by(&mut way);
+            let mut exchange = NeverAgain(BlockingExchange::over(&mut rig.link));
+            let mut registers = Registers::by(&mut exchange);
             let mut mail = rig.device.mail().unwrap();
             let read = sdo::get::<4>(&mut registers, &mut mail, Address::new(0x1000, 0));
             messages.extend(read.err().map(|it| it.to_string()));

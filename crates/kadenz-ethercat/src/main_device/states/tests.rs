@@ -34,24 +34,24 @@ impl Bench {
         Self(Link::new(port, 1))
     }
 
-    fn ask<T>(&mut self, ask: impl FnOnce(&mut Registers<'_>) -> T) -> T {
-        let mut way = BlockingExchange::over(&mut self.0);
-        ask(&mut Registers::by(&mut way))
+    fn request<T>(&mut self, request: impl FnOnce(&mut Registers<'_>) -> T) -> T {
+        let mut exchange = BlockingExchange::over(&mut self.0);
+        request(&mut Registers::by(&mut exchange))
     }
 
-    fn inflict(&mut self, fault: WireFault) {
+    fn inject(&mut self, fault: WireFault) {
         let port = self.0.port_mut();
         let now = port.time();
-        port.segment_mut().inflict(Fault::Wire(fault), now);
+        port.segment_mut().inject(Fault::Wire(fault), now);
     }
 
     /// All of them in PREOP.
     fn found(&mut self) -> Vec<SubDevice> {
-        self.ask(|it| find(it).unwrap())
+        self.request(|it| find(it).unwrap())
     }
 
     fn status(&mut self, target: Target) -> AlStatus {
-        self.ask(|it| read(it, target).unwrap())
+        self.request(|it| read(it, target).unwrap())
     }
 }
 
@@ -62,17 +62,17 @@ fn slow_firmware_comes_up_from_whatever_it_was_left_in() {
         for _ in 0..2 {
             let mut devices = bench.found();
             assert_eq!(devices.len(), DEVICES);
-            bench.ask(|it| prepare(it, &mut devices, None).unwrap());
+            bench.request(|it| prepare(it, &mut devices, None).unwrap());
             let all = bench.status(Target::All(DEVICES as u16));
             assert_eq!(all, AlStatus::new(State::SafeOp, false), "{ns}");
             // The next time, some have left that state, and a request was made just now.
             for device in bench.0.port_mut().segment_mut().positions(Side::Primary) {
                 let code = AlStatusCode::WATCHDOG;
-                bench.inflict(WireFault::Leave(device, State::PreOp, code));
+                bench.inject(WireFault::Leave(device, State::PreOp, code));
             }
             let asked = AlControl::request(State::SafeOp).0.to_le_bytes();
             let target = devices[DEVICES - 1].target();
-            bench.ask(|it| it.count_writing(target, AL_CONTROL, &asked).unwrap());
+            bench.request(|it| it.count_writing(target, AL_CONTROL, &asked).unwrap());
         }
     }
 }
@@ -86,7 +86,7 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
             let target = device.target();
             // Twice: the second time the old error stands at the request.
             for _ in 0..2 {
-                let refused = bench.ask(|it| reach(it, target, State::Op));
+                let refused = bench.request(|it| reach(it, target, State::Op));
                 match refused {
                     Err(StateError::Refused { code, .. }) => {
                         assert_eq!(code, AlStatusCode::INVALID_CHANGE, "{}", device.name);
@@ -97,7 +97,7 @@ fn an_error_is_acknowledged_before_the_next_state_is_asked_for() {
                     other => panic!("{ns}, {}: {other:?}", device.name),
                 }
             }
-            bench.ask(|it| reach(it, target, State::PreOp).unwrap());
+            bench.request(|it| reach(it, target, State::PreOp).unwrap());
             let expected = AlStatus::new(State::PreOp, false);
             assert_eq!(bench.status(target), expected, "{ns}, {}", device.name);
         }
@@ -110,9 +110,9 @@ fn an_error_that_stays_is_a_refusal_at_last() {
     let devices = bench.found();
     let target = devices[DEVICES - 1].target();
     let op = AlControl::request(State::Op).0;
-    bench.ask(|it| it.put_u16(target, AL_CONTROL, op).unwrap());
+    bench.request(|it| it.put_u16(target, AL_CONTROL, op).unwrap());
     let start = bench.0.now();
-    let refused = bench.ask(|it| wait(it, target, State::Op, longest(State::Op)));
+    let refused = bench.request(|it| wait(it, target, State::Op, longest(State::Op)));
     assert!(matches!(refused, Err(StateError::Refused { .. })));
     let took = Duration::from_nanos(bench.0.now().since(start) as u64);
     assert!(took >= REACTION && took < REACTION * 2, "{took:?}");
@@ -121,16 +121,16 @@ fn an_error_that_stays_is_a_refusal_at_last() {
 #[test]
 fn loops_that_were_left_closed_are_opened() {
     let mut bench = Bench::slow(0);
-    let devices = bench.ask(|it| discover(it).unwrap());
+    let devices = bench.request(|it| discover(it).unwrap());
     // The IMU hides the waist, which in turn hides the chest.
     for position in [4, 3] {
         let target = devices[position].target();
         // Ports 1 to 3 are always closed.
-        bench.ask(|it| it.write(target, LOOP_CONTROL, &[0xFC]).unwrap());
+        bench.request(|it| it.write(target, LOOP_CONTROL, &[0xFC]).unwrap());
     }
-    let again = bench.ask(|it| discover(it).unwrap());
+    let again = bench.request(|it| discover(it).unwrap());
     assert_eq!(again.len(), DEVICES);
-    let control = bench.ask(|it| it.get_u32(again[3].target(), DL_CONTROL).unwrap());
+    let control = bench.request(|it| it.get_u32(again[3].target(), DL_CONTROL).unwrap());
     assert_eq!(
         DlControl(control),
         DlControl::POWER_ON,

@@ -116,8 +116,8 @@ mod tests {
     #[test]
     fn a_drive_of_other_units_or_another_mapping_is_refused() {
         let mut link = Link::new(WirePort::new(humanoid(6).build().unwrap()), 1);
-        let mut way = BlockingExchange::over(&mut link);
-        let mut registers = Registers::by(&mut way);
+        let mut exchange = BlockingExchange::over(&mut link);
+        let mut registers = Registers::by(&mut exchange);
         let mut devices = find(&mut registers).unwrap();
         let drive = &mut devices[5];
         let cycle = Duration::from_millis(1);

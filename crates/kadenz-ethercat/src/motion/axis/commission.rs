@@ -21,8 +21,8 @@ const PDOS: std::ops::RangeInclusive<u16> = 0x1600..=0x160F;
 /// Why a device cannot be an axis.
 #[derive(Debug, thiserror::Error)]
 pub enum CommissionError {
-    /// The device speaks no CoE.
-    #[error("it speaks no CoE, so it is not a drive of CiA 402; choose another device")]
+    /// The device does not support CoE.
+    #[error("it does not support CoE, so it is not a drive of CiA 402; choose another device")]
     NoCoe,
     /// No PDO maps a required object.
     #[error(
@@ -110,7 +110,7 @@ pub fn commission(
     let has = |mapping: &Mapping, index| mapping.outputs.iter().any(|it| it.address.index == index);
     if !has(&mapping, object::CONTROLWORD) || !has(&mapping, target) {
         assign(registers, device, target)?;
-        configure::learn_process_data(registers, device)?;
+        configure::read_process_data(registers, device)?;
         mapping = Mapping::learn(registers, device)?;
     }
     let fields = fields(&mapping, target)?;

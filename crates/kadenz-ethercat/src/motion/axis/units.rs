@@ -58,16 +58,16 @@ impl Units {
         registers: &mut Registers<'_>,
         mail: &mut Mail<'_>,
     ) -> Result<Self, SdoError> {
-        let mut ask = Asking { registers, mail };
+        let mut reader = ObjectReader { registers, mail };
         Ok(Self {
-            encoder: ask.pair(object::ENCODER_RESOLUTION)?,
-            gear: ask.pair(object::GEAR_RATIO)?,
-            feed: ask.pair(object::FEED_CONSTANT)?,
-            polarity: ask.number(object::POLARITY, 0)?.map(|it| it as u8),
-            rated: ask.number(object::RATED_TORQUE, 0)?,
-            most: ask.number(object::TORQUE_LIMIT, 0)?.map(|it| it as u16),
-            position_unit: ask.number(object::POSITION_UNIT, 0)?,
-            velocity_unit: ask.number(object::VELOCITY_UNIT, 0)?,
+            encoder: reader.pair(object::ENCODER_RESOLUTION)?,
+            gear: reader.pair(object::GEAR_RATIO)?,
+            feed: reader.pair(object::FEED_CONSTANT)?,
+            polarity: reader.number(object::POLARITY, 0)?.map(|it| it as u8),
+            rated: reader.number(object::RATED_TORQUE, 0)?,
+            most: reader.number(object::TORQUE_LIMIT, 0)?.map(|it| it as u16),
+            position_unit: reader.number(object::POSITION_UNIT, 0)?,
+            velocity_unit: reader.number(object::VELOCITY_UNIT, 0)?,
         })
     }
 
@@ -77,7 +77,7 @@ impl Units {
         registers: &mut Registers<'_>,
         mail: &mut Mail<'_>,
     ) -> Result<Self, SdoError> {
-        let mut ask = Asking { registers, mail };
+        let mut reader = ObjectReader { registers, mail };
         let mut again = *self;
         for (index, pair) in [
             (object::ENCODER_RESOLUTION, &mut again.encoder),
@@ -85,7 +85,7 @@ impl Units {
             (object::FEED_CONSTANT, &mut again.feed),
         ] {
             if pair.is_some() {
-                *pair = ask.pair(index)?;
+                *pair = reader.pair(index)?;
             }
         }
         for (index, number) in [
@@ -94,11 +94,11 @@ impl Units {
             (object::VELOCITY_UNIT, &mut again.velocity_unit),
         ] {
             if number.is_some() {
-                *number = ask.number(index, 0)?;
+                *number = reader.number(index, 0)?;
             }
         }
         if again.polarity.is_some() {
-            again.polarity = ask.number(object::POLARITY, 0)?.map(|it| it as u8);
+            again.polarity = reader.number(object::POLARITY, 0)?.map(|it| it as u8);
         }
         Ok(again)
     }
@@ -280,12 +280,12 @@ fn ratio(index: u16, pair: Option<[u32; 2]>) -> Result<Option<f64>, CommissionEr
 }
 
 /// A reader of a drive's objects.
-struct Asking<'a, 'r, 'm> {
+struct ObjectReader<'a, 'r, 'm> {
     registers: &'a mut Registers<'r>,
     mail: &'a mut Mail<'m>,
 }
 
-impl Asking<'_, '_, '_> {
+impl ObjectReader<'_, '_, '_> {
     fn number(&mut self, index: u16, sub: u8) -> Result<Option<u32>, SdoError> {
         // Zeros extend a shorter number.
         let read = sdo::get::<4>(self.registers, self.mail, Address::new(index, sub));

@@ -65,7 +65,7 @@ impl TextFile<'_> {
             velocity: it.velocity.unwrap_or(limits.velocity),
             acceleration: it.acceleration.unwrap_or(limits.acceleration),
         };
-        let limits = self.sensible(limits, at.clone())?;
+        let limits = self.validated(limits, at.clone())?;
         match (it.to, it.hold_s, it.sine) {
             (Some(to), None, None) if to.abs() <= FARTHEST => {
                 self.refuse_if(it.frequency_hz.is_some() || it.periods.is_some(), &at)?;

@@ -19,13 +19,13 @@ fn a_fault_s_code_comes_from_the_process_data_or_a_request_to_the_drive() {
         let handle = MotionHandle::default();
         let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
         bench.play(1_000, &mut group, |_, _| ());
-        bench.inflict(5, |it| WireFault::Fail(it, 0x3230));
+        bench.inject(5, |it| WireFault::Fail(it, 0x3230));
         bench.play(300, &mut group, |_, _| ());
         let code = mapped.then_some(0x3230);
         let cause = Cause::Fault { axis: 1, code };
         assert_eq!(group.stage(), Stage::Stopped(cause));
         let mut asked = Vec::new();
-        handle.learn_codes(|device| {
+        handle.read_error_codes(|device| {
             asked.push(device);
             Some(0x3230)
         });
@@ -48,7 +48,7 @@ fn assign_inputs(registers: &mut Registers<'_>, device: &mut SubDevice, pdo: u16
         let address = Address::new(0x1C13, sub);
         sdo::write(registers, &mut mail, address, false, &value).unwrap();
     }
-    crate::main_device::configure::learn_process_data(registers, device).unwrap();
+    crate::main_device::configure::read_process_data(registers, device).unwrap();
 }
 
 #[test]
@@ -59,10 +59,10 @@ fn the_cause_of_a_stop_keeps_its_code_when_the_drive_has_its_fault_no_more() {
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     bench.play(500, &mut group, |_, _| ());
-    bench.inflict(0, |it| WireFault::Fail(it, 0x3230));
-    bench.inflict(0, |it| WireFault::Fail(it, 0));
+    bench.inject(0, |it| WireFault::Fail(it, 0x3230));
+    bench.inject(0, |it| WireFault::Fail(it, 0));
     bench.play(300, &mut group, |_, _| ());
-    handle.learn_codes(|_| Some(0x3230));
+    handle.read_error_codes(|_| Some(0x3230));
     let why = || handle.status().unwrap().stopped.unwrap().why;
     let known = "joint: axis 0 has a fault, error code 0x3230";
     assert_eq!(why(), known);
@@ -81,9 +81,9 @@ fn the_cause_of_a_stop_keeps_its_code_when_the_drive_has_its_fault_no_more() {
     handle.reset();
     bench.play(500, &mut group, |_, _| ());
     assert!(is_moving(group.stage()), "{:?}", group.stage());
-    bench.inflict(0, |it| WireFault::Fail(it, 0x4310));
+    bench.inject(0, |it| WireFault::Fail(it, 0x4310));
     bench.play(300, &mut group, |_, _| ());
     assert_eq!(why(), "joint: axis 0 stopped by itself");
-    handle.learn_codes(|_| Some(0x4310));
+    handle.read_error_codes(|_| Some(0x4310));
     assert_eq!(why(), "joint: axis 0 has a fault, error code 0x4310");
 }

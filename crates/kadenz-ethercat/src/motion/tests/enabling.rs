@@ -14,8 +14,8 @@ fn faulty(seconds: u64) -> Bench {
     let segment = Segment::line(models, 1).unwrap();
     let mut bench = Bench::in_safe_op(segment, |_, _| (), |_| ()).unwrap();
     bench.watched = 1;
-    bench.inflict(1, |it| WireFault::Fail(it, 0x7500));
-    bench.inflict(1, |it| WireFault::Fail(it, 0));
+    bench.inject(1, |it| WireFault::Fail(it, 0x7500));
+    bench.inject(1, |it| WireFault::Fail(it, 0));
     bench
 }
 

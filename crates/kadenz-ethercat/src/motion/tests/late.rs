@@ -154,7 +154,7 @@ fn a_drive_that_is_gone_does_not_keep_the_loop_from_its_end() {
     let handle = MotionHandle::default();
     let mut group = AxisGroup::new(bench.runners.clone(), Policy::default(), &handle);
     bench.play(1_500, &mut group, |_, _| ());
-    bench.inflict(11, WireFault::PowerOff);
+    bench.inject(11, WireFault::PowerOff);
     bench.play(5, &mut group, |_, _| ());
     handle.end();
     let ended = bench.play(5_000, &mut group, |_, _| ());

@@ -40,7 +40,7 @@ pub struct Limits {
 impl Limits {
     /// Whether both are finite and above 0.
     #[must_use]
-    pub(crate) fn make_sense(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let good = |it: f64| it.is_finite() && it > 0.0;
         good(self.velocity) && good(self.acceleration)
     }
@@ -76,9 +76,9 @@ pub trait Trajectory {
 /// ```
 /// use kadenz_ethercat::motion::trajectory::{Limits, Quintic, Trajectory};
 ///
-/// let way = Quintic::between(0.0, 1.0, Limits { velocity: 1.0, acceleration: 10.0 });
-/// assert!((way.duration() - 1.875).abs() < 1e-9);
-/// let half = way.at(way.duration() / 2.0);
+/// let trajectory = Quintic::between(0.0, 1.0, Limits { velocity: 1.0, acceleration: 10.0 });
+/// assert!((trajectory.duration() - 1.875).abs() < 1e-9);
+/// let half = trajectory.at(trajectory.duration() / 2.0);
 /// assert!((half.position - 0.5).abs() < 1e-9 && (half.velocity - 1.0).abs() < 1e-9);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -101,7 +101,7 @@ impl Quintic {
         };
         let (v0, v1) = (start.velocity * t, end.velocity * t);
         let (a0, a1) = (start.acceleration * t * t, end.acceleration * t * t);
-        let way = end.position - start.position;
+        let distance = end.position - start.position;
         Self {
             start,
             end,
@@ -110,9 +110,9 @@ impl Quintic {
                 start.position,
                 v0,
                 a0 / 2.0,
-                10.0 * way - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
-                -15.0 * way + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
-                6.0 * way - 3.0 * (v0 + v1) - 0.5 * (a0 - a1),
+                10.0 * distance - 6.0 * v0 - 4.0 * v1 - 1.5 * a0 + 0.5 * a1,
+                -15.0 * distance + 8.0 * v0 + 7.0 * v1 + 1.5 * a0 - a1,
+                6.0 * distance - 3.0 * (v0 + v1) - 0.5 * (a0 - a1),
             ],
         }
     }
@@ -123,9 +123,9 @@ impl Quintic {
     /// distance over the square of the duration.
     #[must_use]
     pub fn between(from: f64, to: f64, limits: Limits) -> Self {
-        let way = (to - from).abs();
-        let by_velocity = 1.875 * way / limits.velocity;
-        let by_acceleration = (10.0 / 3.0_f64.sqrt() * way / limits.acceleration).sqrt();
+        let distance = (to - from).abs();
+        let by_velocity = 1.875 * distance / limits.velocity;
+        let by_acceleration = (10.0 / 3.0_f64.sqrt() * distance / limits.acceleration).sqrt();
         let duration = by_velocity.max(by_acceleration);
         Self::new(Point::at_rest(from), Point::at_rest(to), duration)
     }
@@ -162,9 +162,9 @@ impl Trajectory for Quintic {
 /// ```
 /// use kadenz_ethercat::motion::trajectory::{Limits, Trajectory, Trapezoid};
 ///
-/// let way = Trapezoid::between(0.0, -2.0, Limits { velocity: 1.0, acceleration: 2.0 });
-/// assert_eq!(way.duration(), 2.5);
-/// assert_eq!(way.at(1.0).velocity, -1.0);
+/// let trajectory = Trapezoid::between(0.0, -2.0, Limits { velocity: 1.0, acceleration: 2.0 });
+/// assert_eq!(trajectory.duration(), 2.5);
+/// assert_eq!(trajectory.at(1.0).velocity, -1.0);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Trapezoid {
@@ -183,13 +183,13 @@ impl Trapezoid {
     /// From rest to rest.
     #[must_use]
     pub fn between(from: f64, to: f64, limits: Limits) -> Self {
-        let way = (to - from).abs();
+        let distance = (to - from).abs();
         let sign = (to - from).signum();
         // v = sqrt(way * a) is the top of the triangle.
-        let top = limits.velocity.min((way * limits.acceleration).sqrt());
+        let top = limits.velocity.min((distance * limits.acceleration).sqrt());
         let ramp = top / limits.acceleration;
         let cruise = if top > 0.0 {
-            (way / top - ramp).max(0.0)
+            (distance / top - ramp).max(0.0)
         } else {
             0.0
         };
@@ -246,9 +246,9 @@ impl Trajectory for Trapezoid {
 /// ```
 /// use kadenz_ethercat::motion::trajectory::{Sine, Trajectory};
 ///
-/// let way = Sine { middle: 0.5, amplitude: 0.2, frequency: 1.0, periods: None };
-/// assert_eq!(way.at(0.0).position, 0.5);
-/// assert!((way.at(7.25).position - 0.7).abs() < 1e-9);
+/// let trajectory = Sine { middle: 0.5, amplitude: 0.2, frequency: 1.0, periods: None };
+/// assert_eq!(trajectory.at(0.0).position, 0.5);
+/// assert!((trajectory.at(7.25).position - 0.7).abs() < 1e-9);
 /// ```
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sine {
@@ -277,7 +277,7 @@ impl Sine {
     }
 
     /// The beginning, and then a sine without an end.
-    fn swelling(&self, t: f64) -> Point {
+    fn fade_in(&self, t: f64) -> Point {
         let omega = TAU * self.frequency;
         let (sin, cos) = (omega * t).sin_cos();
         // 10 s^3 - 15 s^4 + 6 s^5 and its derivatives.
@@ -303,10 +303,10 @@ impl Trajectory for Sine {
             return Point::at_rest(self.middle);
         }
         if seconds <= duration / 2.0 {
-            return self.swelling(seconds);
+            return self.fade_in(seconds);
         }
         // The second half is the first one backwards, on the other side of the middle.
-        let first = self.swelling(duration - seconds);
+        let first = self.fade_in(duration - seconds);
         Point {
             position: 2.0 * self.middle - first.position,
             velocity: first.velocity,

@@ -53,7 +53,7 @@ impl Order {
         Self { reset_after, until }
     }
 
-    fn is_heard(self, status: &Status) -> bool {
+    fn is_received(self, status: &Status) -> bool {
         match self.reset_after {
             None => matches!(status.stage, StageName::Stopped | StageName::Ending),
             // The loop has heard the reset also where an axis failed again at once.
@@ -69,7 +69,7 @@ impl Order {
         halt: &AtomicBool,
     ) -> Option<Result<Answer, String>> {
         let now = context.handle.and_then(MotionHandle::status);
-        if let Some(now) = now.as_ref().filter(|it| self.is_heard(it)) {
+        if let Some(now) = now.as_ref().filter(|it| self.is_received(it)) {
             return Some(Ok(Answer::Axes(Box::new(now.clone()))));
         }
         if Instant::now() < self.until && !halt.load(Ordering::Relaxed) {

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::lines::{LineEvent, LineStream};
-use super::place::{self, PlaceError};
+use super::path::{self, SocketPathError};
 use super::question::{Answer, Question, Reply};
 use crate::control::notice::Notice;
 
@@ -20,7 +20,7 @@ const RETRY_POLICY: Duration = Duration::from_secs(30);
 pub enum ClientError {
     /// The name is not valid.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] SocketPathError),
     /// No loop listens there.
     #[error("no loop listens at {}; is one of that name running, by this user?", .0.display())]
     NoLoop(PathBuf),
@@ -57,7 +57,7 @@ impl ControlClient {
     /// # Errors
     /// [`ClientError`], for example when there is no such loop.
     pub fn connect(name: &str) -> Result<Self, ClientError> {
-        Self::at(&place::find(name)?)
+        Self::at(&path::find(name)?)
     }
 
     /// Connects to a control socket by its path.
@@ -82,7 +82,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn ask(&mut self, question: &Question) -> Result<Answer, ClientError> {
+    pub fn request(&mut self, question: &Question) -> Result<Answer, ClientError> {
         if let Some(answer) = self.ask_here(question)? {
             return Ok(answer);
         }
@@ -99,7 +99,7 @@ impl ControlClient {
         }
         let end = Instant::now() + RETRY_POLICY;
         loop {
-            match self.hear(end.saturating_duration_since(Instant::now()))? {
+            match self.poll(end.saturating_duration_since(Instant::now()))? {
                 Some(Reply::Ok(answer)) => return Ok(Some(answer)),
                 Some(Reply::Error(why)) => return Err(ClientError::Refused(why)),
                 Some(Reply::Closed(_)) => return Ok(None),
@@ -115,13 +115,13 @@ impl ControlClient {
     /// # Errors
     /// [`ClientError`].
     pub fn listen(mut self) -> Result<NoticeStream, ClientError> {
-        match self.ask(&Question::Notices {})? {
+        match self.request(&Question::Notices {})? {
             Answer::Listening => Ok(NoticeStream { client: self }),
             other => Err(ClientError::Nonsense(format!("{other:?}"))),
         }
     }
 
-    fn hear(&mut self, span: Duration) -> Result<Option<Reply>, ClientError> {
+    fn poll(&mut self, span: Duration) -> Result<Option<Reply>, ClientError> {
         match self.lines.next_within(span)? {
             LineEvent::Nothing => Ok(None),
             LineEvent::Ended => Err(ClientError::Ended),
@@ -161,7 +161,7 @@ impl NoticeStream {
     /// # Errors
     /// [`ClientError`], for example when the loop has ended.
     pub fn next_within(&mut self, span: Duration) -> Result<Option<ReceivedNotice>, ClientError> {
-        match self.client.hear(span)? {
+        match self.client.poll(span)? {
             None => Ok(None),
             Some(Reply::Notice(notice)) => Ok(Some(ReceivedNotice::Notice(notice))),
             Some(Reply::Lost(count)) => Ok(Some(ReceivedNotice::Lost(count))),

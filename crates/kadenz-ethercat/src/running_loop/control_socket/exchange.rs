@@ -44,7 +44,7 @@ impl<'c> LoopExchange<'c> {
     }
 
     /// Sends a datagram; returns its working counter.
-    fn ask(&mut self, datagram: &mut DatagramMut<'_>) -> ExchangeResult<u16> {
+    fn request(&mut self, datagram: &mut DatagramMut<'_>) -> ExchangeResult<u16> {
         let address = datagram.address();
         let register = address.register();
         let is_its = address == DatagramAddress::configured(self.station, register);
@@ -62,7 +62,7 @@ impl<'c> LoopExchange<'c> {
             },
             _ => return Ok(0),
         };
-        match self.client.ask(&question) {
+        match self.client.request(&question) {
             Ok(Answer::Done) => Ok(1),
             Ok(Answer::Bytes(bytes)) if bytes.len() == datagram.data.len() => {
                 datagram.data.copy_from_slice(&bytes);
@@ -78,7 +78,7 @@ impl Exchange for LoopExchange<'_> {
     fn exchange(&mut self, frame: &mut FrameBuffer) -> ExchangeResult {
         for datagram in DatagramsMut::of(frame.bytes_mut())? {
             let mut datagram = datagram?;
-            let count = self.ask(&mut datagram)?;
+            let count = self.request(&mut datagram)?;
             datagram.count(count);
         }
         Ok(())

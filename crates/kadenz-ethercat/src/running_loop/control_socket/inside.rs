@@ -20,7 +20,7 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
     Ok(match question {
         Question::SdoInfo { device, index, sub } => {
             let at = Address::new(*index, *sub);
-            let entry = ask(context, *device, |by, mail| dictionary::entry(by, mail, at))?;
+            let entry = request(context, *device, |by, mail| dictionary::entry(by, mail, at))?;
             Answer::Entry {
                 name: entry.name,
                 data_type: entry.data_type.0,
@@ -30,12 +30,12 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
         }
         Question::Unit { device, index, sub } => {
             let at = Address::new(*index, *sub);
-            let unit = ask(context, *device, |by, mail| dictionary::unit(by, mail, at))?;
+            let unit = request(context, *device, |by, mail| dictionary::unit(by, mail, at))?;
             Answer::Unit(unit.map(|it| it.to_string()))
         }
         Question::SdoRead { device, index, sub } => {
             let at = Address::new(*index, *sub);
-            Answer::Bytes(ask(context, *device, |by, mail| {
+            Answer::Bytes(request(context, *device, |by, mail| {
                 sdo::read(by, mail, at, false)
             })?)
         }
@@ -46,19 +46,19 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
             value,
         } => {
             let at = Address::new(*index, *sub);
-            ask(context, *device, |by, mail| {
+            request(context, *device, |by, mail| {
                 sdo::write(by, mail, at, false, value)
             })?;
             Answer::Done
         }
         Question::SdoList { device } => {
-            let list = ask(context, *device, |by, mail| {
+            let list = request(context, *device, |by, mail| {
                 dictionary::list(by, mail, ListType::ALL)
             });
             Answer::Indices(list?)
         }
         Question::SdoObject { device, index } => {
-            let object = ask(context, *device, |by, mail| {
+            let object = request(context, *device, |by, mail| {
                 dictionary::object(by, mail, *index)
             })?;
             Answer::Object {
@@ -88,7 +88,7 @@ pub(super) fn answer(context: &ServerContext<'_>, question: &Question) -> Result
 }
 
 /// Queries a device by its mailbox.
-fn ask<R, E>(
+fn request<R, E>(
     context: &ServerContext<'_>,
     device: usize,
     question: impl FnOnce(&mut Registers<'_>, &mut Mail<'_>) -> Result<R, E>,
@@ -96,13 +96,15 @@ fn ask<R, E>(
 where
     ObjectError: From<E>,
 {
-    let mut way = way(context);
-    let answer = context.device_table.with_mail(&mut way, device, question);
+    let mut exchange = acyclic_client(context);
+    let answer = context
+        .device_table
+        .with_mail(&mut exchange, device, question);
     answer.map_err(|it| it.to_string())
 }
 
 /// The way to the devices: by the loop, a frame a cycle.
-fn way<'c>(context: &ServerContext<'c>) -> AcyclicClient<'c> {
+fn acyclic_client<'c>(context: &ServerContext<'c>) -> AcyclicClient<'c> {
     AcyclicClient::of(context.queue, RetryPolicy::default())
 }
 
@@ -115,8 +117,8 @@ fn read(
     check(length)?;
     let target = target(context, device)?;
     let mut bytes = vec![0; length];
-    let mut way = way(context);
-    let read = Registers::by(&mut way).count_reading(target, address, &mut bytes);
+    let mut exchange = acyclic_client(context);
+    let read = Registers::by(&mut exchange).count_reading(target, address, &mut bytes);
     match read.map_err(|it| it.to_string())? {
         0 => Ok(Answer::Bytes(Vec::new())),
         _ => Ok(Answer::Bytes(bytes)),
@@ -137,8 +139,8 @@ fn write(
         ));
     }
     let target = target(context, device)?;
-    let mut way = way(context);
-    let written = Registers::by(&mut way).count_writing(target, address, value);
+    let mut exchange = acyclic_client(context);
+    let written = Registers::by(&mut exchange).count_writing(target, address, value);
     match written.map_err(|it| it.to_string())? {
         0 => Err(format!(
             "it does not take what is written to 0x{address:04X}: it is gone, has no such register, or refuses \

@@ -117,7 +117,7 @@ impl Pending {
     }
 
     /// Closes all connections; the clients are to connect again.
-    pub(super) fn dismiss(&mut self, why: &str) {
+    pub(super) fn close_all(&mut self, why: &str) {
         self.clients.drain(..).for_each(|it| it.leave(why));
     }
 
@@ -129,7 +129,7 @@ impl Pending {
     /// Reads what each client has sent, answers it by `answer`, or by `outcome` once the loop has heard its order, and
     /// closes clients that are gone or silent for too long. Gives clients that need a thread to `leave`, with their
     /// question.
-    pub(super) fn hear(
+    pub(super) fn poll(
         &mut self,
         outcome: impl Fn(Order) -> OrderOutcome,
         mut answer: impl FnMut(&ClientMessage) -> Next,
@@ -142,10 +142,10 @@ impl Pending {
             match kept {
                 ClientState::Stays => place += 1,
                 ClientState::Gone => drop(self.clients.swap_remove(place)),
-                ClientState::Leaves(heard) => {
+                ClientState::Leaves(received) => {
                     let client = self.clients.swap_remove(place);
                     if client.lines.set_waiting(true).is_ok() {
-                        leave(client.lines, heard);
+                        leave(client.lines, received);
                     }
                 }
                 ClientState::Silent => {
@@ -182,7 +182,7 @@ impl PendingClient {
                 }
             };
         }
-        let heard = match self.lines.next_now() {
+        let received = match self.lines.next_now() {
             Ok(LineEvent::Whole(line)) => match serde_json::from_slice(&line) {
                 Ok(question) => ClientMessage::Asked(question),
                 Err(error) => {
@@ -196,13 +196,13 @@ impl PendingClient {
             Ok(LineEvent::Nothing) => return ClientState::Stays,
             Ok(LineEvent::Ended | LineEvent::TooLong) | Err(_) => return ClientState::Gone,
         };
-        match answer(&heard) {
+        match answer(&received) {
             Next::Answer(reply) => self.answer(&reply),
             Next::Order(order) => {
                 self.order = Some(order);
                 ClientState::Stays
             }
-            Next::Leave => ClientState::Leaves(heard),
+            Next::Leave => ClientState::Leaves(received),
         }
     }
 

@@ -13,7 +13,7 @@ use crate::wire::coe::{Access, Address, DataType, ObjectCode};
 /// Sends a question, and returns the content of its answer.
 macro_rules! request {
     ($client:expr, $question:expr, $answer:pat => $value:expr) => {
-        match $client.ask(&$question)? {
+        match $client.request(&$question)? {
             $answer => Ok($value),
             _ => Err(ClientError::Nonsense(
                 "it answers another question".to_owned(),
@@ -64,7 +64,7 @@ impl ControlClient {
     ///
     /// # Errors
     /// [`ClientError`].
-    pub fn vitals(&mut self) -> Result<HealthSnapshot, ClientError> {
+    pub fn health(&mut self) -> Result<HealthSnapshot, ClientError> {
         request!(self, Question::Health {}, Answer::Health(it) => it)
     }
 

@@ -13,13 +13,13 @@ use super::axes;
 use super::client_slots::{ClientLimits, ClientSlot, ClientSlots};
 use super::inside;
 use super::lines::{LineEvent, LineStream};
+use super::path::{self, NameLock, SocketPathError};
 use super::pending::{ClientMessage, Next, Pending};
-use super::place::{self, Claim, PlaceError};
+use super::published_image::{self, PublishedImage};
 use super::question::{Answer, Question, Reply};
-use super::shown::{self, Shown};
-use crate::control::actuators::Actuators;
 use crate::control::health::Health;
 use crate::control::notice::Notices;
+use crate::control::output_requests::OutputRequests;
 use crate::control::supervisor::{DeviceStatus, DeviceTable};
 use crate::control::timing::Timing;
 use crate::main_device::acyclic::AcyclicQueue;
@@ -39,14 +39,14 @@ const QUICK_ROUND: Duration = Duration::from_millis(1);
 /// The most clients that the server accepts before it reads questions of those connected.
 const MAX_ACCEPTED: usize = 64;
 /// The most notices that are kept for a client that does not read.
-const KEPT: usize = 4_096;
+const MAX_UNREAD_NOTICES: usize = 4_096;
 
 /// The reason why there is no control socket.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlServerError {
     /// The path is not valid.
     #[error(transparent)]
-    Place(#[from] PlaceError),
+    Place(#[from] SocketPathError),
     /// The socket failed.
     #[error(
         "cannot listen at {}: {source}; the path may have at most 107 bytes, on a local file system with room: set \
@@ -75,9 +75,9 @@ pub struct ServerContext<'c> {
     /// The queue that carries questions to devices.
     pub queue: &'c AcyclicQueue,
     /// The loop's process image, where the loop posts one.
-    pub shown: Option<Shown<'c>>,
+    pub shown: Option<PublishedImage<'c>>,
     /// The queue that carries outputs to the loop, where clients may set them.
-    pub actuators: Option<&'c Actuators>,
+    pub output_requests: Option<&'c OutputRequests>,
     /// The handle that stops axes, where there are any.
     pub handle: Option<&'c MotionHandle>,
 }
@@ -91,7 +91,7 @@ pub struct ControlServer {
     /// The user of this process.
     user: u32,
     pub(super) limits: ClientLimits,
-    _claim: Claim,
+    _claim: NameLock,
 }
 
 impl ControlServer {
@@ -100,8 +100,8 @@ impl ControlServer {
     /// # Errors
     /// [`ControlServerError`]: the name is not valid or is in use, or the folder belongs to another user.
     pub fn open(name: &str) -> Result<Self, ControlServerError> {
-        let folder = place::own_folder()?;
-        place::sweep(&folder);
+        let folder = path::own_folder()?;
+        path::remove_stale(&folder);
         Self::open_in(&folder, name)
     }
 
@@ -110,8 +110,8 @@ impl ControlServer {
     /// # Errors
     /// As [`open`](Self::open).
     pub fn open_in(folder: &Path, name: &str) -> Result<Self, ControlServerError> {
-        let path = place::socket(folder, name)?;
-        let claim = Claim::take(folder, name)?;
+        let path = path::socket(folder, name)?;
+        let claim = NameLock::take(folder, name)?;
         let failed = |source| ControlServerError::Listen {
             path: path.clone(),
             source,
@@ -124,7 +124,7 @@ impl ControlServer {
         let listener = UnixListener::bind(&path).map_err(failed)?;
         // By the process's mask others could connect. The server refuses those that did in between by their
         // credentials.
-        place::set_mode(&path, 0o600)?;
+        path::set_mode(&path, 0o600)?;
         listener.set_nonblocking(true).map_err(failed)?;
         let user = kadenz_rt::own_file::user();
         Ok(Self {
@@ -157,16 +157,18 @@ impl ControlServer {
         std::thread::scope(|scope| {
             while !stop.load(Ordering::Relaxed) {
                 let accepted = self.accept(&mut pending);
-                pending.hear(
+                pending.poll(
                     |order| order.outcome(context, stop),
-                    |heard| self.answer_at_once(heard, context),
-                    |lines, heard| self.spawn_client(scope, (lines, heard), slots, context, stop),
+                    |received| self.answer_at_once(received, context),
+                    |lines, received| {
+                        self.spawn_client(scope, (lines, received), slots, context, stop)
+                    },
                 );
                 pause(accepted, &pending);
             }
             // Clients that wait until the loop hears an order read that the loop ends.
             let none = |_: &ClientMessage| Next::Leave;
-            pending.hear(|order| order.outcome(context, stop), none, |_, _| ());
+            pending.poll(|order| order.outcome(context, stop), none, |_, _| ());
         });
     }
 
@@ -212,14 +214,14 @@ impl ControlServer {
     }
 
     /// Answers what needs no waiting.
-    fn answer_at_once(&self, heard: &ClientMessage, context: &ServerContext<'_>) -> Next {
+    fn answer_at_once(&self, received: &ClientMessage, context: &ServerContext<'_>) -> Next {
         let reply =
             |it: Result<Answer, String>| Next::Answer(it.map_or_else(Reply::Error, Reply::Ok));
         let order = |it: Result<axes::Order, String>| match it {
             Ok(order) => Next::Order(order),
             Err(why) => Next::Answer(Reply::Error(why)),
         };
-        match heard {
+        match received {
             ClientMessage::Nonsense(why) => Next::Answer(Reply::Error(why.clone())),
             ClientMessage::Asked(Question::Hello {}) => reply(Ok(self.hello(memory(context)))),
             ClientMessage::Asked(Question::Axes {}) => reply(axes::report(context)),
@@ -244,7 +246,7 @@ impl ControlServer {
     fn spawn_client<'s>(
         &'s self,
         scope: &'s Scope<'s, '_>,
-        (lines, heard): (LineStream, ClientMessage),
+        (lines, received): (LineStream, ClientMessage),
         slots: &'s ClientSlots,
         context: &'s ServerContext<'_>,
         stop: &'s AtomicBool,
@@ -258,7 +260,7 @@ impl ControlServer {
                     .stack_size(self.limits.stack);
                 let work = move || {
                     // A client whose socket fails is gone.
-                    let _ = self.attend(lines, heard, context, stop, &slot);
+                    let _ = self.serve_client(lines, received, context, stop, &slot);
                 };
                 match thread.spawn_scoped(scope, work) {
                     Ok(_) => return,
@@ -273,15 +275,15 @@ impl ControlServer {
     }
 
     /// Serves one client, until it disconnects or must go.
-    fn attend(
+    fn serve_client(
         &self,
         mut lines: LineStream,
-        heard: ClientMessage,
+        received: ClientMessage,
         context: &ServerContext<'_>,
         stop: &AtomicBool,
         slot: &ClientSlot<'_>,
     ) -> io::Result<()> {
-        let mut next = match heard {
+        let mut next = match received {
             ClientMessage::Asked(question) => Some(question),
             ClientMessage::Nonsense(_) | ClientMessage::Long => None,
         };
@@ -329,20 +331,20 @@ impl ControlServer {
     ) -> Result<Answer, String> {
         Ok(match question {
             Question::Hello {} => self.hello(memory(context)),
-            Question::Layout {} => Answer::Layout(shown::of(context)?.layout()),
-            Question::ProcessImage {} => shown::of(context)?.post()?,
+            Question::Layout {} => Answer::Layout(published_image::of(context)?.layout()),
+            Question::ProcessImage {} => published_image::of(context)?.post()?,
             Question::Output {
                 device,
                 index,
                 sub,
                 value,
-            } => shown::set(context, *device, Address::new(*index, *sub), value)?,
+            } => published_image::set(context, *device, Address::new(*index, *sub), value)?,
             Question::Stop { by } => axes::stop(context, by.as_deref())?.wait(context, stop)?,
             Question::Reset {} => axes::reset(context)?.wait(context, stop)?,
             Question::Axes {} => axes::report(context)?,
             Question::Stats {} => Answer::Stats(Box::new(timing(context)?.snapshot())),
             Question::StatsText {} => Answer::Text(timing(context)?.snapshot().to_string()),
-            Question::Health {} => Answer::Health(context.health.vitals()),
+            Question::Health {} => Answer::Health(context.health.snapshot()),
             Question::Devices {} => Answer::Devices(context.device_table.all()),
             Question::Recent {} => Answer::Notices(context.notices.recent()),
             Question::Notices {} => Answer::Listening,
@@ -405,7 +407,7 @@ fn listen(
     context: &ServerContext<'_>,
     stop: &AtomicBool,
 ) -> io::Result<()> {
-    let mut subscription = context.notices.subscribe(KEPT);
+    let mut subscription = context.notices.subscribe(MAX_UNREAD_NOTICES);
     lines.send(&Reply::Ok(Answer::Listening))?;
     let mut lost = 0;
     while !stop.load(Ordering::Relaxed) {

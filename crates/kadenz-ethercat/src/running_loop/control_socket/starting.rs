@@ -25,9 +25,9 @@ impl ControlServer {
             // Questions from before the end are heard: a stop must not get lost between bring-up and loop.
             let is_over = done.load(Ordering::Relaxed);
             let accepted = self.accept(&mut pending);
-            pending.hear(
+            pending.poll(
                 |_| None,
-                |heard| Next::Answer(begun.answer(heard)),
+                |received| Next::Answer(begun.answer(received)),
                 |_, _| (),
             );
             if is_over {
@@ -35,7 +35,7 @@ impl ControlServer {
             }
             pause(accepted, &pending);
         }
-        pending.dismiss("the segment was brought up");
+        pending.close_all("the segment was brought up");
     }
 }
 
@@ -47,8 +47,8 @@ struct BringUp<'d> {
 }
 
 impl BringUp<'_> {
-    fn answer(&mut self, heard: &ClientMessage) -> Reply {
-        match heard {
+    fn answer(&mut self, received: &ClientMessage) -> Reply {
+        match received {
             ClientMessage::Asked(Question::Hello {}) => Reply::Ok(self.server.hello(None)),
             ClientMessage::Asked(Question::Axes {}) => self.status(),
             ClientMessage::Asked(Question::Stop { by }) => {
@@ -100,10 +100,10 @@ mod tests {
             });
             let mut client = ControlClient::at(server.path()).unwrap();
             assert!(matches!(
-                client.ask(&Question::Hello {}),
+                client.request(&Question::Hello {}),
                 Ok(Answer::Hello { name, .. }) if name == "robot"
             ));
-            let mut stage = |question| match client.ask(&question).unwrap() {
+            let mut stage = |question| match client.request(&question).unwrap() {
                 Answer::Axes(status) => status.stage,
                 other => panic!("{other:?}"),
             };
@@ -111,7 +111,7 @@ mod tests {
             let by = Some("a test".to_owned());
             assert_eq!(stage(Question::Stop { by }), StageName::Ending);
             assert_eq!(stage(Question::Axes {}), StageName::Ending);
-            let refused = client.ask(&Question::Devices {}).unwrap_err();
+            let refused = client.request(&Question::Devices {}).unwrap_err();
             assert!(
                 matches!(&refused, ClientError::Refused(why) if why.contains("is bringing up"))
             );

@@ -9,10 +9,10 @@ use std::time::Duration;
 use kadenz_rt::clock::MonotonicTime;
 
 use super::*;
-use crate::control::actuators::Actuators;
 use crate::control::catalogue::{Catalogue, Direction, Item};
 use crate::control::health::Health;
 use crate::control::notice::{Event, Notices};
+use crate::control::output_requests::OutputRequests;
 use crate::control::process_image::{ProcessImageWriter, words_for};
 use crate::control::supervisor::DeviceTable;
 use crate::main_device::acyclic::AcyclicQueue;
@@ -20,7 +20,7 @@ use crate::motion::MotionHandle;
 use crate::sync::AtomicU64;
 
 mod hostile;
-mod shown;
+mod published_image;
 
 const LONG: Duration = Duration::from_secs(10);
 
@@ -32,12 +32,12 @@ fn at_a_control_socket(work: impl FnOnce(&Path, &Notices)) {
 /// Runs `work` at a control socket that shows what a loop posts, passes outputs on to it, and stops
 /// its axes.
 fn at_a_control_socket_with(
-    shown: Option<Shown<'_>>,
-    actuators: Option<&Actuators>,
+    shown: Option<PublishedImage<'_>>,
+    output_requests: Option<&OutputRequests>,
     handle: Option<&MotionHandle>,
     work: impl FnOnce(&Path, &Notices),
 ) {
-    open_a_control_socket(|_| (), shown, actuators, handle, work);
+    open_a_control_socket(|_| (), shown, output_requests, handle, work);
 }
 
 /// Runs `work` at a control socket with other limits.
@@ -48,8 +48,8 @@ fn at_a_control_socket_of(limits: client_slots::ClientLimits, work: impl FnOnce(
 
 fn open_a_control_socket(
     set: impl FnOnce(&mut ControlServer),
-    shown: Option<Shown<'_>>,
-    actuators: Option<&Actuators>,
+    shown: Option<PublishedImage<'_>>,
+    output_requests: Option<&OutputRequests>,
     handle: Option<&MotionHandle>,
     work: impl FnOnce(&Path, &Notices),
 ) {
@@ -66,7 +66,7 @@ fn open_a_control_socket(
         timing: None,
         queue: &queue,
         shown,
-        actuators,
+        output_requests,
         handle,
     };
     let stop = AtomicBool::new(false);
@@ -82,7 +82,7 @@ fn open_a_control_socket(
 }
 
 fn hello(client: &mut ControlClient) -> u32 {
-    match client.ask(&Question::Hello {}).unwrap() {
+    match client.request(&Question::Hello {}).unwrap() {
         Answer::Hello { pid, .. } => pid,
         other => panic!("{other:?}"),
     }
@@ -103,11 +103,11 @@ fn several_clients_are_answered_and_hear_the_same_notices() {
                 other => panic!("{other:?}"),
             }
         }
-        match asking.ask(&Question::Recent {}).unwrap() {
+        match asking.request(&Question::Recent {}).unwrap() {
             Answer::Notices(recent) => assert_eq!(recent.len(), 1),
             other => panic!("{other:?}"),
         }
-        let answer = asking.ask(&Question::Devices {}).unwrap();
+        let answer = asking.request(&Question::Devices {}).unwrap();
         assert_eq!(answer, Answer::Devices(Vec::new()));
     });
 }
@@ -116,7 +116,7 @@ fn several_clients_are_answered_and_hear_the_same_notices() {
 fn what_cannot_be_done_is_said_with_a_remedy() {
     at_a_control_socket(|path, _| {
         let mut client = ControlClient::at(path).unwrap();
-        let mut refusal = |question: &Question| match client.ask(question) {
+        let mut refusal = |question: &Question| match client.request(question) {
             Err(ClientError::Refused(why)) => why,
             other => panic!("{other:?}"),
         };
@@ -134,7 +134,7 @@ fn what_cannot_be_done_is_said_with_a_remedy() {
 fn registers_that_a_device_lives_by_are_not_written_in_passing() {
     at_a_control_socket(|path, _| {
         let mut client = ControlClient::at(path).unwrap();
-        let mut refusal = |question: &Question| match client.ask(question) {
+        let mut refusal = |question: &Question| match client.request(question) {
             Err(ClientError::Refused(why)) => why,
             other => panic!("{other:?}"),
         };
@@ -192,10 +192,10 @@ fn hostile_lines_are_refused_and_others_go_on_being_served() {
 }
 
 /// A client for each thread that there may be.
-fn full_house(path: &Path) -> Vec<ControlClient> {
+fn all_clients(path: &Path) -> Vec<ControlClient> {
     let clients = (0..MAX_CLIENTS).map(|_| {
         let mut client = ControlClient::at(path).unwrap();
-        client.ask(&Question::Devices {}).unwrap();
+        client.request(&Question::Devices {}).unwrap();
         client
     });
     clients.collect()
@@ -204,21 +204,21 @@ fn full_house(path: &Path) -> Vec<ControlClient> {
 #[test]
 fn one_client_too_many_is_refused_and_one_that_goes_makes_room() {
     at_a_control_socket(|path, _| {
-        let mut all = full_house(path);
+        let mut all = all_clients(path);
         let mut late = ControlClient::at(path).unwrap();
         // A client that wants to stop the axes is heard nevertheless, however often.
         for _ in 0..5 {
             hello(&mut late);
-            let heard = late.ask(&Question::Stop { by: None }).unwrap_err();
-            assert!(heard.to_string().contains("moves no axes"), "{heard}");
+            let received = late.request(&Question::Stop { by: None }).unwrap_err();
+            assert!(received.to_string().contains("moves no axes"), "{received}");
         }
         for _ in 0..2 {
-            let why = late.ask(&Question::Devices {}).unwrap_err().to_string();
+            let why = late.request(&Question::Devices {}).unwrap_err().to_string();
             assert!(why.contains("16 clients"), "{why}");
         }
         all.truncate(4);
         let end = std::time::Instant::now() + LONG;
-        while late.ask(&Question::Devices {}).is_err() {
+        while late.request(&Question::Devices {}).is_err() {
             assert!(std::time::Instant::now() < end, "no room was made");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -229,7 +229,7 @@ fn one_client_too_many_is_refused_and_one_that_goes_makes_room() {
 fn idle_and_watching_clients_prevent_no_stop() {
     let handle = MotionHandle::default();
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
-        let _all = full_house(path);
+        let _all = all_clients(path);
         // As many again as there are other slots: some say nothing, some ask without end.
         let silent: Vec<_> = (0..8).map(|_| UnixStream::connect(path).unwrap()).collect();
         let done = AtomicBool::new(false);
@@ -238,14 +238,14 @@ fn idle_and_watching_clients_prevent_no_stop() {
                 scope.spawn(|| {
                     let mut polling = ControlClient::at(path).unwrap();
                     while !done.load(Ordering::Relaxed) {
-                        let _ = polling.ask(&Question::Axes {});
+                        let _ = polling.request(&Question::Axes {});
                         std::thread::sleep(Duration::from_millis(2));
                     }
                 });
             }
             std::thread::sleep(Duration::from_millis(100));
             let asked =
-                ControlClient::at(path).and_then(|mut it| it.ask(&Question::Stop { by: None }));
+                ControlClient::at(path).and_then(|mut it| it.request(&Question::Stop { by: None }));
             done.store(true, Ordering::Relaxed);
             let why = asked.unwrap_err().to_string();
             assert!(why.contains("takes effect in its next cycle"), "{why}");
@@ -262,11 +262,11 @@ fn an_idle_client_makes_room_and_is_heard_again() {
         ..client_slots::ClientLimits::default()
     };
     at_a_control_socket_of(limits, |path| {
-        let mut all = full_house(path);
+        let mut all = all_clients(path);
         std::thread::sleep(Duration::from_millis(300));
         let mut late = ControlClient::at(path).unwrap();
         let end = std::time::Instant::now() + LONG;
-        while late.ask(&Question::Devices {}).is_err() {
+        while late.request(&Question::Devices {}).is_err() {
             assert!(std::time::Instant::now() < end, "no room was made");
             std::thread::sleep(Duration::from_millis(10));
         }
@@ -289,7 +289,10 @@ fn a_client_without_a_thread_is_refused_and_the_server_lives() {
         // More often than there are slots, of which none is lost.
         for _ in 0..30 {
             let mut client = ControlClient::at(path).unwrap();
-            let refused = client.ask(&Question::Devices {}).unwrap_err().to_string();
+            let refused = client
+                .request(&Question::Devices {})
+                .unwrap_err()
+                .to_string();
             assert!(
                 refused.contains("no thread for one more client"),
                 "{refused}"
@@ -297,8 +300,8 @@ fn a_client_without_a_thread_is_refused_and_the_server_lives() {
         }
         let mut client = ControlClient::at(path).unwrap();
         hello(&mut client);
-        let heard = client.ask(&Question::Stop { by: None }).unwrap_err();
-        assert!(heard.to_string().contains("moves no axes"), "{heard}");
+        let received = client.request(&Question::Stop { by: None }).unwrap_err();
+        assert!(received.to_string().contains("moves no axes"), "{received}");
     });
 }
 
@@ -320,7 +323,7 @@ fn a_stop_stands_also_before_the_loop_has_reported_any_axis() {
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let mut client = ControlClient::at(path).unwrap();
         hello(&mut client);
-        let error = client.ask(&Question::Stop { by: None }).unwrap_err();
+        let error = client.request(&Question::Stop { by: None }).unwrap_err();
         let why = error.to_string();
         assert!(why.contains("takes effect in its next cycle"), "{why}");
         assert!(handle.take_stop().is_some());

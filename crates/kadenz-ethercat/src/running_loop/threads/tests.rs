@@ -23,8 +23,8 @@ fn threads(shutdown_cycles: u64) -> (LoopThreads, LoopSettings) {
 fn prepared() -> Prepared<WirePort> {
     let port = WirePort::new(humanoid(3).build().unwrap());
     let mut link = Link::new(port, 1);
-    let mut way = BlockingExchange::over(&mut link);
-    let mut registers = Registers::by(&mut way);
+    let mut exchange = BlockingExchange::over(&mut link);
+    let mut registers = Registers::by(&mut exchange);
     let mut found = find(&mut registers).unwrap();
     let cycle = prepare(&mut registers, &mut found, None).unwrap();
     Prepared { link, cycle }
@@ -32,18 +32,18 @@ fn prepared() -> Prepared<WirePort> {
 
 /// The states of all devices, ORed.
 fn states(prepared: &mut Prepared<WirePort>) -> u16 {
-    let mut way = BlockingExchange::over(&mut prepared.link);
+    let mut exchange = BlockingExchange::over(&mut prepared.link);
     // The devices take some time to get to their states.
-    way.pause(Duration::from_secs(1));
-    Registers::by(&mut way)
+    exchange.pause(Duration::from_secs(1));
+    Registers::by(&mut exchange)
         .get_u16(Target::All(3), AL_STATUS)
         .unwrap()
 }
 
 /// Asks as the last question of a thread beside a loop that has ended.
-fn ask(threads: &LoopThreads) -> ExchangeResult<bool> {
-    let mut way = AcyclicClient::of(&threads.queue, RetryPolicy::default());
-    way.exchange_once(&mut FrameBuffer::default())
+fn request(threads: &LoopThreads) -> ExchangeResult<bool> {
+    let mut exchange = AcyclicClient::of(&threads.queue, RetryPolicy::default());
+    exchange.exchange_once(&mut FrameBuffer::default())
 }
 
 #[test]
@@ -58,7 +58,7 @@ fn a_loop_that_ends_leaves_its_devices_in_pre_op_and_ends_those_beside_it() {
     assert_eq!(threads.timing.snapshot().cycles, 1);
     assert_eq!(states(&mut prepared), State::PreOp as u16);
     assert!(threads.halt.load(Ordering::Relaxed));
-    assert!(matches!(ask(&threads), Err(ExchangeError::Ended)));
+    assert!(matches!(request(&threads), Err(ExchangeError::Ended)));
 }
 
 #[test]
@@ -109,7 +109,7 @@ fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
         }
     };
     std::thread::scope(|scope| {
-        let at_work = AtWork::begin(&threads.at_work);
+        let at_work = RunningGuard::begin(&threads.at_work);
         // The loop, whose axes take some time to stop.
         let (until_over, at_rest) = (&until_over, &at_rest);
         scope.spawn(move || {
@@ -132,5 +132,5 @@ fn a_panic_beside_the_loop_ends_all_once_the_axes_are_at_rest() {
             "the program would have gone"
         );
     });
-    assert!(matches!(ask(&threads), Err(ExchangeError::Ended)));
+    assert!(matches!(request(&threads), Err(ExchangeError::Ended)));
 }

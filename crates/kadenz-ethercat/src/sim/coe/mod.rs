@@ -10,7 +10,7 @@ mod server;
 
 pub use dictionary::{Dictionary, DictionarySlot};
 pub use pdo::ProcessMap;
-pub use server::{CoeAnswer, CoeServer, Objection};
+pub use server::{CoeAnswer, CoeServer, ValueRejection};
 
 #[cfg(test)]
 mod tests;

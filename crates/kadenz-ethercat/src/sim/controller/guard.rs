@@ -28,7 +28,7 @@ struct Guard {
 impl Guard {
     /// `None` for a SyncManager that is not active, or invalid in this memory.
     fn of(settings: SyncManager, memory_end: u32) -> Option<Self> {
-        let sensible = settings.active()
+        let validated = settings.active()
             && settings.length > 0
             && settings.start >= GUARDED
             && settings.end() <= memory_end;
@@ -42,7 +42,7 @@ impl Guard {
             open: false,
             fresh: false,
         })
-        .filter(|_| sensible)
+        .filter(|_| validated)
     }
 
     fn length(&self) -> usize {

@@ -103,7 +103,7 @@ impl SubDeviceController {
         chip.sii.advance(&mut chip.memory, now);
         chip.deliver();
         if chip.looks_at <= now {
-            self.obey_al_control();
+            self.handle_al_control();
         } else if chip.watchdog.due() <= now {
             chip.watchdog.expire(&mut chip.memory);
             self.application.watchdog_expired(chip);
@@ -171,7 +171,7 @@ impl SubDeviceController {
         if std::mem::take(&mut self.chip.marks.al_control) {
             match self.chip.settings.firmware_ns {
                 delay if delay > 0 && self.chip.unread => self.chip.looks_at = now.after(delay),
-                _ => self.obey_al_control(),
+                _ => self.handle_al_control(),
             }
         }
         for number in bits(happened.outputs) {

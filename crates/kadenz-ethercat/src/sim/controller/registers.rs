@@ -155,7 +155,7 @@ impl Chip {
         let touches = |register, length| touches(start, end, register, length);
         self.marks.stirred = true;
         if start < 0x0400 {
-            self.obey_link(start, end, from);
+            self.handle_link_write(start, end, from);
         } else if start < 0x0600 {
             if touches(register::WATCHDOG_DIVIDER, 0x22) {
                 self.watchdog.reload(&mut self.memory, self.now);
@@ -179,11 +179,11 @@ impl Chip {
             self.guards.reload(&mut self.memory);
         }
         if overlap(start, end, &DC) {
-            self.obey_clock(start, end, from, arrival);
+            self.handle_clock_write(start, end, from, arrival);
         }
     }
 
-    fn obey_link(&mut self, start: u32, end: u32, from: &[u8]) {
+    fn handle_link_write(&mut self, start: u32, end: u32, from: &[u8]) {
         let touches = |register, length| touches(start, end, register, length);
         if touches(register::STATION_ADDRESS, 2) {
             self.marks.index = true;
@@ -215,7 +215,7 @@ impl Chip {
         }
     }
 
-    fn obey_clock(&mut self, start: u32, end: u32, from: &[u8], arrival: &Arrival) {
+    fn handle_clock_write(&mut self, start: u32, end: u32, from: &[u8], arrival: &Arrival) {
         let touches = |register, length| touches(start, end, register, length);
         if touches(register::DC_RECEIVE_TIME, 4) {
             self.latch(arrival);

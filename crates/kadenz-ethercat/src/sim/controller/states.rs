@@ -25,7 +25,7 @@ fn legal(from: State, to: State) -> bool {
 
 impl SubDeviceController {
     /// Handles AL control, which was written and which the application now reads.
-    pub(super) fn obey_al_control(&mut self) {
+    pub(super) fn handle_al_control(&mut self) {
         (self.chip.unread, self.chip.looks_at) = (false, Time::NEVER);
         let raw = self.chip.memory.u16(register::AL_CONTROL);
         let control = AlControl(raw);

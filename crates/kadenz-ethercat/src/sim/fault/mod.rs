@@ -204,12 +204,12 @@ impl FaultPlan {
     }
 
     /// Takes the room for the segment's faults that strike with one frame, so that no frame allocates.
-    pub(super) fn take_room(&mut self) -> Vec<WireFault> {
+    pub(super) fn take_buffer(&mut self) -> Vec<WireFault> {
         std::mem::take(&mut self.room)
     }
 
     /// Returns the room, for the next frame.
-    pub(super) fn give_room_back(&mut self, mut room: Vec<WireFault>) {
+    pub(super) fn return_buffer(&mut self, mut room: Vec<WireFault>) {
         room.clear();
         self.room = room;
     }
@@ -251,7 +251,7 @@ impl FaultPlan {
     }
 
     /// Takes a fault of the segment whose time has come: the earliest.
-    pub(super) fn strike_by_time(&mut self, now: Time) -> Option<WireFault> {
+    pub(super) fn apply_due_faults(&mut self, now: Time) -> Option<WireFault> {
         let due = self.due();
         if due > now {
             return None;
@@ -402,9 +402,9 @@ mod tests {
         plan.add(When::At(Time(5)), Fault::Wire(cut)).unwrap();
         plan.add(When::At(Time(1)), LOSE).unwrap();
         assert_eq!(plan.due(), Time(5), "a frame's fault waits for a frame");
-        assert_eq!(plan.strike_by_time(Time(4)), None);
-        assert_eq!(plan.strike_by_time(Time(5)), Some(cut));
-        assert_eq!(plan.strike_by_time(Time(5)), None);
+        assert_eq!(plan.apply_due_faults(Time(4)), None);
+        assert_eq!(plan.apply_due_faults(Time(5)), Some(cut));
+        assert_eq!(plan.apply_due_faults(Time(5)), None);
     }
 
     #[test]

@@ -157,7 +157,7 @@ impl Checker<'_> {
         set(&mut parameters.bandwidth, drive.bandwidth);
         set(&mut parameters.following_error, drive.following_error);
         let positive = [parameters.bandwidth, parameters.following_error];
-        let fine = parameters.motor.makes_sense()
+        let fine = parameters.motor.is_valid()
             && parameters.start.is_finite()
             && positive.iter().all(|it| it.is_finite() && *it > 0.0);
         if !fine {

@@ -295,7 +295,7 @@ impl Segment {
     /// Handles the events that are due until `now`.
     pub fn advance(&mut self, now: Time) {
         self.now = self.now.max(now);
-        self.strike_by_time();
+        self.apply_due_faults();
         self.ensure_routes();
         for node in self.cabling.nodes.iter_mut().filter(|it| it.powered) {
             if node.controller.due() <= self.now {
@@ -335,9 +335,9 @@ impl Segment {
     /// of their applications.
     pub fn pass_from(&mut self, side: Side, frame: &mut [u8], now: Time) -> Passed {
         self.now = self.now.max(now);
-        self.strike_by_time();
+        self.apply_due_faults();
         self.counts.frames += 1;
-        self.strike_frame();
+        self.collect_frame_faults();
         self.ensure_routes();
         let passed = self.travel(side, frame);
         self.advance(self.now);
@@ -407,7 +407,7 @@ impl Segment {
                 _ => Loss::Nowhere,
             });
         };
-        self.spoil_returned(frame, side, back)
+        self.corrupt_returned(frame, side, back)
     }
 
     /// Why no device handles the frame; `None` where a device does.

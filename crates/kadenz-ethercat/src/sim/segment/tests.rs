@@ -228,12 +228,12 @@ fn a_ring_goes_on_with_a_cut_cable_by_both_sides() {
     assert_eq!(sender.count(), 0, "the other way round no device processes");
 
     let cut = Fault::Wire(WireFault::Cut(cables[2]));
-    sender.segment.inflict(cut, sender.now);
+    sender.segment.inject(cut, sender.now);
     assert_eq!(sender.count(), 4, "from the far side");
     sender.side = Side::Primary;
     assert_eq!(sender.count(), 2);
     let healed = Fault::Wire(WireFault::Heal(cables[2]));
-    sender.segment.inflict(healed, sender.now);
+    sender.segment.inject(healed, sender.now);
     assert_eq!(sender.count(), 6);
 }
 
@@ -242,7 +242,7 @@ fn a_frame_that_went_round_is_destroyed() {
     let (segment, cables) = ring(4);
     let mut sender = Sender::new(segment);
     let cut = Fault::Wire(WireFault::Cut(cables[1]));
-    sender.segment.inflict(cut, sender.now);
+    sender.segment.inject(cut, sender.now);
     sender.side = Side::Redundant;
     let mut frame = [0; 60];
     let mut writer = FrameWriter::new(&mut frame, [0x10; 6]).unwrap();
@@ -277,7 +277,7 @@ fn a_port_held_open_into_nothing_loses_frames_and_one_held_closed_turns_them() {
 fn a_lost_frame_was_seen_by_those_before() {
     let mut sender = Sender::new(line(4));
     let lose = Fault::Frame(FrameFault::Lose { after: Some(2) });
-    sender.segment.inflict(lose, sender.now);
+    sender.segment.inject(lose, sender.now);
     let address = DatagramAddress::broadcast(0x1000);
     let (_, passed) = sender.frame(Command::Bwr, address, &[7]);
     assert_eq!(passed, Passed::Lost(Loss::Fault));
@@ -290,7 +290,7 @@ fn a_lost_frame_was_seen_by_those_before() {
 fn a_corrupted_frame_is_counted_where_it_broke_and_behind() {
     let mut sender = Sender::new(line(4));
     let corrupt = Fault::Frame(FrameFault::Corrupt { after: Some(1) });
-    sender.segment.inflict(corrupt, sender.now);
+    sender.segment.inject(corrupt, sender.now);
     let (_, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     assert_eq!(passed, Passed::Lost(Loss::Corrupted));
     let invalid = [0, 1, 2, 3].map(|it| sender.at(it, Command::Aprd, register::RX_ERRORS, &[0])[0]);
@@ -314,7 +314,7 @@ fn late_double_short_and_miscounted_frames_are_reported() {
         FrameFault::Truncate { length: 20 },
         FrameFault::Skew { by: -1 },
     ] {
-        sender.segment.inflict(Fault::Frame(fault), sender.now);
+        sender.segment.inject(Fault::Frame(fault), sender.now);
     }
     let (frame, passed) = sender.frame(Command::Brd, DatagramAddress::broadcast(0), &[0]);
     let at = sender.now.after(took + 5_000);
@@ -338,7 +338,7 @@ fn a_device_without_power_cuts_off_those_behind_and_begins_anew() {
     let mut sender = Sender::new(line(5));
     sender.name_all();
     let cycle = WireFault::PowerCycle(id(2), 10_000_000);
-    sender.segment.inflict(Fault::Wire(cycle), sender.now);
+    sender.segment.inject(Fault::Wire(cycle), sender.now);
     assert_eq!(sender.count(), 2);
     let lost = sender.at(1, Command::Aprd, register::LOST_LINKS, &[0; 4]);
     assert_eq!(lost, [0, 1, 0, 0]);
@@ -355,7 +355,7 @@ fn a_device_may_leave_its_state_unasked() {
     sender.at(1, Command::Apwr, register::AL_CONTROL, &[2, 0]);
     let code = crate::wire::AlStatusCode::WATCHDOG;
     let leave = WireFault::Leave(id(1), State::Init, code);
-    sender.segment.inflict(Fault::Wire(leave), sender.now);
+    sender.segment.inject(Fault::Wire(leave), sender.now);
     let status = sender.at(1, Command::Aprd, register::AL_STATUS, &[0; 6]);
     assert_eq!(status[0], AlStatus::new(State::Init, true).0 as u8);
     assert_eq!(status[4..], [0x1B, 0]);

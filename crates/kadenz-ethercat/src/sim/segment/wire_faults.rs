@@ -20,8 +20,8 @@ pub(super) struct Reach {
 }
 
 impl Segment {
-    /// Inflicts a fault now: a fault of frames strikes the next frame.
-    pub fn inflict(&mut self, fault: Fault, now: Time) {
+    /// Injects a fault now: a fault of frames strikes the next frame.
+    pub fn inject(&mut self, fault: Fault, now: Time) {
         self.now = self.now.max(now);
         match fault {
             Fault::Frame(fault) if self.commanded.len() < MAX_ENDS => self.commanded.push(fault),
@@ -31,7 +31,7 @@ impl Segment {
     }
 
     /// Applies the segment's faults whose time has come, and ends those that are over.
-    pub(super) fn strike_by_time(&mut self) {
+    pub(super) fn apply_due_faults(&mut self) {
         while let Some(at) = self.ends.iter().position(|it| it.0 <= self.now) {
             let (_, fault) = self.ends.swap_remove(at);
             self.apply_quietly(fault);
@@ -39,18 +39,18 @@ impl Segment {
         if self.plan.is_empty() {
             return;
         }
-        while let Some(fault) = self.plan.strike_by_time(self.now) {
+        while let Some(fault) = self.plan.apply_due_faults(self.now) {
             self.apply(fault);
         }
     }
 
     /// Collects the faults that strike the present frame.
-    pub(super) fn strike_frame(&mut self) {
+    pub(super) fn collect_frame_faults(&mut self) {
         self.struck.clear();
         self.struck.append(&mut self.commanded);
         if !self.plan.is_empty() {
             let struck = &mut self.struck;
-            let mut of_wire = self.plan.take_room();
+            let mut of_wire = self.plan.take_buffer();
             self.plan
                 .strike(self.counts.frames, self.now, |fault| match fault {
                     Fault::Frame(fault) => struck.push(fault),
@@ -59,7 +59,7 @@ impl Segment {
             for fault in of_wire.drain(..) {
                 self.apply(fault);
             }
-            self.plan.give_room_back(of_wire);
+            self.plan.return_buffer(of_wire);
         }
         self.counts.frame_faults += self.struck.len() as u64;
     }
@@ -85,11 +85,11 @@ impl Segment {
                 self.end_later(ns, WireFault::PowerOn(device));
             }
             WireFault::Leave(device, state, code) => {
-                self.meddle(device, |it| it.leave(state, code));
+                self.apply_frame_fault(device, |it| it.leave(state, code));
             }
-            WireFault::Fail(device, code) => self.meddle(device, |it| it.fail(code)),
-            WireFault::Drift(device, ppm) => self.meddle(device, |it| it.set_drift(ppm)),
-            WireFault::Spoil(device, at, byte) => self.meddle(device, |it| {
+            WireFault::Fail(device, code) => self.apply_frame_fault(device, |it| it.fail(code)),
+            WireFault::Drift(device, ppm) => self.apply_frame_fault(device, |it| it.set_drift(ppm)),
+            WireFault::Spoil(device, at, byte) => self.apply_frame_fault(device, |it| {
                 if let Some(spoiled) = it.sii_mut().get_mut(at as usize) {
                     *spoiled = byte;
                 }
@@ -128,17 +128,17 @@ impl Segment {
         }
     }
 
-    fn meddle(
+    fn apply_frame_fault(
         &mut self,
         device: DeviceId,
-        meddle: impl FnOnce(&mut crate::sim::SubDeviceController),
+        apply_frame_fault: impl FnOnce(&mut crate::sim::SubDeviceController),
     ) {
         let now = self.now;
         if let Some(node) = self.cabling.nodes.get_mut(usize::from(device.0))
             && node.powered
         {
             node.controller.advance(now);
-            meddle(&mut node.controller);
+            apply_frame_fault(&mut node.controller);
         }
     }
 
@@ -216,7 +216,7 @@ impl Segment {
     }
 
     /// Applies the faults of a frame that comes back.
-    pub(super) fn spoil_returned(&mut self, frame: &mut [u8], side: Side, back: Time) -> Passed {
+    pub(super) fn corrupt_returned(&mut self, frame: &mut [u8], side: Side, back: Time) -> Passed {
         let mut length = frame.len();
         let mut held_ns = 0_u64;
         let mut again = None;

@@ -183,7 +183,7 @@ fn a_ring_is_answered_at_its_other_end_and_at_both_where_it_is_cut() {
     assert_eq!(ask(&mut server), [(0, 0), (1, 5)]);
     let now = server.now();
     let cut = Fault::Wire(WireFault::Cut(CableId(3)));
-    server.segment_mut().inflict(cut, now);
+    server.segment_mut().inject(cut, now);
     let [(0, near), (1, far)] = ask(&mut server)[..] else {
         panic!("each side hears its own");
     };
@@ -209,7 +209,7 @@ fn long_line(pace: Pace) -> (Hand, Server<Hand>) {
     (hand, server)
 }
 
-/// Inflicts a fault on that many frames, which then arrive.
+/// Injects a fault on that many frames, which then arrive.
 fn struck(hand: &Hand, server: &mut Server<Hand>, fault: FrameFault, frames: u64) {
     let first = server.segment_mut().counts().frames + 1;
     let when = When::Frames(first, first + frames);
@@ -254,7 +254,7 @@ fn as_on_a_wire_a_delay_comes_to_the_way() {
 #[test]
 fn many_frames_may_be_late_at_a_time_and_those_too_many_are_counted() {
     const LATE_NS: u64 = 100_000_000;
-    for (frames, crowded) in [(200, 0), (1_025, 1)] {
+    for (frames, overflowed) in [(200, 0), (1_025, 1)] {
         let (hand, mut server) = long_line(Pace::AtOnce);
         struck(
             &hand,
@@ -266,7 +266,10 @@ fn many_frames_may_be_late_at_a_time_and_those_too_many_are_counted() {
             assert_eq!(hand.gone_at(0, &mut server), 0);
         }
         let came = hand.gone_at(LATE_NS, &mut server) as u64;
-        assert_eq!((came, server.crowded()), (frames - crowded, crowded));
+        assert_eq!(
+            (came, server.overflowed()),
+            (frames - overflowed, overflowed)
+        );
         assert_eq!((server.unsent(), server.echoed()), (0, 0));
     }
 }

@@ -13,16 +13,16 @@ fn a_statusword_shows_its_state_whatever_else_it_says() {
 /// Writes controlwords until the machine reaches the goal.
 fn reach(machine: &mut Machine, goal: Goal, reset: bool) -> Vec<DriveState> {
     let mut word = Controlword::default();
-    let mut way = Vec::new();
+    let mut states = Vec::new();
     for _ in 0..8 {
         if goal.is_reached(machine.state()) {
             break;
         }
         word = goal.controlword(machine.state(), reset, word);
         machine.control(word, false);
-        way.push(machine.state());
+        states.push(machine.state());
     }
-    way
+    states
 }
 
 #[test]

@@ -115,7 +115,7 @@ pub enum Writing {
 }
 
 /// Registers whose writing disturbs no running device, each with the address behind it.
-const HARMLESS: &[(u32, u32)] = &[
+const SAFE_WRITES: &[(u32, u32)] = &[
     (RX_ERRORS as u32, LOST_LINKS as u32 + 4),
     (WATCHDOG_PROCESS_DATA_COUNT as u32, 0x0444),
 ];
@@ -189,12 +189,12 @@ const WRITE_EFFECTS: &[(u32, &str)] = &[
 pub fn writing(address: u16, bytes: usize) -> Writing {
     let start = u32::from(address);
     let end = start.saturating_add(u32::try_from(bytes.max(1)).unwrap_or(u32::MAX));
-    if HARMLESS.iter().any(|it| it.0 <= start && end <= it.1) {
+    if SAFE_WRITES.iter().any(|it| it.0 <= start && end <= it.1) {
         return Writing::Harmless;
     }
     let mut from = 0;
     for (to, why) in WRITE_EFFECTS {
-        let harmless = |at: u32| HARMLESS.iter().any(|it| (it.0..it.1).contains(&at));
+        let harmless = |at: u32| SAFE_WRITES.iter().any(|it| (it.0..it.1).contains(&at));
         let mut touched = start.max(from)..end.min(*to);
         if touched.any(|at| !harmless(at)) {
             return Writing::Perilous(why);

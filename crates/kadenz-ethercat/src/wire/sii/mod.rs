@@ -4,16 +4,16 @@
 //! The first 128 bytes are fixed; categories follow, each with its number and length in words. [`Image`] reads such
 //! bytes without copying; [`ImageWriter`] writes them.
 
-mod doubt;
 mod image;
+mod problem;
 mod write;
 
 use serde::{Deserialize, Serialize};
 
-pub use doubt::{SiiProblem, doubts};
 pub use image::{
     Categories, Category, Entries, Fmmus, Image, Pdos, Records, SiiPdo, Strings, Text,
 };
+pub use problem::{SiiProblem, problems};
 pub use write::ImageWriter;
 
 /// Bytes of the fixed part, before the first category.

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use anyhow::Context as _;
-use kadenz::ethercat::control::cyclic::{CycleImage, Heading};
+use kadenz::ethercat::control::cyclic::{CycleImage, ImageHeader};
 use kadenz::ethercat::control::process_image::{ProcessImageError, Reader};
 use kadenz::ethercat::running_loop::control_socket::{ClientError, ProcessImageLayout};
 use kadenz::report::numbers;
@@ -37,7 +37,7 @@ pub(super) struct Posts {
 
 /// Process image of one cycle.
 pub(super) struct ImageSnapshot<'p> {
-    pub(super) heading: Heading,
+    pub(super) heading: ImageHeader,
     pub(super) age: Duration,
     /// The whole image.
     pub(super) bytes: &'p [u8],
@@ -136,7 +136,7 @@ impl Posts {
         }
     }
 
-    fn stale(&self, heading: &Heading, age: Duration) -> String {
+    fn stale(&self, heading: &ImageHeader, age: Duration) -> String {
         format!(
             "the loop `{}` stands still: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` shows how \
              it runs",

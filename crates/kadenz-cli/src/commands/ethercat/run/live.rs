@@ -69,7 +69,7 @@ impl LoopProgress {
                 self.incidents.add(notice);
             }
         }
-        if !self.was_well && self.network.health.vitals().is_well(self.devices) {
+        if !self.was_well && self.network.health.snapshot().is_well(self.devices) {
             self.was_well = true;
             let took = self.seconds(clock::now());
             self.lines
@@ -115,9 +115,9 @@ impl LoopProgress {
     /// The state of the loop, the most important part first.
     fn state(&self) -> Vec<String> {
         let snapshot = self.network.timing.snapshot();
-        let vitals = self.network.health.vitals();
+        let health = self.network.health.snapshot();
         let at = self.shown_s;
-        let mut parts = match vitals.is_well(self.devices) {
+        let mut parts = match health.is_well(self.devices) {
             true => {
                 let devices = numbers::counted(self.devices.into(), "device");
                 vec![format!("{at} s: {devices} in OP")]
@@ -125,7 +125,7 @@ impl LoopProgress {
             false => vec![
                 format!(
                     "{at} s: {} of {} devices answer",
-                    vitals.answered, self.devices
+                    health.answered, self.devices
                 ),
                 "not all in OP".to_owned(),
             ],
@@ -140,9 +140,9 @@ impl LoopProgress {
                 "wrong working counter",
                 "wrong working counters",
             ),
-            (vitals.link.damaged, "damaged", "damaged"),
-            (vitals.link.foreign, "foreign", "foreign"),
-            (vitals.link.refused, "refused", "refused"),
+            (health.link.damaged, "damaged", "damaged"),
+            (health.link.foreign, "foreign", "foreign"),
+            (health.link.refused, "refused", "refused"),
         ];
         let troubles = troubles.into_iter().filter(|(count, ..)| *count > 0);
         parts.extend(troubles.map(|(count, one, many)| {

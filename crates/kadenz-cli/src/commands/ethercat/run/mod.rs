@@ -145,7 +145,7 @@ pub(crate) struct Options {
     measure: MeasureOptions,
 }
 
-/// Patience of the bring-up, and the devices that it expects.
+/// The retry time of the bring-up, and the devices that it expects.
 #[derive(Debug, Args)]
 struct BringUpOptions {
     /// How long to retry bring-up while devices do not answer

@@ -3,7 +3,7 @@
 use anyhow::Context as _;
 use kadenz::ethercat::main_device::from_esi::Described;
 use kadenz::ethercat::main_device::objects::{MailboxObjects, Objects};
-use kadenz::ethercat::main_device::survey::Surveyed;
+use kadenz::ethercat::main_device::survey::SurveyedDevice;
 #[cfg(target_os = "linux")]
 use kadenz::ethercat::running_loop::control_socket::LoopObjects;
 use kadenz::ethercat::wire::State;
@@ -52,10 +52,10 @@ fn by_mailbox<R>(
     let descriptions = options.esi.read()?;
     let mut met = segment.survey()?;
     let place = which.one_among(&met)?;
-    let Surveyed { device, status, .. } = &met[place];
+    let SurveyedDevice { device, status, .. } = &met[place];
     anyhow::ensure!(
         device.has_coe(),
-        "{} has no objects: its mailbox speaks no CoE",
+        "{} has no objects: its mailbox does not support CoE",
         label_of(device)
     );
     let is_in_init = status.state() == Some(State::Init);

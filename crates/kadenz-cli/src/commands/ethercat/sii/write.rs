@@ -7,7 +7,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::sii::{Difference, Sii};
-use kadenz::ethercat::wire::sii::{Fixed, Image, doubts, word};
+use kadenz::ethercat::wire::sii::{Fixed, Image, problems, word};
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -199,7 +199,7 @@ fn left_by_failure(differences: &[Difference], written: usize) -> String {
 
 /// Reasons not to write the image into this device, in words; none where all is well.
 fn objections(image: &[u8], device: &SubDevice) -> Vec<String> {
-    let mut objections: Vec<String> = doubts(image).iter().map(ToString::to_string).collect();
+    let mut objections: Vec<String> = problems(image).iter().map(ToString::to_string).collect();
     let (Ok(wanted), Some(has)) = (Image::of(image), device.image()) else {
         return objections;
     };

@@ -45,7 +45,7 @@ pub(in crate::commands::ethercat) struct SimReport {
 
 impl SimReport {
     fn of(server: &mut Server, interface: &str, start: Instant) -> Self {
-        let (crowded, unsent, echoed) = (server.crowded(), server.unsent(), server.echoed());
+        let (crowded, unsent, echoed) = (server.overflowed(), server.unsent(), server.echoed());
         let segment = server.segment_mut();
         Self {
             version: Version,
@@ -223,7 +223,7 @@ fn strike(order: FaultInjection, server: &mut Server) -> Result<(), String> {
     let now = server.now();
     let segment = server.segment_mut();
     let Some(planned) = order.planned(now, segment.counts().frames) else {
-        segment.inflict(order.fault, now);
+        segment.inject(order.fault, now);
         return Ok(());
     };
     let added = segment.faults().add_line(planned);

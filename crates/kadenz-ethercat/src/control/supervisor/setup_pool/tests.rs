@@ -103,7 +103,7 @@ impl Exchange for Unlucky<'_> {
                     let port = self.inner.link.port_mut();
                     let fail = Fault::Wire(WireFault::Fail(self.device, EMERGENCY));
                     let now = port.time();
-                    port.segment_mut().inflict(fail, now);
+                    port.segment_mut().inject(fail, now);
                 }
                 Command::Fprd
                     if register == self.mailboxes.send.start

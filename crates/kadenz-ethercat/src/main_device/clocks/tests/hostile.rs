@@ -123,15 +123,15 @@ proptest! {
         ],
     ) {
         let mut bench = Bench::new(segment(&nodes()));
-        let mut way = Liar {
-            inner: BlockingExchange { link: &mut bench.link, patience: RetryPolicy::default() },
+        let mut exchange = Liar {
+            inner: BlockingExchange { link: &mut bench.link, retry: RetryPolicy::default() },
             station: bench.devices[liar].station,
             register,
             lies: &lies,
             replaced: 0,
         };
-        let went = all_of_it(&mut Registers::by(&mut way), &bench.devices);
-        let replaced = way.replaced;
+        let went = all_of_it(&mut Registers::by(&mut exchange), &bench.devices);
+        let replaced = exchange.replaced;
         match went {
             Ok(_) | Err(ClockError::Sync(_)) => {}
             // Times that run backwards; all others are of links.

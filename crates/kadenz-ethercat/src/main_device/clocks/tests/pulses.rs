@@ -71,7 +71,7 @@ fn all_pulse_at_once_a_whole_cycle_ahead_and_by_their_shift() {
         (Position(2), Sync::sync0(cycle, shift)),
     ];
     let lead = Duration::from_millis(10);
-    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let start = bench.request(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
     let start = start.unwrap();
     assert_eq!(start % u64::from(cycle), 0);
     bench.cycle(&clocks);
@@ -94,12 +94,12 @@ fn a_start_that_would_be_past_is_put_further_ahead() {
         .collect();
     // Writing the settings of 21 devices takes longer.
     let lead = Duration::from_micros(2_000);
-    let start = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    let start = bench.request(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
     let now = bench.link.port_mut().time();
     let first = bench.segment().device(DeviceId(0)).unwrap();
     assert!(first.system_time(now) < start.unwrap());
     let lead = Duration::from_nanos(1);
-    let error = bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap_err());
+    let error = bench.request(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap_err());
     assert!(error.to_string().contains("give them longer"), "{error}");
 }
 
@@ -151,7 +151,7 @@ fn a_device_that_samples_more_often_gets_sync1_once_a_cycle() {
     assert_eq!((sync.cycle0_ns, sync.sync1_ns), (250_000, Some(750_000)));
     let lead = Duration::from_millis(10);
     let wanted = [(Position(0), sync)];
-    bench.ask(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
+    bench.request(|it, _| start_sync(it, &clocks, &wanted, lead).unwrap());
     bench.cycle(&clocks);
     let (often, seldom) = {
         let noted = noted(&mut bench, 0);

@@ -25,7 +25,7 @@ fn a_stop_is_heard_beside_hundreds_of_idle_connections() {
             .collect();
         let mut client = ControlClient::at(path).unwrap();
         // The request would end in `Silent` if the server waited for those clients to go.
-        let why = client.ask(&Question::Stop { by: None }).unwrap_err();
+        let why = client.request(&Question::Stop { by: None }).unwrap_err();
         assert!(
             why.to_string().contains("takes effect in its next cycle"),
             "{why}"
@@ -99,7 +99,7 @@ fn of_too_many_clients_one_that_never_asked_goes_first() {
             other => panic!("{other:?}"),
         }
         // Over the connection that it had: a closed one would end this request with an error.
-        let stop = asked.ask(&Question::Axes {}).unwrap_err();
+        let stop = asked.request(&Question::Axes {}).unwrap_err();
         assert!(matches!(stop, ClientError::Refused(_)), "{stop}");
     });
 }
@@ -160,7 +160,7 @@ fn a_stop_of_another_user() {
         return;
     };
     let mut client = ControlClient::at(Path::new(&socket)).unwrap();
-    let why = client.ask(&Question::Stop { by: None }).unwrap_err();
+    let why = client.request(&Question::Stop { by: None }).unwrap_err();
     println!("{why}");
     assert!(matches!(why, ClientError::Refused(_)), "{why}");
 }

@@ -274,7 +274,7 @@ impl AxisModel {
     }
 
     /// Whether it exceeds `window` for longer than `timeout` seconds.
-    pub(super) fn follows_too_far(&mut self, window: f64, timeout: f64) -> bool {
+    pub(super) fn has_following_error(&mut self, window: f64, timeout: f64) -> bool {
         if self.following().abs() <= window {
             self.following_for = 0.0;
         }

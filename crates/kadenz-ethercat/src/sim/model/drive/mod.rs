@@ -201,7 +201,7 @@ impl Drive {
         if self.axis.motion.velocity.abs() > self.parameters.motor.overspeed {
             return self.fault(error_code::OVERSPEED, objects);
         }
-        if self.axis.follows_too_far(window, timeout) {
+        if self.axis.has_following_error(window, timeout) {
             return self.fault(error_code::FOLLOWING_ERROR, objects);
         }
         None

@@ -77,7 +77,7 @@ impl Motor {
 
     /// Whether the numbers are valid: finite, and positive where they must be.
     #[must_use]
-    pub(crate) fn makes_sense(&self) -> bool {
+    pub(crate) fn is_valid(&self) -> bool {
         let positive = [self.inertia, self.rated, self.peak, self.overspeed];
         let not_negative = [self.viscous, self.coulomb, self.current_lag];
         positive.iter().all(|it| it.is_finite() && *it > 0.0)

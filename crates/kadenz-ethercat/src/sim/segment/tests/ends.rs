@@ -32,12 +32,12 @@ fn a_new_command_forgets_how_an_earlier_one_was_to_end() {
         ),
     ] {
         for fault in [first, then] {
-            sender.segment.inflict(Fault::Wire(fault), sender.now);
+            sender.segment.inject(Fault::Wire(fault), sender.now);
         }
         let counts: Vec<u16> = (0..10).map(|_| sender.count()).collect();
         assert_eq!(counts, [1; 10], "{then:?} stands");
         for mends in [WireFault::Heal(cable), WireFault::PowerOn(id(1))] {
-            sender.segment.inflict(Fault::Wire(mends), sender.now);
+            sender.segment.inject(Fault::Wire(mends), sender.now);
         }
         assert_eq!(sender.count(), 3);
     }

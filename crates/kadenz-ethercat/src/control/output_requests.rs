@@ -9,15 +9,15 @@
 //!
 //! ```
 //! use std::time::Duration;
-//! use kadenz_ethercat::control::actuators::{Actuators, Change};
+//! use kadenz_ethercat::control::output_requests::{OutputRequests, Change};
 //!
-//! let actuators = Actuators::default();
+//! let output_requests = OutputRequests::default();
 //! let done = std::sync::atomic::AtomicBool::new(false);
 //! let mut outputs = [0_u8; 2];
 //! let cycle = std::thread::scope(|scope| {
 //!     let asks = scope.spawn(|| {
 //!         let lamp = Change { bit: 9, bits: 1, value: 1 };
-//!         let cycle = actuators.set(lamp, Duration::from_secs(10));
+//!         let cycle = output_requests.set(lamp, Duration::from_secs(10));
 //!         done.store(true, std::sync::atomic::Ordering::Release);
 //!         cycle
 //!     });
@@ -25,13 +25,13 @@
 //!     // The loop: here without a wire.
 //!     while !done.load(std::sync::atomic::Ordering::Acquire) {
 //!         number += 1;
-//!         actuators.obey(&mut outputs, number);
+//!         output_requests.obey(&mut outputs, number);
 //!     }
 //!     asks.join().unwrap()
 //! })?;
 //! assert_eq!(outputs, [0, 0b10]);
 //! assert!(cycle > 0);
-//! # Ok::<(), kadenz_ethercat::control::actuators::NotSet>(())
+//! # Ok::<(), kadenz_ethercat::control::output_requests::OutputNotSet>(())
 //! ```
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -68,11 +68,11 @@ pub struct Change {
 #[error(
     "the loop took no request within {0:?}: it has stalled or ended; see `kadenz ethercat stats`"
 )]
-pub struct NotSet(pub Duration);
+pub struct OutputNotSet(pub Duration);
 
 /// The place where threads hand requests to the loop.
 #[derive(Debug, Default)]
-pub struct Actuators {
+pub struct OutputRequests {
     /// Held by the asking thread: one after the other.
     asking: Mutex<()>,
     state: AtomicU64,
@@ -83,19 +83,19 @@ pub struct Actuators {
     cycle: AtomicU64,
 }
 
-impl Actuators {
+impl OutputRequests {
     /// Sets bits of the outputs; returns the number of the cycle that did. Waits for other asking
     /// threads, and for the loop's next cycle.
     ///
     /// # Errors
-    /// [`NotSet`] when the loop took no request in that time; the loop does not set the value later,
+    /// [`OutputNotSet`] when the loop took no request in that time; the loop does not set the value later,
     /// then.
-    pub fn set(&self, change: Change, patience: Duration) -> Result<u64, NotSet> {
+    pub fn set(&self, change: Change, timeout: Duration) -> Result<u64, OutputNotSet> {
         let _turn = self.asking.lock().unwrap_or_else(PoisonError::into_inner);
-        let end = Instant::now() + patience;
+        let end = Instant::now() + timeout;
         // Only where the loop was stopped in the middle of an earlier request.
         while self.state.load(Ordering::Acquire) == TAKEN {
-            pause_until(end).ok_or(NotSet(patience))?;
+            pause_until(end).ok_or(OutputNotSet(timeout))?;
         }
         self.bit.store(change.bit as u64, Ordering::Relaxed);
         self.bits.store(u64::from(change.bits), Ordering::Relaxed);
@@ -110,11 +110,11 @@ impl Actuators {
                 continue;
             }
             if self.change(ASKED, FREE) {
-                return Err(NotSet(patience));
+                return Err(OutputNotSet(timeout));
             }
             // The loop took the request just now: it is about to be done, unless it was stopped there.
-            if Instant::now() > end + patience {
-                return Err(NotSet(patience));
+            if Instant::now() > end + timeout {
+                return Err(OutputNotSet(timeout));
             }
             std::thread::sleep(POLL_INTERVAL);
         }
@@ -156,7 +156,7 @@ impl Actuators {
 }
 
 /// For use as a part of the loop's controller, behind the parts that write outputs of their own.
-impl Controller for &Actuators {
+impl Controller for &OutputRequests {
     fn beat(&mut self, context: &mut CycleContext<'_>) {
         let number = context.number();
         self.obey(context.outputs(), number);
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn each_request_takes_a_cycle_of_its_own_and_leaves_other_bits_alone() {
-        let (actuators, done) = (Actuators::default(), AtomicBool::new(false));
+        let (output_requests, done) = (OutputRequests::default(), AtomicBool::new(false));
         let mut outputs = [0xFF_u8; 8];
         let mut obeyed = 0;
         let cycles = std::thread::scope(|scope| {
@@ -187,7 +187,7 @@ mod tests {
                     bits: 2,
                     value: 0b01,
                 };
-                actuators.set(change, LONG).unwrap()
+                output_requests.set(change, LONG).unwrap()
             };
             let all: Vec<_> = (0..8).map(|byte| scope.spawn(move || ask(byte))).collect();
             let end = scope.spawn(|| {
@@ -196,7 +196,7 @@ mod tests {
                 cycles
             });
             for cycle in 1.. {
-                obeyed += u32::from(actuators.obey(&mut outputs, cycle));
+                obeyed += u32::from(output_requests.obey(&mut outputs, cycle));
                 if done.load(Ordering::Relaxed) {
                     break;
                 }
@@ -213,22 +213,25 @@ mod tests {
 
     #[test]
     fn a_request_that_no_loop_takes_is_withdrawn() {
-        let actuators = Actuators::default();
+        let output_requests = OutputRequests::default();
         let change = Change {
             bit: 0,
             bits: 8,
             value: 7,
         };
-        let refused = actuators.set(change, Duration::from_millis(1));
-        assert_eq!(refused, Err(NotSet(Duration::from_millis(1))));
+        let refused = output_requests.set(change, Duration::from_millis(1));
+        assert_eq!(refused, Err(OutputNotSet(Duration::from_millis(1))));
         let mut outputs = [0];
-        assert!(!actuators.obey(&mut outputs, 1), "nothing is done later");
+        assert!(
+            !output_requests.obey(&mut outputs, 1),
+            "nothing is done later"
+        );
         assert_eq!(outputs, [0]);
     }
 
     #[test]
     fn what_lies_beyond_the_outputs_is_left_out() {
-        let actuators = Actuators::default();
+        let output_requests = OutputRequests::default();
         let mut outputs = [0];
         std::thread::scope(|scope| {
             let wide = Change {
@@ -236,9 +239,9 @@ mod tests {
                 bits: 64,
                 value: u64::MAX,
             };
-            let actuators = &actuators;
-            let asks = scope.spawn(move || actuators.set(wide, LONG));
-            while !actuators.obey(&mut outputs, 5) {
+            let output_requests = &output_requests;
+            let asks = scope.spawn(move || output_requests.set(wide, LONG));
+            while !output_requests.obey(&mut outputs, 5) {
                 std::thread::yield_now();
             }
             assert_eq!(asks.join().unwrap(), Ok(5));

@@ -48,38 +48,38 @@ pub enum SiiProblem {
 /// Returns the reasons against writing these bytes into a memory from word 0 on; none for a valid image. Allocates.
 ///
 /// ```
-/// use kadenz_ethercat::wire::sii::{SiiProblem, Fixed, ImageWriter, doubts};
+/// use kadenz_ethercat::wire::sii::{SiiProblem, Fixed, ImageWriter, problems};
 ///
 /// let mut bytes = [0; 256];
 /// let fixed = Fixed { size: 1, version: 1, ..Fixed::default() };
 /// ImageWriter::new(&mut bytes, &fixed)?.finish()?;
-/// assert!(doubts(&bytes).is_empty());
+/// assert!(problems(&bytes).is_empty());
 /// bytes[8] ^= 1;
-/// assert!(matches!(doubts(&bytes)[..], [SiiProblem::Checksum { .. }]));
+/// assert!(matches!(problems(&bytes)[..], [SiiProblem::Checksum { .. }]));
 /// # Ok::<(), kadenz_ethercat::wire::sii::SiiError>(())
 /// ```
 #[must_use]
-pub fn doubts(bytes: &[u8]) -> Vec<SiiProblem> {
+pub fn problems(bytes: &[u8]) -> Vec<SiiProblem> {
     if bytes.len() < MIN {
         return vec![SiiProblem::Short(bytes.len())];
     }
-    let mut doubts = Vec::new();
+    let mut problems = Vec::new();
     if !bytes.len().is_multiple_of(2) {
-        doubts.push(SiiProblem::Odd(bytes.len()));
+        problems.push(SiiProblem::Odd(bytes.len()));
     }
     let size = (usize::from(word_at(bytes, word::SIZE.into()).unwrap_or(0)) + 1) * KIBIT;
     if bytes.len() > size {
         let bytes = bytes.len();
-        doubts.push(SiiProblem::Long { bytes, size });
+        problems.push(SiiProblem::Long { bytes, size });
     }
     let mut first = [0; CHECKED];
     first.copy_from_slice(&bytes[..CHECKED]);
     let (has, wanted) = (bytes[CHECKED], checksum(&first));
     if has != wanted {
-        doubts.push(SiiProblem::Checksum { has, wanted });
+        problems.push(SiiProblem::Checksum { has, wanted });
     }
-    doubts.extend(of_categories(bytes));
-    doubts
+    problems.extend(of_categories(bytes));
+    problems
 }
 
 fn word_at(bytes: &[u8], word: usize) -> Option<u16> {
@@ -123,9 +123,9 @@ mod tests {
     #[test]
     fn nothing_speaks_against_what_real_devices_hold() {
         for name in ["akd", "clipx", "ek1100", "el2004", "el2262", "el2828"] {
-            assert_eq!(doubts(&golden(&format!("{name}.bin"))), [], "{name}");
+            assert_eq!(problems(&golden(&format!("{name}.bin"))), [], "{name}");
         }
-        let damaged = doubts(&golden("akd-null-strings.bin"));
+        let damaged = problems(&golden("akd-null-strings.bin"));
         assert!(matches!(
             damaged[..],
             [SiiProblem::Category(SiiError::Overrun { number: 256, .. })]
@@ -135,26 +135,26 @@ mod tests {
     #[test]
     fn whatever_is_wrong_is_found() {
         let good = golden("ek1100.bin");
-        assert_eq!(doubts(&good[..129]), [SiiProblem::Short(129)]);
-        assert_eq!(doubts(&good[..2047]), [SiiProblem::Odd(2047)]);
+        assert_eq!(problems(&good[..129]), [SiiProblem::Short(129)]);
+        assert_eq!(problems(&good[..2047]), [SiiProblem::Odd(2047)]);
         let long = [&good[..], &[0xFF, 0xFF]].concat();
         let (bytes, size) = (2050, 2048);
-        assert_eq!(doubts(&long), [SiiProblem::Long { bytes, size }]);
+        assert_eq!(problems(&long), [SiiProblem::Long { bytes, size }]);
         let mut spoiled = good.clone();
         spoiled[14] ^= 0x10;
         let (has, wanted) = (good[14] ^ 0x10, good[14]);
-        assert_eq!(doubts(&spoiled), [SiiProblem::Checksum { has, wanted }]);
+        assert_eq!(problems(&spoiled), [SiiProblem::Checksum { has, wanted }]);
         // The first category ends where the image does.
         let length = 2 * usize::from(word_at(&good, 0x41).unwrap());
         let cut = &good[..128 + 4 + length];
         let word = cut.len() / 2;
-        assert_eq!(doubts(cut), [SiiProblem::NoEnd { word }]);
+        assert_eq!(problems(cut), [SiiProblem::NoEnd { word }]);
     }
 
     proptest! {
         #[test]
         fn hostile_bytes_are_doubted_to_an_end(bytes in prop::collection::vec(any::<u8>(), 0..700)) {
-            prop_assert!(!doubts(&bytes).is_empty());
+            prop_assert!(!problems(&bytes).is_empty());
         }
     }
 }

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use super::question::{Answer, ProcessImageLayout};
 use super::server::ServerContext;
-use crate::control::actuators::Change;
 use crate::control::catalogue::{Catalogue, Item};
 use crate::control::locked::Locked;
+use crate::control::output_requests::Change;
 use crate::control::process_image::{ProcessImageError, Reader};
 use crate::sync::AtomicU64;
 use crate::wire::coe::Address;
@@ -57,7 +57,7 @@ impl ProcessImage<'_> {
 
 /// A loop's process image with its layout.
 #[derive(Debug, Clone, Copy)]
-pub struct Shown<'c> {
+pub struct PublishedImage<'c> {
     /// The place at which the loop posts.
     pub image: ProcessImage<'c>,
     /// The layout of a post.
@@ -66,7 +66,7 @@ pub struct Shown<'c> {
     pub interval: Duration,
 }
 
-impl Shown<'_> {
+impl PublishedImage<'_> {
     pub(super) fn layout(&self) -> ProcessImageLayout {
         ProcessImageLayout {
             memory: self.image.memory(),
@@ -87,7 +87,7 @@ impl Shown<'_> {
 }
 
 /// Returns the process image of the loop, or an error where it posts none.
-pub(super) fn of<'c>(context: &ServerContext<'c>) -> Result<Shown<'c>, String> {
+pub(super) fn of<'c>(context: &ServerContext<'c>) -> Result<PublishedImage<'c>, String> {
     let missing = || "this loop posts no process data".to_owned();
     context.shown.ok_or_else(missing)
 }
@@ -99,13 +99,13 @@ pub(super) fn set(
     entry: Address,
     value: &[u8],
 ) -> Result<Answer, String> {
-    let actuators = context
-        .actuators
+    let output_requests = context
+        .output_requests
         .ok_or("this loop lets no client set outputs")?;
     let catalogue = of(context)?.catalogue;
     let found = catalogue.output(device, entry.index, entry.sub);
     let item = found.map_err(|it| it.to_string())?;
-    let cycle = actuators.set(change(catalogue, item, value)?, RETRY_POLICY);
+    let cycle = output_requests.set(change(catalogue, item, value)?, RETRY_POLICY);
     let cycle = cycle.map_err(|it| it.to_string())?;
     Ok(Answer::Set { cycle })
 }

@@ -12,7 +12,7 @@ pub const MEMORY: &str = "kadenz-ethercat-";
 
 /// The reason why there is no such path.
 #[derive(Debug, thiserror::Error)]
-pub enum PlaceError {
+pub enum SocketPathError {
     /// The name is no file name.
     #[error("`{0}` names no loop; take 1 to 64 letters, digits, `-`, `_` and `.`")]
     Name(String),
@@ -37,9 +37,9 @@ pub enum PlaceError {
     },
 }
 
-fn refused(path: &Path) -> impl FnOnce(io::Error) -> PlaceError {
+fn refused(path: &Path) -> impl FnOnce(io::Error) -> SocketPathError {
     let path = path.to_owned();
-    move |source| PlaceError::Refused { path, source }
+    move |source| SocketPathError::Refused { path, source }
 }
 
 /// The user's folder, where it should be.
@@ -54,34 +54,34 @@ fn folder() -> PathBuf {
 }
 
 /// Makes the folder, which only this user may enter.
-pub(super) fn own_folder() -> Result<PathBuf, PlaceError> {
+pub(super) fn own_folder() -> Result<PathBuf, SocketPathError> {
     let folder = folder();
     own_file::folder(&folder)?;
     Ok(folder)
 }
 
 /// Sets the permissions of a file or folder of this user.
-pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), PlaceError> {
+pub(super) fn set_mode(path: &Path, mode: u32) -> Result<(), SocketPathError> {
     fs::set_permissions(path, Permissions::from_mode(mode)).map_err(refused(path))
 }
 
 /// Checks a name and returns the socket's path.
-pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, PlaceError> {
+pub(super) fn socket(folder: &Path, name: &str) -> Result<PathBuf, SocketPathError> {
     check_name(name)?;
     Ok(folder.join(format!("ethercat-{name}.sock")))
 }
 
-fn check_name(name: &str) -> Result<(), PlaceError> {
+fn check_name(name: &str) -> Result<(), SocketPathError> {
     let allowed = |it: char| it.is_ascii_alphanumeric() || "-_.".contains(it);
     let fits = (1..=64).contains(&name.len()) && name.chars().all(allowed);
     if !fits || name.starts_with('.') {
-        return Err(PlaceError::Name(name.to_owned()));
+        return Err(SocketPathError::Name(name.to_owned()));
     }
     Ok(())
 }
 
 /// Returns the path of the control socket of that name, for a client.
-pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
+pub(super) fn find(name: &str) -> Result<PathBuf, SocketPathError> {
     let folder = folder();
     let socket = socket(&folder, name)?;
     if folder.exists() {
@@ -94,8 +94,8 @@ pub(super) fn find(name: &str) -> Result<PathBuf, PlaceError> {
 /// user, since all users share one folder.
 ///
 /// # Errors
-/// [`PlaceError`] for a name that is not valid.
-pub fn memory_name(name: &str) -> Result<String, PlaceError> {
+/// [`SocketPathError`] for a name that is not valid.
+pub fn memory_name(name: &str) -> Result<String, SocketPathError> {
     check_name(name)?;
     Ok(format!("{MEMORY}{}-{name}", own_file::user()))
 }
@@ -103,8 +103,8 @@ pub fn memory_name(name: &str) -> Result<String, PlaceError> {
 /// The names of all loops of this user that run now; a loop runs while its lock is held.
 ///
 /// # Errors
-/// [`PlaceError`] when the folder cannot be read; where there is none, no loop runs.
-pub fn running() -> Result<Vec<String>, PlaceError> {
+/// [`SocketPathError`] when the folder cannot be read; where there is none, no loop runs.
+pub fn running() -> Result<Vec<String>, SocketPathError> {
     let folder = folder();
     let entries = match fs::read_dir(&folder) {
         Ok(entries) => entries,
@@ -127,7 +127,7 @@ pub const UNNAMED: &str = "run-";
 
 /// Removes the sockets and locks that killed loops without a name of their own left in a folder: those whose lock no
 /// process holds. The next loop of the same name replaces what a loop with a name left.
-pub(super) fn sweep(folder: &Path) {
+pub(super) fn remove_stale(folder: &Path) {
     let Ok(entries) = fs::read_dir(folder) else {
         return;
     };
@@ -141,7 +141,7 @@ pub(super) fn sweep(folder: &Path) {
         // The process that holds the lock owns the socket. As its file goes with it, no other loop takes the name
         // meanwhile.
         if let Some(name) = name.filter(|_| is_file)
-            && let Ok(claim) = Claim::take(folder, name)
+            && let Ok(claim) = NameLock::take(folder, name)
         {
             let _ = fs::remove_file(folder.join(format!("ethercat-{name}.sock")));
             drop(claim);
@@ -165,13 +165,13 @@ fn is_held(lock: &Path) -> bool {
 
 /// A claim on a name, held as long as this lives; the operating system frees the name when the process dies.
 #[derive(Debug)]
-pub(super) struct Claim {
+pub(super) struct NameLock {
     lock: File,
     path: PathBuf,
 }
 
-impl Claim {
-    pub(super) fn take(folder: &Path, name: &str) -> Result<Self, PlaceError> {
+impl NameLock {
+    pub(super) fn take(folder: &Path, name: &str) -> Result<Self, SocketPathError> {
         let path = lock_path(folder, name);
         let mut lock = match own_file::lock(&path)? {
             Locked::Ours(lock) => lock,
@@ -179,7 +179,7 @@ impl Claim {
                 let mut pid = String::new();
                 let _ = lock.take(32).read_to_string(&mut pid);
                 let (name, pid) = (name.to_owned(), pid.trim().to_owned());
-                return Err(PlaceError::InUse { name, pid });
+                return Err(SocketPathError::InUse { name, pid });
             }
         };
         // The process number is for people alone: without it the lock holds as well.
@@ -189,7 +189,7 @@ impl Claim {
     }
 }
 
-impl Drop for Claim {
+impl Drop for NameLock {
     fn drop(&mut self) {
         // While the lock is held no other loop has the name; a file that stays takes the name from no loop.
         if own_file::is_at(&self.lock, &self.path) {
@@ -207,7 +207,7 @@ mod tests {
         let above = tempfile::tempdir().unwrap();
         let link = above.path().join("link");
         std::os::unix::fs::symlink(above.path(), &link).unwrap();
-        let refused = PlaceError::from(own_file::folder(&link).unwrap_err());
+        let refused = SocketPathError::from(own_file::folder(&link).unwrap_err());
         let why = refused.to_string();
         assert!(
             why.contains("a symbolic link") && why.contains("XDG_RUNTIME_DIR"),
@@ -228,8 +228,8 @@ mod tests {
             .iter()
             .for_each(|it| both(it));
         fs::write(file("shield.journal"), "").unwrap();
-        let held = Claim::take(folder.path(), "run-2").unwrap();
-        sweep(folder.path());
+        let held = NameLock::take(folder.path(), "run-2").unwrap();
+        remove_stale(folder.path());
         let left = |name: &str| file(&format!("ethercat-{name}.sock")).exists();
         assert!(!left("run-1") && !lock_path(folder.path(), "run-1").exists());
         assert!(["run-2", "run-x", "robot"].iter().all(|it| left(it)));

@@ -9,7 +9,7 @@ use super::settings::{Ended, EndedBy, LoopSettings, Overrun};
 
 /// A cycle that is due.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) struct Due {
+pub(super) struct DueCycle {
     /// The number of the beat.
     pub(super) beat: u64,
     /// The time of the beat.
@@ -22,7 +22,7 @@ pub(super) struct Due {
 
 /// The beat, shifted as a phase wants it, and the overrun policy.
 #[derive(Debug)]
-pub(super) struct Pulse {
+pub(super) struct ShiftedBeat {
     beat: Beat,
     policy: Overrun,
     /// The beginning of the previous cycle, where the next one counts from it.
@@ -34,7 +34,7 @@ pub(super) struct Pulse {
     skipped: u64,
 }
 
-impl Pulse {
+impl ShiftedBeat {
     pub(super) fn new(settings: &LoopSettings, start: MonotonicTime) -> Self {
         Self {
             beat: Beat::at(start, settings.interval),
@@ -80,7 +80,7 @@ impl Pulse {
 
     /// Returns the next cycle; `None` when it was missed and that ends the loop. The first is never
     /// missed.
-    pub(super) fn next(&mut self, now: MonotonicTime) -> Option<Due> {
+    pub(super) fn next(&mut self, now: MonotonicTime) -> Option<DueCycle> {
         let is_first = self.cycles == 0;
         let policy = match self.policy {
             Overrun::Stop if is_first => Overrun::CatchUp,
@@ -95,7 +95,7 @@ impl Pulse {
         let step = step?;
         self.skipped += step.skipped;
         self.cycles += 1;
-        Some(Due {
+        Some(DueCycle {
             intended: step.intended.offset_by_ns(shift_ns),
             beat: match self.last {
                 Some(_) => self.ideal(step.intended),

@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use super::batch::{AskId, Batch};
+use super::batch::{AccessId, Batch};
 use super::setup_pool::SetupProgress;
-use super::{Event, Looked, MAX_PAUSE, SegmentSupervisor, Watched};
+use super::{Event, MAX_PAUSE, PollOutcome, SegmentSupervisor, SupervisedDevice};
 use crate::main_device::configure::{self, ConfigureError};
 use crate::main_device::device::{Piece, SubDevice};
 use crate::main_device::exchange::{Exchange, ExchangeResult, Target};
@@ -33,7 +33,7 @@ enum Task {
     /// To give up: the device did not reach the state in time.
     GiveUp(State),
     Acknowledge(State),
-    Ask(State, State),
+    RegisterAccess(State, State),
 }
 
 fn rank(state: State) -> u8 {
@@ -45,7 +45,7 @@ fn rank(state: State) -> u8 {
     }
 }
 
-impl Watched {
+impl SupervisedDevice {
     fn task(&self, wanted: State, now: MonotonicTime) -> Task {
         let Some(row) = self.row.filter(|_| self.position.is_some()) else {
             return Task::Nothing;
@@ -71,16 +71,16 @@ impl Watched {
         }
         match state {
             _ if state == wanted && (self.configured || rank(state) < 2) => Task::Nothing,
-            _ if rank(wanted) < rank(state) => Task::Ask(state, wanted),
-            State::Init => Task::Ask(state, State::PreOp),
-            State::PreOp => Task::Ask(state, State::SafeOp),
-            State::SafeOp if self.configured => Task::Ask(state, State::Op),
-            _ => Task::Ask(state, State::Init),
+            _ if rank(wanted) < rank(state) => Task::RegisterAccess(state, wanted),
+            State::Init => Task::RegisterAccess(state, State::PreOp),
+            State::PreOp => Task::RegisterAccess(state, State::SafeOp),
+            State::SafeOp if self.configured => Task::RegisterAccess(state, State::Op),
+            _ => Task::RegisterAccess(state, State::Init),
         }
     }
 
     /// Counts a failure and sets the time of the next try.
-    fn trouble(&mut self, now: MonotonicTime) {
+    fn note_failure(&mut self, now: MonotonicTime) {
         self.troubles = self.troubles.saturating_add(1);
         self.well = None;
         if let Some(doublings) = self.troubles.checked_sub(2) {
@@ -92,18 +92,18 @@ impl Watched {
 
 impl SegmentSupervisor {
     /// Takes one step with each device that is not well.
-    pub(super) fn tend(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<Looked> {
+    pub(super) fn recover(&mut self, exchange: &mut dyn Exchange) -> ExchangeResult<PollOutcome> {
         let now = exchange.now();
         let mut batch = self.batch();
         let mut asked = Vec::new();
         for device in 0..self.watched.len() {
             let task = self.watched[device].task(self.wanted(device), now);
-            if task != Task::Ask(State::PreOp, State::SafeOp) {
+            if task != Task::RegisterAccess(State::PreOp, State::SafeOp) {
                 self.pool.cancel(device);
                 self.watched[device].set_up = false;
             }
             match task {
-                Task::Nothing => self.forget_troubles(device, now),
+                Task::Nothing => self.reset_failures(device, now),
                 // The device has its time; further looks would delay other questions.
                 Task::Wait => {}
                 Task::GiveUp(to) => self.give_up(device, to, now),
@@ -121,8 +121,9 @@ impl SegmentSupervisor {
                     self.write(&mut batch, device, &control);
                     asked.push((device, state, state, from, batch.next()));
                 }
-                Task::Ask(State::PreOp, State::SafeOp) if !self.is_set_up(device, now) => {}
-                Task::Ask(from, to) => {
+                Task::RegisterAccess(State::PreOp, State::SafeOp)
+                    if !self.is_set_up(device, now) => {}
+                Task::RegisterAccess(from, to) => {
                     if let Some(first) = self.prepare(&mut batch, device, (from, to), now) {
                         asked.push((device, from, to, first, batch.next()));
                     }
@@ -136,12 +137,12 @@ impl SegmentSupervisor {
             self.note_asked(*device, *from, *to, did, now);
         }
         Ok(match asked.is_empty() {
-            true => Looked::Calm,
-            false => Looked::Moving,
+            true => PollOutcome::Calm,
+            false => PollOutcome::Moving,
         })
     }
 
-    fn forget_troubles(&mut self, device: usize, now: MonotonicTime) {
+    fn reset_failures(&mut self, device: usize, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         if watched.position.is_none() {
             return;
@@ -156,7 +157,7 @@ impl SegmentSupervisor {
     fn give_up(&mut self, device: usize, to: State, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         watched.pending = None;
-        watched.trouble(now);
+        watched.note_failure(now);
         let (wanted, tries) = (to.number(), watched.troubles);
         self.report(device, now, Event::Stuck { wanted, tries });
     }
@@ -164,7 +165,7 @@ impl SegmentSupervisor {
     fn note_asked(&mut self, device: usize, from: State, to: State, did: bool, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         if !did || from == to {
-            watched.trouble(now);
+            watched.note_failure(now);
             watched.grace = (did && watched.has_firmware).then(|| now + GRACE);
             let (wanted, tries) = (to.number(), watched.troubles);
             if tries >= 8 && tries.is_power_of_two() {
@@ -202,7 +203,7 @@ impl SegmentSupervisor {
     }
 
     fn note_failed(&mut self, device: usize, error: &ConfigureError, now: MonotonicTime) {
-        self.watched[device].trouble(now);
+        self.watched[device].note_failure(now);
         let why = error.to_string();
         self.report(device, now, Event::Setup { why });
     }
@@ -216,7 +217,7 @@ impl SegmentSupervisor {
         device: usize,
         (from, to): (State, State),
         now: MonotonicTime,
-    ) -> Option<AskId> {
+    ) -> Option<AccessId> {
         let share = self.watched[device].share.clone();
         let prepared = self.device_table.try_with(device, |it| match (from, to) {
             (State::Init, State::PreOp) => {

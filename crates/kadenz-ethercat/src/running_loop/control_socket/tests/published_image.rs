@@ -40,8 +40,8 @@ fn catalogue() -> Catalogue {
 }
 
 /// The process image of a loop that posts to these words every 2 ms.
-fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> Shown<'a> {
-    Shown {
+fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> PublishedImage<'a> {
+    PublishedImage {
         image: ProcessImage::Shared {
             name: "memory-of-test",
             words,
@@ -60,13 +60,13 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
     at_a_control_socket_with(Some(shown), None, None, |path, _| {
         let mut client = ControlClient::at(path).unwrap();
         let early = client
-            .ask(&Question::ProcessImage {})
+            .request(&Question::ProcessImage {})
             .unwrap_err()
             .to_string();
         assert!(early.contains("nothing was posted yet"), "{early}");
         poster.post(&[7; 14]).unwrap();
         for ended in [false, true] {
-            let post = client.ask(&Question::ProcessImage {}).unwrap();
+            let post = client.request(&Question::ProcessImage {}).unwrap();
             let last = Answer::ProcessImage {
                 number: 1,
                 bytes: vec![7; 14],
@@ -75,7 +75,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
             assert_eq!(post, last);
             poster.end();
         }
-        let Answer::Layout(layout) = client.ask(&Question::Layout {}).unwrap() else {
+        let Answer::Layout(layout) = client.request(&Question::Layout {}).unwrap() else {
             panic!("no layout")
         };
         assert_eq!(layout.memory.as_deref(), Some("memory-of-test"));
@@ -85,7 +85,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
     at_a_control_socket(|path, _| {
         let mut client = ControlClient::at(path).unwrap();
         for question in [Question::ProcessImage {}, Question::Layout {}] {
-            let refused = client.ask(&question).unwrap_err().to_string();
+            let refused = client.request(&question).unwrap_err().to_string();
             assert!(refused.contains("posts no process data"), "{refused}");
         }
     });
@@ -93,7 +93,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
 
 #[test]
 fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
-    let (catalogue, actuators) = (catalogue(), Actuators::default());
+    let (catalogue, output_requests) = (catalogue(), OutputRequests::default());
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
     let shown = in_memory(&words, &catalogue);
     let set = |index, value: &[u8]| Question::Output {
@@ -102,7 +102,7 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
         sub: 1,
         value: value.to_vec(),
     };
-    at_a_control_socket_with(Some(shown), Some(&actuators), None, |path, _| {
+    at_a_control_socket_with(Some(shown), Some(&output_requests), None, |path, _| {
         let mut client = ControlClient::at(path).unwrap();
         let ended = AtomicBool::new(false);
         let mut outputs = [0_u8; 4];
@@ -113,12 +113,12 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
                 // The loop, here without a wire.
                 let mut cycle = 40;
                 while !ended.load(Ordering::Relaxed) {
-                    cycle += u64::from(actuators.obey(&mut outputs, cycle + 1));
+                    cycle += u64::from(output_requests.obey(&mut outputs, cycle + 1));
                     std::thread::yield_now();
                 }
             });
             let asked = [set(0x7000, &[0b101]), set(0x60FE, &[0b10110])];
-            let answers = asked.map(|it| client.ask(&it));
+            let answers = asked.map(|it| client.request(&it));
             ended.store(true, Ordering::Relaxed);
             answers.map(Result::unwrap)
         });
@@ -135,7 +135,7 @@ fn outputs_are_set_by_the_loop_and_what_is_no_output_is_refused() {
             (set(0x7000, &[]), "write 1"),
             (set(0x7000, &[0; 99]), "write 1"),
         ] {
-            let refused = client.ask(&question).unwrap_err().to_string();
+            let refused = client.request(&question).unwrap_err().to_string();
             assert!(refused.contains(word), "{refused}");
         }
     });
@@ -151,7 +151,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
     at_a_control_socket(|path, _| {
         let mut client = ControlClient::at(path).unwrap();
         for question in &asked {
-            let refused = client.ask(question).unwrap_err().to_string();
+            let refused = client.request(question).unwrap_err().to_string();
             assert!(refused.contains("moves no axes"), "{refused}");
         }
     });
@@ -161,7 +161,7 @@ fn a_loop_without_axes_or_whose_axes_have_not_moved_yet_says_so() {
     at_a_control_socket_with(None, None, Some(&handle), |path, _| {
         let mut client = ControlClient::at(path).unwrap();
         for question in &asked {
-            let refused = client.ask(question).unwrap_err().to_string();
+            let refused = client.request(question).unwrap_err().to_string();
             assert!(refused.contains("no status yet"), "{refused}");
         }
     });
