@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed};
 use std::time::Duration;
 
 /// How long the arm waits for a controller.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 #[derive(kadenz::Message, Default)]
 struct Feedback {
@@ -45,7 +45,7 @@ fn drive(
     torque: &AtomicU64,
     span: Duration,
 ) -> Result<i64, Box<dyn std::error::Error>> {
-    let (mut number, mut end, mut is_held) = (0, clock::now() + PATIENCE, false);
+    let (mut number, mut end, mut is_held) = (0, clock::now() + TIMEOUT, false);
     for tick in ticks {
         let torque = f64::from_bits(torque.load(Relaxed));
         if torque != 0.0 && !is_held {

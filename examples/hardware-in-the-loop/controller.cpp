@@ -16,8 +16,8 @@ int main(int count, char **arguments)
     kadenz::recording run(folder);
     auto receive = run.series("receive"), publish = run.series("publish");
     auto waits = kadenz_now_ns();
-    kadenz::nanoseconds patience = 30s;
-    while (auto received = feedback.receive(patience)) {
+    kadenz::nanoseconds timeout = 30s;
+    while (auto received = feedback.receive(timeout)) {
         const auto state = arm::feedback_t::decode(received->data, received->size);
         receive.record(std::max<std::uint64_t>(waits, received->taken_ns), kadenz_now_ns());
         arm::command_t command;
@@ -30,7 +30,7 @@ int main(int count, char **arguments)
             bus.publish("COMMAND", bytes.data(), bytes.size());
         }
         waits = kadenz_now_ns();
-        patience = 1s;
+        timeout = 1s;
     }
     std::cout << run.finish();
 }

@@ -11,10 +11,10 @@ arm = kadenz.load_types(pathlib.Path(__file__).with_name("arm.lcm"))
 feedback_t, command_t = arm["arm.feedback_t"], arm["arm.command_t"]
 feedback = bus.subscribe("FEEDBACK", feedback_t)
 with kadenz.Recording(folder) as run:
-    waits_ns, patience_s = time.monotonic_ns(), 30.0
-    while (received := feedback.receive(timeout=patience_s)) is not None:
+    waits_ns, timeout_s = time.monotonic_ns(), 30.0
+    while (received := feedback.receive(timeout=timeout_s)) is not None:
         run.record("receive", max(waits_ns, received.taken_ns), time.monotonic_ns())
-        state, patience_s = received.message, 1.0
+        state, timeout_s = received.message, 1.0
         torque = 4.905 * 0.8415 + 40.0 * (1.0 - state.position) - 6.0 * state.velocity
         with run.time("publish"):
             bus.publish("COMMAND", command_t(number=state.number, sent_ns=state.sent_ns, torque=torque))

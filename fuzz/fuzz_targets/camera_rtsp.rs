@@ -20,8 +20,8 @@ fuzz_target!(|bytes: &[u8]| {
 fn heard(bytes: &[u8], piece: usize) -> String {
     let now = MonotonicTime::from_ns(0);
     let url = CameraUrl::parse("rtsp://user:password@camera/stream").expect("is valid");
-    let patience = Duration::from_secs(10);
-    let mut client = Client::new(url, None, "nonce".to_owned(), patience, now);
+    let timeout = Duration::from_secs(10);
+    let mut client = Client::new(url, None, "nonce".to_owned(), timeout, now);
     let (mut reader, mut said) = (MessageReader::default(), String::new());
     for now_come in bytes.chunks(piece) {
         let mut rest = now_come;

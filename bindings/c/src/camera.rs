@@ -55,7 +55,7 @@ pub unsafe extern "C" fn kadenz_camera_open(
             unsafe { (text(name_or_url, "name_or_url")?, text(layout, "layout")?) };
         let options = OpenOptions {
             layout: layout.parse().map_err(error_text)?,
-            patience: timeout(timeout_ns).min(Duration::from_secs(u32::MAX.into())),
+            timeout: timeout(timeout_ns).min(Duration::from_secs(u32::MAX.into())),
             ..OpenOptions::default()
         };
         handle(

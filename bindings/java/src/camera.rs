@@ -50,7 +50,7 @@ pub fn open_camera<'local>(
     native(env, |env| {
         let options = OpenOptions {
             layout: text(env, &layout)?.parse().map_err(error)?,
-            patience: span(wait_ns),
+            timeout: span(wait_ns),
             ..OpenOptions::default()
         };
         let name_or_url = text(env, &name_or_url)?;

@@ -21,7 +21,7 @@ impl Camera {
     fn new(py: Python<'_>, name_or_url: &str, layout: &str, seconds: f64) -> PyResult<Self> {
         let options = OpenOptions {
             layout: layout.parse().map_err(error)?,
-            patience: timeout(Some(seconds))?,
+            timeout: timeout(Some(seconds))?,
             ..OpenOptions::default()
         };
         let opened = py.detach(|| Opened::open_with(name_or_url, &options));

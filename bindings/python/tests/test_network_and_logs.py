@@ -4,7 +4,7 @@ import pytest
 
 import kadenz
 
-PATIENCE_S = 20.0
+TIMEOUT_S = 20.0
 
 
 def test_a_network_shares_values_and_records_its_loop(tmp_path):
@@ -21,7 +21,7 @@ def test_a_network_shares_values_and_records_its_loop(tmp_path):
         for word in (6, 7, 15):
             control.value = word
             for _ in range(50):
-                after, cycle = cycle, net.wait(cycle, timeout=PATIENCE_S)
+                after, cycle = cycle, net.wait(cycle, timeout=TIMEOUT_S)
                 assert cycle > after
         target.value = -1000
         for cycle in net.cycles():

@@ -17,13 +17,13 @@ use crate::server::{CameraServer, OpenSource, ServerError, ServerOptions, is_nam
 use crate::source::{self, NetworkOptions, SourceError};
 
 /// How long opening waits for the first frame, where nothing else is stated.
-pub const DEFAULT_PATIENCE: Duration = Duration::from_secs(10);
+pub const DEFAULT_TIMEOUT: Duration = Duration::from_secs(10);
 /// How often opening looks whether the ring exists.
 const POLL_INTERVAL: Duration = Duration::from_millis(2);
 /// How often opening looks whether the camera has failed, while it waits for the first frame.
 const FAILURE_POLL_INTERVAL: Duration = Duration::from_millis(100);
 /// After this time without a new frame, the client looks whether the camera has another ring.
-const QUIET: Duration = Duration::from_millis(200);
+const RING_CHECK_AFTER: Duration = Duration::from_millis(200);
 
 /// Why a camera cannot be opened.
 #[derive(Debug, thiserror::Error)]
@@ -52,12 +52,12 @@ pub enum OpenCameraError {
     #[error("cannot open the camera: {0}")]
     Failed(String),
     /// No frame came in time.
-    #[error("no frame of `{camera}` came within {patience:?}: {why}")]
+    #[error("no frame of `{camera}` came within {timeout:?}: {why}")]
     Silent {
         /// The camera's name or URL.
         camera: String,
         /// How long the client waited.
-        patience: Duration,
+        timeout: Duration,
         /// The state of the camera, from its server's status.
         why: String,
     },
@@ -92,7 +92,7 @@ pub struct OpenOptions {
     /// The layout of its frames.
     pub layout: Layout,
     /// How long to wait for the first frame.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// How a URL is opened; the name of a server does not use them.
     pub source: NetworkOptions,
 }
@@ -102,7 +102,7 @@ impl Default for OpenOptions {
     fn default() -> Self {
         Self {
             layout: Layout::whole(Channels::Rgb, Order::Interleaved),
-            patience: DEFAULT_PATIENCE,
+            timeout: DEFAULT_TIMEOUT,
             source: NetworkOptions::default(),
         }
     }
@@ -172,7 +172,7 @@ impl Camera {
     ) -> Result<Self, OpenCameraError> {
         let memory = ring_name(name, &options.layout);
         let wanted = Wanted::say(&memory)?;
-        let end = clock::now() + options.patience;
+        let end = clock::now() + options.timeout;
         loop {
             let said = match &server {
                 Some(server) => Some(server.status()),
@@ -211,7 +211,7 @@ impl Camera {
                     camera: said
                         .as_ref()
                         .map_or_else(|| name.to_owned(), |it| it.url.clone()),
-                    patience: options.patience,
+                    timeout: options.timeout,
                     why: describe(said.as_ref()),
                 });
             }
@@ -229,7 +229,7 @@ impl Camera {
     /// server published none for 200 ms, the handle looks whether the camera has another ring now, which allocates and
     /// calls the system.
     pub fn latest(&mut self, max_age: Duration) -> Result<Frame<'_>, FrameError> {
-        if !self.has_fresh(max_age) {
+        if !self.has_frame_within(max_age) {
             self.follow();
         }
         let newest = self.ring.latest();
@@ -267,7 +267,7 @@ impl Camera {
         }
     }
 
-    fn has_fresh(&self, max_age: Duration) -> bool {
+    fn has_frame_within(&self, max_age: Duration) -> bool {
         let newest = self.ring.latest();
         !self.is_quiet() && newest.is_some_and(|frame| frame.age() <= max_age)
     }
@@ -276,7 +276,7 @@ impl Camera {
     fn is_quiet(&self) -> bool {
         self.ring.latest().is_none_or(|frame| {
             let since_ns = clock::now().since(frame.info().published);
-            u128::from(since_ns.max(0).unsigned_abs()) > QUIET.as_nanos()
+            u128::from(since_ns.max(0).unsigned_abs()) > RING_CHECK_AFTER.as_nanos()
         })
     }
 

@@ -11,7 +11,7 @@ use kadenz_camera::source::{Capture, Content, NetworkOptions, Next, RtspSource, 
 use kadenz_rt::clock;
 
 /// The longest wait for a picture: starting an encoder takes a while on a busy machine.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 /// A server of cameras, which ends with the test.
 struct Cameras {
@@ -70,8 +70,8 @@ impl Cameras {
 
     fn open(&self, path: &str) -> RtspSource {
         let options = NetworkOptions {
-            patience: PATIENCE,
-            silence: PATIENCE,
+            timeout: TIMEOUT,
+            silence: TIMEOUT,
             ..NetworkOptions::default()
         };
         RtspSource::open(&self.url(path), &options).unwrap()
@@ -99,7 +99,7 @@ fn skip(test: &str, missing: &str) {
 fn watch(source: &mut RtspSource, count: usize, is_key: fn(&[u8]) -> bool) -> usize {
     let mut keys = 0;
     for number in 0..count {
-        let unit = match source.next(clock::now() + PATIENCE).unwrap() {
+        let unit = match source.next(clock::now() + TIMEOUT).unwrap() {
             Next::Unit(unit) => unit,
             other => panic!("{other:?}"),
         };
@@ -186,7 +186,7 @@ fn the_time_of_day_of_gst_rtsp_server_comes_with_its_pictures() {
     };
     for transport in ["tcp", "udp"] {
         let mut source = cameras.open(&format!("h264?kadenz-transport={transport}"));
-        let has_time = (0..600).any(|_| match source.next(clock::now() + PATIENCE).unwrap() {
+        let has_time = (0..600).any(|_| match source.next(clock::now() + TIMEOUT).unwrap() {
             Next::Unit(unit) => matches!(unit.capture, Capture::Camera(at) if is_now(at)),
             other => panic!("{other:?}"),
         });
@@ -209,7 +209,7 @@ fn gst_rtsp_server_wants_the_password_by_digest() {
         RtspSource::open(
             &url,
             &NetworkOptions {
-                patience: PATIENCE,
+                timeout: TIMEOUT,
                 ..NetworkOptions::default()
             },
         )

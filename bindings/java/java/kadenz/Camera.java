@@ -43,10 +43,10 @@ public final class Camera extends Handle {
         if (!Native.platform().startsWith("linux")) {
             throw new KadenzException("cameras share memory as Linux does; open them there, and publish what you need");
         }
-        long opening = Native.openCamera(nameOrUrl, layout, new Patience(timeoutMs).left());
+        long opening = Native.openCamera(nameOrUrl, layout, new Deadline(timeoutMs).left());
         try {
             while (true) {
-                long camera = Native.openedCamera(opening, Patience.endlessSlice());
+                long camera = Native.openedCamera(opening, Deadline.endlessSlice());
                 if (camera != 0) {
                     return camera;
                 }
@@ -79,17 +79,17 @@ public final class Camera extends Handle {
      * @throws InterruptedException where the thread is interrupted while it waits
      */
     public Frame next(long timeoutMs) throws InterruptedException {
-        Patience patience = new Patience(timeoutMs);
+        Deadline deadline = new Deadline(timeoutMs);
         while (true) {
             taking.lock();
             try {
-                if (Native.nextFrame(number(), patience.slice(), about)) {
+                if (Native.nextFrame(number(), deadline.slice(), about)) {
                     return lend();
                 }
             } finally {
                 taking.unlock();
             }
-            if (patience.isOver()) {
+            if (deadline.isOver()) {
                 return null;
             }
         }

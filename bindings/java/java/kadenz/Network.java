@@ -59,10 +59,10 @@ public final class Network extends Handle {
      * @throws InterruptedException where the thread is interrupted while it waits
      */
     public long waitCycle(long after, long timeoutMs) throws InterruptedException {
-        Patience patience = new Patience(timeoutMs);
+        Deadline deadline = new Deadline(timeoutMs);
         while (true) {
-            long cycle = Native.waitCycle(number(), after, patience.slice());
-            if (cycle != 0 || patience.isOver()) {
+            long cycle = Native.waitCycle(number(), after, deadline.slice());
+            if (cycle != 0 || deadline.isOver()) {
                 return cycle;
             }
         }

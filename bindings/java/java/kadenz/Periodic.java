@@ -79,7 +79,7 @@ public final class Periodic implements AutoCloseable {
     /** As {@link #next()}, without garbage: fills and returns a tick. */
     public Tick next(Tick into) throws InterruptedException {
         start();
-        while (!Native.tick(number, Patience.endlessSlice(), ticked)) {
+        while (!Native.tick(number, Deadline.endlessSlice(), ticked)) {
             start();
         }
         into.index = ticked[0];

@@ -75,18 +75,18 @@ public final class Subscription<T extends Message> extends Handle {
      * @throws KadenzException where the message is not of the type and therefore dropped, or none can come any more
      */
     public Received<T> getNextMessage(long timeoutMs) throws InterruptedException {
-        Patience patience = new Patience(timeoutMs);
+        Deadline deadline = new Deadline(timeoutMs);
         while (true) {
-            if (timeoutMs == 0 ? receiving.tryLock() : receiving.tryLock(patience.left(), TimeUnit.NANOSECONDS)) {
+            if (timeoutMs == 0 ? receiving.tryLock() : receiving.tryLock(deadline.left(), TimeUnit.NANOSECONDS)) {
                 try {
-                    if (waiting >= 0 || receive(patience.slice())) {
+                    if (waiting >= 0 || receive(deadline.slice())) {
                         return take();
                     }
                 } finally {
                     receiving.unlock();
                 }
             }
-            if (patience.isOver()) {
+            if (deadline.isOver()) {
                 number();
                 return null;
             }

@@ -9,7 +9,7 @@ import robot.command_t;
 
 /** EtherCAT and logs. The argument is a folder for runs. */
 public final class Networks {
-    private static final long PATIENCE_MS = 20_000;
+    private static final long TIMEOUT_MS = 20_000;
 
     public static void main(String[] arguments) throws Exception {
         network(arguments[0] + "/bus");
@@ -29,14 +29,14 @@ public final class Networks {
             for (int word : new int[] {6, 7, 15}) {
                 control.setInteger(word);
                 for (int i = 0; i < 50; i++) {
-                    long next = net.waitCycle(cycle, PATIENCE_MS);
+                    long next = net.waitCycle(cycle, TIMEOUT_MS);
                     Check.that(next > cycle, next);
                     cycle = next;
                 }
             }
             target.set(-1000);
             for (int i = 0; i < 5000 && actual.getInteger() != -1000; i++) {
-                cycle = net.waitCycle(cycle, PATIENCE_MS);
+                cycle = net.waitCycle(cycle, TIMEOUT_MS);
             }
             Check.that(actual.get() == -1000, actual.get());
             Check.that(net.state().isRunning && net.state().devices == 8, net.state());

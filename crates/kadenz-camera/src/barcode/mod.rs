@@ -72,13 +72,13 @@ impl Code {
         bytes[12..16].copy_from_slice(&self.period_us.to_be_bytes());
         let check = crc32fast::hash(&bytes[..16]);
         bytes[16..].copy_from_slice(&check.to_be_bytes());
-        whiten(&mut bytes);
+        scramble(&mut bytes);
         bytes
     }
 
     /// `None` where the check is wrong.
     fn from_bytes(mut bytes: [u8; BYTES]) -> Option<Self> {
-        whiten(&mut bytes);
+        scramble(&mut bytes);
         let [head @ .., _, _, _, _] = &bytes;
         let number = |range: std::ops::Range<usize>| {
             bytes[range]
@@ -97,7 +97,7 @@ impl Code {
 }
 
 /// A byte sequence without long runs of equal bits: Fibonacci hashing of the index.
-fn whiten(bytes: &mut [u8; BYTES]) {
+fn scramble(bytes: &mut [u8; BYTES]) {
     for (byte, index) in bytes.iter_mut().zip(1_u32..) {
         *byte ^= index.wrapping_mul(0x9E37_79B9).to_be_bytes()[0];
     }

@@ -52,7 +52,7 @@ proptest! {
     ) {
         let of = size(640, 480);
         let screen = painted(of, code);
-        let film = filmed(&screen, of, size(800, 600), corners, (dark, light), gradient);
+        let film = photographed(&screen, of, size(800, 600), corners, (dark, light), gradient);
         prop_assert_eq!(whole(&read(&film, size(800, 600))), Ok(code));
     }
 
@@ -70,7 +70,7 @@ proptest! {
 
 /// What a camera sees of a screen: each corner moved by some pixels, a screen not quite as black and white, one side
 /// lighter than the other, and the lens a little soft.
-fn filmed(
+fn photographed(
     screen: &[u8],
     of: Size,
     to: Size,

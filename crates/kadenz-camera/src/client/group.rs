@@ -162,17 +162,17 @@ impl CameraGroup {
         for _ in 0..MAX_ATTEMPTS {
             for member in &mut self.members {
                 let is_fresh = |(_, info): &Candidate| info.begin() >= not_before;
-                member.look(is_fresh);
+                member.find_candidates(is_fresh);
                 let has_none = member.candidates.is_empty() || member.camera.is_quiet();
                 if has_none && member.follow() {
-                    member.look(is_fresh);
+                    member.find_candidates(is_fresh);
                 }
                 if member.candidates.is_empty() {
                     return Err(member.stale(max_age));
                 }
             }
             match self.choose() {
-                Ok(skew) if self.is_valid() => return Ok(self.give(skew)),
+                Ok(skew) if self.is_valid() => return Ok(self.frame_set(skew)),
                 Ok(_) => {}
                 Err(smallest) => return Err(self.skewed(smallest)),
             }
@@ -192,23 +192,23 @@ impl CameraGroup {
         loop {
             for member in &mut self.members {
                 let given = member.given;
-                member.look(|(count, _)| *count > given);
+                member.find_candidates(|(count, _)| *count > given);
             }
             match self.choose() {
-                Ok(skew) if self.is_valid() => return Ok(self.give(skew)),
+                Ok(skew) if self.is_valid() => return Ok(self.frame_set(skew)),
                 Ok(_) => {}
                 Err(skew) => smallest = smallest.min(skew),
             }
             let left = end.remaining(clock::now());
-            let lagging = self.lagging();
+            let slowest = self.slowest();
             if left.is_zero() {
-                let member = &self.members[lagging];
+                let member = &self.members[slowest];
                 return Err(match smallest {
                     Duration::MAX => member.silent(timeout),
                     smallest => self.skewed(smallest),
                 });
             }
-            self.members[lagging].wait(left.min(MAX_WAIT));
+            self.members[slowest].wait(left.min(MAX_WAIT));
         }
     }
 
@@ -233,7 +233,7 @@ impl CameraGroup {
     /// Chooses a frame of each camera; returns their skew, or else the smallest skew that there is.
     fn choose(&mut self) -> Result<Duration, Duration> {
         let candidates = self.members.iter().map(|member| &member.candidates[..]);
-        let found = newest_within(&candidates, self.tolerance)?;
+        let found = newest_set(&candidates, self.tolerance)?;
         for member in &mut self.members {
             if let Some(chosen) = first_from(&member.candidates, found.oldest) {
                 member.chosen = *chosen;
@@ -246,7 +246,7 @@ impl CameraGroup {
         self.members.iter().all(|member| member.frame().is_valid())
     }
 
-    fn give(&mut self, skew: Duration) -> FrameSet<'_> {
+    fn frame_set(&mut self, skew: Duration) -> FrameSet<'_> {
         for member in &mut self.members {
             self.given += u64::from(member.chosen.0 > member.given);
             member.given = member.given.max(member.chosen.0);
@@ -258,7 +258,7 @@ impl CameraGroup {
     }
 
     /// The camera for which the others wait: a new frame of another camera lies even further from this camera's newest.
-    fn lagging(&self) -> usize {
+    fn slowest(&self) -> usize {
         let newest = |member: &Member| {
             let times = member.candidates.iter().map(|(_, info)| info.begin());
             times.max().unwrap_or_default()
@@ -279,7 +279,7 @@ impl CameraGroup {
 
 impl Member {
     /// Finds the frames in its ring that may go into a set.
-    fn look(&mut self, may_be_given: impl Fn(&Candidate) -> bool) {
+    fn find_candidates(&mut self, may_be_given: impl Fn(&Candidate) -> bool) {
         let ring = &self.camera.ring;
         self.seen = ring.newest();
         self.candidates.clear();
@@ -401,7 +401,7 @@ struct SetTime {
 /// skew of a set, [`Duration::MAX`] where there is no set.
 ///
 /// The best set with a given oldest frame takes of each camera the first frame from that time on.
-fn newest_within<'a>(
+fn newest_set<'a>(
     candidates: &(impl Iterator<Item = &'a [Candidate]> + Clone),
     tolerance: Duration,
 ) -> Result<SetTime, Duration> {

@@ -64,7 +64,7 @@ impl Libavcodec {
         const AGAIN: i32 = ffmpeg_next::util::error::EAGAIN;
         match self.decoder.receive_frame(&mut self.frame) {
             Ok(()) if self.frame.is_corrupt() => {
-                self.references.lose();
+                self.references.mark_fault();
                 Err(DecodeError::new(
                     self.coding.name(),
                     "a part of it is broken",
@@ -77,7 +77,7 @@ impl Libavcodec {
     }
 
     fn failed(&mut self, cause: Error) -> DecodeError {
-        self.references.lose();
+        self.references.mark_fault();
         DecodeError::new(self.coding.name(), cause)
     }
 }

@@ -62,7 +62,7 @@ impl Decoder for H264 {
         self.note_parameters(stream)?;
         let decoded = self.decoder.decode(stream);
         if decoded.is_err() {
-            self.references.lose();
+            self.references.mark_fault();
         }
         match decoded {
             Ok(Some(decoded)) => {

@@ -29,13 +29,13 @@ impl References {
     /// Where the unit is broken, or needs a missing picture.
     pub(super) fn check(&mut self, what: &'static str, unit: &Unit<'_>) -> Result<(), DecodeError> {
         if unit.is_damaged {
-            self.lose();
+            self.mark_fault();
             return Err(DecodeError::new(what, "a part of it is missing"));
         }
         if unit.is_key {
             self.passed_over = None;
         } else if unit.missed > 0 {
-            self.lose();
+            self.mark_fault();
         }
         match &mut self.passed_over {
             Some(passed_over) if *passed_over < MAX_PASSED_OVER => {
@@ -51,7 +51,7 @@ impl References {
     }
 
     /// Notes a fault.
-    pub(super) fn lose(&mut self) {
+    pub(super) fn mark_fault(&mut self) {
         self.passed_over.get_or_insert(0);
     }
 }

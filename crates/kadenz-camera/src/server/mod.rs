@@ -442,7 +442,7 @@ impl Receiver {
         let mut pipeline = lock(&self.common.pipeline);
         let publisher = pipeline.publisher();
         publisher.note(&meta);
-        publisher.look_for_demand();
+        publisher.update_demand();
         publisher.publish(picture, &meta, unit.arrival, 0);
         self.common.update_status_from(&mut pipeline);
     }

@@ -17,7 +17,7 @@ use crate::source::{Capture, Coding};
 /// How often the server looks which layouts are wanted.
 const DEMAND_INTERVAL: Duration = Duration::from_millis(50);
 /// A layout is published so much longer after the last client that wants it.
-const UNWANTED_FOR: Duration = Duration::from_secs(2);
+const LAYOUT_LINGER: Duration = Duration::from_secs(2);
 /// More layouts at once are refused: each costs a conversion a frame.
 pub(super) const MAX_LAYOUTS: usize = 16;
 /// Units that may be inside a decoder: H.264's largest decoded picture buffer, twice.
@@ -99,7 +99,7 @@ impl Pipeline {
         let coding = waiting.coding();
         let publisher = &mut self.publisher;
         publisher.note(&waiting.meta);
-        publisher.look_for_demand();
+        publisher.update_demand();
         // A JPEG that no client wants need not be decoded; video must be, for the pictures after it.
         if coding == Coding::Jpeg && publisher.outputs.is_empty() && publisher.size.is_some() {
             publisher.pass(&waiting.meta);
@@ -218,7 +218,7 @@ impl Publisher {
     }
 
     /// Starts the layouts that clients began to want, and ends those that no client wants any more.
-    pub(super) fn look_for_demand(&mut self) {
+    pub(super) fn update_demand(&mut self) {
         let now = clock::now();
         if now < self.looks_at {
             return;
@@ -236,14 +236,14 @@ impl Publisher {
                 .iter_mut()
                 .find(|output| output.layout == layout);
             if let Some(output) = known {
-                output.wanted_until = now + UNWANTED_FOR;
+                output.wanted_until = now + LAYOUT_LINGER;
             } else if self.outputs.len() < MAX_LAYOUTS {
                 self.outputs.push(Output {
                     layout,
                     converter: Converter::new(layout),
                     ring: None,
                     is_fixed,
-                    wanted_until: now + UNWANTED_FOR,
+                    wanted_until: now + LAYOUT_LINGER,
                 });
             } else {
                 self.trouble = Some(format!(

@@ -13,7 +13,7 @@ use crate::picture::{Picture, Pixels, Plane, Range, Size};
 use crate::source::{Capture, Content, Next, Source, SourceError, Unit};
 
 /// A wait that no test reaches.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn name(of: &str) -> String {
     format!("test-{of}-{}", std::process::id())
@@ -83,7 +83,7 @@ impl Source for Gray {
 fn options(layout: &str) -> OpenOptions {
     OpenOptions {
         layout: layout.parse().unwrap(),
-        patience: PATIENCE,
+        timeout: TIMEOUT,
         ..OpenOptions::default()
     }
 }
@@ -99,11 +99,11 @@ fn quick(name: &str) -> ServerOptions {
 #[test]
 fn a_camera_in_this_process_gives_its_newest_frame() {
     let mut camera = Camera::open("test://320x240@100").unwrap();
-    let frame = camera.next(PATIENCE).unwrap();
+    let frame = camera.next(TIMEOUT).unwrap();
     assert_eq!(frame.to_vec().unwrap().len(), 320 * 240 * 3);
     let number = frame.info().number;
-    assert!(camera.next(PATIENCE).unwrap().info().number > number);
-    assert!(camera.latest(PATIENCE).is_ok());
+    assert!(camera.next(TIMEOUT).unwrap().info().number > number);
+    assert!(camera.latest(TIMEOUT).is_ok());
     let error = camera.latest(Duration::ZERO).unwrap_err();
     assert!(matches!(error, FrameError::Stale { .. }), "{error}");
     assert_eq!(camera.status().unwrap().state, State::Running);
@@ -136,7 +136,7 @@ fn the_status_of_a_camera_with_long_texts_can_be_read() {
     });
     let name = name("much");
     let server = CameraServer::start(open, &quick(&name)).unwrap();
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while !server.has_ended() {
         assert!(clock::now() < end);
         std::thread::sleep(Duration::from_millis(5));
@@ -155,7 +155,7 @@ fn layouts_are_published_while_a_client_wants_them() {
     let rgb = Camera::open_with(&name, &options("rgb-column-major@4x2")).unwrap();
     assert_eq!(rgb.ring().shape().bytes(), 24);
     drop(gray);
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while server.status().layouts != ["rgb-column-major@4x2"] {
         assert!(clock::now() < end, "{:?}", server.status());
         std::thread::sleep(Duration::from_millis(10));
@@ -178,10 +178,10 @@ fn a_camera_that_comes_back_with_another_size_is_followed_on_the_same_handle() {
     });
     let server = CameraServer::start(open, &quick(&name)).unwrap();
     let mut camera = Camera::open_with(&name, &options("gray")).unwrap();
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     loop {
         assert!(clock::now() < end, "{:?}", server.status());
-        let frame = camera.next(PATIENCE).unwrap();
+        let frame = camera.next(TIMEOUT).unwrap();
         if frame.shape().size.width == 6 {
             break;
         }
@@ -212,10 +212,10 @@ fn a_server_that_is_started_again_is_found_again() {
     }
     let _second = start();
     while camera.ring().generation() == generation {
-        let _ = camera.next(PATIENCE).unwrap();
+        let _ = camera.next(TIMEOUT).unwrap();
     }
     // A client with no limit on the age follows to the new ring, too.
-    let end = clock::now() + PATIENCE;
+    let end = clock::now() + TIMEOUT;
     while patient.ring().generation() == generation {
         assert!(clock::now() < end);
         let _ = patient.latest(Duration::MAX).unwrap();

@@ -20,7 +20,7 @@ pub(super) fn serve(
     let mut requests = Requests::new(shared, stream)?;
     while let Some(request) = requests.next()? {
         let refused = match &shared.options.credentials {
-            Some(credentials) if !request.knows(credentials) => {
+            Some(credentials) if !request.is_authorized(credentials) => {
                 Some(("401 Unauthorized", challenge()))
             }
             _ if request.method != "GET" => {

@@ -43,7 +43,7 @@ use kadenz_rt::clock::{MonotonicTime, now};
 use kadenz_rt::net::listener::{Connected, Connections};
 
 pub use jpeg::JpegEncoder;
-pub use pace::{Sent, TOO_LATE};
+pub use pace::{MAX_LATENESS, Sent};
 pub use script::{Event, Fault, Script, ScriptError};
 
 use crate::picture::{PictureError, Size};

@@ -28,7 +28,7 @@ pub struct Sent {
 }
 
 /// A picture later than this is not sent any more: the client continues with the next key picture.
-pub const TOO_LATE: Duration = Duration::from_millis(500);
+pub const MAX_LATENESS: Duration = Duration::from_millis(500);
 
 /// The parts into which a wait is cut; a client may leave between them.
 const WAIT_PART: Duration = Duration::from_millis(20);
@@ -60,7 +60,7 @@ pub(super) fn pace(
             .options
             .script
             .delay(stream.elapsed(next), &mut random);
-        if now() > stream.due(next) + TOO_LATE {
+        if now() > stream.due(next) + MAX_LATENESS {
             (next, has_key) = (stream.first_after(now()), false);
             continue;
         }
@@ -68,7 +68,7 @@ pub(super) fn pace(
             continue;
         };
         next = index + 1;
-        has_key = (has_key || frame.is_key) && delay <= TOO_LATE;
+        has_key = (has_key || frame.is_key) && delay <= MAX_LATENESS;
         if !has_key {
             continue;
         }

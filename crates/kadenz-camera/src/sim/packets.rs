@@ -158,7 +158,7 @@ impl RtpSender {
 }
 
 /// Drops, reorders and repeats packets by the shares that are lost, sent after their successor and sent twice.
-pub(super) fn disturbed<'a>(
+pub(super) fn with_faults<'a>(
     packets: impl Iterator<Item = &'a [u8]>,
     [lost, late, twice]: [f64; 3],
     random: &mut Random,
@@ -244,7 +244,7 @@ mod tests {
         let packets: Vec<Vec<u8>> = (0..100).map(|it| vec![it]).collect();
         let sent = |shares| {
             let packets = packets.iter().map(Vec::as_slice);
-            disturbed(packets, shares, &mut Random::new(3)).concat()
+            with_faults(packets, shares, &mut Random::new(3)).concat()
         };
         let all: Vec<u8> = (0..100).collect();
         assert_eq!(sent([0.0; 3]), all);

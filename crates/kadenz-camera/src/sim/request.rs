@@ -42,7 +42,7 @@ impl Request {
     }
 
     /// Whether the request answers the [`challenge`] correctly.
-    pub(super) fn knows(&self, (user, password): &(String, String)) -> bool {
+    pub(super) fn is_authorized(&self, (user, password): &(String, String)) -> bool {
         let Some(answer) = self
             .field("authorization")
             .and_then(|it| it.strip_prefix("Digest "))

@@ -13,7 +13,7 @@ use kadenz_rt::random::Random;
 
 use super::SimContext;
 use super::pace::{FrameSink, pace};
-use super::packets::{INTERLEAVED, PAYLOAD_TYPE, RtpSender, disturbed, rtp_time};
+use super::packets::{INTERLEAVED, PAYLOAD_TYPE, RtpSender, rtp_time, with_faults};
 use super::request::{Request, Requests, challenge};
 use super::stream::EncodedFrame;
 
@@ -110,7 +110,7 @@ fn answer(
         .options
         .credentials
         .as_ref()
-        .is_none_or(|it| request.knows(it));
+        .is_none_or(|it| request.is_authorized(it));
     if !is_known && request.method != "OPTIONS" {
         return refused("401 Unauthorized", challenge().as_str());
     }
@@ -310,7 +310,7 @@ impl FrameSink for Rtp<'_> {
         let packets = self.session.sender.packetize(&frame.units, timestamp);
         self.bytes.clear();
         self.ends.clear();
-        for packet in disturbed(packets.each(), shares, &mut self.random) {
+        for packet in with_faults(packets.each(), shares, &mut self.random) {
             self.bytes.extend(packet);
             self.ends.push(self.bytes.len());
         }

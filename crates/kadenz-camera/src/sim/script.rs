@@ -37,7 +37,7 @@ pub enum Fault {
     /// This share of packets is sent twice.
     Duplicate(f64),
     /// Nothing is sent; all that was due meanwhile is then sent in one burst, as far as it is younger than
-    /// [`TOO_LATE`](super::TOO_LATE).
+    /// [`MAX_LATENESS`](super::MAX_LATENESS).
     Stall,
     /// All connections are closed once.
     Drop,

@@ -25,8 +25,8 @@ pub(super) struct Connection {
 }
 
 impl Connection {
-    pub(super) fn open(url: &CameraUrl, patience: Duration) -> Result<Self, SourceError> {
-        let stream = connect(url, patience)?;
+    pub(super) fn open(url: &CameraUrl, timeout: Duration) -> Result<Self, SourceError> {
+        let stream = connect(url, timeout)?;
         let watch =
             Watch::new().map_err(|error| transient(url, &error, "close other programs' files"))?;
         Ok(Self {

@@ -124,7 +124,7 @@ impl FileSource {
         self.scan = Scan::default();
         loop {
             let length = match NalCodec::of(self.coding) {
-                None => match self.begins_by_jpeg() {
+                None => match self.skip_to_jpeg() {
                     true => self.scan.jpeg_length(&self.buffer),
                     false => None,
                 },
@@ -149,7 +149,7 @@ impl FileSource {
     }
 
     /// Removes the bytes before the next JPEG picture; returns whether there is one.
-    fn begins_by_jpeg(&mut self) -> bool {
+    fn skip_to_jpeg(&mut self) -> bool {
         if self.scan.at > 0 {
             return true;
         }

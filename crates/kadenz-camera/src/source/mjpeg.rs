@@ -49,7 +49,7 @@ impl MjpegSource {
         let mut challenge: Option<Challenge> = None;
         network::open("http", url, options, |url, options| {
             let mut source = Self::connect(url, options)?;
-            Ok(match source.ask(challenge.as_mut())? {
+            Ok(match source.request(challenge.as_mut())? {
                 Answer::Stream => OpenOutcome::Stream(source),
                 Answer::Challenge(asked) => {
                     let refused = challenge.is_some() && !asked.is_stale;
@@ -66,7 +66,7 @@ impl MjpegSource {
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
-        let connection = Connection::open(&url, options.patience)?;
+        let connection = Connection::open(&url, options.timeout)?;
         let now = clock::now();
         Ok(Self {
             url,
@@ -83,7 +83,7 @@ impl MjpegSource {
         })
     }
 
-    fn ask(&mut self, challenge: Option<&mut Challenge>) -> Result<Answer, SourceError> {
+    fn request(&mut self, challenge: Option<&mut Challenge>) -> Result<Answer, SourceError> {
         let target = self.url.target();
         let mut request = format!(
             "GET {target} HTTP/1.1\r\nHost: {}\r\nUser-Agent: Kadenz\r\n",
@@ -97,7 +97,7 @@ impl MjpegSource {
         }
         request += "\r\n";
         self.connection.send(&self.url, request.as_bytes())?;
-        let until = clock::now() + self.options.patience;
+        let until = clock::now() + self.options.timeout;
         loop {
             let head = Head::parse(&self.bytes[..self.end]);
             let head = head.map_err(|error| transient(&self.url, &error, OTHER_URL))?;

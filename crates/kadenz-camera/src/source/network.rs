@@ -22,7 +22,7 @@ pub struct NetworkOptions {
     /// precedence: `rtsp://HOST/PATH?kadenz-transport=udp`.
     pub transport: Transport,
     /// The time limit of connecting and of each answer.
-    pub patience: Duration,
+    pub timeout: Duration,
     /// A camera that sends nothing for so long is given up.
     pub silence: Duration,
     /// How long the source waits over UDP for a missing packet, where those behind it may have overtaken it.
@@ -33,7 +33,7 @@ impl Default for NetworkOptions {
     fn default() -> Self {
         Self {
             transport: Transport::Tcp,
-            patience: Duration::from_secs(10),
+            timeout: Duration::from_secs(10),
             silence: Duration::from_secs(5),
             reordering: ReorderLimits::UDP.time,
         }
@@ -157,7 +157,7 @@ pub(super) fn silent(url: &CameraUrl, silence: Duration, remedy: &str) -> Source
 }
 
 /// Connects to the camera: to the first of its addresses that answers.
-pub(super) fn connect(url: &CameraUrl, patience: Duration) -> Result<TcpStream, SourceError> {
+pub(super) fn connect(url: &CameraUrl, timeout: Duration) -> Result<TcpStream, SourceError> {
     const REMEDY: &str =
         "see that the camera is on, that its address is right and that no firewall is between";
     let unreachable =
@@ -167,7 +167,7 @@ pub(super) fn connect(url: &CameraUrl, patience: Duration) -> Result<TcpStream, 
         .map_err(|error| unreachable(&error))?;
     let mut last = io::Error::from(ErrorKind::AddrNotAvailable);
     for address in addresses {
-        match TcpStream::connect_timeout(&address, patience) {
+        match TcpStream::connect_timeout(&address, timeout) {
             Ok(stream) => {
                 let prepared = stream
                     .set_nodelay(true)

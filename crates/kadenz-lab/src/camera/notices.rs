@@ -42,7 +42,7 @@ pub fn publish(
 ) -> Result<Notices, OpenCameraError> {
     let options = OpenOptions {
         layout,
-        patience: STOP_INTERVAL,
+        timeout: STOP_INTERVAL,
         ..OpenOptions::default()
     };
     let mut notices = Notices::default();

@@ -9,7 +9,7 @@ use crate::source::test_pattern::TestPattern;
 
 const MS: Duration = Duration::from_millis(1);
 /// A wait that no test reaches.
-const PATIENCE: Duration = Duration::from_secs(60);
+const TIMEOUT: Duration = Duration::from_secs(60);
 
 fn frames(begins_ms: &[u64]) -> Vec<Candidate> {
     let frame = |(count, ms): (usize, &u64)| {
@@ -25,7 +25,7 @@ fn frames(begins_ms: &[u64]) -> Vec<Candidate> {
 fn found(cameras: &[&[u64]], tolerance_ms: u64) -> Result<(u64, u64), Duration> {
     let cameras: Vec<_> = cameras.iter().map(|it| frames(it)).collect();
     let cameras = cameras.iter().map(Vec::as_slice);
-    let found = newest_within(&cameras, MS * tolerance_ms as u32)?;
+    let found = newest_set(&cameras, MS * tolerance_ms as u32)?;
     let skew_ms = found.skew.as_millis() as u64;
     Ok((found.oldest.as_ns() / 1_000_000, skew_ms))
 }
@@ -83,7 +83,7 @@ impl Fed {
         let server = CameraServer::start(open, &ServerOptions::new(&name, "test://nothing"));
         let options = OpenOptions {
             layout: "gray".parse().unwrap(),
-            patience: PATIENCE,
+            timeout: TIMEOUT,
             ..OpenOptions::default()
         };
         let shape = Shape::of(&options.layout, "8x4".parse().unwrap());
@@ -129,7 +129,7 @@ fn a_set_is_given_whole_and_its_frames_are_given_once() {
     left.publish(now, 1);
     left.publish(now + 33 * MS, 2);
     right.publish(now + 2 * MS, 3);
-    let set = group.next(PATIENCE).unwrap();
+    let set = group.next(TIMEOUT).unwrap();
     let mut arrays = [vec![0; 32], vec![0; 32]];
     set.copy_to(&mut arrays).unwrap();
     assert_eq!((arrays[0][0], arrays[1][0], set.skew()), (1, 3, 2 * MS));
@@ -147,7 +147,7 @@ fn a_set_is_given_whole_and_its_frames_are_given_once() {
         "{error}"
     );
     right.publish(now + 31 * MS, 5);
-    let set = group.next(PATIENCE).unwrap();
+    let set = group.next(TIMEOUT).unwrap();
     assert_eq!(set.skew(), 2 * MS);
     assert!(set.frames().all(|frame| frame.count() > 1));
     assert_eq!(group.unmatched(), 3);
@@ -159,7 +159,7 @@ fn one_overwritten_frame_makes_the_whole_set_invalid() {
     let now = clock::now();
     left.publish(now, 1);
     right.publish(now, 1);
-    let set = group.next(PATIENCE).unwrap();
+    let set = group.next(TIMEOUT).unwrap();
     assert!(set.is_valid());
     for value in 2..5 {
         right.publish(now, value);
@@ -179,14 +179,14 @@ fn a_stale_or_mismatched_set_is_an_error_that_says_why() {
             camera.publish(now, value);
         }
     }
-    assert_eq!(group.latest(PATIENCE).unwrap().skew(), Duration::ZERO);
+    assert_eq!(group.latest(TIMEOUT).unwrap().skew(), Duration::ZERO);
     let error = group.latest(Duration::ZERO).unwrap_err();
     let words = error.to_string();
     assert!(words.contains("0ns is allowed"), "{words}");
     for value in 0..3 {
         right.publish(now + 12 * MS, value);
     }
-    let error = group.latest(PATIENCE).unwrap_err();
+    let error = group.latest(TIMEOUT).unwrap_err();
     let (tolerance, smallest_skew) = (5 * MS, 12 * MS);
     let expected = FrameSetError::Skewed {
         tolerance,
@@ -194,7 +194,7 @@ fn a_stale_or_mismatched_set_is_an_error_that_says_why() {
     };
     assert_eq!(error, expected);
     left.publish(now + 11 * MS, 9);
-    assert_eq!(group.latest(PATIENCE).unwrap().skew(), MS);
+    assert_eq!(group.latest(TIMEOUT).unwrap().skew(), MS);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn a_waiting_reader_is_woken_by_the_frame_that_completes_the_set() {
     let (mut left, mut right, mut group) = pair("woken", 5 * MS);
     let now = clock::now();
     right.publish(now, 1);
-    let waiting = std::thread::spawn(move || group.next(PATIENCE).map(|set| set.skew()));
+    let waiting = std::thread::spawn(move || group.next(TIMEOUT).map(|set| set.skew()));
     left.publish(now + 4 * MS, 1);
     assert_eq!(waiting.join().unwrap(), Ok(4 * MS));
 }
@@ -214,7 +214,7 @@ fn the_newest_set_allocates_nothing() {
     left.publish(clock::now(), 1);
     right.publish(clock::now(), 1);
     let counted = allocation_counter::measure(|| {
-        let set = group.latest(PATIENCE).unwrap();
+        let set = group.latest(TIMEOUT).unwrap();
         set.copy_to(&mut arrays).unwrap();
     });
     assert_eq!(counted.count_total, 0);
@@ -239,7 +239,7 @@ fn a_camera_that_comes_back_with_another_size_is_followed() {
             ..FrameInfo::default()
         })
     });
-    let set = group.next(PATIENCE).unwrap();
+    let set = group.next(TIMEOUT).unwrap();
     let bytes: Vec<_> = set.frames().map(|it| it.shape().bytes()).collect();
     assert_eq!(bytes, [32, 4]);
 }

@@ -31,7 +31,7 @@ impl Eyes {
         Self(decode::open(coding).unwrap())
     }
 
-    fn see(&mut self, content: Content<'_>, missed: u64) -> Option<(Code, Size)> {
+    fn check(&mut self, content: Content<'_>, missed: u64) -> Option<(Code, Size)> {
         let is_key = match content {
             Content::Encoded(Coding::H264, bytes) => decode::Sps::in_stream(bytes).is_some(),
             _ => true,
@@ -88,7 +88,7 @@ fn by_http_every_part_is_a_jpeg_with_its_code() {
             stream.read_exact(&mut jpeg).unwrap();
             assert_eq!(jpeg[..2], [13, 10]);
             let (code, _) = eyes
-                .see(Content::Encoded(Coding::Jpeg, &jpeg[2..]), 0)
+                .check(Content::Encoded(Coding::Jpeg, &jpeg[2..]), 0)
                 .unwrap();
             numbers.push(code.number);
         }
@@ -141,8 +141,8 @@ fn a_silent_client_keeps_no_other_out() {
         .map(|_| TcpStream::connect(camera.address()).unwrap())
         .collect();
     let mut stream = TcpStream::connect(camera.address()).unwrap();
-    let patience = Some(Duration::from_secs(20));
-    stream.set_read_timeout(patience).unwrap();
+    let timeout = Some(Duration::from_secs(20));
+    stream.set_read_timeout(timeout).unwrap();
     stream.write_all(b"GET / HTTP/1.1\r\n\r\n").unwrap();
     let mut answer = [0; 12];
     stream.read_exact(&mut answer).unwrap();

@@ -24,7 +24,7 @@ impl Client {
     }
 
     /// Status, and head and body of the answer.
-    fn ask(&mut self, method: &str, uri: &str, fields: &str) -> (u16, String) {
+    fn request(&mut self, method: &str, uri: &str, fields: &str) -> (u16, String) {
         self.sequence += 1;
         let request = format!(
             "{method} {uri} RTSP/1.0\r\nCSeq: {}\r\n{fields}\r\n",
@@ -49,16 +49,17 @@ impl Client {
 
     fn play(&mut self, transport: &str) -> String {
         let base = "rtsp://localhost/camera";
-        let (status, description) = self.ask("DESCRIBE", base, "");
+        let (status, description) = self.request("DESCRIBE", base, "");
         assert_eq!(status, 200);
         assert!(
             description.contains("a=rtpmap:96 H264/90000"),
             "{description}"
         );
         let track = format!("{base}/trackID=0");
-        let (status, answer) = self.ask("SETUP", &track, &format!("Transport: {transport}\r\n"));
+        let (status, answer) =
+            self.request("SETUP", &track, &format!("Transport: {transport}\r\n"));
         assert_eq!(status, 200, "{answer}");
-        assert_eq!(self.ask("PLAY", base, "").0, 200);
+        assert_eq!(self.request("PLAY", base, "").0, 200);
         answer
     }
 
@@ -132,7 +133,7 @@ fn watch(client: &mut Client, mut is_enough: impl FnMut(Code, Size) -> bool) -> 
             continue;
         };
         let missed = std::mem::replace(&mut broken, assembly.broken) != assembly.broken;
-        let seen = eyes.see(Content::Encoded(Coding::H264, &unit), u64::from(missed));
+        let seen = eyes.check(Content::Encoded(Coding::H264, &unit), u64::from(missed));
         if seen.is_some_and(|(code, size)| is_enough(code, size)) {
             break;
         }
@@ -162,13 +163,13 @@ fn over_tcp_every_picture_comes_with_its_time_and_the_log_knows_it() {
         assert_eq!(pair[1], (pair[0] + 1) % 20);
     }
     assert_eq!(reports[0][..4], [0x80, 200, 0, 6]);
-    let (status, _) = client.ask_while_playing("GET_PARAMETER");
+    let (status, _) = client.request_while_playing("GET_PARAMETER");
     assert_eq!(status, 200);
 }
 
 impl Client {
     /// Sends a request in the middle of packets, and passes over these.
-    fn ask_while_playing(&mut self, method: &str) -> (u16, String) {
+    fn request_while_playing(&mut self, method: &str) -> (u16, String) {
         self.sequence += 1;
         let request = format!(
             "{method} * RTSP/1.0\r\nCSeq: {}\r\nContent-Length: 2\r\n\r\n{{}}",
@@ -239,7 +240,7 @@ fn over_udp_packets_are_lost_and_reordered_by_the_script() {
             if let Some(unit) = assembly.take(&packet[..length]) {
                 let missed = u64::from(assembly.broken > 0);
                 seen += u32::from(
-                    eyes.see(Content::Encoded(Coding::H264, &unit), missed)
+                    eyes.check(Content::Encoded(Coding::H264, &unit), missed)
                         .is_some(),
                 );
             }
@@ -338,8 +339,8 @@ fn a_client_without_the_password_gets_no_picture() {
     })
     .unwrap();
     let mut client = Client::connect(camera.address());
-    assert_eq!(client.ask("OPTIONS", "*", "").0, 200);
-    let (status, answer) = client.ask("DESCRIBE", "rtsp://h/camera", "");
+    assert_eq!(client.request("OPTIONS", "*", "").0, 200);
+    let (status, answer) = client.request("DESCRIBE", "rtsp://h/camera", "");
     assert_eq!(status, 401);
     assert!(
         answer.contains("WWW-Authenticate: Digest realm=\"kadenz camera sim\", nonce=\"2026\"")
@@ -353,12 +354,19 @@ fn a_client_without_the_password_gets_no_picture() {
     // md5(md5(user:kadenz camera sim:secret):2026:md5(DESCRIBE:rtsp://h/camera)), by md5sum.
     let response = "ae64aa46d303a1485b41642cc9f2c8d9";
     assert_eq!(
-        client.ask("DESCRIBE", "rtsp://h/camera", &with(response)).0,
+        client
+            .request("DESCRIBE", "rtsp://h/camera", &with(response))
+            .0,
         200
     );
-    assert_eq!(client.ask("DESCRIBE", "rtsp://h/camera", &with("0")).0, 401);
     assert_eq!(
-        client.ask("SETUP", "rtsp://h/camera", &with(response)).0,
+        client.request("DESCRIBE", "rtsp://h/camera", &with("0")).0,
+        401
+    );
+    assert_eq!(
+        client
+            .request("SETUP", "rtsp://h/camera", &with(response))
+            .0,
         401
     );
 }
@@ -373,8 +381,10 @@ fn a_connection_gets_one_stream_however_often_it_asks() {
     client.play(&transport);
     let field = format!("Transport: {transport}\r\n");
     assert_eq!(
-        client.ask("SETUP", "rtsp://h/camera/trackID=0", &field).0,
+        client
+            .request("SETUP", "rtsp://h/camera/trackID=0", &field)
+            .0,
         455
     );
-    assert_eq!(client.ask("PLAY", "rtsp://h/camera", "").0, 455);
+    assert_eq!(client.request("PLAY", "rtsp://h/camera", "").0, 455);
 }

@@ -32,7 +32,7 @@ fn serve(answers: Vec<fn(&str) -> Vec<u8>>) -> (String, JoinHandle<Vec<TcpStream
 
 fn options() -> NetworkOptions {
     NetworkOptions {
-        patience: Duration::from_secs(60),
+        timeout: Duration::from_secs(60),
         silence: Duration::from_secs(60),
         ..NetworkOptions::default()
     }

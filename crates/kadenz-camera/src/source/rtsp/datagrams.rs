@@ -96,7 +96,7 @@ impl Datagrams {
 
     /// Called when the camera is ready to send. A packet to each of its ports opens the way back through a router or a
     /// firewall.
-    pub(super) fn meet(&mut self, granted: &GrantedTransport, our_ssrc: u32) {
+    pub(super) fn open_nat_ports(&mut self, granted: &GrantedTransport, our_ssrc: u32) {
         (self.source, self.ports) = (granted.source, granted.server_ports);
         if let Some((port, _)) = self.ports {
             // An empty RTP packet of a type that is never used (RFC 6263, section 4.6 ff.).

@@ -62,7 +62,7 @@ impl RtspSource {
     }
 
     fn connect(url: CameraUrl, options: NetworkOptions) -> Result<Self, SourceError> {
-        let connection = Connection::open(&url, options.patience)?;
+        let connection = Connection::open(&url, options.timeout)?;
         let datagrams = match options.transport {
             Transport::Tcp => None,
             Transport::Udp => Some(Datagrams::open(&url, connection.addresses())?),
@@ -70,7 +70,7 @@ impl RtspSource {
         let now = clock::now();
         let nonce = format!("{:016x}", network::unpredictable());
         let ports = datagrams.as_ref().map(Datagrams::ports);
-        let client = Client::new(url.clone(), ports, nonce, options.patience, now);
+        let client = Client::new(url.clone(), ports, nonce, options.timeout, now);
         Ok(Self {
             url,
             options,
@@ -134,7 +134,7 @@ impl RtspSource {
                         .is_some_and(|flow| flow.frame(channel, bytes, arrival))
                     {
                         self.heard = arrival;
-                        client.media_came();
+                        client.media_received();
                         return Ok(true);
                     }
                     Ok(None)
@@ -145,12 +145,12 @@ impl RtspSource {
                 Some(Message::Request(head)) => Ok(client.request(&head)),
             };
             let event = event.map_err(|error| self.refused(&error))?;
-            self.happened(event);
+            self.handle_event(event);
             self.connection.send(&self.url, &self.client.output())?;
         }
     }
 
-    fn happened(&mut self, event: Option<RtspEvent>) {
+    fn handle_event(&mut self, event: Option<RtspEvent>) {
         match (event, self.client.video()) {
             (Some(RtspEvent::SetUp(granted)), Some(video)) => {
                 if granted.transport == Transport::Tcp {
@@ -158,7 +158,7 @@ impl RtspSource {
                 }
                 let our_ssrc = network::unpredictable() as u32;
                 if let Some(datagrams) = &mut self.datagrams {
-                    datagrams.meet(&granted, our_ssrc);
+                    datagrams.open_nat_ports(&granted, our_ssrc);
                 }
                 let (reordering, now) = (self.options.reordering, clock::now());
                 self.flow = Some(Flow::new(video, granted, our_ssrc, reordering, now));
@@ -224,7 +224,7 @@ impl RtspSource {
     }
 
     /// Waits for the next picture, which becomes the current one.
-    fn wait(&mut self, until: MonotonicTime) -> Result<Came, SourceError> {
+    fn wait(&mut self, until: MonotonicTime) -> Result<ReceivedMedia, SourceError> {
         let mut is_over = false;
         loop {
             // Bytes that have already come are cut into pictures first.
@@ -234,12 +234,12 @@ impl RtspSource {
             }
             if picture.is_some() {
                 self.current = picture;
-                return Ok(Came::Picture);
+                return Ok(ReceivedMedia::Picture);
             }
             let said_goodbye = self.flow.as_ref().is_some_and(Flow::has_ended);
             // A goodbye by UDP may be forged: it counts only with the silence that follows.
             if said_goodbye && self.datagrams.is_none() {
-                return Ok(Came::End);
+                return Ok(ReceivedMedia::End);
             }
             if self.redirection.is_some() {
                 return Err(transient(
@@ -250,14 +250,14 @@ impl RtspSource {
             }
             // Checked also while packets come that complete no picture.
             if is_over {
-                return Ok(Came::Nothing);
+                return Ok(ReceivedMedia::Nothing);
             }
             self.attend()?;
             let came = self.receive(until.min(self.deadline()))?;
             let now = clock::now();
             if !came && now >= self.heard + self.options.silence {
                 if said_goodbye {
-                    return Ok(Came::End);
+                    return Ok(ReceivedMedia::End);
                 }
                 return Err(network::silent(&self.url, self.options.silence, SILENT));
             }
@@ -281,7 +281,7 @@ impl RtspSource {
     }
 }
 
-enum Came {
+enum ReceivedMedia {
     Picture,
     Nothing,
     End,
@@ -293,9 +293,9 @@ impl Source for RtspSource {
             flow.recycle(picture);
         }
         Ok(match self.wait(until)? {
-            Came::Picture => self.unit().map_or(Next::Nothing, Next::Unit),
-            Came::Nothing => Next::Nothing,
-            Came::End => Next::Ended,
+            ReceivedMedia::Picture => self.unit().map_or(Next::Nothing, Next::Unit),
+            ReceivedMedia::Nothing => Next::Nothing,
+            ReceivedMedia::End => Next::Ended,
         })
     }
 

@@ -106,7 +106,7 @@ fn packet(sequence: u16, payload: &[u8]) -> Vec<u8> {
 
 fn options() -> NetworkOptions {
     NetworkOptions {
-        patience: Duration::from_secs(60),
+        timeout: Duration::from_secs(60),
         silence: Duration::from_secs(60),
         reordering: Duration::from_secs(60),
         ..NetworkOptions::default()
@@ -319,7 +319,7 @@ fn answers_that_lie_or_have_no_end_are_errors_and_questions_end() {
             }
         });
         let options = NetworkOptions {
-            patience: Duration::from_secs(2),
+            timeout: Duration::from_secs(2),
             ..options()
         };
         let url = url.replace("rtsp://", "rtsp://user:password@");

@@ -163,7 +163,7 @@ impl Reorder {
     /// Takes the next packet in order. Gives up a missing packet, for those behind it, once it has waited long enough.
     pub fn pop(&mut self, now: MonotonicTime) -> Option<Sequenced<'_>> {
         if self.waiting == 0 {
-            self.hold_beyond();
+            self.take_held();
         }
         if self.waiting == 0 {
             return None;
@@ -254,7 +254,7 @@ impl Reorder {
     }
 
     /// Takes in the packet that was too far ahead, once no other waits before it.
-    fn hold_beyond(&mut self) {
+    fn take_held(&mut self) {
         if std::mem::take(&mut self.beyond.1.is_filled) {
             let bytes = std::mem::take(&mut self.beyond.1.bytes);
             self.hold(&bytes, self.beyond.0, self.beyond.1.arrival);

@@ -106,7 +106,7 @@ pub struct Client {
     transport: Transport,
     client_ports: Option<(u16, u16)>,
     client_nonce: String,
-    patience: Duration,
+    timeout: Duration,
     challenge: Option<Challenge>,
     pending: Option<Pending>,
     sequence: u32,
@@ -123,13 +123,13 @@ impl Client {
     /// A client that sends its first request. With `client_ports` it requests UDP to these, else TCP.
     ///
     /// `client_nonce` is anything that differs from session to session. A request may wait for its answer as long as
-    /// `patience`.
+    /// `timeout`.
     #[must_use]
     pub fn new(
         url: CameraUrl,
         client_ports: Option<(u16, u16)>,
         client_nonce: String,
-        patience: Duration,
+        timeout: Duration,
         now: MonotonicTime,
     ) -> Self {
         let request_url = url.to_string();
@@ -146,7 +146,7 @@ impl Client {
             transport,
             client_ports,
             client_nonce,
-            patience,
+            timeout,
             challenge: None,
             pending: None,
             sequence: 0,
@@ -158,7 +158,7 @@ impl Client {
             is_playing: false,
             output: Vec::new(),
         };
-        client.ask(Method::Describe, false, now);
+        client.send_request(Method::Describe, false, now);
         client
     }
 
@@ -180,7 +180,7 @@ impl Client {
     }
 
     /// Notes that packets came, also where the camera has not said yet that it plays.
-    pub(crate) fn media_came(&mut self) {
+    pub(crate) fn media_received(&mut self) {
         self.is_playing = true;
     }
 
@@ -188,7 +188,7 @@ impl Client {
     #[must_use]
     pub(crate) fn deadline(&self) -> MonotonicTime {
         match &self.pending {
-            Some(pending) => pending.since + self.patience,
+            Some(pending) => pending.since + self.timeout,
             None => self.last_request + self.keep_alive,
         }
     }
@@ -222,7 +222,7 @@ impl Client {
             // Not every camera sends over UDP; over TCP all do.
             (461, Method::SetUp) if self.transport == Transport::Udp => {
                 self.transport = Transport::Tcp;
-                self.ask(Method::SetUp, false, now);
+                self.send_request(Method::SetUp, false, now);
                 Ok(None)
             }
             (461, Method::SetUp) => Err(RtspError::Transport(self.transport)),
@@ -260,7 +260,7 @@ impl Client {
             self.keep_alive_by = Method::Options;
         }
         if self.is_playing && now >= self.last_request + self.keep_alive {
-            self.ask(self.keep_alive_by, false, now);
+            self.send_request(self.keep_alive_by, false, now);
         }
         Ok(())
     }
@@ -268,7 +268,7 @@ impl Client {
     /// Sends `TEARDOWN`, where there is a session.
     pub(crate) fn tear_down(&mut self, now: MonotonicTime) {
         if self.session.is_some() {
-            self.ask(Method::TearDown, false, now);
+            self.send_request(Method::TearDown, false, now);
         }
     }
 
@@ -297,7 +297,7 @@ impl Client {
                     .or(head.field("Content-Location"));
                 (self.set_up_url, self.session_url) = video.urls(base, &self.request_url);
                 self.video = Some(video);
-                self.ask(Method::SetUp, false, now);
+                self.send_request(Method::SetUp, false, now);
                 Ok(None)
             }
             Method::SetUp => {
@@ -306,7 +306,7 @@ impl Client {
                 let granted = granted.ok_or(RtspError::Transport(asked))?;
                 self.transport = granted.transport;
                 self.begin_session(head);
-                self.ask(Method::Play, false, now);
+                self.send_request(Method::Play, false, now);
                 Ok(Some(RtspEvent::SetUp(granted)))
             }
             Method::Play => {
@@ -358,11 +358,11 @@ impl Client {
             return Err(RtspError::WrongPassword);
         }
         self.challenge = Some(challenge);
-        self.ask(method, true, now);
+        self.send_request(method, true, now);
         Ok(None)
     }
 
-    fn ask(&mut self, method: Method, is_repeated: bool, now: MonotonicTime) {
+    fn send_request(&mut self, method: Method, is_repeated: bool, now: MonotonicTime) {
         self.sequence += 1;
         let uri = match method {
             Method::Describe => &self.request_url,

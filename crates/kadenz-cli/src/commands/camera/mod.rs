@@ -72,7 +72,7 @@ impl SourceOption {
     fn options(&self) -> NetworkOptions {
         NetworkOptions {
             transport: self.transport.into(),
-            patience: self.timeout.0,
+            timeout: self.timeout.0,
             silence: self.silence.0,
             ..NetworkOptions::default()
         }
@@ -118,7 +118,7 @@ impl ReaderOption {
     ) -> anyhow::Result<Camera> {
         let options = OpenOptions {
             layout: self.layout,
-            patience: self.source.timeout.0,
+            timeout: self.source.timeout.0,
             source: self.source.options(),
         };
         let shown = source::without_credentials(&self.camera);

@@ -134,7 +134,7 @@ impl JpegAssembler {
             let length = usize::from(u16::from_be_bytes([start[2], start[3]]));
             let (bytes, after) = after.split_at_checked(length)?;
             rest = after;
-            self.own_tables(header.quality, start[1], bytes)?
+            self.tables_of(header.quality, start[1], bytes)?
         };
         self.bytes.clear();
         let is_420 = header.kind & 0x3f == 1;
@@ -152,7 +152,7 @@ impl JpegAssembler {
     }
 
     /// The tables in the packet, or those that came for the same quality before.
-    fn own_tables(&mut self, quality: u8, precision: u8, bytes: &[u8]) -> Option<Quantisation> {
+    fn tables_of(&mut self, quality: u8, precision: u8, bytes: &[u8]) -> Option<Quantisation> {
         let known = self.tables.iter().position(|it| it.0 == quality);
         if bytes.is_empty() {
             return known.map(|at| self.tables[at].1.clone());

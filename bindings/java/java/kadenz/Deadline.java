@@ -3,14 +3,14 @@ package kadenz;
 import java.util.concurrent.TimeUnit;
 
 /** The time limit of a call. */
-final class Patience {
+final class Deadline {
     /** The longest native call, during which a thread does not see an interrupt or a close. */
     private static final long SLICE_NS = TimeUnit.MILLISECONDS.toNanos(50);
 
     private final long start = System.nanoTime();
     private final long timeoutNs;
 
-    Patience(long timeoutMs) {
+    Deadline(long timeoutMs) {
         if (timeoutMs < 0) {
             throw new KadenzException(timeoutMs + " ms is not a valid timeout; state milliseconds from 0 on");
         }
