@@ -17,7 +17,7 @@
 //!         // Subscribe.
 //!         probe.ready();
 //!         while probe.waits() {
-//!             if let Some(data) = receive(kadenz_probe::PATIENCE) {
+//!             if let Some(data) = receive(kadenz_probe::POLL_TIMEOUT) {
 //!                 probe.received(&data);
 //!             }
 //!         }
@@ -58,7 +58,7 @@ const BLOCK: usize = 1 << 16;
 /// The longest line.
 const MAX_LINE: usize = 1024;
 /// The longest wait for a message.
-pub const PATIENCE: Duration = Duration::from_millis(100);
+pub const POLL_TIMEOUT: Duration = Duration::from_millis(100);
 
 /// The orders of Kadenz since the first line. A thread that does not receive may read them, too.
 #[derive(Default)]
@@ -286,7 +286,7 @@ impl Probe {
     }
 
     /// Whether more is to be received. It makes no system call but one a second, where lines wait: call it in the loop,
-    /// with a wait of [`PATIENCE`] at most between two calls.
+    /// with a wait of [`POLL_TIMEOUT`] at most between two calls.
     pub fn waits(&mut self) -> bool {
         if !self.lines.is_empty() && now() - self.flushed_ns > FLUSH_NS {
             self.flush();

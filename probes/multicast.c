@@ -8,7 +8,7 @@ int main(void) {
     kadenz_probe *probe = kadenz_probe_open("UDP multicast");
     struct sockaddr_in address = {.sin_family = AF_INET};
     struct ip_mreq group = {.imr_interface.s_addr = htonl(INADDR_LOOPBACK)};
-    struct timeval patience = {.tv_usec = 100000};
+    struct timeval timeout = {.tv_usec = 100000};
     unsigned char ttl = 0;
     char host[64];
     int port, yes = 1, is_publisher = kadenz_probe_publishes(probe), end = socket(AF_INET, SOCK_DGRAM, 0);
@@ -20,7 +20,7 @@ int main(void) {
     group.imr_multiaddr = address.sin_addr;
     setsockopt(end, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     setsockopt(end, SOL_SOCKET, SO_RCVBUF, &room, sizeof room);
-    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     setsockopt(end, IPPROTO_IP, IP_MULTICAST_TTL, &ttl, sizeof ttl);
     if (is_publisher ? setsockopt(end, IPPROTO_IP, IP_MULTICAST_IF, &group.imr_interface, sizeof group.imr_interface)
                            || connect(end, (struct sockaddr *)&address, sizeof address)

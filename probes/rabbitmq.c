@@ -50,10 +50,10 @@ static void receive(kadenz_probe *probe, amqp_connection_state_t it) {
     must(probe, amqp_get_rpc_reply(it), "the server gives nothing of the queue");
     kadenz_probe_ready(probe);
     while (kadenz_probe_waits(probe)) {
-        struct timeval patience = {.tv_usec = 100000};
+        struct timeval timeout = {.tv_usec = 100000};
         amqp_envelope_t envelope;
         amqp_maybe_release_buffers(it);
-        amqp_rpc_reply_t reply = amqp_consume_message(it, &envelope, &patience, 0);
+        amqp_rpc_reply_t reply = amqp_consume_message(it, &envelope, &timeout, 0);
         if (reply.reply_type != AMQP_RESPONSE_NORMAL) {
             /* Any frame other than a message closes the connection. */
             if (reply.library_error != AMQP_STATUS_TIMEOUT) lost(probe, reply.library_error);

@@ -59,10 +59,10 @@ static void publish(kadenz_probe *probe, ring_t *ring) {
 }
 
 static void receive(kadenz_probe *probe, ring_t *ring) {
-    const struct timespec patience = {.tv_nsec = 100000000};
+    const struct timespec timeout = {.tv_nsec = 100000000};
     for (uint32_t next = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE), written; kadenz_probe_waits(probe);) {
         if ((written = __atomic_load_n(&ring->written, __ATOMIC_ACQUIRE)) == next) {
-            syscall(SYS_futex, &ring->written, FUTEX_WAIT, next, &patience, NULL, 0);
+            syscall(SYS_futex, &ring->written, FUTEX_WAIT, next, &timeout, NULL, 0);
             continue;
         }
         if (written - next > (uint32_t)probe->queue) next = written - (uint32_t)probe->queue;

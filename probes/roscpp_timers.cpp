@@ -24,7 +24,7 @@ static void set_again_and_again(kadenz_probe *probe, ros::NodeHandle &node) {
     ros::Duration timeout;
     timeout.fromNSec(probe->interval_ns);
     ros::Timer timer = node.createTimer(timeout, came, true, false);
-    auto patience = std::chrono::nanoseconds(probe->interval_ns) + std::chrono::seconds(1);
+    auto wait_limit = std::chrono::nanoseconds(probe->interval_ns) + std::chrono::seconds(1);
     for (int64_t at = 0; at < probe->count && kadenz_probe_waits(probe); at++) {
         std::unique_lock<std::mutex> guard(lock);
         has_fired = false;
@@ -32,7 +32,7 @@ static void set_again_and_again(kadenz_probe *probe, ros::NodeHandle &node) {
         timer.stop();
         timer.setPeriod(timeout);
         timer.start();
-        if (fired.wait_for(guard, patience, [] { return has_fired; })) kadenz_probe_timer(probe, start_ns, end_ns, reported_ns);
+        if (fired.wait_for(guard, wait_limit, [] { return has_fired; })) kadenz_probe_timer(probe, start_ns, end_ns, reported_ns);
         else kadenz_probe_ignored(probe, start_ns);
     }
 }

@@ -53,8 +53,8 @@ static void stream_publish(kadenz_probe *probe, int listener) {
 static void stream_receive(kadenz_probe *probe, int end) {
     size_t room = 2 * (kadenz_probe_bytes(probe) + sizeof(uint32_t)), has = 0;
     char *buffer = (char *)calloc(1, room);
-    struct timeval patience = {.tv_usec = 100000};
-    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct timeval timeout = {.tv_usec = 100000};
+    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     while (kadenz_probe_waits(probe)) {
         ssize_t came = recv(end, buffer + has, room - has, 0);
         if (!came) usleep(100000); /* the publisher has gone */

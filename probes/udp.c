@@ -23,8 +23,8 @@ int main(void) {
         return kadenz_probe_close(probe);
     }
     static char buffer[65536];
-    struct timeval patience = {.tv_usec = 100000};
-    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct timeval timeout = {.tv_usec = 100000};
+    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     while (kadenz_probe_waits(probe)) {
         ssize_t length = recv(end, buffer, sizeof buffer, 0);
         if (length >= 0) kadenz_probe_received(probe, buffer, (size_t)length);

@@ -5,7 +5,7 @@
 
 int main(void) {
     char name[64];
-    int major, minor, patch, patience = 100, linger = 1000;
+    int major, minor, patch, timeout = 100, linger = 1000;
     zmq_version(&major, &minor, &patch);
     snprintf(name, sizeof name, "libzmq %d.%d.%d", major, minor, patch);
     kadenz_probe *probe = kadenz_probe_open(name);
@@ -15,7 +15,7 @@ int main(void) {
     zmq_setsockopt(end, ZMQ_LINGER, &linger, sizeof linger);
     if (!is_publisher) {
         zmq_setsockopt(end, ZMQ_SUBSCRIBE, "", 0);
-        zmq_setsockopt(end, ZMQ_RCVTIMEO, &patience, sizeof patience);
+        zmq_setsockopt(end, ZMQ_RCVTIMEO, &timeout, sizeof timeout);
     }
     if (is_publisher ? zmq_bind(end, kadenz_probe_url(probe)) : zmq_connect(end, kadenz_probe_url(probe)))
         kadenz_probe_fail(probe, zmq_strerror(errno));

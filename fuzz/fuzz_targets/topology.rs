@@ -2,7 +2,7 @@
 //! comes to rest.
 #![no_main]
 
-use kadenz_lab::testbed::Picos;
+use kadenz_lab::testbed::Picoseconds;
 use kadenz_lab::testbed::fabric::{Fabric, Frame, Mac};
 use kadenz_lab::testbed::topology::{Topology, limits};
 use kadenz_lab::testbed::wire::{EthernetFrame, Tag};
@@ -27,9 +27,9 @@ fuzz_target!(|text: &str| {
             length: EthernetFrame::of_packet(100, Tag::None),
             content: (),
         };
-        fabric.send(host, Picos::ZERO, frame);
+        fabric.send(host, Picoseconds::ZERO, frame);
     }
-    while fabric.advance(Picos::NEVER).is_some() {}
+    while fabric.advance(Picoseconds::NEVER).is_some() {}
     for lane in fabric.counts() {
         assert_eq!(lane.total().went_in, lane.total().came_out);
     }

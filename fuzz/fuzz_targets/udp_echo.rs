@@ -2,7 +2,7 @@
 //! without the token.
 #![no_main]
 
-use kadenz_udp::device::{Answer, Echo, Policy, Why};
+use kadenz_udp::device::{Answer, Echo, Policy, SilenceReason};
 use kadenz_udp::wire::{Kind, Name, Packet, Token};
 use libfuzzer_sys::fuzz_target;
 
@@ -41,5 +41,5 @@ fuzz_target!(|bytes: &[u8]| {
         assert_eq!((stamps.received_ns, stamps.transmitted_ns), (5, 6));
     }
     let again = echo.on_datagram(7, &mut datagram[..length]);
-    assert_eq!(again, Answer::Silent(Why::NotAQuestion));
+    assert_eq!(again, Answer::Silent(SilenceReason::NotAQuestion));
 });

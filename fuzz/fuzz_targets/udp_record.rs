@@ -3,7 +3,7 @@
 #![no_main]
 
 use kadenz_udp::controller::{Arrival, TrackWord};
-use kadenz_udp::record::{Batch, Batcher, HandshakeEvent, Introduction, BatchTracker, ServerReply, server_reply};
+use kadenz_udp::record::{Batch, Batcher, HandshakeEvent, Handshake, BatchTracker, ServerReply, server_reply};
 use kadenz_udp::wire::{HEADER_BYTES, MAX_PAYLOAD_BYTES, Packet, RunId, Stamp};
 use libfuzzer_sys::fuzz_target;
 
@@ -17,9 +17,9 @@ fuzz_target!(|bytes: &[u8]| {
             assert!(Packet::open(&answer[..length], None).is_ok());
         }
     }
-    let mut introduction = Introduction::new(RunId(7), None);
-    if introduction.heard(bytes) != HandshakeEvent::Nothing {
-        assert!(Packet::parse(introduction.hello()).is_ok());
+    let mut handshake = Handshake::new(RunId(7), None);
+    if handshake.receive(bytes) != HandshakeEvent::Nothing {
+        assert!(Packet::parse(handshake.hello()).is_ok());
     }
     let Ok(packet) = Packet::parse(bytes) else {
         return;

@@ -10,7 +10,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use kadenz::udp::record::{Batcher, HandshakeEvent, Introduction, Measurement, Outcome, Position};
+use kadenz::udp::record::{Batcher, Handshake, HandshakeEvent, Measurement, Outcome, Position};
 use kadenz::udp::wire::{HEADER_BYTES, Kind, Packet, RunId, Sequence, Stamp};
 use serde_json::Value;
 
@@ -65,14 +65,14 @@ fn answer(socket: &UdpSocket) -> Vec<u8> {
 
 /// Performs the handshake; returns the server's answer at its end.
 fn introduce(socket: &UdpSocket, run: u32) -> HandshakeEvent {
-    let mut introduction = Introduction::new(RunId(run), None);
-    socket.send(introduction.hello()).unwrap();
+    let mut handshake = Handshake::new(RunId(run), None);
+    socket.send(handshake.hello()).unwrap();
     assert_eq!(
-        introduction.heard(&answer(socket)),
+        handshake.receive(&answer(socket)),
         HandshakeEvent::AskedAgain
     );
-    socket.send(introduction.hello()).unwrap();
-    introduction.heard(&answer(socket))
+    socket.send(handshake.hello()).unwrap();
+    handshake.receive(&answer(socket))
 }
 
 fn send(echo: &Listener, log: &Listener, out: &Path) -> Value {

@@ -79,7 +79,7 @@ const STAGE: u8 = 30;
 const REAL_TIME: u8 = 20;
 const MIDDLE: u8 = 10;
 /// Work of the task of middle priority: some ten milliseconds, far from RT throttling.
-const MUCH: u64 = 2_000_000;
+const WORK_ITERATIONS: u64 = 2_000_000;
 /// The rest of B's work.
 const LITTLE: u64 = 1_000;
 
@@ -150,7 +150,7 @@ fn play(lock: &impl Exclusive) -> Result<Vec<Event>, InversionError> {
         return Err(refused(measure));
     }
     let stage = Stage::default();
-    let staged = thread::scope(|scope| act(scope, &stage, lock));
+    let staged = thread::scope(|scope| run_tasks(scope, &stage, lock));
     if !staged || stage.refused.load(Ordering::SeqCst) {
         return Err(InversionError::Stuck);
     }
@@ -171,7 +171,7 @@ fn refused(measure: &Measure) -> InversionError {
 }
 
 /// Brings the tasks to their waiting points one by one, and starts them at once.
-fn act<'scope>(
+fn run_tasks<'scope>(
     scope: &'scope Scope<'scope, '_>,
     stage: &'scope Stage,
     lock: &'scope impl Exclusive,
@@ -187,7 +187,7 @@ fn act<'scope>(
     let middle = InversionTask::start(scope, Policy::Fifo(MIDDLE), stage, |arrive| {
         arrive();
         stage.wait_for_go();
-        work(MUCH);
+        work(WORK_ITERATIONS);
         stage.happened(Event::MiddleDone);
     });
     let mut staged = holder.is_waiting() && middle.is_waiting();
@@ -251,8 +251,8 @@ impl<'scope> InversionTask<'scope> {
 
     /// Waits until the task sleeps at the lock, or for the start; false if it never does.
     fn is_waiting(&self) -> bool {
-        const PATIENCE: u32 = 60_000;
-        (0..PATIENCE).any(|_| {
+        const TIMEOUT: u32 = 60_000;
+        (0..TIMEOUT).any(|_| {
             // Lower tasks on this CPU run meanwhile.
             thread::sleep(Duration::from_millis(1));
             self.arrived.get().is_some_and(|own| {

@@ -44,7 +44,7 @@ impl FolderLock {
     /// Takes the folder, also from a process that is dead.
     pub(crate) fn take(folder: &Path) -> Result<Self, LockError> {
         let path = folder.join(NAME);
-        if let Some(pid) = living_holder(&path) {
+        if let Some(pid) = live_holder(&path) {
             return Err(LockError::Held {
                 path: folder.to_owned(),
                 pid,
@@ -54,7 +54,7 @@ impl FolderLock {
         let _ = fs::remove_file(&path);
         let written = File::create_new(&path).and_then(|mut file| {
             let own = std::process::id();
-            write!(file, "{own} {}", born(own).unwrap_or_default())
+            write!(file, "{own} {}", start_time(own).unwrap_or_default())
         });
         match written {
             Ok(()) => Ok(Self(path)),
@@ -71,18 +71,18 @@ impl Drop for FolderLock {
 }
 
 /// The process that a lock names, if it lives still.
-fn living_holder(path: &Path) -> Option<u32> {
+fn live_holder(path: &Path) -> Option<u32> {
     let mut text = String::new();
     let file = own_file::open(path, Access::Read, Trusted::User).ok()??;
     file.take(MAX).read_to_string(&mut text).ok()?;
     let (pid, then) = text.split_once(' ')?;
     let pid = pid.parse().ok()?;
     // A later process may have been given the same number.
-    (born(pid)? == then).then_some(pid)
+    (start_time(pid)? == then).then_some(pid)
 }
 
 /// When a process was started, in clock ticks since boot (`proc_pid_stat(5)`, field 22).
-fn born(pid: u32) -> Option<String> {
+fn start_time(pid: u32) -> Option<String> {
     let stat = Root::system().read(&format!("/proc/{pid}/stat")).ok()?;
     let after_name = stat.rsplit_once(')')?.1;
     after_name.split_whitespace().nth(19).map(str::to_owned)

@@ -12,7 +12,7 @@ use kadenz_rt::shield::Entrance;
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{self, Tuning};
 
-use crate::session::{self, Cover, Ongoing};
+use crate::session::{self, Ongoing, ShieldView};
 use crate::stop::Stop;
 
 /// Environment of a measuring loop: its start, its clock and its sleeper.
@@ -67,9 +67,9 @@ pub trait Watch {
 
 /// An observer that ignores all it is told.
 #[derive(Debug, Default)]
-pub struct Unwatched;
+pub struct NoWatch;
 
-impl Watch for Unwatched {
+impl Watch for NoWatch {
     fn tick(&mut self, _progress: &Progress) {}
 }
 
@@ -101,7 +101,7 @@ const TICK: Duration = Duration::from_millis(100);
 /// What a thread was granted, or why it could not be set up.
 type TuningResult = Result<Vec<TuningMeasure>, MeasuringThreadError>;
 
-struct Hired {
+struct StartedThread {
     series: Vec<String>,
     ready: mpsc::Receiver<TuningResult>,
     start: mpsc::SyncSender<MonotonicTime>,
@@ -122,7 +122,7 @@ pub fn work(
 ) -> Result<EndedBy, MeasuringThreadError> {
     let hired = members
         .into_iter()
-        .map(|member| hire(member, stop.clone(), ongoing))
+        .map(|member| start_thread(member, stop.clone(), ongoing))
         .collect::<Result<Vec<_>, _>>()?;
     for member in &hired {
         let measures = member
@@ -160,7 +160,11 @@ pub fn work(
     })
 }
 
-fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, MeasuringThreadError> {
+fn start_thread(
+    member: Member,
+    stop: Stop,
+    ongoing: &Ongoing,
+) -> Result<StartedThread, MeasuringThreadError> {
     let origin = ongoing.origin;
     let cover = member.shielded.then(|| ongoing.cover.clone()).flatten();
     let (ready_sender, ready) = mpsc::sync_channel(1);
@@ -179,7 +183,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, Measurin
                 &start_receiver,
             )
         })?;
-    Ok(Hired {
+    Ok(StartedThread {
         series,
         ready,
         start,
@@ -190,7 +194,7 @@ fn hire(member: Member, stop: Stop, ongoing: &Ongoing) -> Result<Hired, Measurin
 /// The life of one measuring thread; returns how many beats it owed when it gave up.
 fn serve(
     member: Member,
-    cover: Option<&Cover>,
+    cover: Option<&ShieldView>,
     stop: &Stop,
     origin: MonotonicTime,
     ready: &mpsc::SyncSender<TuningResult>,

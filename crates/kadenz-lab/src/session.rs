@@ -97,20 +97,20 @@ pub struct Ongoing {
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
     /// The part of the shield that its threads share, where one was requested.
-    pub cover: Option<Cover>,
+    pub cover: Option<ShieldView>,
     /// Dropped with the run, whatever ends it.
     shield: Option<Shield>,
-    meanwhile: Meanwhile,
+    meanwhile: CpuUsage,
 }
 
 /// CPU time since a measurement began.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Meanwhile {
+pub(crate) struct CpuUsage {
     /// At the start, where the system reports it.
     start: Option<CpuTime>,
 }
 
-impl Meanwhile {
+impl CpuUsage {
     /// Begins the period now.
     pub(crate) fn begin() -> Self {
         Self { start: cpu_time() }
@@ -125,7 +125,7 @@ impl Meanwhile {
 
 /// The shield as its threads see it.
 #[derive(Clone, Debug, Default)]
-pub struct Cover {
+pub struct ShieldView {
     /// The measures of the shield; noted with each thread's own tuning.
     pub measures: Vec<tuning::Measure>,
     /// The way into the shield; absent where it was refused.
@@ -150,7 +150,7 @@ pub fn start(
     Ok(Ongoing {
         running: run.start(interval)?,
         origin,
-        meanwhile: Meanwhile::begin(),
+        meanwhile: CpuUsage::begin(),
         cover,
         shield: shield.flatten(),
     })
@@ -158,10 +158,10 @@ pub fn start(
 
 /// Raises a shield. A refusal is no error: the threads then run on these CPUs without protection, and the measure says
 /// that they are not alone there.
-pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
+pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
     match shield::raise(cpus) {
         Ok(shield) => {
-            let cover = Cover {
+            let cover = ShieldView {
                 measures: shield.measures.clone(),
                 entrance: Some(shield.entrance()),
             };
@@ -176,7 +176,7 @@ pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
                 remedy: error.remedy(),
                 reason: Some(error.to_string()),
             };
-            let cover = Cover {
+            let cover = ShieldView {
                 measures: vec![refused],
                 entrance: None,
             };
@@ -189,7 +189,7 @@ pub fn raise(cpus: &CpuSet) -> (Cover, Option<Shield>) {
 ///
 /// # Panics
 /// The system refuses a thread.
-pub fn try_out(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
+pub fn try_tuning(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
     // The shield, where there is one, stays until the thread has left it.
     let (cover, _shield) = shielded.map(raise).unwrap_or_default();
     let tried = std::thread::scope(|scope| {

@@ -14,12 +14,12 @@ pub enum Answer {
     /// [`Echo::stamp_departure`]. Never more than were received.
     Reply(usize),
     /// Send nothing, for this reason.
-    Silent(Why),
+    Silent(SilenceReason),
 }
 
 /// Why a datagram is not answered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Why {
+pub enum SilenceReason {
     /// It is no datagram of this protocol.
     Malformed,
     /// It is no question: answers to answers would go back and forth forever.
@@ -50,10 +50,10 @@ impl EchoCounts {
     fn count(&mut self, answer: Answer) {
         let counter = match answer {
             Answer::Reply(_) => &mut self.answered,
-            Answer::Silent(Why::Malformed) => &mut self.malformed,
-            Answer::Silent(Why::NotAQuestion) => &mut self.not_a_question,
-            Answer::Silent(Why::WrongToken) => &mut self.wrong_token,
-            Answer::Silent(Why::TooFast) => &mut self.too_fast,
+            Answer::Silent(SilenceReason::Malformed) => &mut self.malformed,
+            Answer::Silent(SilenceReason::NotAQuestion) => &mut self.not_a_question,
+            Answer::Silent(SilenceReason::WrongToken) => &mut self.wrong_token,
+            Answer::Silent(SilenceReason::TooFast) => &mut self.too_fast,
         };
         *counter = counter.saturating_add(1);
     }
@@ -64,12 +64,12 @@ impl EchoCounts {
 /// It keeps no state of its peers, so no peer can exhaust its memory.
 ///
 /// ```
-/// use kadenz_udp::device::{Answer, Echo, Policy, Why};
+/// use kadenz_udp::device::{Answer, Echo, Policy, SilenceReason};
 ///
 /// let mut echo = Echo::new(Policy::default());
 /// let mut probe = [0xA1, 0, 0, 0, 0, 7, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 3, 232];
 /// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Reply(18));
-/// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Silent(Why::NotAQuestion), "it is a reply now");
+/// assert_eq!(echo.on_datagram(0, &mut probe), Answer::Silent(SilenceReason::NotAQuestion), "it is a reply now");
 /// assert_eq!(echo.counts().answered, 1);
 /// ```
 ///
@@ -131,7 +131,7 @@ impl Echo {
                 ..read_stamps(datagram)
             };
             write_stamps(datagram, stamps);
-            self.seal(header.flags, datagram);
+            self.write_tag(header.flags, datagram);
         }
     }
 
@@ -144,18 +144,18 @@ impl Echo {
     fn answer(&mut self, now_ns: u64, received_ns: u64, datagram: &mut [u8]) -> Answer {
         let packet = match Packet::parse(datagram) {
             Ok(packet) => packet,
-            Err(_) => return Answer::Silent(Why::Malformed),
+            Err(_) => return Answer::Silent(SilenceReason::Malformed),
         };
         let question = packet.kind();
         if !matches!(question, Kind::Probe | Kind::Discover) {
-            return Answer::Silent(Why::NotAQuestion);
+            return Answer::Silent(SilenceReason::NotAQuestion);
         }
         if let Err(Refused::WrongToken) = Packet::open(datagram, self.token.as_ref()) {
-            return Answer::Silent(Why::WrongToken);
+            return Answer::Silent(SilenceReason::WrongToken);
         }
         // The rate limit comes last, so that peers without the token cannot use up the rate of those with it.
         if self.rate.as_mut().is_some_and(|it| !it.passes(now_ns)) {
-            return Answer::Silent(Why::TooFast);
+            return Answer::Silent(SilenceReason::TooFast);
         }
         self.make_answer(question, received_ns, datagram);
         Answer::Reply(datagram.len())
@@ -181,13 +181,13 @@ impl Echo {
             };
             write_stamps(datagram, stamps);
         } else {
-            self.seal(header.flags, datagram);
+            self.write_tag(header.flags, datagram);
         }
     }
 
-    fn seal(&self, flags: Flags, datagram: &mut [u8]) {
+    fn write_tag(&self, flags: Flags, datagram: &mut [u8]) {
         if let Some(token) = self.token.as_ref().filter(|_| flags.token) {
-            token.seal(datagram);
+            token.write_tag(datagram);
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The true offset lies within the bounds, whatever the network does, and the bounds are narrow.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use kadenz_udp::clock_fit::sim::{Clock, Trip, Truth};
+use kadenz_udp::clock_fit::sim::{Clock, Trip, TrueValue};
 use kadenz_udp::clock_fit::{
     ClockFit, Exchange, FitSlot, Implausible, MAX_DRIFT_PPB, NoFit, Options,
 };
@@ -35,8 +35,8 @@ impl World {
     }
 }
 
-fn of(span_ns: u64) -> Truth {
-    Truth::of(i64::try_from(span_ns).unwrap())
+fn of(span_ns: u64) -> TrueValue {
+    TrueValue::of(i64::try_from(span_ns).unwrap())
 }
 
 prop_compose! {
@@ -105,7 +105,7 @@ proptest! {
                 prop_assert!(ways.there.value_ns >= 0 && ways.back.value_ns >= 0);
             }
             if world.options.wander_ppb == 0 {
-                prop_assert!(Truth::of(world.drifts_ppb[0]).is_within(bounds.drift_ppb()));
+                prop_assert!(TrueValue::of(world.drifts_ppb[0]).is_within(bounds.drift_ppb()));
             }
         }
     }
@@ -194,7 +194,7 @@ fn a_quiet_network_shows_the_drift_of_a_minute_to_a_few_ppb() {
         fit.observe(&world.exchange(&trip)).unwrap();
     }
     let drift = fit.bounds_at(world.start_ns).unwrap().drift_ppb();
-    assert!(Truth::of(23_456).is_within(drift), "{drift:?}");
+    assert!(TrueValue::of(23_456).is_within(drift), "{drift:?}");
     // Twice the half round trip, over a minute.
     assert!(drift.error_ns <= 175_000 / 59 + 2, "{drift:?}");
 }
@@ -247,7 +247,7 @@ fn a_step_of_the_clock_is_noticed_and_can_be_forgotten() {
     let trip = trip(after.start_ns + 11 * SECOND, 80_000, 80_000);
     fit.observe(&after.exchange(&trip)).unwrap();
     let offset = fit.bounds_at(trip.sent_ns).unwrap().offset_at(trip.sent_ns);
-    assert!(Truth::of(10_000_000).is_within(offset));
+    assert!(TrueValue::of(10_000_000).is_within(offset));
 }
 
 #[test]
@@ -260,7 +260,7 @@ fn what_left_the_ring_counts_no_more() {
     let late = trip(after.start_ns + 5 * SECOND, 80_000, 80_000);
     fit.observe(&after.exchange(&late)).unwrap();
     let offset = fit.bounds_at(late.sent_ns).unwrap().offset_at(late.sent_ns);
-    assert!(Truth::of(10_000_000).is_within(offset), "{offset:?}");
+    assert!(TrueValue::of(10_000_000).is_within(offset), "{offset:?}");
 }
 
 #[test]

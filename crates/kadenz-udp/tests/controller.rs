@@ -5,8 +5,8 @@ use std::collections::HashMap;
 use std::net::{IpAddr, SocketAddr};
 
 use kadenz_udp::controller::{
-    Burst, BurstSlot, DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot, NoPlace,
-    Outstanding, OutstandingSlot, Place, Sending, Untrue,
+    Burst, BurstSlot, DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot,
+    InvalidReply, NoPlace, Outstanding, OutstandingSlot, Place, Sending,
 };
 use kadenz_udp::wire::{Packet, Probe, RunId, Sequence, Stamp};
 use proptest::prelude::*;
@@ -45,12 +45,12 @@ fn only_what_was_sent_is_believed() {
     assert_eq!(verify(7, 2, 1002), Ok(sending(1002)));
     assert_eq!(
         verify(7, 1, 1001),
-        Err(Untrue::Unknown(Sequence(1))),
+        Err(InvalidReply::Unknown(Sequence(1))),
         "its slot was taken"
     );
-    assert_eq!(verify(7, 9, 1005), Err(Untrue::Unknown(Sequence(9))));
-    assert_eq!(verify(6, 5, 1005), Err(Untrue::OtherRun(RunId(6))));
-    let forged = Untrue::Stamp {
+    assert_eq!(verify(7, 9, 1005), Err(InvalidReply::Unknown(Sequence(9))));
+    assert_eq!(verify(6, 5, 1005), Err(InvalidReply::OtherRun(RunId(6))));
+    let forged = InvalidReply::Stamp {
         sent: Stamp(1005),
         returned: Stamp(1006),
     };
@@ -99,7 +99,7 @@ fn a_full_table_says_so_and_keeps_its_devices() {
         [(DeviceId(0), devices[0]), (DeviceId(1), devices[1])]
     );
     assert_eq!(
-        (table.heard(&devices[2]), table.unknown_senders()),
+        (table.count_datagram(&devices[2]), table.unknown_senders()),
         (None, 1)
     );
     let mut none = DeviceTable::over(Vec::new());
@@ -178,7 +178,7 @@ proptest! {
         }
         let mut unknown_senders = 0;
         for key in heard {
-            prop_assert_eq!(table.heard(&key), map.get(&key).copied());
+            prop_assert_eq!(table.count_datagram(&key), map.get(&key).copied());
             unknown_senders += u64::from(!map.contains_key(&key));
         }
         prop_assert_eq!(table.unknown_senders(), unknown_senders);

@@ -3,7 +3,7 @@
 
 use std::num::NonZeroU32;
 
-use kadenz_udp::device::{Answer, Echo, EchoCounts, PerSecond, Policy, RateLimit, Why};
+use kadenz_udp::device::{Answer, Echo, EchoCounts, PerSecond, Policy, RateLimit, SilenceReason};
 use kadenz_udp::wire::{
     DeviceStamps, Discover, Kind, Name, Packet, Probe, RunId, Sequence, Stamp, Token,
 };
@@ -104,12 +104,21 @@ fn each_silence_is_counted_under_its_reason() {
     let mut reply = probe(false, Some(&token()));
     reply[0] = Kind::Reply.first_byte();
     let cases = [
-        (b"hello".to_vec(), Answer::Silent(Why::Malformed)),
-        (reply, Answer::Silent(Why::NotAQuestion)),
-        (probe(false, Some(&theirs)), Answer::Silent(Why::WrongToken)),
-        (probe(false, None), Answer::Silent(Why::WrongToken)),
+        (b"hello".to_vec(), Answer::Silent(SilenceReason::Malformed)),
+        (reply, Answer::Silent(SilenceReason::NotAQuestion)),
+        (
+            probe(false, Some(&theirs)),
+            Answer::Silent(SilenceReason::WrongToken),
+        ),
+        (
+            probe(false, None),
+            Answer::Silent(SilenceReason::WrongToken),
+        ),
         (probe(false, Some(&token())), Answer::Reply(100)),
-        (probe(false, Some(&token())), Answer::Silent(Why::TooFast)),
+        (
+            probe(false, Some(&token())),
+            Answer::Silent(SilenceReason::TooFast),
+        ),
     ];
     for (mut bytes, expected) in cases {
         assert_eq!(echo.on_datagram(0, &mut bytes), expected);
@@ -133,7 +142,7 @@ fn probes_without_the_token_use_up_no_rate() {
     });
     for _ in 0..100 {
         let strange = echo.on_datagram(0, &mut probe(false, None));
-        assert_eq!(strange, Answer::Silent(Why::WrongToken));
+        assert_eq!(strange, Answer::Silent(SilenceReason::WrongToken));
     }
     let known = echo.on_datagram(0, &mut probe(false, Some(&token())));
     assert_eq!(known, Answer::Reply(100));
@@ -190,7 +199,7 @@ proptest! {
             let answer = Packet::parse(&bytes[..length]).unwrap();
             let expected = if question == Some(Kind::Probe) { Kind::Reply } else { Kind::Present };
             prop_assert_eq!(answer.kind(), expected);
-            prop_assert_eq!(echo.on_datagram(now_ns, &mut bytes[..length]), Answer::Silent(Why::NotAQuestion));
+            prop_assert_eq!(echo.on_datagram(now_ns, &mut bytes[..length]), Answer::Silent(SilenceReason::NotAQuestion));
         }
     }
 

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use kadenz_udp::device::{Answer, Echo, Policy};
 use kadenz_udp::record::{
-    self, Batch, Batcher, HandshakeEvent, Introduction, Measurement, Outcome, Position, ServerReply,
+    self, Batch, Batcher, Handshake, HandshakeEvent, Measurement, Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{
     DeviceStamps, Discover, Kind, Name, Packet, Probe, RunId, Sequence, Stamp, Token,
@@ -175,8 +175,8 @@ fn a_batch_and_its_receipt() {
 #[test]
 fn a_controller_is_introduced() {
     let token = token();
-    let mut introduction = Introduction::new(RUN, Some(token.clone()));
-    assert_eq!(introduction.hello(), golden("hello-first"));
+    let mut handshake = Handshake::new(RUN, Some(token.clone()));
+    assert_eq!(handshake.hello(), golden("hello-first"));
     let cookie = Stamp(0x0123_4567_89ab_cdef);
     let replies = [
         (
@@ -202,8 +202,8 @@ fn a_controller_is_introduced() {
         let mut bytes = golden(question);
         let length = record::server_reply(&mut bytes, reply, Some(&token)).unwrap();
         assert_eq!(bytes[..length], golden(answer), "{answer}");
-        assert_eq!(introduction.heard(&golden(answer)), heard, "{answer}");
-        assert_eq!(introduction.hello(), golden("hello"), "{answer}");
+        assert_eq!(handshake.receive(&golden(answer)), heard, "{answer}");
+        assert_eq!(handshake.hello(), golden("hello"), "{answer}");
     }
 }
 

@@ -99,7 +99,7 @@ impl Controller {
     }
 
     fn receive(&mut self, device: DeviceKey, reply: &Packet<'_>, received_ns: u64) -> Measurement {
-        let id = self.table.heard(&device).unwrap();
+        let id = self.table.count_datagram(&device).unwrap();
         let sending = self.outstanding.verify(reply).unwrap();
         let sent_ns = sending.stamp.0;
         self.tracker

@@ -5,11 +5,11 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::record::{
-    self, Batch, Batcher, Cookies, DEFAULT_BATCH_BYTES, Full, HandshakeEvent, Introduction,
+    self, Batch, Batcher, Cookies, DEFAULT_BATCH_BYTES, Full, Handshake, HandshakeEvent,
     Measurement, Outcome, Position, ServerReply,
 };
 use kadenz_udp::wire::{
-    DeviceStamps, Kind, Malformed, Packet, RunId, Sequence, Stamp, Token, Unfit,
+    DeviceStamps, EncodeError, Kind, Malformed, Packet, RunId, Sequence, Stamp, Token,
 };
 use proptest::prelude::*;
 
@@ -73,7 +73,7 @@ fn a_buffer_holds_one_of_the_largest_or_is_refused() {
     for (token, least) in [(None, 18 + 4 + 67), (Some(token), 18 + 4 + 67 + 16)] {
         let refused = Batcher::over(vec![0; least - 1], RunId(7), token.clone()).err();
         let given = least - 1;
-        assert_eq!(refused, Some(Unfit::TooSmall { given, least }));
+        assert_eq!(refused, Some(EncodeError::TooSmall { given, least }));
         let mut batcher = Batcher::over(vec![0; least], RunId(7), token).unwrap();
         let largest = Measurement {
             device: DeviceKey::new(Ipv6Addr::LOCALHOST.into(), 6176),
@@ -185,7 +185,7 @@ fn no_answer_of_the_server_is_longer_than_its_question() {
     for token in [None, Some(token)] {
         let mut batcher = Batcher::over([0; 200], RunId(7), token.clone()).unwrap();
         let batch = batcher.finish(Stamp(5), Position::Last).to_vec();
-        let hello = Introduction::new(RunId(7), token.clone()).hello().to_vec();
+        let hello = Handshake::new(RunId(7), token.clone()).hello().to_vec();
         let replies = [
             ServerReply::Kept,
             ServerReply::Cookie(Stamp(1)),
@@ -209,16 +209,16 @@ fn no_answer_of_the_server_is_longer_than_its_question() {
 #[test]
 fn an_answer_to_another_run_or_without_the_token_is_not_heard() {
     let token = Token::new(b"arm of robot 3").unwrap();
-    let mut introduction = Introduction::new(RunId(7), Some(token.clone()));
-    let mut other = Introduction::new(RunId(8), Some(token.clone()));
+    let mut handshake = Handshake::new(RunId(7), Some(token.clone()));
+    let mut other = Handshake::new(RunId(8), Some(token.clone()));
     let mut bytes = other.hello().to_vec();
     record::server_reply(&mut bytes, ServerReply::Refused, Some(&token)).unwrap();
-    assert_eq!(introduction.heard(&bytes), HandshakeEvent::Nothing);
-    let mut untagged = Introduction::new(RunId(7), None);
+    assert_eq!(handshake.receive(&bytes), HandshakeEvent::Nothing);
+    let mut untagged = Handshake::new(RunId(7), None);
     let mut bytes = untagged.hello().to_vec();
     record::server_reply(&mut bytes, ServerReply::Refused, None).unwrap();
-    assert_eq!(introduction.heard(&bytes), HandshakeEvent::Nothing);
-    assert_eq!(untagged.heard(&bytes), HandshakeEvent::Refused);
+    assert_eq!(handshake.receive(&bytes), HandshakeEvent::Nothing);
+    assert_eq!(untagged.receive(&bytes), HandshakeEvent::Refused);
 }
 
 proptest! {

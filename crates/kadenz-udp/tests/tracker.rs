@@ -1,7 +1,7 @@
 //! The trackers against oracles that keep every number and search through all of them.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use kadenz_udp::controller::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};
+use kadenz_udp::controller::{Arrival, Counts, Order, OutOfSequence, Timing, TrackWord, Tracker};
 use kadenz_udp::record::{Batch, BatchTracker, Batcher, Position};
 use kadenz_udp::wire::{Packet, RunId, Sequence, Stamp};
 use proptest::prelude::*;
@@ -201,7 +201,7 @@ fn a_number_that_does_not_grow_is_refused_and_changes_nothing() {
     tracker.expect(Sequence(5)).unwrap();
     for given in [5, 4, 5 + (1 << 31)].map(Sequence) {
         let last = Sequence(5);
-        assert_eq!(tracker.expect(given), Err(OutOfTurn { last, given }));
+        assert_eq!(tracker.expect(given), Err(OutOfSequence { last, given }));
     }
     assert_eq!(tracker.counts().sent, 1);
 }

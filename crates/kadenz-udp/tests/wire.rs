@@ -2,8 +2,8 @@
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
 use kadenz_udp::wire::{
-    self, BadToken, Kind, MAX_PAYLOAD_BYTES, Malformed, Name, Packet, Probe, Refused, RunId,
-    Sequence, Stamp, Token, Unfit,
+    self, BadToken, EncodeError, Kind, MAX_PAYLOAD_BYTES, Malformed, Name, Packet, Probe, Refused,
+    RunId, Sequence, Stamp, Token,
 };
 use proptest::prelude::*;
 
@@ -35,7 +35,7 @@ fn a_probe_fits_from_its_least_to_the_most_of_udp_and_not_beyond() {
         let probe = probe(stamps, token);
         assert_eq!(probe.least_bytes(), least);
         let given = least - 1;
-        let small = Unfit::TooSmall { given, least };
+        let small = EncodeError::TooSmall { given, least };
         assert_eq!(probe.write(&mut buffer[..given]), Err(small));
         for fits in [least, MAX_PAYLOAD_BYTES] {
             assert_eq!(probe.write(&mut buffer[..fits]), Ok(fits));
@@ -43,7 +43,10 @@ fn a_probe_fits_from_its_least_to_the_most_of_udp_and_not_beyond() {
             assert_eq!(packet.body().len(), fits - least);
         }
         let given = buffer.len();
-        assert_eq!(probe.write(&mut buffer), Err(Unfit::TooLarge { given }));
+        assert_eq!(
+            probe.write(&mut buffer),
+            Err(EncodeError::TooLarge { given })
+        );
     }
 }
 
@@ -138,7 +141,7 @@ fn errors_name_a_remedy() {
     let texts = [
         short.to_string(),
         Refused::WrongToken.to_string(),
-        Unfit::TooLarge { given: 70_000 }.to_string(),
+        EncodeError::TooLarge { given: 70_000 }.to_string(),
         BadToken { given: 1 }.to_string(),
     ];
     for text in texts {

@@ -81,7 +81,7 @@ fn receive(
             probe.received(sample.payload());
         }
         if let Some(listener) = listener {
-            let _ = listener.timed_wait(|_| {}, kadenz_probe::PATIENCE);
+            let _ = listener.timed_wait(|_| {}, kadenz_probe::POLL_TIMEOUT);
         }
     }
 }

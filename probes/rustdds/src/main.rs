@@ -158,7 +158,7 @@ fn receive(probe: &mut Probe, participant: &DomainParticipant) {
             came = true;
         }
         if !came {
-            thread::park_timeout(kadenz_probe::PATIENCE);
+            thread::park_timeout(kadenz_probe::POLL_TIMEOUT);
         }
     }
 }

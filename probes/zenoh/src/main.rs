@@ -65,7 +65,7 @@ fn receive(probe: Probe, session: &Session) {
     let subscriber = lock(&shared).must(subscriber);
     lock(&shared).ready();
     while !orders.ended() {
-        std::thread::sleep(kadenz_probe::PATIENCE / 10);
+        std::thread::sleep(kadenz_probe::POLL_TIMEOUT / 10);
     }
     drop(subscriber);
     lock(&shared).close();
@@ -81,7 +81,7 @@ fn take(mut probe: Probe, session: &Session) {
     let subscriber = probe.must(subscriber);
     probe.ready();
     while probe.waits() {
-        if let Ok(Some(sample)) = subscriber.recv_timeout(kadenz_probe::PATIENCE) {
+        if let Ok(Some(sample)) = subscriber.recv_timeout(kadenz_probe::POLL_TIMEOUT) {
             probe.received(&sample.payload().to_bytes());
         }
     }

@@ -2,7 +2,7 @@
 
 use clap::Args;
 use kadenz::lab::testbed::wire::{Burst, Chain, EthernetFrame, Payload, Tag};
-use kadenz::lab::testbed::{ByteSize, LinkSpeed, Picos};
+use kadenz::lab::testbed::{ByteSize, LinkSpeed, Picoseconds};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
@@ -42,7 +42,7 @@ pub(crate) struct Options {
 
     /// Forwarding delay of each switch after it has received the frame
     #[arg(long, value_name = "SPAN", default_value = "0us")]
-    forwarding: Picos,
+    forwarding: Picoseconds,
 
     /// Frames carry an 802.1Q tag
     #[arg(long)]
@@ -50,7 +50,7 @@ pub(crate) struct Options {
 
     /// A measured round trip, to compute its share that is not wire
     #[arg(long, value_name = "SPAN")]
-    measured: Option<Picos>,
+    measured: Option<Picoseconds>,
 
     /// This many devices on one switch answer a broadcast at once
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
@@ -134,8 +134,8 @@ struct Question {
     payload: Payload,
     tag: Tag,
     chain: Chain,
-    forwarding: Picos,
-    measured: Option<Picos>,
+    forwarding: Picoseconds,
+    measured: Option<Picoseconds>,
     burst: Option<Burst>,
 }
 
@@ -183,11 +183,11 @@ impl Question {
     }
 
     fn on(&self, speed: LinkSpeed) -> LinkTimes {
-        let occupancy: Picos = self
+        let occupancy: Picoseconds = self
             .frames()
             .map(|frame| frame.occupancy(speed).time())
             .sum();
-        let hop: Picos = self
+        let hop: Picoseconds = self
             .frames()
             .map(|frame| frame.store_and_forward(speed).time())
             .sum();
@@ -199,7 +199,7 @@ impl Question {
         }
     }
 
-    fn round_trip(&self) -> Picos {
+    fn round_trip(&self) -> Picoseconds {
         self.chain.round_trip(self.payload, self.tag)
     }
 
@@ -222,8 +222,8 @@ impl Question {
             forwarding_ns: self.forwarding.as_ns_f64(),
             one_way_ns: self.chain.one_way(self.payload, self.tag).as_ns_f64(),
             round_trip_ns: self.round_trip().as_ns_f64(),
-            measured_ns: self.measured.map(Picos::as_ns_f64),
-            not_wire_ns: not_wire.map(Picos::as_ns_f64),
+            measured_ns: self.measured.map(Picoseconds::as_ns_f64),
+            not_wire_ns: not_wire.map(Picoseconds::as_ns_f64),
             burst: self.burst.as_ref().and_then(|burst| self.replies(burst)),
         }
     }

@@ -335,7 +335,7 @@ fn ensure_they_exist(option: &str, cpus: Option<&CpuList>) -> anyhow::Result<()>
 
 /// For `--require`: tries the tuning before anything is written.
 fn ensure_all_is_granted(measuring: &Measuring) -> anyhow::Result<()> {
-    let measures = session::try_out(&measuring.tuning, measuring.shield.as_ref());
+    let measures = session::try_tuning(&measuring.tuning, measuring.shield.as_ref());
     let refused: Vec<String> = measures
         .iter()
         .filter(|measure| !measure.ok)

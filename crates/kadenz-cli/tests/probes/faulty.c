@@ -46,8 +46,8 @@ int main(int argc, char **argv) {
         return is(fault, "says-nothing") ? 0 : kadenz_probe_close(probe);
     }
     static char buffer[65536];
-    struct timeval patience = {.tv_usec = 100000};
-    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+    struct timeval timeout = {.tv_usec = 100000};
+    setsockopt(end, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof timeout);
     if (bind(end, (struct sockaddr *)&address, sizeof address)) kadenz_probe_fail(probe, strerror(errno));
     kadenz_probe_ready(probe);
     for (int came = 0; kadenz_probe_waits(probe);) {

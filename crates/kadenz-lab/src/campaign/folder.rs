@@ -132,7 +132,7 @@ impl Campaign {
     pub fn begin(folder: &Path, text: &str) -> Result<Self, CampaignError> {
         let plan = Plan::parse(text).map_err(CampaignError::Plan)?;
         fs::create_dir_all(folder).map_err(failed("make", folder))?;
-        ensure_it_is_ours(folder)?;
+        ensure_own_folder(folder)?;
         let lock = FolderLock::take(folder)?;
         match kept_plan(folder)? {
             Some(kept) => {
@@ -300,7 +300,7 @@ fn is_finished(folder: &Path) -> bool {
 
 /// Accepts a folder with a plan, or an empty one. A campaign killed at its very beginning may leave files without a
 /// plan.
-fn ensure_it_is_ours(folder: &Path) -> Result<(), CampaignError> {
+fn ensure_own_folder(folder: &Path) -> Result<(), CampaignError> {
     let entries = fs::read_dir(folder).map_err(failed("look into", folder))?;
     let names: Vec<String> = entries
         .flatten()

@@ -20,7 +20,7 @@ const SHARE: u32 = 10;
 /// Messages before the first that is measured.
 const WARM_UP: u32 = 20;
 /// How long the publisher and the subscriber wait for the first message.
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 
 /// How a check measures messages.
 #[derive(Clone, Debug)]
@@ -65,7 +65,7 @@ impl MessageEndpoints {
             subscriber: None,
             receiving: Receiving::Blocking,
             queue: 30,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         };
         Ok(Self(pubsub::PubSubConnection::open(&plan, None, stop)?))
     }
@@ -113,7 +113,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
         "messages were not measured: a tenth of this check is fewer than {MIN_BEATS} messages, which 99.9 % \
          needs"
     );
-    let remedy = super::long_enough_command(interval, SHARE);
+    let remedy = super::command_with_enough_time(interval, SHARE);
     Warning::new("no_messages", text, Some(&remedy))
 }
 

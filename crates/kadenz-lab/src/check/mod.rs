@@ -73,7 +73,7 @@ fn beats_of_share(
 }
 
 /// A command whose check is long enough for this share.
-fn long_enough_command(interval: Interval, share: u32) -> String {
+fn command_with_enough_time(interval: Interval, share: u32) -> String {
     let beats = u32::try_from(MIN_BEATS).unwrap_or(u32::MAX);
     let needed = interval.as_duration().saturating_mul(beats * share);
     format!("kadenz check --duration {}s", needed.as_secs_f64().ceil())

@@ -185,7 +185,7 @@ pub(super) fn too_short(interval: Interval) -> Warning {
         "the network was not measured: a fifth of this check is fewer than {MIN_BEATS} round trips, which \
          99.9 % needs"
     );
-    let remedy = super::long_enough_command(interval, SHARE);
+    let remedy = super::command_with_enough_time(interval, SHARE);
     Warning::new("no_network", text, Some(&remedy))
 }
 

@@ -41,7 +41,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
         })?;
     }
     let mut counters = vec![Counter::bytes("copied", &copied)];
-    if own_faults().is_some() {
+    if page_faults().is_some() {
         counters.push(Counter::new("faulted", "faults/s", &faults));
     }
     let asked = format!(
@@ -125,7 +125,7 @@ impl Worker {
         let mut to = filled(self.buffer, stop)?;
         while !stop.requested() {
             self.copy(&from, &mut to, stop);
-            self.ask_for_fresh(stop)?;
+            self.allocate_repeatedly(stop)?;
         }
         Ok(())
     }
@@ -142,11 +142,11 @@ impl Worker {
     }
 
     /// Memory is mapped, written, which makes its pages, and given back.
-    fn ask_for_fresh(&self, stop: &Stop) -> Result<(), TryReserveError> {
-        let before = own_faults();
+    fn allocate_repeatedly(&self, stop: &Stop) -> Result<(), TryReserveError> {
+        let before = page_faults();
         let fresh = filled(FRESH, stop)?;
         std::hint::black_box(&fresh);
-        if let (Some(before), Some(after)) = (before, own_faults()) {
+        if let (Some(before), Some(after)) = (before, page_faults()) {
             self.faults.add(self.thread, after.saturating_sub(before));
         }
         Ok(())
@@ -167,7 +167,7 @@ fn filled(size: usize, stop: &Stop) -> Result<Vec<u8>, TryReserveError> {
 
 /// Page faults of the calling thread that needed no disk, where the system reports them. Source:
 /// `proc_pid_stat(5)`, field 10.
-fn own_faults() -> Option<u64> {
+fn page_faults() -> Option<u64> {
     let text = std::fs::read_to_string("/proc/thread-self/stat").ok()?;
     // The name in parentheses may hold anything; the third field follows.
     let (_, after_name) = text.rsplit_once(") ")?;

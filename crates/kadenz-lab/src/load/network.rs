@@ -16,7 +16,7 @@ const OUTSTANDING: u64 = 200;
 /// `-s 10`: ten bytes a datagram.
 const PAYLOAD: usize = 10;
 /// `ping -f` sends at least a hundred a second, whatever comes back.
-const PATIENCE: Duration = Duration::from_millis(10);
+const TIMEOUT: Duration = Duration::from_millis(10);
 /// How soon an echo thread without datagrams notices the end.
 const LISTEN: Duration = Duration::from_millis(50);
 
@@ -62,7 +62,7 @@ fn sockets() -> io::Result<(UdpSocket, UdpSocket)> {
     let echoer = UdpSocket::bind((Ipv4Addr::LOCALHOST, 0))?;
     flooder.connect(echoer.local_addr()?)?;
     echoer.connect(flooder.local_addr()?)?;
-    flooder.set_read_timeout(Some(PATIENCE))?;
+    flooder.set_read_timeout(Some(TIMEOUT))?;
     echoer.set_read_timeout(Some(LISTEN))?;
     Ok((flooder, echoer))
 }
@@ -88,7 +88,7 @@ fn flood(
                 echoed.add(pair, 1);
                 outstanding -= 1;
             }
-            Err(error) if came_nothing(&error) => outstanding = 0,
+            Err(error) if is_timeout(&error) => outstanding = 0,
             Err(error) => return Err(error),
         }
     }
@@ -103,14 +103,14 @@ fn echo(socket: &UdpSocket, stop: &Stop) -> io::Result<()> {
             Ok(length) => {
                 socket.send(&datagram[..length])?;
             }
-            Err(error) if came_nothing(&error) => {}
+            Err(error) if is_timeout(&error) => {}
             Err(error) => return Err(error),
         }
     }
     Ok(())
 }
 
-fn came_nothing(error: &io::Error) -> bool {
+fn is_timeout(error: &io::Error) -> bool {
     // The first two are a timeout, the systems disagree on which; the last is a signal.
     matches!(
         error.kind(),

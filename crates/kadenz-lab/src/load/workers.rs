@@ -47,7 +47,7 @@ const STACK: usize = 128 << 10;
 pub(super) struct Workers {
     kind: LoadKind,
     site: Site,
-    trouble: Trouble,
+    trouble: FirstError,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -56,7 +56,7 @@ impl Workers {
         Self {
             kind,
             site: site.clone(),
-            trouble: Trouble::default(),
+            trouble: FirstError::default(),
             threads: Vec::new(),
         }
     }
@@ -125,12 +125,12 @@ impl Drop for Workers {
 
 /// The first thing that kept a generator from its work.
 #[derive(Clone, Debug, Default)]
-struct Trouble(Arc<Mutex<Option<String>>>);
+struct FirstError(Arc<Mutex<Option<String>>>);
 
 /// How long a worker rests after a failure, so that what fails does not become the load.
 const REST: Duration = Duration::from_millis(50);
 
-impl Trouble {
+impl FirstError {
     /// Notes what failed, if it is the first, and rests.
     fn note(&self, what: String) {
         self.0
@@ -172,7 +172,7 @@ mod tests {
 
     #[test]
     fn the_first_trouble_stays() {
-        let trouble = Trouble::default();
+        let trouble = FirstError::default();
         assert_eq!(trouble.get(), None);
         trouble.note("first".to_owned());
         trouble.note("second".to_owned());

@@ -142,7 +142,7 @@ pub fn measure(
         let whole = GrowingRun::create(&plan.session.out, fresh)?;
         (whole, FolderLock::take(&plan.session.out)?)
     };
-    let meanwhile = session::Meanwhile::begin();
+    let meanwhile = session::CpuUsage::begin();
     let mut matrix = Matrix {
         done: done_so_far(whole.run()),
         whole,

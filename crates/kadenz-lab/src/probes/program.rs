@@ -52,7 +52,7 @@ pub(crate) enum Wanted {
 
 /// How a probe ended whose lines were read.
 #[derive(Debug)]
-pub(crate) struct Attended {
+pub(crate) struct ProbeEnd {
     /// The reason of a failure.
     pub(crate) failed: Option<ProbeFailed>,
     /// Whether the probe had received the order to end.
@@ -75,7 +75,7 @@ pub(crate) struct ProbeProgram {
 }
 
 /// Time for a probe to open its middleware.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 /// A probe that received the order to end ends within this time.
 pub(crate) const END: Duration = Duration::from_secs(3);
 /// How long a wait for a line lasts before this checks whether further lines are needed.
@@ -123,18 +123,18 @@ impl ProbeProgram {
             with_this_thread: true,
             ..command.launch.clone()
         };
-        let attend = move || match launch::start(start, &launch) {
+        let read_to_end = move || match launch::start(start, &launch) {
             Err(error) => {
                 let _ = started_to.send(Err(error.to_string()));
             }
             Ok(program) => {
                 let measures = program.measures().iter().map(measure_of).collect();
                 let _ = started_to.send(Ok(measures));
-                ProbeThread::new(program, events_to).attend(output, &killed, notes);
+                ProbeThread::new(program, events_to).read_to_end(output, &killed, notes);
             }
         };
         let thread = std::thread::Builder::new().name("probe".to_owned());
-        let thread = thread.spawn(attend).map_err(cannot)?;
+        let thread = thread.spawn(read_to_end).map_err(cannot)?;
         let lost = || failed("was lost by the thread that started it".to_owned());
         let measures: Result<Vec<TuningMeasure>, String> = started.recv().map_err(|_| lost())?;
         let measures = measures.map_err(failed)?;
@@ -155,7 +155,7 @@ impl ProbeProgram {
     }
 
     fn wait_until_ready(&mut self) -> Result<String, ProbeFailed> {
-        let until = Instant::now() + PATIENCE;
+        let until = Instant::now() + TIMEOUT;
         let mut early = VecDeque::new();
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
@@ -170,7 +170,7 @@ impl ProbeProgram {
                     return Err(self.failed(why));
                 }
                 None => {
-                    let seconds = PATIENCE.as_secs();
+                    let seconds = TIMEOUT.as_secs();
                     return Err(self.failed(format!(
                         "did not write `ready NAME` within {seconds} s; it must speak the probe protocol"
                     )));
@@ -200,11 +200,11 @@ impl ProbeProgram {
 
     /// Passes on each line until the probe has ended, and calls `take` with none between lines now and then. Once
     /// `take` needs no more, the probe receives the order to end; it first reports what it still holds.
-    pub(crate) fn attend(
+    pub(crate) fn read_to_end(
         &mut self,
         silence: Option<Duration>,
         mut take: impl FnMut(Option<Line>) -> Wanted,
-    ) -> Attended {
+    ) -> ProbeEnd {
         let (mut until, mut said_at) = (None, Instant::now());
         let failed = loop {
             let event = self.next(WAIT);
@@ -229,7 +229,7 @@ impl ProbeProgram {
                 break Some(format!("prints nothing for {} s", silence.as_secs()));
             }
         };
-        Attended {
+        ProbeEnd {
             failed: failed.map(|why| self.failed(why)),
             was_ordered_to_end: until.is_some(),
         }
@@ -290,7 +290,7 @@ impl ProbeThread {
     }
 
     /// Reads to the end of the probe's output, then waits for the end of the probe.
-    fn attend(mut self, output: PipeReader, killed: &Receiver<()>, notes: File) {
+    fn read_to_end(mut self, output: PipeReader, killed: &Receiver<()>, notes: File) {
         let (blocks_to, blocks) = mpsc::sync_channel(16);
         // A thread of its own, as a read cannot be cancelled: children of a killed probe may hold the pipe open.
         std::thread::spawn(move || read(output, &blocks_to));

@@ -22,7 +22,7 @@ pub(crate) struct ArrivalCounts {
     /// The first number of which no message, nor a later one, has come.
     next: u64,
     tracker: Tracker<Vec<TrackWord>>,
-    heard: u64,
+    received: u64,
     damaged: u64,
     foreign: u64,
 }
@@ -46,14 +46,14 @@ impl ArrivalCounts {
             next: 0,
             // No message is too late here: the subscriber decides how long it waits.
             tracker: Tracker::over(vec![TrackWord::default(); WINDOW_WORDS], u64::MAX),
-            heard: 0,
+            received: 0,
             damaged: 0,
             foreign: 0,
         }
     }
 
     /// Counts a message; returns whether its times are to be recorded.
-    pub(crate) fn heard(&mut self, probe: &LatencyProbe) -> ArrivalKind {
+    pub(crate) fn count(&mut self, probe: &LatencyProbe) -> ArrivalKind {
         let number = u64::try_from(probe.sequence);
         if probe.run != self.run || number.is_ok_and(|number| number >= self.count) {
             self.foreign += 1;
@@ -67,20 +67,20 @@ impl ArrivalCounts {
         if !matches!(arrival, Arrival::First { .. }) {
             return ArrivalKind::Ignored;
         }
-        self.heard += 1;
+        self.received += 1;
         self.damaged += u64::from(probe.damaged);
         ArrivalKind::First
     }
 
     /// Counts something on the channel that is no probe.
-    pub(crate) fn heard_a_stranger(&mut self) {
+    pub(crate) fn count_foreign(&mut self) {
         self.foreign += 1;
     }
 
     /// Whether every message has come.
     #[must_use]
     pub(crate) fn is_complete(&self) -> bool {
-        self.heard == self.count
+        self.received == self.count
     }
 
     /// Counts what became of the first `published` messages, when no more are awaited.
@@ -121,8 +121,8 @@ fn sequence(number: u64) -> Sequence {
 mod tests {
     use super::*;
 
-    fn hear(arrivals: &mut ArrivalCounts, sequence: i64) -> ArrivalKind {
-        arrivals.heard(&LatencyProbe {
+    fn count_one(arrivals: &mut ArrivalCounts, sequence: i64) -> ArrivalKind {
+        arrivals.count(&LatencyProbe {
             run: 7,
             sequence,
             ..LatencyProbe::default()
@@ -133,12 +133,16 @@ mod tests {
     fn every_message_is_counted_once_as_what_became_of_it() {
         let mut arrivals = ArrivalCounts::new(7, 10);
         for greeting in [-3, -1] {
-            assert_eq!(hear(&mut arrivals, greeting), ArrivalKind::Ignored);
+            assert_eq!(count_one(&mut arrivals, greeting), ArrivalKind::Ignored);
         }
         for first in [0, 1, 5, 3, 6] {
-            assert_eq!(hear(&mut arrivals, first), ArrivalKind::First, "{first}");
+            assert_eq!(
+                count_one(&mut arrivals, first),
+                ArrivalKind::First,
+                "{first}"
+            );
         }
-        assert_eq!(hear(&mut arrivals, 5), ArrivalKind::Ignored);
+        assert_eq!(count_one(&mut arrivals, 5), ArrivalKind::Ignored);
         assert!(!arrivals.is_complete());
         let closed = arrivals.close("subscriber-1", 10);
         // 2, 4 and, after the last that came, 7, 8 and 9.
@@ -150,7 +154,7 @@ mod tests {
     #[test]
     fn what_was_never_published_is_not_lost() {
         let mut arrivals = ArrivalCounts::new(7, 1000);
-        (0..4).for_each(|it| assert_eq!(hear(&mut arrivals, it), ArrivalKind::First));
+        (0..4).for_each(|it| assert_eq!(count_one(&mut arrivals, it), ArrivalKind::First));
         let closed = arrivals.close("a", 4);
         assert_eq!((closed.received, closed.lost), (4, 0));
         assert_eq!(ArrivalCounts::new(7, 3).close("a", 0).lost, 0);
@@ -163,10 +167,10 @@ mod tests {
             run: 8,
             ..LatencyProbe::default()
         };
-        assert_eq!(arrivals.heard(&of_another_run), ArrivalKind::Ignored);
-        assert_eq!(hear(&mut arrivals, i64::MAX), ArrivalKind::Ignored);
-        arrivals.heard_a_stranger();
-        (0..2).for_each(|it| assert_eq!(hear(&mut arrivals, it), ArrivalKind::First));
+        assert_eq!(arrivals.count(&of_another_run), ArrivalKind::Ignored);
+        assert_eq!(count_one(&mut arrivals, i64::MAX), ArrivalKind::Ignored);
+        arrivals.count_foreign();
+        (0..2).for_each(|it| assert_eq!(count_one(&mut arrivals, it), ArrivalKind::First));
         assert!(arrivals.is_complete());
         let closed = arrivals.close("a", 2);
         assert_eq!((closed.foreign, closed.received, closed.lost), (3, 2, 0));

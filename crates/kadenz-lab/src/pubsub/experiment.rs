@@ -86,12 +86,12 @@ impl<'s> PubSubConnection<'s> {
             listeners,
             publishing,
         };
-        ready.open_the_way(stop)?;
+        ready.connect_all(stop)?;
         Ok(ready)
     }
 
-    fn open_the_way(&mut self, stop: &Stop) -> Result<(), MessagesError> {
-        let until = clock::now() + self.plan.patience;
+    fn connect_all(&mut self, stop: &Stop) -> Result<(), MessagesError> {
+        let until = clock::now() + self.plan.timeout;
         let mut published = 0;
         for (at, listener) in self.listeners.iter_mut().enumerate() {
             while !listener.has_heard(&self.plan)? {
@@ -105,7 +105,7 @@ impl<'s> PubSubConnection<'s> {
                         url: self.plan.url.clone(),
                         subscriber: at + 1,
                         published,
-                        waited: self.plan.patience,
+                        waited: self.plan.timeout,
                     });
                 }
                 if let Publishing::Thread(publisher) = &mut self.publishing {

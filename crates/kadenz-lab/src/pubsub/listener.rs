@@ -17,7 +17,7 @@ use super::{LatencyPlan, MessagesError, Receiving};
 use crate::stop::Stop;
 
 /// How long a subscriber waits between two greetings.
-pub(super) const BETWEEN_GREETINGS: Duration = Duration::from_millis(10);
+pub(super) const GREETING_INTERVAL: Duration = Duration::from_millis(10);
 /// How long a wait lasts before the subscriber checks whether more messages will come.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// A pause after an error, which would otherwise recur at once.
@@ -56,7 +56,7 @@ impl Listener {
     pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> Result<bool, MessagesError> {
         match self {
             Self::Bus(it) => Ok(it.has_heard(plan)),
-            Self::Program(it) => it.has_heard(BETWEEN_GREETINGS),
+            Self::Program(it) => it.has_heard(GREETING_INTERVAL),
         }
     }
 
@@ -156,7 +156,7 @@ impl BusListener {
     pub(super) fn has_heard(&mut self, plan: &LatencyPlan) -> bool {
         let mut probe = LatencyProbe::default();
         // An error may be temporary: an interface that is just coming up. If it stays, no message comes.
-        let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, BETWEEN_GREETINGS) else {
+        let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, GREETING_INTERVAL) else {
             return false;
         };
         self.stamped = delivery.stamps.kernel.is_some();
@@ -178,13 +178,13 @@ impl BusListener {
         while !self.arrivals.is_complete() {
             match self.subscription.recv_into(&mut probe, timeout) {
                 Ok(Some(delivery)) => {
-                    if self.arrivals.heard(&probe) == ArrivalKind::First {
+                    if self.arrivals.count(&probe) == ArrivalKind::First {
                         recorders.record(&probe, &delivery, origin);
                     }
                 }
                 Ok(None) if quit.requested() => return,
                 Ok(None) => {}
-                Err(RecvError::Decode { .. }) => self.arrivals.heard_a_stranger(),
+                Err(RecvError::Decode { .. }) => self.arrivals.count_foreign(),
                 Err(error) => {
                     let count = self.trouble.take().map_or(0, |(_, count)| count);
                     self.trouble = Some((error, count + 1));

@@ -64,7 +64,7 @@ pub struct LatencyPlan {
     /// How many messages may wait for each of them.
     pub queue: usize,
     /// How long it may take until a message has come to every subscriber.
-    pub patience: Duration,
+    pub timeout: Duration,
 }
 
 /// How a subscriber waits for a message.

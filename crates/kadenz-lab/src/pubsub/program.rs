@@ -223,7 +223,7 @@ impl ProgramListener {
         origin: MonotonicTime,
     ) {
         let report = &mut self.report;
-        let attended = self.program.attend(None, |line| {
+        let attended = self.program.read_to_end(None, |line| {
             if let Some(line) = line {
                 report.take(line, recorders, origin);
             }
@@ -281,11 +281,11 @@ impl SubscriberReport {
                     padding: 0,
                     damaged: times.damaged,
                 };
-                if self.arrivals.heard(&probe) == ArrivalKind::First {
+                if self.arrivals.count(&probe) == ArrivalKind::First {
                     recorders.times(&probe, times.received_ns, origin);
                 }
             }
-            Line::Foreign => self.arrivals.heard_a_stranger(),
+            Line::Foreign => self.arrivals.count_foreign(),
             Line::Note(text) => self.notes.push(text),
             // A line that a subscriber has no use for is no failure of the measurement.
             _ => {}

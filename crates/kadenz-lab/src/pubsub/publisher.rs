@@ -88,7 +88,7 @@ pub fn publish_on_beat(
 ) -> Published {
     let mut beat = Beat::at(context.start, plan.interval);
     let all = plan.count.saturating_add(plan.warm_up.into());
-    let patience = beat.intended(all) + GRACE;
+    let give_up_at = beat.intended(all) + GRACE;
     let mut probe = plan.probe();
     let mut published = Published::default();
     let count = plan.count.cast_signed();
@@ -108,7 +108,7 @@ pub fn publish_on_beat(
         if context.stop.requested() {
             break;
         }
-        if sent > patience {
+        if sent > give_up_at {
             context.owed += all - beat.index();
             published.not_run = plan.count - published.published;
             published.published = plan.count;

@@ -17,7 +17,7 @@ use super::listener::BusListener;
 use super::series::Stages;
 use super::*;
 use crate::measuring::Measuring;
-use crate::measuring_threads::{LoopContext, Unwatched};
+use crate::measuring_threads::{LoopContext, NoWatch};
 use crate::session::SessionPlan;
 use crate::stop::Stop;
 
@@ -58,7 +58,7 @@ fn plan(subscribers: usize) -> LatencyPlan {
         receiving: Receiving::Blocking,
         // No pause of a busy machine may lose a message here.
         queue: 1000,
-        patience: Duration::from_secs(10),
+        timeout: Duration::from_secs(10),
     }
 }
 
@@ -77,7 +77,7 @@ fn every_message_to_every_subscriber_is_a_sample_of_each_series() {
         let out = folder.path().join("run");
         let plan = plan(subscribers);
         let (measuring, stop) = (measuring(&out), Stop::default());
-        let run = latency(&measuring, &plan, None, &stop, &mut Unwatched).unwrap();
+        let run = latency(&measuring, &plan, None, &stop, &mut NoWatch).unwrap();
         assert_eq!(run.ended_by, Some(EndedBy::Finished));
         let messages = run.messages.clone().unwrap();
         assert_eq!((messages.published, messages.refused), (200, 0));
@@ -112,7 +112,7 @@ fn a_stop_keeps_what_there_is_and_loses_nothing() {
         std::thread::sleep(Duration::from_millis(300));
         later.request();
     });
-    let run = latency(&measuring(&out), &plan, None, &stop, &mut Unwatched).unwrap();
+    let run = latency(&measuring(&out), &plan, None, &stop, &mut NoWatch).unwrap();
     stopping.join().unwrap();
     assert_eq!(run.ended_by, Some(EndedBy::Interrupted));
     let messages = run.messages.unwrap();
@@ -143,14 +143,14 @@ fn a_bus_on_which_nothing_comes_is_an_error_and_leaves_no_folder() {
     let folder = tempfile::tempdir().unwrap();
     let out = folder.path().join("run");
     let mut plan = plan(1);
-    plan.patience = Duration::from_millis(50);
+    plan.timeout = Duration::from_millis(50);
     let source: Option<Box<dyn Source>> = Some(Box::new(Mute));
     let stop = Stop::default();
-    let error = latency(&measuring(&out), &plan, source, &stop, &mut Unwatched).unwrap_err();
+    let error = latency(&measuring(&out), &plan, source, &stop, &mut NoWatch).unwrap_err();
     assert!(error.to_string().contains("kadenz msg doctor"), "{error}");
     assert!(!out.exists());
     plan.publish.message_bytes = MIN - 1;
-    let error = latency(&measuring(&out), &plan, None, &stop, &mut Unwatched).unwrap_err();
+    let error = latency(&measuring(&out), &plan, None, &stop, &mut NoWatch).unwrap_err();
     assert!(error.to_string().contains("at least 52"), "{error}");
 }
 

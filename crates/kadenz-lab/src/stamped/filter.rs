@@ -2,10 +2,10 @@
 
 use kadenz_rt::clock::{ClockPair, MonotonicTime, WallTime};
 
-use super::{OffsetBounds, Stepped};
+use super::{ClockStep, OffsetBounds};
 
 /// A larger difference is no latency: the stamp has another unit, or its clock was never set.
-const ABSURD_NS: i64 = 3_600_000_000_000;
+const MAX_PLAUSIBLE_LATENCY_NS: i64 = 3_600_000_000_000;
 
 /// Counts of the messages.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -89,7 +89,7 @@ impl LatencyFilter {
                 self.settle(record);
                 true
             }
-            Err(Stepped { by_ns }) => {
+            Err(ClockStep { by_ns }) => {
                 self.counts.around_step += self.pending.len() as u64;
                 self.counts.stepped_by_ns = Some(by_ns);
                 self.pending.clear();
@@ -104,7 +104,7 @@ impl LatencyFilter {
         counts.error_ns = counts.error_ns.max(error_ns);
         for message in self.pending.drain(..) {
             let ns = bounds.between(message.stamp, message.taken);
-            if ns.saturating_abs() >= ABSURD_NS {
+            if ns.saturating_abs() >= MAX_PLAUSIBLE_LATENCY_NS {
                 counts.absurd += 1;
                 counts.an_absurd_stamp_ns = Some(message.stamp.as_unix_ns());
             } else if ns < -error_ns {

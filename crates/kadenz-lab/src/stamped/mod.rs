@@ -254,7 +254,7 @@ struct OffsetBounds {
 
 /// The wall clock was set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Stepped {
+struct ClockStep {
     /// By about this much, in nanoseconds; positive when it was put forward.
     by_ns: i64,
 }
@@ -266,11 +266,11 @@ impl OffsetBounds {
     }
 
     /// Takes another pair and narrows the bounds.
-    fn observe(&mut self, pair: &ClockPair) -> Result<(), Stepped> {
+    fn observe(&mut self, pair: &ClockPair) -> Result<(), ClockStep> {
         let (low, high) = pair.lead_ns();
         if high < self.low || self.high < low {
             let by = (low + high - self.low - self.high) / 2;
-            return Err(Stepped { by_ns: narrow(by) });
+            return Err(ClockStep { by_ns: narrow(by) });
         }
         self.low = self.low.max(low);
         self.high = self.high.min(high);

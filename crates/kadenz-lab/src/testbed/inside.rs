@@ -10,8 +10,8 @@ use kadenz_record::run::testbed::{Modelled, Testbed, TestbedLink, TestbedSwitch}
 use super::address;
 use super::topology::{FileError, Topology, limits};
 use super::wire::Chain;
-use crate::testbed::Picos;
-use crate::testbed::model::{self, Asking, Cast, RoundTrip};
+use crate::testbed::Picoseconds;
+use crate::testbed::model::{self, Asking, Receivers, RoundTrip};
 use crate::testbed::topology::{Role, Traffic};
 use crate::testbed::wire::{Payload, Tag};
 
@@ -130,7 +130,7 @@ const FRAMES: usize = 100_000;
 
 /// The packets of a run: to which devices, how long and how often.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Questions {
+pub struct PacketSchedule {
     /// The devices that answer.
     pub devices: Vec<IpAddr>,
     /// UDP payload of packet and answer in bytes.
@@ -138,7 +138,7 @@ pub struct Questions {
     /// From beat to beat.
     pub interval: Duration,
     /// Whether the devices are asked in turn, or all at once.
-    pub cast: Cast,
+    pub receivers: Receivers,
 }
 
 impl Inside {
@@ -148,7 +148,7 @@ impl Inside {
     /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
-    pub fn facts(&self, questions: &Questions) -> Testbed {
+    pub fn facts(&self, questions: &PacketSchedule) -> Testbed {
         let topology = &self.topology;
         let switches = topology.switches.iter().map(|switch| TestbedSwitch {
             name: switch.name.clone(),
@@ -170,17 +170,17 @@ impl Inside {
         }
     }
 
-    fn modelled(&self, questions: &Questions) -> Option<Modelled> {
+    fn modelled(&self, questions: &PacketSchedule) -> Option<Modelled> {
         let topology = self.asked(&questions.devices)?;
         let payload = Payload::new(questions.payload_bytes).ok()?;
         let interval_ns = u64::try_from(questions.interval.as_nanos()).ok()?;
-        let interval = Picos::from_ns(interval_ns);
+        let interval = Picoseconds::from_ns(interval_ns);
         let asked = payload.frames(Tag::None).count() * questions.devices.len();
         let asking = Asking {
             payload,
             interval,
             count: beats(asked, interval, &topology.traffic)?,
-            cast: questions.cast,
+            receivers: questions.receivers,
         };
         summed(&model::run(&topology, &asking).ok()?.round_trips)
     }
@@ -202,7 +202,7 @@ impl Inside {
 }
 
 /// How many beats can be modelled, of this many frames each and the traffic meanwhile; absent where not even one can.
-fn beats(asked: usize, interval: Picos, traffic: &[Traffic]) -> Option<u32> {
+fn beats(asked: usize, interval: Picoseconds, traffic: &[Traffic]) -> Option<u32> {
     let others = traffic.iter().map(|it| {
         let frames = f64::from(it.packets) * it.payload.frames(Tag::None).count() as f64;
         // The order of the bursts: each kind has its first at the start, and the next a picosecond later at the
@@ -217,7 +217,7 @@ fn beats(asked: usize, interval: Picos, traffic: &[Traffic]) -> Option<u32> {
 
 fn summed(round_trips: &[RoundTrip]) -> Option<Modelled> {
     let times = round_trips.iter().filter_map(RoundTrip::time);
-    let mut times: Vec<u64> = times.map(Picos::as_ns).collect();
+    let mut times: Vec<u64> = times.map(Picoseconds::as_ns).collect();
     times.sort_unstable();
     // The nearest rank: the smallest value that at least that many percent do not exceed.
     let at = |percent: usize| {
@@ -286,14 +286,14 @@ mod tests {
         assert!(matches!(read("nobody"), Err(InsideError::Host { .. })));
     }
 
-    fn facts(name: &str, devices: &[usize], cast: Cast) -> Testbed {
+    fn facts(name: &str, devices: &[usize], receivers: Receivers) -> Testbed {
         let topology = Topology::parse(ready(name).unwrap()).unwrap();
         let devices = devices.iter().map(|&host| address(&topology, host).into());
-        let questions = Questions {
+        let questions = PacketSchedule {
             devices: devices.collect(),
             payload_bytes: 200,
             interval: Duration::from_millis(10),
-            cast,
+            receivers,
         };
         let inside = Inside {
             topology,
@@ -305,7 +305,7 @@ mod tests {
 
     #[test]
     fn the_run_says_what_was_built_and_what_ideal_hosts_would_do() {
-        let baseline = facts("baseline", &[1], Cast::Each);
+        let baseline = facts("baseline", &[1], Receivers::Each);
         assert_eq!(
             (baseline.topology.as_str(), baseline.run.as_str()),
             ("baseline", "bed")
@@ -321,9 +321,11 @@ mod tests {
 
     #[test]
     fn only_the_asked_devices_are_modelled() {
-        let one = facts("forty-devices", &[7], Cast::Each).model.unwrap();
+        let one = facts("forty-devices", &[7], Receivers::Each).model.unwrap();
         let all: Vec<usize> = (1..=40).collect();
-        let all = facts("forty-devices", &all, Cast::Broadcast).model.unwrap();
+        let all = facts("forty-devices", &all, Receivers::Broadcast)
+            .model
+            .unwrap();
         assert_eq!((one.round_trips, all.round_trips), (1000, 40_000));
         assert_eq!(one.p50_ns, one.max_ns);
         // 39 frames of 266 bytes before the last one, at 1 Gbit/s.
@@ -339,11 +341,11 @@ mod tests {
             host: 0,
             folder: "/".into(),
         };
-        let questions = Questions {
+        let questions = PacketSchedule {
             devices: vec![[192, 0, 2, 1].into()],
             payload_bytes: 200,
             interval: Duration::from_millis(10),
-            cast: Cast::Each,
+            receivers: Receivers::Each,
         };
         let facts = inside.facts(&questions);
         assert_eq!((facts.model, facts.run.as_str()), (None, ""));
@@ -358,11 +360,11 @@ mod tests {
                 (traffic.interval, traffic.packets) = (interval, packets);
             }
             let device = topology.with_role(Role::Device).next().unwrap();
-            let questions = Questions {
+            let questions = PacketSchedule {
                 devices: vec![address(&topology, device).into()],
                 payload_bytes: 200,
                 interval: Duration::from_secs(3600),
-                cast: Cast::Each,
+                receivers: Receivers::Each,
             };
             let host = topology.with_role(Role::Controller).next().unwrap();
             let folder = "out/bed".into();
@@ -373,12 +375,18 @@ mod tests {
             };
             inside.facts(&questions).model
         };
-        let hour = Picos::from_ns(3_600_000_000_000);
+        let hour = Picoseconds::from_ns(3_600_000_000_000);
         assert_eq!(of(hour, 1).unwrap().round_trips, 1000);
         // A hundred in an hour: 1000 beats would need more frames than are modelled.
-        let some = of(Picos::from_ns(3_600_000_000), 1).unwrap().round_trips;
+        let some = of(Picoseconds::from_ns(3_600_000_000), 1)
+            .unwrap()
+            .round_trips;
         assert!((1..1000).contains(&some), "{some}");
-        assert_eq!(of(Picos::from_ns(1000), 1), None, "an hour is 3.6 billion");
+        assert_eq!(
+            of(Picoseconds::from_ns(1000), 1),
+            None,
+            "an hour is 3.6 billion"
+        );
         assert_eq!(of(hour, u32::MAX), None);
     }
 
@@ -387,8 +395,8 @@ mod tests {
         let trip = |us: u64| RoundTrip {
             sequence: 0,
             device: 1,
-            sent: Picos::ZERO,
-            came: Some(Picos::from_ns(us)),
+            sent: Picoseconds::ZERO,
+            came: Some(Picoseconds::from_ns(us)),
         };
         let trips: Vec<RoundTrip> = (1..=200).map(trip).collect();
         let modelled = summed(&trips).unwrap();

@@ -23,7 +23,7 @@ pub mod wire;
 
 use std::net::Ipv4Addr;
 
-pub use quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
+pub use quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picoseconds};
 use topology::Topology;
 
 // The addresses of hosts.

@@ -14,15 +14,15 @@ use kadenz_rt::units::{Kind, TIME};
 /// A span or a point of time in picoseconds, 213 days at most.
 ///
 /// ```
-/// use kadenz_lab::testbed::Picos;
+/// use kadenz_lab::testbed::Picoseconds;
 ///
-/// let hop: Picos = "20.32us".parse()?;
+/// let hop: Picoseconds = "20.32us".parse()?;
 /// assert_eq!(hop.as_ps(), 20_320_000);
 /// assert_eq!((hop * 4).to_string(), "81.28us");
 /// # Ok::<(), kadenz_lab::testbed::ParseQuantityError>(())
 /// ```
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Picos(u64);
+pub struct Picoseconds(u64);
 
 /// The speed of a link, in bits per second.
 ///
@@ -70,7 +70,7 @@ const CABLE: Kind = Kind {
     ],
 };
 
-impl Picos {
+impl Picoseconds {
     /// No time at all.
     pub const ZERO: Self = Self(0);
     /// A time later than every other.
@@ -147,13 +147,13 @@ impl LinkSpeed {
 
     /// How long this many bytes take, rounded up to a picosecond where the speed does not divide them.
     #[must_use]
-    pub const fn time_of(self, bytes: u64) -> Picos {
+    pub const fn time_of(self, bytes: u64) -> Picoseconds {
         let bits = bytes as u128 * 8 * 1_000_000_000_000;
-        Picos((bits.div_ceil(self.0.get() as u128)) as u64)
+        Picoseconds((bits.div_ceil(self.0.get() as u128)) as u64)
     }
 }
 
-impl FromStr for Picos {
+impl FromStr for Picoseconds {
     type Err = ParseQuantityError;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -174,7 +174,7 @@ impl FromStr for LinkSpeed {
     }
 }
 
-impl fmt::Display for Picos {
+impl fmt::Display for Picoseconds {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (scale, unit) = match self.0 {
             0..1_000 => (1, "ps"),
@@ -209,31 +209,31 @@ impl fmt::Display for LinkSpeed {
     }
 }
 
-impl Add for Picos {
+impl Add for Picoseconds {
     type Output = Self;
 
-    /// Adds; a sum beyond the largest span becomes [`Picos::NEVER`].
+    /// Adds; a sum beyond the largest span becomes [`Picoseconds::NEVER`].
     fn add(self, more: Self) -> Self {
         Self(self.0.saturating_add(more.0))
     }
 }
 
-impl AddAssign for Picos {
+impl AddAssign for Picoseconds {
     fn add_assign(&mut self, more: Self) {
         *self = *self + more;
     }
 }
 
-impl Mul<u64> for Picos {
+impl Mul<u64> for Picoseconds {
     type Output = Self;
 
-    /// Multiplies; a product beyond the largest span becomes [`Picos::NEVER`].
+    /// Multiplies; a product beyond the largest span becomes [`Picoseconds::NEVER`].
     fn mul(self, times: u64) -> Self {
         Self(self.0.saturating_mul(times))
     }
 }
 
-impl std::iter::Sum for Picos {
+impl std::iter::Sum for Picoseconds {
     fn sum<I: Iterator<Item = Self>>(all: I) -> Self {
         all.fold(Self::ZERO, Self::add)
     }
@@ -245,7 +245,7 @@ mod tests {
 
     #[test]
     fn quantities_are_exact() {
-        let span = |text: &str| text.parse::<Picos>().unwrap().as_ps();
+        let span = |text: &str| text.parse::<Picoseconds>().unwrap().as_ps();
         assert_eq!(span("20.32us"), 20_320_000);
         assert_eq!(span("0.001 ns"), 1);
         assert_eq!(span("2.90us"), 2_900_000);
@@ -253,8 +253,8 @@ mod tests {
         assert_eq!(speed("2.5Gbit/s"), 2_500_000_000);
         assert_eq!(speed("1G"), 1_000_000_000);
         assert_eq!("1.6MB".parse(), Ok(ByteSize(1_600_000)));
-        assert_eq!(Picos::of_cable("2m"), Ok(Picos::from_ns(10)));
-        assert_eq!(Picos::of_cable("10ns"), Ok(Picos::from_ns(10)));
+        assert_eq!(Picoseconds::of_cable("2m"), Ok(Picoseconds::from_ns(10)));
+        assert_eq!(Picoseconds::of_cable("10ns"), Ok(Picoseconds::from_ns(10)));
     }
 
     #[test]
@@ -262,7 +262,7 @@ mod tests {
         for text in [
             "", "us", "4", "-4us", "4 parsec", "0.0001ps", "1..2us", ".us",
         ] {
-            let error = text.parse::<Picos>().unwrap_err().to_string();
+            let error = text.parse::<Picoseconds>().unwrap_err().to_string();
             assert!(error.contains("4us"), "{error}");
         }
         for text in [
@@ -274,7 +274,7 @@ mod tests {
         ] {
             assert!(text.parse::<LinkSpeed>().is_err(), "{text}");
         }
-        assert!("99999999999999999999h".parse::<Picos>().is_err());
+        assert!("99999999999999999999h".parse::<Picoseconds>().is_err());
     }
 
     #[test]
@@ -289,8 +289,8 @@ mod tests {
             1_000_000_000_001,
             u64::MAX,
         ] {
-            let shown = Picos::from_ps(ps).to_string();
-            assert_eq!(shown.parse(), Ok(Picos::from_ps(ps)), "{shown}");
+            let shown = Picoseconds::from_ps(ps).to_string();
+            assert_eq!(shown.parse(), Ok(Picoseconds::from_ps(ps)), "{shown}");
         }
         for text in ["100Mbit/s", "1Gbit/s", "2500Mbit/s", "10Gbit/s"] {
             let speed: LinkSpeed = text.parse().unwrap();

@@ -167,7 +167,7 @@ struct Signal {
     first: MonotonicTime,
     end: MonotonicTime,
     /// When the loop gives up on owed beats.
-    patience: MonotonicTime,
+    give_up_at: MonotonicTime,
     /// Whether it gave up.
     gave_up: bool,
     /// Whether a late wake-up ended the loop.
@@ -191,7 +191,7 @@ impl Signal {
         let end = beat.intended(last);
         Self {
             end,
-            patience: end + plan.grace,
+            give_up_at: end + plan.grace,
             gave_up: false,
             stopped: false,
             intended: beat.next(),
@@ -224,7 +224,7 @@ impl Signal {
 
     /// Moves on from a wake-up at `actual`, and returns the recorded beats that are left out.
     fn woke(&mut self, actual: MonotonicTime) -> LeftOut {
-        self.gave_up = self.pace == Overrun::CatchUp && actual > self.patience;
+        self.gave_up = self.pace == Overrun::CatchUp && actual > self.give_up_at;
         let pace = match self.gave_up {
             true => Overrun::Skip,
             false => self.pace,

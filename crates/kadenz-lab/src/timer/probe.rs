@@ -244,7 +244,7 @@ fn receive(
 ) -> ProbeOutcome {
     let mut ended = ProbeOutcome::default();
     program.send(Order::Begin);
-    let attended = program.attend(Some(SILENCE + interval), |line| {
+    let attended = program.read_to_end(Some(SILENCE + interval), |line| {
         if let Some(Line::Note(text)) = line {
             ended.notes.push(text);
         } else if let Some(line) = line {

@@ -203,7 +203,7 @@ fn slots(listening: Listening) -> usize {
 // Predicts the next packet, if packets keep a beat. Sans-IO.
 
 /// Packets that must have kept the beat before the next is expected.
-const CONVINCING: u32 = 4;
+const MIN_BEATS_TO_PREDICT: u32 = 4;
 /// A packet may be off its beat by this share of the interval, either way.
 const OFF_BEAT: u64 = 4;
 /// The device is awake this share of the interval before and after an expected packet,
@@ -248,7 +248,7 @@ impl Anticipation {
 
     /// When to be awake for the next packet, if packets have kept a beat and that time is not over.
     pub(super) fn next(&self, now: MonotonicTime) -> Option<Expected> {
-        let last = self.last.filter(|_| self.kept >= CONVINCING)?;
+        let last = self.last.filter(|_| self.kept >= MIN_BEATS_TO_PREDICT)?;
         let due = last + Duration::from_nanos(self.interval_ns);
         let awake = MAX.min(Duration::from_nanos(self.interval_ns / SHARE));
         let awake_ns = i64::try_from(awake.as_nanos()).unwrap_or(0);

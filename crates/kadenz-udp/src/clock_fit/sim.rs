@@ -46,9 +46,9 @@ pub struct Trip {
 
 /// A true value in billionths of a nanosecond.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Truth(i128);
+pub struct TrueValue(i128);
 
-impl Truth {
+impl TrueValue {
     /// Makes the value of so many nanoseconds, or ppb.
     #[must_use]
     pub fn of(value: i64) -> Self {
@@ -66,7 +66,7 @@ impl Truth {
 impl Clock<'_> {
     /// The clock's true lead.
     #[must_use]
-    pub fn offset_at(&self, at_ns: u64) -> Truth {
+    pub fn offset_at(&self, at_ns: u64) -> TrueValue {
         let mut offset = i128::from(self.offset_ns) * FINE;
         let mut left = at_ns.saturating_sub(self.start_ns);
         for (second, drift) in self.drifts_ppb.iter().enumerate() {
@@ -75,7 +75,7 @@ impl Clock<'_> {
             offset += i128::from(*drift) * i128::from(span);
             left -= span;
         }
-        Truth(offset)
+        TrueValue(offset)
     }
 
     /// The clock's reading: rounded down to its resolution, and not below 0.

@@ -56,8 +56,8 @@ impl core::error::Error for DeviceTableFull {}
 /// let key = |text: &str| DeviceKey::from(text.parse::<std::net::SocketAddr>().unwrap());
 /// let mut table = DeviceTable::over([DeviceTableSlot::default(); 80]);
 /// let knee = table.add(key("10.10.1.2:6176"))?;
-/// assert_eq!(table.heard(&key("10.10.1.2:6176")), Some(knee));
-/// assert_eq!(table.heard(&key("10.10.1.3:6176")), None);
+/// assert_eq!(table.count_datagram(&key("10.10.1.2:6176")), Some(knee));
+/// assert_eq!(table.count_datagram(&key("10.10.1.3:6176")), None);
 /// assert_eq!((table.len(), table.unknown_senders()), (1, 1));
 /// # Ok::<(), kadenz_udp::controller::DeviceTableFull>(())
 /// ```
@@ -118,7 +118,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
     }
 
     /// The number of the device that sent a datagram; counts the datagram of an unknown device.
-    pub fn heard(&mut self, key: &DeviceKey) -> Option<DeviceId> {
+    pub fn count_datagram(&mut self, key: &DeviceKey) -> Option<DeviceId> {
         let found = self.find(key);
         self.unknown_senders = self
             .unknown_senders

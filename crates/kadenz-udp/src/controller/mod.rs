@@ -40,7 +40,7 @@
 //! // Whenever something comes in.
 //! let (from, received_ns) = (knee, 10_198_000);
 //! let packet = Packet::open(&datagram[..length], None)?;
-//! if let (Kind::Reply, Some(device)) = (packet.kind(), table.heard(&from.into())) {
+//! if let (Kind::Reply, Some(device)) = (packet.kind(), table.count_datagram(&from.into())) {
 //!     let sending = outstanding.verify(&packet)?;
 //!     let round_trip_ns = received_ns - sending.stamp.0;
 //!     let arrival = trackers[device.index()].received(packet.sequence(), round_trip_ns);
@@ -57,6 +57,6 @@ mod tracker;
 
 pub use burst::{Burst, BurstSlot, NoPlace, Place};
 pub use device_table::{DeviceId, DeviceKey, DeviceTable, DeviceTableFull, DeviceTableSlot};
-pub use outstanding::{Outstanding, OutstandingSlot, Sending, Untrue};
+pub use outstanding::{InvalidReply, Outstanding, OutstandingSlot, Sending};
 pub use reply_order::{OrderSlot, Places, ReplyOrder};
-pub use tracker::{Arrival, Counts, Order, OutOfTurn, Timing, TrackWord, Tracker};
+pub use tracker::{Arrival, Counts, Order, OutOfSequence, Timing, TrackWord, Tracker};

@@ -20,7 +20,7 @@ pub struct OutstandingSlot(Option<(Sequence, Sending)>);
 
 /// Why the sender rejects an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Untrue {
+pub enum InvalidReply {
     /// It belongs to another run, which sent from the same port before.
     OtherRun(RunId),
     /// No probe was sent under this number, or so long ago that it is forgotten.
@@ -34,7 +34,7 @@ pub enum Untrue {
     },
 }
 
-impl fmt::Display for Untrue {
+impl fmt::Display for InvalidReply {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::OtherRun(run) => write!(f, "the answer belongs to the run {:08x}", run.0),
@@ -52,7 +52,7 @@ impl fmt::Display for Untrue {
     }
 }
 
-impl core::error::Error for Untrue {}
+impl core::error::Error for InvalidReply {}
 
 /// A ring of the last probes sent: as many as it has slots.
 ///
@@ -102,15 +102,15 @@ impl<M: Memory<OutstandingSlot>> Outstanding<M> {
     /// Returns the probe that an answer belongs to.
     ///
     /// # Errors
-    /// [`Untrue`] if the answer is of another run, of a number that was not sent, or returns another stamp.
-    pub fn verify(&self, answer: &Packet<'_>) -> Result<Sending, Untrue> {
+    /// [`InvalidReply`] if the answer is of another run, of a number that was not sent, or returns another stamp.
+    pub fn verify(&self, answer: &Packet<'_>) -> Result<Sending, InvalidReply> {
         if answer.run() != self.run {
-            return Err(Untrue::OtherRun(answer.run()));
+            return Err(InvalidReply::OtherRun(answer.run()));
         }
-        let unknown = Untrue::Unknown(answer.sequence());
+        let unknown = InvalidReply::Unknown(answer.sequence());
         let sending = self.find(answer.sequence()).ok_or(unknown)?;
         if sending.stamp != answer.stamp() {
-            return Err(Untrue::Stamp {
+            return Err(InvalidReply::Stamp {
                 sent: sending.stamp,
                 returned: answer.stamp(),
             });

@@ -1,7 +1,7 @@
 //! A received batch.
 
 use super::batcher::{HEAD_BYTES, Position};
-use super::measurement::{Eye, Measurement};
+use super::measurement::{ByteReader, Measurement};
 use crate::controller::{Arrival, Counts, TrackWord, Tracker};
 use crate::memory::Memory;
 use crate::wire::{Kind, Malformed, Packet, RunId, Sequence, Stamp};
@@ -14,7 +14,7 @@ pub struct Batch<'a> {
     stamp: Stamp,
     position: Position,
     count: usize,
-    content: Eye<'a>,
+    content: ByteReader<'a>,
 }
 
 impl<'a> Batch<'a> {
@@ -28,7 +28,7 @@ impl<'a> Batch<'a> {
         if packet.kind() != Kind::Batch {
             return Err(Malformed::Kind(packet.kind().first_byte()));
         }
-        let mut content = Eye(packet.body());
+        let mut content = ByteReader(packet.body());
         let count = content.take_u16().ok_or(Malformed::Batch)?;
         let position = match content.take_u16() {
             Some(0) => Position::Within,
@@ -102,7 +102,7 @@ impl<'a> Batch<'a> {
 #[derive(Clone, Debug)]
 pub struct Measurements<'a> {
     left: usize,
-    content: Eye<'a>,
+    content: ByteReader<'a>,
 }
 
 impl Iterator for Measurements<'_> {

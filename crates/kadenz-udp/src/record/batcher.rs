@@ -3,10 +3,10 @@
 use core::fmt;
 
 use super::Measurement;
-use super::measurement::Pen;
+use super::measurement::ByteWriter;
 use crate::memory::Memory;
 use crate::wire::{
-    Flags, HEADER_BYTES, Header, Kind, RunId, Sequence, Stamp, TAG_BYTES, Token, Unfit, put,
+    EncodeError, Flags, HEADER_BYTES, Header, Kind, RunId, Sequence, Stamp, TAG_BYTES, Token, put,
 };
 
 /// The default size of a batch: with IPv6 (40 bytes) and UDP (8) it fits a frame of Ethernet's 1500 with room for a
@@ -77,11 +77,11 @@ impl<M: Memory<u8>> Batcher<M> {
     /// Makes a batcher of datagrams of at most the buffer's length.
     ///
     /// # Errors
-    /// [`Unfit`] if the buffer cannot hold a measurement or is larger than a UDP datagram.
-    pub fn over(buffer: M, run: RunId, token: Option<Token>) -> Result<Self, Unfit> {
+    /// [`EncodeError`] if the buffer cannot hold a measurement or is larger than a UDP datagram.
+    pub fn over(buffer: M, run: RunId, token: Option<Token>) -> Result<Self, EncodeError> {
         let tag = usize::from(token.is_some()) * TAG_BYTES;
         let least = HEADER_BYTES + HEAD_BYTES + Measurement::MAX_BYTES + tag;
-        Unfit::check(buffer.as_ref().len(), least)?;
+        EncodeError::check(buffer.as_ref().len(), least)?;
         Ok(Self {
             buffer,
             run,
@@ -98,13 +98,13 @@ impl<M: Memory<u8>> Batcher<M> {
     /// [`Full`] if the batch has no more room; the batch stays as it is.
     pub fn push(&mut self, measurement: &Measurement) -> Result<(), Full> {
         let room = self.room();
-        let mut pen = Pen {
+        let mut writer = ByteWriter {
             bytes: self.buffer.as_mut().get_mut(..room).ok_or(Full)?,
             at: self.end,
         };
-        measurement.write(&mut pen).ok_or(Full)?;
+        measurement.write(&mut writer).ok_or(Full)?;
         self.count = self.count.checked_add(1).ok_or(Full)?;
-        self.end = pen.at;
+        self.end = writer.at;
         Ok(())
     }
 
@@ -129,7 +129,7 @@ impl<M: Memory<u8>> Batcher<M> {
         let last = u16::from(position == Position::Last);
         put(datagram, HEADER_BYTES + 2, &last.to_be_bytes());
         if let Some(token) = &self.token {
-            token.seal(datagram);
+            token.write_tag(datagram);
         }
         self.sequence = self.sequence.next();
         self.end = HEADER_BYTES + HEAD_BYTES;

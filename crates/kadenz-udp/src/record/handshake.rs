@@ -75,7 +75,7 @@ pub fn server_reply(
     let answer = question.get_mut(..length)?;
     header.write(answer);
     if let Some(token) = token.filter(|_| header.flags.token) {
-        token.seal(answer);
+        token.write_tag(answer);
     }
     Some(length)
 }
@@ -108,7 +108,7 @@ impl Cookies {
         put(&mut bytes, 16, &controller.port().to_be_bytes());
         put(&mut bytes, 18, &controller.scope().to_be_bytes());
         put(&mut bytes, 22, &run.0.to_be_bytes());
-        self.0.seal(&mut bytes);
+        self.0.write_tag(&mut bytes);
         let cookie = bytes.get(26..).and_then(|tag| tag.first_chunk());
         // 0 stands for a hello without a cookie.
         Stamp(
@@ -124,7 +124,7 @@ impl Cookies {
 pub enum HandshakeEvent {
     /// The datagram does not concern this run.
     Nothing,
-    /// The server requires a hello: send [`Introduction::hello`].
+    /// The server requires a hello: send [`Handshake::hello`].
     AskedAgain,
     /// The server takes batches from now on.
     Welcome,
@@ -138,33 +138,33 @@ pub enum HandshakeEvent {
 ///
 /// ```
 /// use kadenz_udp::controller::DeviceKey;
-/// use kadenz_udp::record::{Cookies, HandshakeEvent, Introduction, ServerReply, server_reply};
+/// use kadenz_udp::record::{Cookies, HandshakeEvent, Handshake, ServerReply, server_reply};
 /// use kadenz_udp::wire::{Packet, RunId};
 ///
 /// let own: std::net::SocketAddr = "10.0.0.1:4000".parse()?;
 /// let cookies = Cookies::new(&[7; 32]);
-/// let mut introduction = Introduction::new(RunId(7), None);
+/// let mut handshake = Handshake::new(RunId(7), None);
 ///
-/// let mut datagram = introduction.hello().to_vec();
+/// let mut datagram = handshake.hello().to_vec();
 /// let cookie = cookies.of(own.into(), RunId(7));
 /// server_reply(&mut datagram, ServerReply::Cookie(cookie), None).ok_or("a hello")?;
-/// assert_eq!(introduction.heard(&datagram), HandshakeEvent::AskedAgain);
+/// assert_eq!(handshake.receive(&datagram), HandshakeEvent::AskedAgain);
 ///
-/// let mut datagram = introduction.hello().to_vec();
+/// let mut datagram = handshake.hello().to_vec();
 /// assert_eq!(Packet::parse(&datagram)?.stamp(), cookie);
 /// server_reply(&mut datagram, ServerReply::Welcome, None).ok_or("a hello")?;
-/// assert_eq!(introduction.heard(&datagram), HandshakeEvent::Welcome);
+/// assert_eq!(handshake.receive(&datagram), HandshakeEvent::Welcome);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug)]
-pub struct Introduction {
+pub struct Handshake {
     run: RunId,
     token: Option<Token>,
     cookie: Stamp,
     bytes: [u8; HEADER_BYTES + TAG_BYTES],
 }
 
-impl Introduction {
+impl Handshake {
     /// Makes the handshake of a run that the server has not answered yet.
     #[must_use]
     pub fn new(run: RunId, token: Option<Token>) -> Self {
@@ -192,13 +192,13 @@ impl Introduction {
         let hello = self.bytes.get_mut(..length).unwrap_or_default();
         header.write(hello);
         if let Some(token) = &self.token {
-            token.seal(hello);
+            token.write_tag(hello);
         }
         hello
     }
 
     /// Interprets a datagram of the server.
-    pub fn heard(&mut self, datagram: &[u8]) -> HandshakeEvent {
+    pub fn receive(&mut self, datagram: &[u8]) -> HandshakeEvent {
         let Ok(packet) = Packet::open(datagram, self.token.as_ref()) else {
             return HandshakeEvent::Nothing;
         };

@@ -43,7 +43,7 @@ impl Measurement {
     pub const MAX_BYTES: usize = 1 + 16 + 2 + 4 + 4 + 8 + 8 + 8 + 16;
 
     /// Appends the measurement; if there is no room, returns `None` after it has appended an unknown part.
-    pub(crate) fn write(&self, to: &mut Pen<'_>) -> Option<()> {
+    pub(crate) fn write(&self, to: &mut ByteWriter<'_>) -> Option<()> {
         let (answered, device) = match self.outcome {
             Outcome::Answered {
                 received_ns,
@@ -78,7 +78,7 @@ impl Measurement {
     }
 
     /// Takes a measurement from the front; returns `None` if the bytes are none.
-    pub(crate) fn read(from: &mut Eye<'_>) -> Option<Self> {
+    pub(crate) fn read(from: &mut ByteReader<'_>) -> Option<Self> {
         let [flags] = from.take()?;
         let stamped_only = flags & STAMPED != 0 && flags & ANSWERED == 0;
         if flags & !(IPV6 | ANSWERED | STAMPED) != 0 || stamped_only {
@@ -102,7 +102,7 @@ impl Measurement {
     }
 }
 
-fn read_device(from: &mut Eye<'_>, ipv6: bool) -> Option<DeviceKey> {
+fn read_device(from: &mut ByteReader<'_>, ipv6: bool) -> Option<DeviceKey> {
     if !ipv6 {
         let address = Ipv4Addr::from(from.take::<4>()?);
         return Some(DeviceKey::new(address.into(), from.take_u16()?));
@@ -118,7 +118,7 @@ fn read_device(from: &mut Eye<'_>, ipv6: bool) -> Option<DeviceKey> {
 }
 
 /// The outer `None` means that the bytes are cut, the inner one a device without stamps.
-fn read_stamps(from: &mut Eye<'_>, stamped: bool) -> Option<Option<DeviceStamps>> {
+fn read_stamps(from: &mut ByteReader<'_>, stamped: bool) -> Option<Option<DeviceStamps>> {
     if !stamped {
         return Some(None);
     }
@@ -129,12 +129,12 @@ fn read_stamps(from: &mut Eye<'_>, stamped: bool) -> Option<Option<DeviceStamps>
 }
 
 /// A writer that appends to a slice.
-pub(crate) struct Pen<'a> {
+pub(crate) struct ByteWriter<'a> {
     pub(crate) bytes: &'a mut [u8],
     pub(crate) at: usize,
 }
 
-impl Pen<'_> {
+impl ByteWriter<'_> {
     /// Appends `value`; `None` if there is no room.
     pub(crate) fn put(&mut self, value: &[u8]) -> Option<()> {
         let end = self.at.checked_add(value.len())?;
@@ -146,9 +146,9 @@ impl Pen<'_> {
 
 /// A reader that takes bytes from the front of a slice.
 #[derive(Clone, Debug)]
-pub(crate) struct Eye<'a>(pub(crate) &'a [u8]);
+pub(crate) struct ByteReader<'a>(pub(crate) &'a [u8]);
 
-impl Eye<'_> {
+impl ByteReader<'_> {
     /// Takes the next bytes; `None` at the end.
     pub(crate) fn take<const N: usize>(&mut self) -> Option<[u8; N]> {
         let (taken, rest) = self.0.split_first_chunk()?;

@@ -2,7 +2,7 @@
 //!
 //! The measuring program must not wait for a disk, so it sends its measurements to a server, which may.
 //! Measurements travel in batches ([`Batcher`], [`Batch`]); the server detects lost batches by their numbers
-//! ([`BatchTracker`]). Before the server takes batches, the controller introduces itself ([`Introduction`],
+//! ([`BatchTracker`]). Before the server takes batches, the controller introduces itself ([`Handshake`],
 //! [`Cookies`]).
 //!
 //! The body of a [`Kind::Batch`](crate::wire::Kind), numbers big-endian:
@@ -28,5 +28,5 @@ mod measurement;
 
 pub use batch::{Batch, BatchTracker, Measurements};
 pub use batcher::{Batcher, DEFAULT_BATCH_BYTES, Full, Position};
-pub use handshake::{Cookies, HandshakeEvent, Introduction, ServerReply, server_reply};
+pub use handshake::{Cookies, Handshake, HandshakeEvent, ServerReply, server_reply};
 pub use measurement::{Measurement, Outcome};

@@ -83,7 +83,7 @@ impl core::error::Error for Refused {}
 
 /// Why a datagram cannot be written into a buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Unfit {
+pub enum EncodeError {
     /// The buffer is too small for the required parts of the datagram.
     TooSmall {
         /// Bytes of the buffer.
@@ -98,7 +98,7 @@ pub enum Unfit {
     },
 }
 
-impl Unfit {
+impl EncodeError {
     /// Whether a datagram of `given` bytes can carry `least` of them.
     pub(crate) fn check(given: usize, least: usize) -> Result<(), Self> {
         if given < least {
@@ -111,7 +111,7 @@ impl Unfit {
     }
 }
 
-impl fmt::Display for Unfit {
+impl fmt::Display for EncodeError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooSmall { given, least } => write!(
@@ -126,4 +126,4 @@ impl fmt::Display for Unfit {
     }
 }
 
-impl core::error::Error for Unfit {}
+impl core::error::Error for EncodeError {}

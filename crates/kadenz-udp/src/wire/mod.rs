@@ -21,7 +21,7 @@ mod write;
 
 use core::fmt;
 
-pub use error::{Malformed, Refused, Unfit};
+pub use error::{EncodeError, Malformed, Refused};
 pub use packet::Packet;
 pub(crate) use packet::{Header, put, read_stamps, write_stamps};
 pub use token::{BadToken, Token};

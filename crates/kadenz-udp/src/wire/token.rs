@@ -58,7 +58,7 @@ impl Token {
     }
 
     /// Writes the tag of all but the last 16 bytes into the last 16; a shorter buffer stays as it is.
-    pub(crate) fn seal(&self, datagram: &mut [u8]) {
+    pub(crate) fn write_tag(&self, datagram: &mut [u8]) {
         let Some((content, tag)) = datagram.split_last_chunk_mut::<TAG_BYTES>() else {
             return;
         };

@@ -2,7 +2,7 @@
 
 use super::filler;
 use super::packet::{self, Header};
-use super::{DeviceStamps, Flags, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token, Unfit};
+use super::{DeviceStamps, EncodeError, Flags, HEADER_BYTES, Kind, RunId, Sequence, Stamp, Token};
 
 /// A probe: a datagram that a device sends back.
 ///
@@ -44,12 +44,12 @@ impl Probe<'_> {
     /// Writes a probe that fills the buffer, and returns how many bytes that is.
     ///
     /// # Errors
-    /// [`Unfit`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
+    /// [`EncodeError`] if the buffer is smaller than [`least_bytes`](Self::least_bytes) or larger than a
     /// UDP datagram.
     ///
     /// # Real-time safety
     /// Real-time safe.
-    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, Unfit> {
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         let header = Header {
             kind: Kind::Probe,
             flags: self.flags(),
@@ -95,8 +95,8 @@ impl Discover<'_> {
     /// Writes a request that fills the buffer, and returns how many bytes that is.
     ///
     /// # Errors
-    /// [`Unfit`] as of [`Probe::write`].
-    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, Unfit> {
+    /// [`EncodeError`] as of [`Probe::write`].
+    pub fn write(&self, buffer: &mut [u8]) -> Result<usize, EncodeError> {
         let header = Header {
             kind: Kind::Discover,
             flags: self.flags(),
@@ -118,7 +118,7 @@ impl Discover<'_> {
 /// Writes a new sequence and stamp into a datagram that was written before, and a new tag if it has one.
 ///
 /// # Errors
-/// [`Unfit::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag, which
+/// [`EncodeError::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag, which
 /// is wrong then, so that it gets no answer.
 ///
 /// # Real-time safety
@@ -128,17 +128,21 @@ pub fn patch(
     sequence: Sequence,
     stamp: Stamp,
     token: Option<&Token>,
-) -> Result<(), Unfit> {
-    Unfit::check(datagram.len(), HEADER_BYTES)?;
+) -> Result<(), EncodeError> {
+    EncodeError::check(datagram.len(), HEADER_BYTES)?;
     packet::write_turn(datagram, sequence, stamp);
     if let Some(token) = token {
-        token.seal(datagram);
+        token.write_tag(datagram);
     }
     Ok(())
 }
 
-fn write_filled(header: Header, buffer: &mut [u8], token: Option<&Token>) -> Result<usize, Unfit> {
-    Unfit::check(buffer.len(), Header::least_bytes(header.flags))?;
+fn write_filled(
+    header: Header,
+    buffer: &mut [u8],
+    token: Option<&Token>,
+) -> Result<usize, EncodeError> {
+    EncodeError::check(buffer.len(), Header::least_bytes(header.flags))?;
     for (at, byte) in buffer.iter_mut().enumerate() {
         *byte = filler(at);
     }
@@ -147,7 +151,7 @@ fn write_filled(header: Header, buffer: &mut [u8], token: Option<&Token>) -> Res
         packet::write_stamps(buffer, DeviceStamps::ABSENT);
     }
     if let Some(token) = token {
-        token.seal(buffer);
+        token.write_tag(buffer);
     }
     Ok(buffer.len())
 }

@@ -9,8 +9,8 @@ use std::time::Duration;
 use clap::Args;
 use kadenz::lab::check::{Answering, CheckPlan, MessagesPlan, NetworkPlan, TIMEOUT, check};
 use kadenz::lab::floor::FloorPlan;
-use kadenz::lab::testbed::inside::Questions;
-use kadenz::lab::testbed::model::Cast;
+use kadenz::lab::testbed::inside::PacketSchedule;
+use kadenz::lab::testbed::model::Receivers;
 use kadenz::lab::udp::wiring::Wiring;
 use kadenz::msg::provider::DEFAULT_URL;
 use kadenz::report::numbers;
@@ -234,11 +234,11 @@ impl Options {
         };
         let wiring = match &answering {
             Answering::Loopback => Wiring::default(),
-            Answering::Peer(device) => self.path.wiring(&Questions {
+            Answering::Peer(device) => self.path.wiring(&PacketSchedule {
                 devices: vec![device.address.ip()],
                 payload_bytes: self.payload.0,
                 interval: self.rate.interval().as_duration(),
-                cast: Cast::Each,
+                receivers: Receivers::Each,
             })?,
         };
         Ok(Some(NetworkPlan {

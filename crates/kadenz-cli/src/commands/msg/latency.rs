@@ -157,7 +157,7 @@ pub(super) struct PublisherReport {
 pub(super) const BEGIN: &str = "begin";
 
 /// Timeout of the first message.
-const PATIENCE: Duration = Duration::from_secs(10);
+const TIMEOUT: Duration = Duration::from_secs(10);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let sides = Sides::of(options)?;
@@ -221,7 +221,7 @@ impl Options {
             subscriber: None,
             receiving,
             queue: self.queue as usize,
-            patience: PATIENCE,
+            timeout: TIMEOUT,
         })
     }
 

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz::lab::session::{self, Cover};
+use kadenz::lab::session::{self, ShieldView};
 use kadenz::lab::watch::{self, WatchPlan, WatchSetup, Watching};
 use kadenz::rt::launch::{self, Awake, Launch, LaunchError, Program};
 use kadenz::rt::shield::Shield;
@@ -145,7 +145,7 @@ struct ProgramPlacement {
 fn place(options: &Options) -> ProgramPlacement {
     let (cover, shield) = match &options.shield {
         Some(cpus) => session::raise(&cpus.set()),
-        None => (Cover::default(), None),
+        None => (ShieldView::default(), None),
     };
     let cpus = options.cpus.as_ref().or(options.shield.as_ref());
     let mut place = ProgramPlacement {

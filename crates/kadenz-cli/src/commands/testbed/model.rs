@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 
 use clap::Args;
 use kadenz::lab::testbed::fabric::{LaneStatus, lanes_of};
-use kadenz::lab::testbed::model::{self, Asking, Cast, Modelled, RoundTrip};
+use kadenz::lab::testbed::model::{self, Asking, Modelled, Receivers, RoundTrip};
 use kadenz::lab::testbed::topology::Topology;
 use kadenz::lab::testbed::wire::Payload;
-use kadenz::lab::testbed::{ByteSize, Picos};
+use kadenz::lab::testbed::{ByteSize, Picoseconds};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
@@ -93,17 +93,17 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let topology = named::topology(&options.topology)?;
     let (numerator_ns, denominator) = options.rate.interval().as_fraction();
     let interval = u128::from(numerator_ns) * 1000 / u128::from(denominator);
-    let interval = Picos::from_ps(u64::try_from(interval).unwrap_or(u64::MAX));
-    let duration = Picos::from_ns(options.duration.as_ns()).as_ps();
+    let interval = Picoseconds::from_ps(u64::try_from(interval).unwrap_or(u64::MAX));
+    let duration = Picoseconds::from_ns(options.duration.as_ns()).as_ps();
     let beats = duration.div_ceil(interval.as_ps().max(1)).max(1);
     let asking = Asking {
         payload: Payload::new(options.payload.0)?,
         interval,
         count: u32::try_from(beats).unwrap_or(u32::MAX),
-        cast: if options.broadcast {
-            Cast::Broadcast
+        receivers: if options.broadcast {
+            Receivers::Broadcast
         } else {
-            Cast::Each
+            Receivers::Each
         },
     };
     let modelled = waiting("modelling", || model::run(&topology, &asking))?;
@@ -123,7 +123,7 @@ fn times(topology: &Topology, asking: &Asking, modelled: &Modelled, each: bool) 
         sequence: trip.sequence,
         device: topology.hosts[trip.device].name.clone(),
         sent_ns: trip.sent.as_ns_f64(),
-        round_trip_ns: trip.time().map(Picos::as_ns_f64),
+        round_trip_ns: trip.time().map(Picoseconds::as_ns_f64),
     };
     ModelledTimes {
         version: Version,
@@ -227,7 +227,7 @@ struct Figures {
 
 impl Figures {
     fn of<'a>(all: impl Iterator<Item = &'a RoundTrip> + Clone) -> Self {
-        let mut times: Vec<Picos> = all.clone().filter_map(RoundTrip::time).collect();
+        let mut times: Vec<Picoseconds> = all.clone().filter_map(RoundTrip::time).collect();
         times.sort();
         let asked = all.count() as u64;
         Self {
@@ -244,7 +244,7 @@ impl Figures {
 }
 
 /// The nearest rank, of a sample that has at least one value beyond it.
-fn percentile(sorted: &[Picos], percent: f64) -> Option<f64> {
+fn percentile(sorted: &[Picoseconds], percent: f64) -> Option<f64> {
     let count = sorted.len() as f64;
     if count * (1.0 - percent / 100.0) < 1.0 - 1e-9 {
         return None;
@@ -259,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_percentile_appears_where_a_value_lies_beyond_it() {
-        let sample: Vec<Picos> = (1..=100).map(Picos::from_ns).collect();
+        let sample: Vec<Picoseconds> = (1..=100).map(Picoseconds::from_ns).collect();
         assert_eq!(percentile(&sample, 50.0), Some(50.0));
         assert_eq!(percentile(&sample, 99.0), Some(99.0));
         assert_eq!(percentile(&sample, 99.9), None);

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::testbed::LinkSpeed;
-use kadenz::lab::testbed::inside::{FOLDER, HOST, Inside, Questions};
+use kadenz::lab::testbed::inside::{FOLDER, HOST, Inside, PacketSchedule};
 use kadenz::lab::testbed::wire::Chain;
 use kadenz::lab::udp::wiring::Wiring;
 use kadenz::record::run::network::ToldBy;
@@ -64,7 +64,7 @@ pub(crate) struct PathOption {
 
 impl PathOption {
     /// The known links to the devices of these questions.
-    pub(crate) fn wiring(&self, questions: &Questions) -> anyhow::Result<Wiring> {
+    pub(crate) fn wiring(&self, questions: &PacketSchedule) -> anyhow::Result<Wiring> {
         let testbed = around();
         let wiring = if self.path.is_empty() {
             let devices = questions.devices.iter().copied();

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use kadenz::lab::measuring::Measuring;
-use kadenz::lab::testbed::inside::Questions;
-use kadenz::lab::testbed::model::Cast;
+use kadenz::lab::testbed::inside::PacketSchedule;
+use kadenz::lab::testbed::model::Receivers;
 use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_apart};
 use kadenz::lab::udp::probe::{
     Clocks, Destination, Device, Loop, ProbePlan, SocketReceiving, probe,
@@ -287,13 +287,13 @@ impl ProbeOptions {
         let log = log.map(|log| address::resolve(log, LOG_PORT)).transpose()?;
         let stamping = self.stamps.into();
         let receiving = self.receiving(devices.len());
-        let wiring = self.path.wiring(&Questions {
+        let wiring = self.path.wiring(&PacketSchedule {
             devices: devices.iter().map(|device| device.address.ip()).collect(),
             payload_bytes: self.payload.0,
             interval: self.rate.interval().as_duration(),
-            cast: match destination {
-                Destination::Each => Cast::Each,
-                Destination::Broadcast(_) => Cast::Broadcast,
+            receivers: match destination {
+                Destination::Each => Receivers::Each,
+                Destination::Broadcast(_) => Receivers::Broadcast,
             },
         })?;
         Ok(ProbePlan {

@@ -243,7 +243,7 @@ fn read(from: Option<impl Read>) -> io::Result<String> {
 }
 
 /// One run after the other, until it fails or is ended; `"$@"` is hackbench with its arguments.
-const FOR_EVER: &str = r#"while "$@"; do :; done"#;
+const REPEAT_UNTIL_FAILURE: &str = r#"while "$@"; do :; done"#;
 /// Messages that each sender sends to each of its twenty receivers: hackbench's own default.
 const LOOPS: u64 = 100;
 /// Messages of one group in one run, over [`LOOPS`].
@@ -261,7 +261,7 @@ fn hackbench(kinds: &[LoadKind], options: &LoadOptions) -> Result<ForeignTask, S
     let loops = LOOPS.to_string();
     let hackbench = ["hackbench", "-g", &groups.to_string(), "-l", &loops].map(str::to_owned);
     let asked = format!("{}, again and again", hackbench.join(" "));
-    let shell = ["sh", "-c", FOR_EVER, "sh"].map(str::to_owned);
+    let shell = ["sh", "-c", REPEAT_UNTIL_FAILURE, "sh"].map(str::to_owned);
     Ok(ForeignTask {
         asked: vec![(LoadKind::Processes, asked)],
         command: shell.into_iter().chain(hackbench).collect(),

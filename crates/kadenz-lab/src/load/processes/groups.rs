@@ -17,7 +17,7 @@ use crate::stop::Stop;
 /// hackbench's `--datasize=100`.
 const MESSAGE: usize = 100;
 /// Yoon kills hackbench every five seconds.
-const LIFE: Duration = Duration::from_secs(5);
+const GROUP_LIFETIME: Duration = Duration::from_secs(5);
 /// How often a group checks for the end.
 const STEP: Duration = Duration::from_millis(20);
 
@@ -67,7 +67,7 @@ impl Generation {
     /// Works for its time, or until a stop is requested.
     fn live(self, stop: &Stop) {
         self.site.gate.open();
-        let end = clock::now() + LIFE;
+        let end = clock::now() + GROUP_LIFETIME;
         while clock::now() < end && !stop.requested() {
             std::thread::sleep(STEP);
         }

@@ -51,7 +51,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
         Counter::new("started", "processes/s", &started),
     ];
     workers.repeat("processes", move |_| {
-        let ended = come_and_go();
+        let ended = run_one_process();
         ended.map_err(|error| format!("cannot start `{PROGRAM}`: {error}"))?;
         started.add(0, 1);
         Ok(())
@@ -71,7 +71,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
 const PROGRAM: &str = "true";
 
 /// Starts one process and waits for it.
-fn come_and_go() -> io::Result<()> {
+fn run_one_process() -> io::Result<()> {
     Command::new(PROGRAM)
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use kadenz_rt::random::Random;
 use serde::{Deserialize, Serialize};
 
-use super::{Events, Frame, HOLD, HOST_BUFFER, Happening, LinkState, held_bytes};
-use crate::testbed::quantity::{ByteSize, LinkSpeed, Picos};
+use super::{Events, Frame, HOLD, HOST_BUFFER, LinkState, TimedEvent, held_bytes};
+use crate::testbed::quantity::{ByteSize, LinkSpeed, Picoseconds};
 use crate::testbed::topology::{Faults, Node, Share, Topology};
 
 /// A lane by its number: twice its link's, and one more for the way back.
@@ -26,20 +26,20 @@ pub(super) struct Lane<T> {
     pub(super) counts: LaneCounts,
     id: LaneId,
     speed: LinkSpeed,
-    propagation: Picos,
+    propagation: Picoseconds,
     buffer: ByteSize,
     faults: Faults,
     generator: Random,
     /// When the sender may begin the next frame.
-    free: Picos,
+    free: Picoseconds,
     /// Frames that the port still holds: until when, and their bytes.
-    held: VecDeque<(Picos, u64)>,
+    held: VecDeque<(Picoseconds, u64)>,
     held_bytes: u64,
     /// When the last frame arrives: jitter lets none pass another.
-    last: Picos,
+    last: Picoseconds,
     state: LinkState,
     /// When the link was last cut or restored.
-    changed: Option<Picos>,
+    changed: Option<Picoseconds>,
     /// A frame that waits for another to pass.
     back: Option<(Ticket, Frame<T>)>,
     tickets: u64,
@@ -79,10 +79,10 @@ impl<T: Clone> Lane<T> {
             buffer,
             faults: link.faults,
             generator: generator(link.faults.seed, id.0 as u64),
-            free: Picos::ZERO,
+            free: Picoseconds::ZERO,
             held: VecDeque::new(),
             held_bytes: 0,
-            last: Picos::ZERO,
+            last: Picoseconds::ZERO,
             state: LinkState::Up,
             changed: None,
             back: None,
@@ -91,7 +91,7 @@ impl<T: Clone> Lane<T> {
     }
 
     /// Takes a frame that the port is to send: it begins, waits its turn, or finds the buffer full.
-    pub(super) fn begin(&mut self, at: Picos, frame: Frame<T>, events: &mut Events<T>) {
+    pub(super) fn begin(&mut self, at: Picoseconds, frame: Frame<T>, events: &mut Events<T>) {
         self.counts.begun += 1;
         if self.state == LinkState::Down {
             self.counts.cut += 1;
@@ -113,12 +113,12 @@ impl<T: Clone> Lane<T> {
         let jitter = self.generator_jitter();
         let arrival = (sent + self.propagation + jitter).max(self.last);
         self.last = arrival;
-        events.add(arrival, Happening::Arrived(self.id, frame, start));
+        events.add(arrival, TimedEvent::Arrived(self.id, frame, start));
     }
 
-    fn generator_jitter(&mut self) -> Picos {
+    fn generator_jitter(&mut self) -> Picoseconds {
         match self.faults.jitter {
-            Picos::ZERO => Picos::ZERO,
+            Picoseconds::ZERO => Picoseconds::ZERO,
             most => up_to(most, &mut self.generator),
         }
     }
@@ -126,9 +126,9 @@ impl<T: Clone> Lane<T> {
     /// A frame has reached the end, if no fault affected it.
     pub(super) fn arrived(
         &mut self,
-        at: Picos,
+        at: Picoseconds,
         frame: Frame<T>,
-        start: Picos,
+        start: Picoseconds,
         events: &mut Events<T>,
     ) -> Option<Passed<T>> {
         let changed_meanwhile = self.changed.is_some_and(|changed| changed > start);
@@ -136,7 +136,7 @@ impl<T: Clone> Lane<T> {
             self.counts.cut += 1;
             return None;
         }
-        let drawn = Drawn::next(&self.faults, &mut self.generator);
+        let drawn = DrawnFaults::next(&self.faults, &mut self.generator);
         if drawn.lost {
             self.counts.lost += 1;
             return None;
@@ -144,19 +144,19 @@ impl<T: Clone> Lane<T> {
         if drawn.doubled {
             self.counts.duplicated += 1;
             let second = at + frame.length.occupancy(self.speed).time();
-            events.add(second, Happening::Again(self.id, frame.clone()));
+            events.add(second, TimedEvent::Again(self.id, frame.clone()));
         }
         if drawn.held && self.back.is_none() {
             self.tickets += 1;
             let ticket = Ticket(self.tickets);
             self.back = Some((ticket, frame));
-            events.add(at + HOLD, Happening::Release(self.id, ticket));
+            events.add(at + HOLD, TimedEvent::Release(self.id, ticket));
             return None;
         }
         if let Some((_, passed)) = self.back.take() {
             self.counts.reordered += 1;
             let behind = at + passed.length.occupancy(self.speed).time();
-            events.add(behind, Happening::Again(self.id, passed));
+            events.add(behind, TimedEvent::Again(self.id, passed));
         }
         self.counts.delivered += 1;
         Some(Passed(frame))
@@ -171,7 +171,7 @@ impl<T: Clone> Lane<T> {
     }
 
     /// Cuts or restores the link. Frames that the port still held are lost.
-    pub(super) fn change(&mut self, at: Picos, state: LinkState) {
+    pub(super) fn change(&mut self, at: Picoseconds, state: LinkState) {
         self.state = state;
         self.changed = Some(at);
         self.free = at;
@@ -298,7 +298,7 @@ impl LaneCounts {
 
 /// Faults drawn for one frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Drawn {
+pub(super) struct DrawnFaults {
     pub(super) lost: bool,
     pub(super) doubled: bool,
     pub(super) held: bool,
@@ -312,12 +312,12 @@ pub(super) fn generator(seed: u64, stream: u64) -> Random {
 }
 
 /// From zero up to `most`.
-pub(super) fn up_to(most: Picos, generator: &mut Random) -> Picos {
+pub(super) fn up_to(most: Picoseconds, generator: &mut Random) -> Picoseconds {
     // Where the end overflows, the last of 2^64 values is left out.
-    Picos::from_ps(generator.below(most.as_ps().saturating_add(1)))
+    Picoseconds::from_ps(generator.below(most.as_ps().saturating_add(1)))
 }
 
-impl Drawn {
+impl DrawnFaults {
     /// Draws for the next frame: always three numbers, so that one fault's share does not change
     /// which frames another meets.
     fn next(faults: &Faults, generator: &mut Random) -> Self {
@@ -343,7 +343,7 @@ mod tests {
                 loss,
                 ..Faults::default()
             };
-            let drawn = (0..10_000).map(|_| Drawn::next(&faults, &mut random));
+            let drawn = (0..10_000).map(|_| DrawnFaults::next(&faults, &mut random));
             drawn.filter(|it| it.lost).count()
         };
         assert_eq!(share(0.0), 0);
@@ -358,8 +358,8 @@ mod tests {
         assert_ne!(first(0), first(1));
         assert_eq!(first(1), first(1));
         let mut random = generator(0, 0);
-        let most = Picos::from_ns(1);
+        let most = Picoseconds::from_ns(1);
         assert!((0..1000).all(|_| up_to(most, &mut random) <= most));
-        assert_eq!(up_to(Picos::ZERO, &mut random), Picos::ZERO);
+        assert_eq!(up_to(Picoseconds::ZERO, &mut random), Picoseconds::ZERO);
     }
 }

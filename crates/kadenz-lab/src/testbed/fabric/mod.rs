@@ -18,7 +18,7 @@
 //! use kadenz_lab::testbed::fabric::{Fabric, Frame, Mac};
 //! use kadenz_lab::testbed::topology::{self, Topology};
 //! use kadenz_lab::testbed::wire::{EthernetFrame, Tag};
-//! use kadenz_lab::testbed::Picos;
+//! use kadenz_lab::testbed::Picoseconds;
 //!
 //! let topology = Topology::parse(topology::ready("baseline").expect("it is built in"))?;
 //! let mut fabric = Fabric::new(&topology);
@@ -28,8 +28,8 @@
 //!     length: EthernetFrame::of_packet(228, Tag::None),
 //!     content: "hello",
 //! };
-//! fabric.send(0, Picos::ZERO, frame);
-//! let first = fabric.advance(Picos::NEVER).expect("nothing is lost here");
+//! fabric.send(0, Picoseconds::ZERO, frame);
+//! let first = fabric.advance(Picoseconds::NEVER).expect("nothing is lost here");
 //! // Two hops of 20.32 us, 10 ns of cable each, and 4 us in the switch.
 //! assert_eq!(first.at.to_string(), "44.66us");
 //! # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
@@ -42,7 +42,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::fmt;
 
-use super::quantity::{ByteSize, Picos};
+use super::quantity::{ByteSize, Picoseconds};
 use super::topology::{Node, SpanningTree, Topology};
 use super::wire::EthernetFrame;
 use lane::{Lane, LaneId, Passed, Ticket};
@@ -61,7 +61,7 @@ pub struct Delivery<T> {
     /// The host, by its place in the topology.
     pub host: usize,
     /// When its last bit came.
-    pub at: Picos,
+    pub at: Picoseconds,
     /// The frame. It need not be for this host: a switch floods frames to unknown addresses.
     pub frame: Frame<T>,
 }
@@ -69,7 +69,7 @@ pub struct Delivery<T> {
 /// A network at work.
 #[derive(Debug)]
 pub struct Fabric<T> {
-    now: Picos,
+    now: Picoseconds,
     events: Events<T>,
     /// Two a link: from its first end to its second, and back.
     lanes: Vec<Lane<T>>,
@@ -98,7 +98,7 @@ impl<T: Clone> Fabric<T> {
         };
         let bridges = topology.switches.iter().enumerate();
         let mut fabric = Self {
-            now: Picos::ZERO,
+            now: Picoseconds::ZERO,
             events: Events::default(),
             bridges: bridges
                 .map(|(at, switch)| Bridge::new(switch, at, from(Node::Switch(at))))
@@ -114,11 +114,11 @@ impl<T: Clone> Fabric<T> {
         for cut in &topology.cuts {
             fabric
                 .events
-                .add(cut.at, Happening::Link(cut.link, LinkState::Down));
+                .add(cut.at, TimedEvent::Link(cut.link, LinkState::Down));
             if let Some(lasts) = cut.lasts {
                 fabric
                     .events
-                    .add(cut.at + lasts, Happening::Link(cut.link, LinkState::Up));
+                    .add(cut.at + lasts, TimedEvent::Link(cut.link, LinkState::Up));
             }
         }
         fabric
@@ -141,27 +141,27 @@ impl<T: Clone> Fabric<T> {
     }
 
     /// A host begins to send a frame, or queues it behind what it still sends.
-    pub fn send(&mut self, host: usize, at: Picos, frame: Frame<T>) {
+    pub fn send(&mut self, host: usize, at: Picoseconds, frame: Frame<T>) {
         let at = at.max(self.now);
         self.events
-            .add(at, Happening::Begin(self.host_lanes[host], frame));
+            .add(at, TimedEvent::Begin(self.host_lanes[host], frame));
     }
 
     /// When something happens next; `None` when the network is at rest.
     #[must_use]
-    pub fn next_event(&self) -> Option<Picos> {
+    pub fn next_event(&self) -> Option<Picoseconds> {
         self.events.next_time()
     }
 
     /// Lets time pass until the next delivery, which is returned, or until `until`.
-    pub fn advance(&mut self, until: Picos) -> Option<Delivery<T>> {
-        while let Some((at, happening)) = self.events.take(until) {
+    pub fn advance(&mut self, until: Picoseconds) -> Option<Delivery<T>> {
+        while let Some((at, event)) = self.events.take(until) {
             self.now = at;
-            if let Some(delivery) = self.happen(at, happening) {
+            if let Some(delivery) = self.handle(at, event) {
                 return Some(delivery);
             }
         }
-        if until != Picos::NEVER {
+        if until != Picoseconds::NEVER {
             self.now = self.now.max(until);
         }
         None
@@ -173,29 +173,29 @@ impl<T: Clone> Fabric<T> {
         self.lanes.iter().map(|lane| lane.counts)
     }
 
-    fn happen(&mut self, at: Picos, happening: Happening<T>) -> Option<Delivery<T>> {
-        match happening {
-            Happening::Begin(lane, frame) => {
+    fn handle(&mut self, at: Picoseconds, event: TimedEvent<T>) -> Option<Delivery<T>> {
+        match event {
+            TimedEvent::Begin(lane, frame) => {
                 self.lanes[lane.0].begin(at, frame, &mut self.events);
                 None
             }
-            Happening::Arrived(lane, frame, start) => {
+            TimedEvent::Arrived(lane, frame, start) => {
                 let passed = self.lanes[lane.0].arrived(at, frame, start, &mut self.events);
                 passed.and_then(|Passed(frame)| self.reach(lane, at, frame))
             }
-            Happening::Again(lane, frame) => {
+            TimedEvent::Again(lane, frame) => {
                 self.lanes[lane.0].counts.delivered += 1;
                 self.reach(lane, at, frame)
             }
-            Happening::Release(lane, ticket) => {
+            TimedEvent::Release(lane, ticket) => {
                 let frame = self.lanes[lane.0].release(ticket)?;
                 self.reach(lane, at, frame)
             }
-            Happening::Link(link, state) => {
+            TimedEvent::Link(link, state) => {
                 self.set_link(at, link, state);
                 None
             }
-            Happening::Relearn => {
+            TimedEvent::Relearn => {
                 self.carries = SpanningTree::over(&self.topology, &self.up).carries;
                 self.bridges.iter_mut().for_each(Bridge::forget);
                 None
@@ -204,7 +204,7 @@ impl<T: Clone> Fabric<T> {
     }
 
     /// A frame has completely reached the end of a lane.
-    fn reach(&mut self, lane: LaneId, at: Picos, frame: Frame<T>) -> Option<Delivery<T>> {
+    fn reach(&mut self, lane: LaneId, at: Picoseconds, frame: Frame<T>) -> Option<Delivery<T>> {
         match lane.to(&self.topology) {
             Node::Host(host) => Some(Delivery { host, at, frame }),
             Node::Switch(switch) => {
@@ -215,13 +215,13 @@ impl<T: Clone> Fabric<T> {
         }
     }
 
-    fn set_link(&mut self, at: Picos, link: usize, state: LinkState) {
+    fn set_link(&mut self, at: Picoseconds, link: usize, state: LinkState) {
         self.up[link] = state == LinkState::Up;
         for lane in &mut self.lanes[2 * link..2 * link + 2] {
             lane.change(at, state);
         }
         self.events
-            .add(at + self.topology.detection, Happening::Relearn);
+            .add(at + self.topology.detection, TimedEvent::Relearn);
     }
 }
 
@@ -233,7 +233,7 @@ enum LinkState {
 }
 
 /// How long a frame that is held back waits for one to pass it, before it continues by itself.
-const HOLD: Picos = Picos::from_ns(10_000_000);
+const HOLD: Picoseconds = Picoseconds::from_ns(10_000_000);
 
 /// Bytes that a frame takes of a buffer.
 fn held_bytes(length: EthernetFrame) -> u64 {
@@ -293,11 +293,11 @@ impl fmt::Debug for Mac {
 
 /// An event at a time.
 #[derive(Debug)]
-enum Happening<T> {
+enum TimedEvent<T> {
     /// A frame is to be sent.
     Begin(LaneId, Frame<T>),
     /// A frame, sent from that time on, has completely reached the lane's end.
-    Arrived(LaneId, Frame<T>, Picos),
+    Arrived(LaneId, Frame<T>, Picoseconds),
     /// A frame has arrived after its faults were drawn: the second of two, or a passed one.
     Again(LaneId, Frame<T>),
     /// A frame held back is held no longer.
@@ -317,9 +317,9 @@ struct Events<T> {
 
 #[derive(Debug)]
 struct Entry<T> {
-    at: Picos,
+    at: Picoseconds,
     number: u64,
-    happening: Happening<T>,
+    event: TimedEvent<T>,
 }
 
 impl<T> Default for Events<T> {
@@ -332,32 +332,28 @@ impl<T> Default for Events<T> {
 }
 
 impl<T> Events<T> {
-    fn add(&mut self, at: Picos, happening: Happening<T>) {
+    fn add(&mut self, at: Picoseconds, event: TimedEvent<T>) {
         let number = self.added;
         self.added += 1;
-        self.heap.push(Reverse(Entry {
-            at,
-            number,
-            happening,
-        }));
+        self.heap.push(Reverse(Entry { at, number, event }));
     }
 
-    fn next_time(&self) -> Option<Picos> {
+    fn next_time(&self) -> Option<Picoseconds> {
         self.heap.peek().map(|Reverse(entry)| entry.at)
     }
 
     /// Returns the next event, unless it is after `until`.
-    fn take(&mut self, until: Picos) -> Option<(Picos, Happening<T>)> {
+    fn take(&mut self, until: Picoseconds) -> Option<(Picoseconds, TimedEvent<T>)> {
         if self.next_time()? > until {
             return None;
         }
         let Reverse(entry) = self.heap.pop()?;
-        Some((entry.at, entry.happening))
+        Some((entry.at, entry.event))
     }
 }
 
 impl<T> Entry<T> {
-    fn key(&self) -> (Picos, u64) {
+    fn key(&self) -> (Picoseconds, u64) {
         (self.at, self.number)
     }
 }

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use kadenz_rt::random::Random;
 
 use super::lane::{LaneId, generator, up_to};
-use super::{Events, Happening};
+use super::{Events, TimedEvent};
 use super::{Frame, Mac};
-use crate::testbed::quantity::Picos;
+use crate::testbed::quantity::Picoseconds;
 use crate::testbed::topology::Switch;
 
 /// Addresses that a switch learns at most, as small switches do; frames to others are flooded.
@@ -15,13 +15,13 @@ pub const MAX_ADDRESSES: usize = 1024;
 
 #[derive(Debug)]
 pub(super) struct Bridge {
-    forwarding: Picos,
-    jitter: Picos,
+    forwarding: Picoseconds,
+    jitter: Picoseconds,
     generator: Random,
     /// The lanes that leave it.
     ports: Vec<LaneId>,
     /// When the last frame of each port was ready: jitter lets none pass another.
-    ready: Vec<Picos>,
+    ready: Vec<Picoseconds>,
     known: HashMap<Mac, LaneId>,
 }
 
@@ -31,7 +31,7 @@ impl Bridge {
             forwarding: switch.forwarding,
             jitter: switch.jitter,
             generator: generator(0x0073_7769_7463_6800, at as u64),
-            ready: vec![Picos::ZERO; ports.len()],
+            ready: vec![Picoseconds::ZERO; ports.len()],
             ports,
             known: HashMap::with_capacity(MAX_ADDRESSES),
         }
@@ -41,7 +41,7 @@ impl Bridge {
     pub(super) fn forward<T: Clone>(
         &mut self,
         came_by: LaneId,
-        at: Picos,
+        at: Picoseconds,
         frame: Frame<T>,
         carries: &[bool],
         events: &mut Events<T>,
@@ -59,10 +59,10 @@ impl Bridge {
         match known {
             // The destination is on the side it came from.
             Some(port) if port == home => {}
-            Some(port) => events.add(ready, Happening::Begin(port, frame)),
+            Some(port) => events.add(ready, TimedEvent::Begin(port, frame)),
             None => {
                 for port in self.others(came_by, carries) {
-                    events.add(ready, Happening::Begin(port, frame.clone()));
+                    events.add(ready, TimedEvent::Begin(port, frame.clone()));
                 }
             }
         }
@@ -88,9 +88,9 @@ impl Bridge {
     }
 
     /// When a frame that came to a port may be sent on.
-    fn ready(&mut self, port: LaneId, at: Picos) -> Picos {
+    fn ready(&mut self, port: LaneId, at: Picoseconds) -> Picoseconds {
         let jitter = match self.jitter {
-            Picos::ZERO => Picos::ZERO,
+            Picoseconds::ZERO => Picoseconds::ZERO,
             most => up_to(most, &mut self.generator),
         };
         let ready = at + self.forwarding + jitter;

@@ -35,7 +35,7 @@ fn frame(from: usize, to: usize, number: u32) -> Frame<u32> {
 
 /// Everything that arrives, as host, time and number.
 fn all(fabric: &mut Fabric<u32>) -> Vec<(usize, u64, u32)> {
-    std::iter::from_fn(|| fabric.advance(Picos::NEVER))
+    std::iter::from_fn(|| fabric.advance(Picoseconds::NEVER))
         .map(|it| (it.host, it.at.as_ps(), it.frame.content))
         .collect()
 }
@@ -49,7 +49,7 @@ fn total(fabric: &Fabric<u32>) -> LaneCounts {
 fn frames_of_one_host_leave_one_occupancy_apart() {
     let mut fabric = Fabric::new(&pair(""));
     for number in 0..3 {
-        fabric.send(0, Picos::ZERO, frame(0, 1, number));
+        fabric.send(0, Picoseconds::ZERO, frame(0, 1, number));
     }
     let expected: Vec<_> = (0..3)
         .map(|n| (1, 2 * HOP + u64::from(n) * TAKEN, n))
@@ -63,17 +63,17 @@ fn a_known_address_is_not_flooded_and_a_broadcast_is() {
                 [[link]]\nbetween = ['h-*', 's']\nrate = '1G'\n";
     let mut fabric = Fabric::new(&topology(text));
     let hosts = |came: Vec<(usize, u64, u32)>| came.iter().map(|it| it.0).collect::<Vec<_>>();
-    fabric.send(0, Picos::ZERO, frame(0, 1, 0));
+    fabric.send(0, Picoseconds::ZERO, frame(0, 1, 0));
     assert_eq!(hosts(all(&mut fabric)), [1, 2], "no host is known yet");
-    fabric.send(1, Picos::ZERO, frame(1, 0, 1));
+    fabric.send(1, Picoseconds::ZERO, frame(1, 0, 1));
     assert_eq!(hosts(all(&mut fabric)), [0]);
-    fabric.send(2, Picos::ZERO, frame(2, 1, 2));
+    fabric.send(2, Picoseconds::ZERO, frame(2, 1, 2));
     assert_eq!(hosts(all(&mut fabric)), [1]);
     let everybody = Frame {
         destination: Mac::BROADCAST,
         ..frame(2, 0, 3)
     };
-    fabric.send(2, Picos::ZERO, everybody);
+    fabric.send(2, Picoseconds::ZERO, everybody);
     assert_eq!(hosts(all(&mut fabric)), [0, 1]);
 }
 
@@ -86,7 +86,7 @@ fn a_full_buffer_drops_what_comes_last() {
                 [[link]]\nbetween = ['b', 's']\nrate = '100M'\n";
     let mut fabric = Fabric::new(&topology(text));
     for number in 0..20 {
-        fabric.send(0, Picos::ZERO, frame(0, 1, number));
+        fabric.send(0, Picoseconds::ZERO, frame(0, 1, number));
     }
     // 1600 bytes hold six frames of 246. One leaves every 21.28 us (the first after 20.32 us) and
     // one comes every 2.128 us from 2.032 us on: 0 to 5 find room, 6 to 9 none; the first has left
@@ -104,7 +104,7 @@ fn what_is_on_a_link_when_it_is_cut_is_gone() {
     let mut fabric = Fabric::new(&pair(cut));
     // In the middle of its second hop; begun while the link is cut; after it is restored.
     for (at, number) in [(0, 0), (60_000, 1), (120_000, 2)] {
-        fabric.send(0, Picos::from_ns(at), frame(0, 1, number));
+        fabric.send(0, Picoseconds::from_ns(at), frame(0, 1, number));
     }
     assert_eq!(all(&mut fabric), [(1, 120_000_000 + 2 * HOP, 2)]);
     assert_eq!(total(&fabric).cut, 2);
@@ -126,7 +126,7 @@ fn a_redundant_way_is_taken_once_the_cut_is_seen() {
     let mut fabric = Fabric::new(&topology(text));
     let times_ms = [1, 10, 12];
     for (number, ms) in (0..).zip(times_ms) {
-        fabric.send(0, Picos::from_ns(ms * 1_000_000), frame(0, 1, number));
+        fabric.send(0, Picoseconds::from_ns(ms * 1_000_000), frame(0, 1, number));
     }
     let ms = |ms: u64| ms * 1_000_000_000;
     assert_eq!(
@@ -149,7 +149,7 @@ fn certain_faults_are_counted_exactly() {
         }
         let mut fabric = Fabric::new(&network);
         for number in 0..5 {
-            fabric.send(0, Picos::ZERO, frame(0, 1, number));
+            fabric.send(0, Picoseconds::ZERO, frame(0, 1, number));
         }
         let came: Vec<u32> = super::tests::all(&mut fabric)
             .iter()
@@ -196,7 +196,7 @@ proptest! {
         let run = || {
             let mut fabric = Fabric::new(&network);
             for (number, (host, at)) in (0..).zip(&sent) {
-                fabric.send(*host, Picos::from_ns(*at), frame(*host, 2, number));
+                fabric.send(*host, Picoseconds::from_ns(*at), frame(*host, 2, number));
             }
             let came = all(&mut fabric);
             prop_assert!(came.is_sorted_by_key(|it| it.1));

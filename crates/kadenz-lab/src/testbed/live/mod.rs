@@ -68,7 +68,7 @@ pub enum TestbedError {
 #[derive(Debug, thiserror::Error)]
 pub enum EndError {
     /// The wire failed.
-    #[error("the wire broke: {0}; what was measured until then stands")]
+    #[error("the wire broke: {0}; what was measured until then is kept")]
     Wire(io::Error),
     /// The run could not be completed.
     #[error(transparent)]

@@ -17,11 +17,11 @@ use crate::testbed::topology::Topology;
 use crate::testbed::{address, network};
 
 /// The name of this program itself in a topology.
-const OURSELVES: &str = "kadenz";
+const OWN_PROGRAM: &str = "kadenz";
 /// Above all ordinary programs, below the wire and a measured controller.
 const PRIORITY: u8 = 50;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-const PATIENCE: Duration = Duration::from_secs(2);
+const TIMEOUT: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(20);
 
 /// A program of a host.
@@ -160,7 +160,7 @@ fn start(words: &[String], network: &Namespace) -> Result<Program, String> {
 /// The path of a program by its name; `kadenz` is the running program, whatever its file is called.
 #[must_use]
 pub fn program(name: &str) -> PathBuf {
-    let ourselves = std::env::current_exe().ok().filter(|_| name == OURSELVES);
+    let ourselves = std::env::current_exe().ok().filter(|_| name == OWN_PROGRAM);
     ourselves.unwrap_or_else(|| PathBuf::from(name))
 }
 
@@ -180,7 +180,7 @@ fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &m
             end_program(&it.record, ending);
         }
         let mut waited = Duration::ZERO;
-        while !running.is_empty() && waited < PATIENCE {
+        while !running.is_empty() && waited < TIMEOUT {
             running.retain_mut(|it| !matches!(it.program.try_wait(), Ok(Some(_))));
             std::thread::sleep(STEP);
             waited += STEP;

@@ -18,7 +18,7 @@ use kadenz_rt::tuning::{self, Policy, Tuning};
 use crate::session;
 use crate::stop::Stop;
 use crate::testbed::fabric::{Delivery, Fabric, Frame, LaneCounts, Mac};
-use crate::testbed::quantity::Picos;
+use crate::testbed::quantity::Picoseconds;
 use crate::testbed::topology::Bursts;
 use crate::testbed::topology::{Topology, Traffic};
 use crate::testbed::wire::{EthernetFrame, Tag};
@@ -35,7 +35,7 @@ const SPIN: Duration = Duration::from_micros(60);
 /// How soon the thread notices a stop when no frame travels.
 const IDLE: Duration = Duration::from_millis(50);
 /// Maximum age of the published counts, while no frame is nearly due.
-const MAX_AGE: Picos = Picos::from_ns(50_000_000);
+const MAX_AGE: Picoseconds = Picoseconds::from_ns(50_000_000);
 /// Frames that one host may send before the thread reads those of the others.
 const TURN: usize = 16;
 /// IEEE 802's type for local experiments (IEEE 802-2014, clause 9.2.3): kernels ignore it.
@@ -152,7 +152,7 @@ struct Carrier<'a> {
     /// The frame of each kind of other traffic, prepared once.
     prepared: Vec<(Traffic, Rc<Bytes>)>,
     delivered: u64,
-    published: Picos,
+    published: Picoseconds,
 }
 
 impl<'a> Carrier<'a> {
@@ -167,15 +167,15 @@ impl<'a> Carrier<'a> {
             bursts: Bursts::new(&wire.topology),
             prepared: traffic.map(|it| (*it, Rc::new(frame_of(it)))).collect(),
             delivered: 0,
-            published: Picos::ZERO,
+            published: Picoseconds::ZERO,
             wire,
         }
     }
 
     /// Time since the testbed's start.
-    fn now(&self) -> Picos {
+    fn now(&self) -> Picoseconds {
         let since = clock::now().since(self.wire.origin);
-        Picos::from_ns(u64::try_from(since).unwrap_or(0))
+        Picoseconds::from_ns(u64::try_from(since).unwrap_or(0))
     }
 
     /// Publishes the counts for other threads now and then, because this takes longer than a frame may be late.
@@ -209,7 +209,7 @@ impl<'a> Carrier<'a> {
     }
 
     /// Takes the frames that a host has sent; their send time is when the thread noticed them.
-    fn take(&mut self, host: usize, tap: &Tap, seen: Picos) -> io::Result<()> {
+    fn take(&mut self, host: usize, tap: &Tap, seen: Picoseconds) -> io::Result<()> {
         for _ in 0..TURN {
             match self.pool.fill(|bytes| tap.receive(bytes))? {
                 Filled::Nothing => return Ok(()),
@@ -227,7 +227,7 @@ impl<'a> Carrier<'a> {
         Ok(())
     }
 
-    fn send(&mut self, host: usize, at: Picos, content: Rc<Bytes>) {
+    fn send(&mut self, host: usize, at: Picoseconds, content: Rc<Bytes>) {
         let bytes = content.as_slice();
         let mac = |at: usize| {
             bytes
@@ -248,7 +248,7 @@ impl<'a> Carrier<'a> {
         self.fabric.send(host, at, frame);
     }
 
-    fn burst(&mut self, at: Picos, traffic: &Traffic) {
+    fn burst(&mut self, at: Picoseconds, traffic: &Traffic) {
         let Some((_, frame)) = self.prepared.iter().find(|(it, _)| it == traffic) else {
             return;
         };

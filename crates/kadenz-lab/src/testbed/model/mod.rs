@@ -5,16 +5,16 @@
 //! forwarding, queues, faults.
 //!
 //! ```
-//! use kadenz_lab::testbed::model::{self, Asking, Cast};
+//! use kadenz_lab::testbed::model::{self, Asking, Receivers};
 //! use kadenz_lab::testbed::topology::{self, Topology};
-//! use kadenz_lab::testbed::{Picos, wire::Payload};
+//! use kadenz_lab::testbed::{Picoseconds, wire::Payload};
 //!
 //! let topology = Topology::parse(topology::ready("baseline").expect("it is built in"))?;
 //! let asking = Asking {
 //!     payload: Payload::new(200)?,
-//!     interval: Picos::from_ns(10_000_000),
+//!     interval: Picoseconds::from_ns(10_000_000),
 //!     count: 100,
-//!     cast: Cast::Each,
+//!     receivers: Receivers::Each,
 //! };
 //! let modelled = model::run(&topology, &asking)?;
 //! // 81.28 us of wire, 4 us in the switch and 20 ns of cable each way.
@@ -23,7 +23,7 @@
 //! ```
 
 use super::fabric::LaneCounts;
-use super::quantity::Picos;
+use super::quantity::Picoseconds;
 use super::topology::{Role, Topology};
 use super::wire::Payload;
 use crate::testbed::fabric::{Delivery, Fabric, Frame, Mac};
@@ -37,16 +37,16 @@ pub struct Asking {
     /// Payload of packet and answer.
     pub payload: Payload,
     /// Time between two beats.
-    pub interval: Picos,
+    pub interval: Picoseconds,
     /// Number of beats that are computed.
     pub count: u32,
     /// The receivers of a packet.
-    pub cast: Cast,
+    pub receivers: Receivers,
 }
 
 /// The receivers of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Cast {
+pub enum Receivers {
     /// A packet to each device, one after the other.
     #[default]
     Each,
@@ -62,15 +62,15 @@ pub struct RoundTrip {
     /// The device, by its place among the hosts.
     pub device: usize,
     /// When the packet was to be sent: on the beat, also where another was sent before it.
-    pub sent: Picos,
+    pub sent: Picoseconds,
     /// When the first answer had completely arrived; `None` if none did.
-    pub came: Option<Picos>,
+    pub came: Option<Picoseconds>,
 }
 
 impl RoundTrip {
     /// Duration of the round trip.
     #[must_use]
-    pub fn time(&self) -> Option<Picos> {
+    pub fn time(&self) -> Option<Picoseconds> {
         self.came.map(|came| came.since(self.sent))
     }
 }
@@ -90,7 +90,7 @@ pub struct Modelled {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ModelError {
     /// No host is a controller.
-    #[error("no host of `{topology}` asks; give one of them role = \"controller\"")]
+    #[error("no host of `{topology}` is a controller; give one of them role = \"controller\"")]
     NoController {
         /// The topology's name.
         topology: String,
@@ -139,7 +139,7 @@ pub fn run(topology: &Topology, asking: &Asking) -> Result<Modelled, ModelError>
             devices: devices.len(),
         });
     }
-    Ok(Play::new(topology, asking, controller, &devices).play_out())
+    Ok(Play::new(topology, asking, controller, &devices).run())
 }
 
 // Ideal hosts on the fabric.
@@ -200,29 +200,29 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn play_out(mut self) -> Modelled {
+    fn run(mut self) -> Modelled {
         for sequence in 0..self.asking.count {
             let beat = self.asking.interval * u64::from(sequence);
             self.until(beat);
-            self.ask(sequence, beat);
+            self.send_packet(sequence, beat);
         }
         // Other traffic goes on for one beat more, so that the last packet meets it too.
         let end = self.asking.interval * u64::from(self.asking.count);
         self.until(end);
-        while let Some(delivery) = self.fabric.advance(Picos::NEVER) {
-            self.came(&delivery);
+        while let Some(delivery) = self.fabric.advance(Picoseconds::NEVER) {
+            self.on_arrival(&delivery);
         }
         self.modelled.lanes = self.fabric.counts().collect();
         self.modelled
     }
 
     /// Processes all events before `beat`.
-    fn until(&mut self, beat: Picos) {
+    fn until(&mut self, beat: Picoseconds) {
         loop {
             let burst = self.bursts.next_time().filter(|at| *at <= beat);
             let until = burst.unwrap_or(beat);
             while let Some(delivery) = self.fabric.advance(until) {
-                self.came(&delivery);
+                self.on_arrival(&delivery);
             }
             if burst.is_none() {
                 return;
@@ -233,7 +233,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn burst(&mut self, at: Picos, traffic: &Traffic) {
+    fn burst(&mut self, at: Picoseconds, traffic: &Traffic) {
         for _ in 0..traffic.packets {
             self.send(
                 traffic.payload,
@@ -245,7 +245,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn ask(&mut self, sequence: u32, beat: Picos) {
+    fn send_packet(&mut self, sequence: u32, beat: Picoseconds) {
         let missing = self.frames.len() as u32;
         for device in self.devices {
             self.modelled.round_trips.push(RoundTrip {
@@ -261,9 +261,11 @@ impl<'a> Play<'a> {
         }
         let content = Content::Question { sequence };
         let payload = self.asking.payload;
-        match self.asking.cast {
-            Cast::Broadcast => self.send(payload, self.controller, Mac::BROADCAST, beat, content),
-            Cast::Each => {
+        match self.asking.receivers {
+            Receivers::Broadcast => {
+                self.send(payload, self.controller, Mac::BROADCAST, beat, content)
+            }
+            Receivers::Each => {
                 for device in self.devices {
                     let to = Mac::of_host(*device);
                     self.send(payload, self.controller, to, beat, content);
@@ -272,7 +274,7 @@ impl<'a> Play<'a> {
         }
     }
 
-    fn send(&mut self, payload: Payload, from: usize, to: Mac, at: Picos, content: Content) {
+    fn send(&mut self, payload: Payload, from: usize, to: Mac, at: Picoseconds, content: Content) {
         for length in payload.frames(Tag::None) {
             let frame = Frame {
                 source: Mac::of_host(from),
@@ -285,7 +287,7 @@ impl<'a> Play<'a> {
     }
 
     /// A frame has reached a host, which checks whether it is the receiver.
-    fn came(&mut self, delivery: &Delivery<Content>) {
+    fn on_arrival(&mut self, delivery: &Delivery<Content>) {
         let to = delivery.frame.destination;
         if !to.is_group() && to != Mac::of_host(delivery.host) {
             return;

@@ -6,12 +6,12 @@ use crate::testbed::topology::ready;
 const HOP_100M: u64 = 20_320;
 const HOP_1G: u64 = 2_032;
 
-fn asking(count: u32, cast: Cast) -> Asking {
+fn asking(count: u32, receivers: Receivers) -> Asking {
     Asking {
         payload: Payload::new(200).unwrap(),
-        interval: Picos::from_ns(10_000_000),
+        interval: Picoseconds::from_ns(10_000_000),
         count,
-        cast,
+        receivers,
     }
 }
 
@@ -33,7 +33,7 @@ fn times_ns(modelled: &Modelled) -> Vec<Option<u64>> {
 }
 
 fn times_of(name: &str) -> u64 {
-    let modelled = run(&built_in(name), &asking(5, Cast::Each)).unwrap();
+    let modelled = run(&built_in(name), &asking(5, Receivers::Each)).unwrap();
     let times = times_ns(&modelled);
     assert_eq!(times.len(), 5);
     assert!(times.iter().all(|time| *time == times[0]), "{times:?}");
@@ -56,7 +56,7 @@ fn the_switches_of_the_post() {
 
 #[test]
 fn forty_answers_queue_at_the_controller() {
-    let modelled = run(&built_in("forty-devices"), &asking(2, Cast::Broadcast)).unwrap();
+    let modelled = run(&built_in("forty-devices"), &asking(2, Receivers::Broadcast)).unwrap();
     let times = times_ns(&modelled);
     let first = 2 * (HOP_1G + HOP_100M + 2 * 10 + 4_000);
     let expected: Vec<_> = (0..40).map(|n| Some(first + n * 2_128)).collect();
@@ -66,7 +66,7 @@ fn forty_answers_queue_at_the_controller() {
 
 #[test]
 fn forty_questions_wait_for_each_other_at_the_controller() {
-    let modelled = run(&built_in("forty-devices"), &asking(2, Cast::Each)).unwrap();
+    let modelled = run(&built_in("forty-devices"), &asking(2, Receivers::Each)).unwrap();
     let alone = 2 * (HOP_1G + HOP_100M + 2 * 10 + 4_000);
     // In the second beat the switch knows all addresses; each packet leaves 2.128 us after the last.
     let expected: Vec<_> = (0..40).map(|n| Some(alone + n * 2_128)).collect();
@@ -77,7 +77,7 @@ fn forty_questions_wait_for_each_other_at_the_controller() {
 fn a_small_buffer_loses_the_last_answers() {
     let mut topology = built_in("forty-devices");
     topology.switches[0].buffer = crate::testbed::ByteSize(10 * 246);
-    let modelled = run(&topology, &asking(1, Cast::Broadcast)).unwrap();
+    let modelled = run(&topology, &asking(1, Receivers::Broadcast)).unwrap();
     let came = times_ns(&modelled).iter().flatten().count();
     assert_eq!(came, 10);
     let dropped: u64 = modelled.lanes.iter().map(|lane| lane.overflowed).sum();
@@ -88,7 +88,7 @@ fn a_small_buffer_loses_the_last_answers() {
 fn a_device_takes_its_time_to_answer() {
     let mut topology = built_in("baseline");
     topology.hosts[1].answer = "30us".parse().unwrap();
-    let modelled = run(&topology, &asking(1, Cast::Each)).unwrap();
+    let modelled = run(&topology, &asking(1, Receivers::Each)).unwrap();
     assert_eq!(times_ns(&modelled), [Some(89_320 + 30_000)]);
 }
 
@@ -97,7 +97,7 @@ fn a_datagram_of_several_frames_counts_when_its_last_has_come() {
     let topology = built_in("baseline");
     let asking = Asking {
         payload: Payload::new(1473).unwrap(),
-        ..asking(1, Cast::Each)
+        ..asking(1, Receivers::Each)
     };
     // As wire::Chain computes it, with forwarding and cable.
     let bits = |bytes: u64| bytes * 80;
@@ -108,7 +108,7 @@ fn a_datagram_of_several_frames_counts_when_its_last_has_come() {
 
 #[test]
 fn a_pulled_cable_costs_what_is_asked_meanwhile() {
-    let modelled = run(&built_in("cut-cable"), &asking(800, Cast::Each)).unwrap();
+    let modelled = run(&built_in("cut-cable"), &asking(800, Receivers::Each)).unwrap();
     let lost: Vec<usize> = times_ns(&modelled)
         .iter()
         .enumerate()
@@ -120,7 +120,7 @@ fn a_pulled_cable_costs_what_is_asked_meanwhile() {
 
 #[test]
 fn a_redundant_path_costs_what_is_asked_until_it_is_found() {
-    let modelled = run(&built_in("redundant-path"), &asking(800, Cast::Each)).unwrap();
+    let modelled = run(&built_in("redundant-path"), &asking(800, Receivers::Each)).unwrap();
     let times = times_ns(&modelled);
     let direct = 2 * (3 * HOP_100M + 3 * 10 + 2 * 4_000);
     let around = 2 * (4 * HOP_100M + 4 * 10 + 3 * 4_000);
@@ -139,7 +139,7 @@ fn a_question_waits_behind_video() {
     let topology = built_in("cross-traffic");
     let asking = Asking {
         interval: topology.traffic[0].interval,
-        ..asking(1, Cast::Each)
+        ..asking(1, Receivers::Each)
     };
     let modelled = run(&topology, &asking).unwrap();
     let bits = |bytes: u64| bytes * 80;
@@ -160,14 +160,14 @@ fn a_question_waits_behind_video() {
 fn a_controller_and_a_device_are_required() {
     let mut topology = built_in("baseline");
     topology.hosts[1].role = Role::Bystander;
-    let error = run(&topology, &asking(1, Cast::Each)).unwrap_err();
+    let error = run(&topology, &asking(1, Receivers::Each)).unwrap_err();
     assert!(error.to_string().contains("role = \"device\""), "{error}");
     topology.hosts[0].role = Role::Device;
-    let error = run(&topology, &asking(1, Cast::Each)).unwrap_err();
+    let error = run(&topology, &asking(1, Receivers::Each)).unwrap_err();
     assert!(
         error.to_string().contains("role = \"controller\""),
         "{error}"
     );
-    let error = run(&built_in("baseline"), &asking(u32::MAX, Cast::Each)).unwrap_err();
+    let error = run(&built_in("baseline"), &asking(u32::MAX, Receivers::Each)).unwrap_err();
     assert!(error.to_string().contains("shorter"), "{error}");
 }

@@ -9,17 +9,17 @@ use toml::Spanned;
 use super::{
     Cut, Faults, FileError, Host, Link, Node, Share, Switch, Topology, Traffic, file, limits, tree,
 };
-use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picos};
+use crate::testbed::quantity::{ByteSize, LinkSpeed, ParseQuantityError, Picoseconds};
 use crate::testbed::wire::Payload;
 
 /// Forwarding time of small unmanaged switches: GS105's data sheet says below 20 us for the longest frame.
-const FORWARDING: Picos = Picos::from_ns(4_000);
+const FORWARDING: Picoseconds = Picoseconds::from_ns(4_000);
 /// Buffer of such a switch, in bytes.
 const BUFFER: ByteSize = ByteSize(128 << 10);
 /// About what rapid spanning tree needs where it detects itself that the link is down (IEEE 802.1D-2004).
-const DETECTION: Picos = Picos::from_ns(50_000_000);
+const DETECTION: Picoseconds = Picoseconds::from_ns(50_000_000);
 /// Longer than in any network of this kind.
-const MAX_SPAN: Picos = Picos::from_ns(1_000_000_000);
+const MAX_SPAN: Picoseconds = Picoseconds::from_ns(1_000_000_000);
 /// Maximum number of the shortest frames that 1 Gbit/s carries in a second.
 const MAX_PACKETS: u128 = 1_488_095;
 const SMALLEST_BUFFER: u64 = 1518;
@@ -85,11 +85,11 @@ impl TopologyChecker<'_> {
     }
 
     /// A span of a second at most.
-    fn span(&self, text: Option<&Spanned<String>>, default: Picos) -> Checked<Picos> {
+    fn span(&self, text: Option<&Spanned<String>>, default: Picoseconds) -> Checked<Picoseconds> {
         let Some(text) = text else {
             return Ok(default);
         };
-        let span: Picos = self.quantity(text)?;
+        let span: Picoseconds = self.quantity(text)?;
         if span > MAX_SPAN {
             return Err(self.refuse(text, format!("{span} is too long"), "write 1s at most"));
         }
@@ -152,7 +152,7 @@ impl TopologyChecker<'_> {
                 let remedy = format!("a testbed has at most {}", limits::HOSTS);
                 return Err(self.refuse(host, "there are too many hosts", remedy));
             }
-            let answer = self.span(written.answer.as_ref(), Picos::ZERO)?;
+            let answer = self.span(written.answer.as_ref(), Picoseconds::ZERO)?;
             for name in names {
                 let name = self.name(&written.name, name, Node::Host(hosts.len()))?;
                 hosts.push(Host {
@@ -187,7 +187,7 @@ impl TopologyChecker<'_> {
             switches.push(Switch {
                 name: self.name(&written.name, name, Node::Switch(at))?,
                 forwarding: self.span(written.forwarding.as_ref(), FORWARDING)?,
-                jitter: self.span(written.jitter.as_ref(), Picos::ZERO)?,
+                jitter: self.span(written.jitter.as_ref(), Picoseconds::ZERO)?,
                 buffer: self.buffer(written.buffer.as_ref())?,
             });
         }
@@ -239,8 +239,8 @@ impl TopologyChecker<'_> {
     fn link(&self, written: &file::LinkEntry, name: String, ends: [Node; 2]) -> Checked<Link> {
         let speed: LinkSpeed = self.quantity(&written.rate)?;
         let propagation = match &written.cable {
-            None => Picos::ZERO,
-            Some(text) => Picos::of_cable(text.get_ref())
+            None => Picoseconds::ZERO,
+            Some(text) => Picoseconds::of_cable(text.get_ref())
                 .map_err(|error| self.unreadable(text, &error))
                 .and_then(|it| self.not_beyond(text, it))?,
         };
@@ -253,13 +253,13 @@ impl TopologyChecker<'_> {
                 loss: self.share(written.loss.as_ref())?,
                 duplicate: self.share(written.duplicate.as_ref())?,
                 reorder: self.share(written.reorder.as_ref())?,
-                jitter: self.span(written.jitter.as_ref(), Picos::ZERO)?,
+                jitter: self.span(written.jitter.as_ref(), Picoseconds::ZERO)?,
                 seed: written.seed,
             },
         })
     }
 
-    fn not_beyond(&self, text: &Spanned<String>, span: Picos) -> Checked<Picos> {
+    fn not_beyond(&self, text: &Spanned<String>, span: Picoseconds) -> Checked<Picoseconds> {
         if span > MAX_SPAN {
             return Err(self.refuse(text, "the cable is too long", "write 1s at most"));
         }
@@ -372,14 +372,14 @@ impl TopologyChecker<'_> {
         all.iter().map(traffic).collect()
     }
 
-    fn interval(&self, rate: &Spanned<String>) -> Checked<Picos> {
+    fn interval(&self, rate: &Spanned<String>) -> Checked<Picoseconds> {
         let parsed = rate.get_ref().parse::<Rate>();
         let interval = parsed
             .map_err(|error| self.refuse(rate, error.to_string(), "write it like 60Hz"))?
             .interval();
         let (numerator_ns, denominator) = interval.as_fraction();
         let ps = u128::from(numerator_ns) * 1000 / u128::from(denominator);
-        Ok(Picos::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)))
+        Ok(Picoseconds::from_ps(u64::try_from(ps).unwrap_or(u64::MAX)))
     }
 
     fn payload(&self, text: &Spanned<String>) -> Checked<Payload> {

@@ -20,7 +20,7 @@ mod tree;
 
 use serde::Deserialize;
 
-use super::quantity::{ByteSize, LinkSpeed, Picos};
+use super::quantity::{ByteSize, LinkSpeed, Picoseconds};
 use super::wire::Payload;
 use crate::file_error;
 
@@ -35,7 +35,7 @@ pub struct Topology {
     /// Its purpose, in one line.
     pub summary: String,
     /// How long the switches take to notice that a link went down or came up, and to find another path.
-    pub detection: Picos,
+    pub detection: Picoseconds,
     /// The hosts, in the order of the file; each has one link.
     pub hosts: Vec<Host>,
     /// The switches, in the order of the file. The first is the root of the spanning tree.
@@ -58,7 +58,7 @@ pub struct Host {
     /// Command that the live testbed starts on it; empty for none.
     pub program: Vec<String>,
     /// Time from a packet to its answer in the model.
-    pub answer: Picos,
+    pub answer: Picoseconds,
 }
 
 /// Role of a host.
@@ -80,9 +80,9 @@ pub struct Switch {
     /// The name that links refer to.
     pub name: String,
     /// Time from receiving a frame until it may be sent on.
-    pub forwarding: Picos,
+    pub forwarding: Picoseconds,
     /// Maximum of an additional, evenly distributed time. Frames of one port keep their order.
-    pub jitter: Picos,
+    pub jitter: Picoseconds,
     /// Bytes that each of its ports may hold of frames that are not sent yet.
     pub buffer: ByteSize,
 }
@@ -106,7 +106,7 @@ pub struct Link {
     /// Speed of both directions.
     pub speed: LinkSpeed,
     /// Propagation delay of a bit.
-    pub propagation: Picos,
+    pub propagation: Picoseconds,
     /// Faults of frames on it.
     pub faults: Faults,
 }
@@ -121,7 +121,7 @@ pub struct Faults {
     /// This share is held back until the next frame has passed.
     pub reorder: Share,
     /// Maximum of an additional delay, evenly distributed; frames keep their order.
-    pub jitter: Picos,
+    pub jitter: Picoseconds,
     /// Seed of the generator of the faults: the same seed gives the same faults.
     pub seed: u64,
 }
@@ -156,9 +156,9 @@ pub struct Cut {
     /// By its place among the links.
     pub link: usize,
     /// Time since the testbed's start.
-    pub at: Picos,
+    pub at: Picoseconds,
     /// Duration; `None` forever.
-    pub lasts: Option<Picos>,
+    pub lasts: Option<Picoseconds>,
 }
 
 /// Traffic beside the measured one, such as a video: a burst of datagrams back to back in every interval.
@@ -169,7 +169,7 @@ pub struct Traffic {
     /// The host that receives, by its place.
     pub to: usize,
     /// Time between two bursts.
-    pub interval: Picos,
+    pub interval: Picoseconds,
     /// Datagrams of a burst.
     pub packets: u32,
     /// The payload of each datagram.
@@ -264,19 +264,19 @@ pub fn ready(name: &str) -> Option<&'static str> {
 /// The bursts of a topology's traffic, in the order of time.
 ///
 /// ```
-/// use kadenz_lab::testbed::Picos;
+/// use kadenz_lab::testbed::Picoseconds;
 /// use kadenz_lab::testbed::topology::{self, Bursts, Topology};
 ///
 /// let topology = Topology::parse(topology::ready("cross-traffic").expect("it is built in"))?;
 /// let mut bursts = Bursts::new(&topology);
-/// let (at, video) = bursts.take(Picos::ZERO).expect("the first is due at once");
-/// assert_eq!((at, video.packets), (Picos::ZERO, 43));
-/// assert_eq!(bursts.take(Picos::ZERO), None);
+/// let (at, video) = bursts.take(Picoseconds::ZERO).expect("the first is due at once");
+/// assert_eq!((at, video.packets), (Picoseconds::ZERO, 43));
+/// assert_eq!(bursts.take(Picoseconds::ZERO), None);
 /// # Ok::<(), kadenz_lab::testbed::topology::FileError>(())
 /// ```
 #[derive(Clone, Debug)]
 pub struct Bursts {
-    kinds: Vec<(Picos, Traffic)>,
+    kinds: Vec<(Picoseconds, Traffic)>,
 }
 
 impl Bursts {
@@ -285,24 +285,24 @@ impl Bursts {
     pub fn new(topology: &Topology) -> Self {
         let kinds = topology.traffic.iter();
         Self {
-            kinds: kinds.map(|traffic| (Picos::ZERO, *traffic)).collect(),
+            kinds: kinds.map(|traffic| (Picoseconds::ZERO, *traffic)).collect(),
         }
     }
 
     /// When the next burst is due; `None` without traffic.
     #[must_use]
-    pub(crate) fn next_time(&self) -> Option<Picos> {
+    pub(crate) fn next_time(&self) -> Option<Picoseconds> {
         self.kinds.iter().map(|(at, _)| *at).min()
     }
 
     /// The next burst that is due by `until`.
-    pub fn take(&mut self, until: Picos) -> Option<(Picos, Traffic)> {
+    pub fn take(&mut self, until: Picoseconds) -> Option<(Picoseconds, Traffic)> {
         let (at, traffic) = self.kinds.iter_mut().min_by_key(|(at, _)| *at)?;
         if *at > until {
             return None;
         }
         let due = *at;
-        *at += traffic.interval.max(Picos::from_ps(1));
+        *at += traffic.interval.max(Picoseconds::from_ps(1));
         Some((due, *traffic))
     }
 }

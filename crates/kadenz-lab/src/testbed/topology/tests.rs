@@ -171,8 +171,11 @@ fn the_documented_example_is_one() {
         .next()
         .unwrap();
     let topology = Topology::parse(example).unwrap();
-    assert_eq!(topology.hosts[1].answer, Picos::from_ns(30_000));
-    assert_eq!(topology.cuts[0].lasts, Some(Picos::from_ns(2_000_000_000)));
+    assert_eq!(topology.hosts[1].answer, Picoseconds::from_ns(30_000));
+    assert_eq!(
+        topology.cuts[0].lasts,
+        Some(Picoseconds::from_ns(2_000_000_000))
+    );
     assert_eq!(topology.links[1].faults.seed, 1);
 }
 

@@ -1,25 +1,25 @@
 //! The way of a datagram over links with switches between them.
 
 use super::{EthernetFrame, Payload, Tag};
-use crate::testbed::quantity::{ByteSize, LinkSpeed, Picos};
+use crate::testbed::quantity::{ByteSize, LinkSpeed, Picoseconds};
 
 /// Links one after the other, with a store-and-forward switch between each two of them.
 ///
 /// ```
-/// use kadenz_lab::testbed::{LinkSpeed, Picos, wire::{Chain, Payload, Tag}};
+/// use kadenz_lab::testbed::{LinkSpeed, Picoseconds, wire::{Chain, Payload, Tag}};
 ///
 /// // Enner's baseline: two links of 100 Mbit/s with a switch between them.
 /// let speed: LinkSpeed = "100Mbit/s".parse()?;
 /// let baseline = Chain::new(vec![speed, speed])?;
 /// let wire = baseline.round_trip(Payload::new(200)?, Tag::None);
 /// assert_eq!(wire.to_string(), "81.28us");
-/// assert_eq!("193.8us".parse::<Picos>()?.since(wire).to_string(), "112.52us");
+/// assert_eq!("193.8us".parse::<Picoseconds>()?.since(wire).to_string(), "112.52us");
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Chain {
     links: Vec<LinkSpeed>,
-    forwarding: Picos,
+    forwarding: Picoseconds,
 }
 
 /// Why a chain without a link is refused.
@@ -38,13 +38,13 @@ impl Chain {
         }
         Ok(Self {
             links,
-            forwarding: Picos::ZERO,
+            forwarding: Picoseconds::ZERO,
         })
     }
 
     /// Sets the time that each switch takes from receiving a frame until it sends it on.
     #[must_use]
-    pub fn with_forwarding(mut self, forwarding: Picos) -> Self {
+    pub fn with_forwarding(mut self, forwarding: Picoseconds) -> Self {
         self.forwarding = forwarding;
         self
     }
@@ -65,13 +65,13 @@ impl Chain {
     ///
     /// A datagram of several frames is pipelined: while a switch sends one frame on, it receives the next.
     #[must_use]
-    pub fn one_way(&self, payload: Payload, tag: Tag) -> Picos {
+    pub fn one_way(&self, payload: Payload, tag: Tag) -> Picoseconds {
         self.flow(self.links.iter(), payload, tag)
     }
 
     /// The wire's part of a round trip: there and back with the same payload, and an answer that takes no time.
     #[must_use]
-    pub fn round_trip(&self, payload: Payload, tag: Tag) -> Picos {
+    pub fn round_trip(&self, payload: Payload, tag: Tag) -> Picoseconds {
         self.one_way(payload, tag) + self.flow(self.links.iter().rev(), payload, tag)
     }
 
@@ -80,17 +80,17 @@ impl Chain {
         links: impl Iterator<Item = &'a LinkSpeed>,
         payload: Payload,
         tag: Tag,
-    ) -> Picos {
+    ) -> Picoseconds {
         let frames: Vec<_> = payload.frames(tag).collect();
         // When each frame may start on the present link; afterwards, when the next node has it.
-        let mut at = vec![Picos::ZERO; frames.len()];
+        let mut at = vec![Picoseconds::ZERO; frames.len()];
         for (hop, speed) in links.enumerate() {
             let forwarding = if hop == 0 {
-                Picos::ZERO
+                Picoseconds::ZERO
             } else {
                 self.forwarding
             };
-            let mut free = Picos::ZERO;
+            let mut free = Picoseconds::ZERO;
             for (frame, at) in frames.iter().zip(&mut at) {
                 let start = (*at + forwarding).max(free);
                 free = start + frame.occupancy(*speed).time();
@@ -106,13 +106,13 @@ impl Chain {
 /// Devices on one switch that answer a broadcast of a controller at the same moment.
 ///
 /// ```
-/// use kadenz_lab::testbed::{Picos, wire::{Burst, EthernetFrame, Tag}};
+/// use kadenz_lab::testbed::{Picoseconds, wire::{Burst, EthernetFrame, Tag}};
 ///
 /// let burst = Burst {
 ///     devices: 40,
 ///     device_speed: "100Mbit/s".parse()?,
 ///     controller_speed: "1Gbit/s".parse()?,
-///     forwarding: Picos::ZERO,
+///     forwarding: Picoseconds::ZERO,
 /// };
 /// let frame = EthernetFrame::of_packet(20 + 8 + 200, Tag::None);
 /// let last = burst.reply(40, frame);
@@ -128,16 +128,16 @@ pub struct Burst {
     /// The speed of the controller's link, at whose port the answers queue.
     pub controller_speed: LinkSpeed,
     /// Time of the switch from receiving a frame until it sends it on.
-    pub forwarding: Picos,
+    pub forwarding: Picoseconds,
 }
 
 /// Arrival time of one of the answers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Reply {
     /// Time since the devices answered.
-    pub since_answer: Picos,
+    pub since_answer: Picoseconds,
     /// Time since the controller sent the broadcast, if answering takes no time.
-    pub since_broadcast: Picos,
+    pub since_broadcast: Picoseconds,
 }
 
 impl Burst {
@@ -182,8 +182,8 @@ mod tests {
     #[test]
     fn the_post_s_table() {
         let not_wire = |measured: &str, wire: u64| {
-            let measured: Picos = measured.parse().unwrap();
-            measured.since(Picos::from_ps(wire)).as_ps()
+            let measured: Picoseconds = measured.parse().unwrap();
+            measured.since(Picoseconds::from_ps(wire)).as_ps()
         };
         let baseline = round_trip(&["100M", "100M"]);
         assert_eq!(baseline, 81_280_000);
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn switches_add_their_forwarding_once_each_way() {
-        let forwarding: Picos = "4us".parse().unwrap();
+        let forwarding: Picoseconds = "4us".parse().unwrap();
         let chain = chain(&["100M", "1G", "100M"]).with_forwarding(forwarding);
         let payload = Payload::new(200).unwrap();
         let hops = 2 * 20_320_000 + 2_032_000;
@@ -252,7 +252,7 @@ mod burst_tests {
             devices: 40,
             device_speed: "100M".parse().unwrap(),
             controller_speed: "1G".parse().unwrap(),
-            forwarding: Picos::ZERO,
+            forwarding: Picoseconds::ZERO,
         }
     }
 

@@ -16,7 +16,7 @@
 
 mod chain;
 
-use crate::testbed::quantity::{LinkSpeed, Picos};
+use crate::testbed::quantity::{LinkSpeed, Picoseconds};
 
 pub use chain::{Burst, Chain, NoLinkError, Reply};
 
@@ -80,11 +80,11 @@ pub struct EthernetFrame(u32);
 
 /// How long this frame occupies a link.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Occupancy(Picos);
+pub struct Occupancy(Picoseconds);
 
 /// How long it takes until the node at the link's end has the whole frame.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub struct StoreAndForward(Picos);
+pub struct StoreAndForward(Picoseconds);
 
 impl Payload {
     /// The largest payload.
@@ -179,7 +179,7 @@ impl EthernetFrame {
 impl Occupancy {
     /// The same as a span of time.
     #[must_use]
-    pub const fn time(self) -> Picos {
+    pub const fn time(self) -> Picoseconds {
         self.0
     }
 }
@@ -187,7 +187,7 @@ impl Occupancy {
 impl StoreAndForward {
     /// The same as a span of time.
     #[must_use]
-    pub const fn time(self) -> Picos {
+    pub const fn time(self) -> Picoseconds {
         self.0
     }
 }

@@ -129,7 +129,7 @@ fn server(
         until_ended: plan.until_ended,
         responder: Responder {
             token: plan.token.clone(),
-            cookies: Cookies::new(&secret()),
+            cookies: Cookies::new(&random_key()),
             limit: plan.limit.map(RateLimit::new),
             streams: Streams::new(Bounds {
                 streams: plan.most_streams,
@@ -147,12 +147,12 @@ fn server(
 
 /// 32 bytes that no other process knows: hashes by keys that the standard library draws from
 /// the system's random numbers.
-fn secret() -> [u8; 32] {
-    let mut secret = [0; 32];
-    for (number, part) in secret.chunks_mut(8).enumerate() {
+fn random_key() -> [u8; 32] {
+    let mut random_key = [0; 32];
+    for (number, part) in random_key.chunks_mut(8).enumerate() {
         part.copy_from_slice(&RandomState::new().hash_one(number).to_ne_bytes());
     }
-    secret
+    random_key
 }
 
 fn warnings(streams: &Streams, counts: &LogServerCounts) -> Vec<Warning> {

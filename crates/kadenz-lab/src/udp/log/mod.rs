@@ -5,7 +5,7 @@
 //! has, the device's own values wait in a bounded buffer; the series of all devices gets them at once.
 //!
 //! A controller is welcomed when it has shown that it receives at the address that it sends from. Until then the server
-//! keeps none of its data and makes no file for it ([`kadenz_udp::record::Introduction`]).
+//! keeps none of its data and makes no file for it ([`kadenz_udp::record::Handshake`]).
 //!
 //! Memory is bounded whatever comes, by limits of streams, devices and waiting values. Data beyond a limit is counted.
 
@@ -28,7 +28,7 @@ use kadenz_udp::record::{Batch, Cookies, ServerReply, server_reply};
 use kadenz_udp::wire::{self, Packet, Refused, Token};
 
 use crate::measuring_threads::LoopContext;
-use streams::{Entered, MeasuredSample, Streams};
+use streams::{BatchOutcome, MeasuredSample, Streams};
 
 pub use experiment::{LogPlan, log};
 
@@ -226,11 +226,11 @@ impl Responder {
 
     fn enter(&mut self, from: SocketAddr, batch: &Batch<'_>, now_ns: i64) -> Option<ServerReply> {
         let place = match self.streams.enter(from, batch, now_ns) {
-            Entered::New(place) => place,
+            BatchOutcome::New(place) => place,
             // The answer to the first may have been lost.
-            Entered::Again => return Some(ServerReply::Kept),
-            Entered::Unfit => return None,
-            Entered::Strange => {
+            BatchOutcome::Again => return Some(ServerReply::Kept),
+            BatchOutcome::Unusable => return None,
+            BatchOutcome::Strange => {
                 let cookie = self.cookies.of(DeviceKey::from(from), batch.run());
                 return Some(ServerReply::Cookie(cookie));
             }
@@ -295,8 +295,8 @@ impl Responder {
 
     /// At the end: every waiting value gets into its series.
     fn wait_for_series(&mut self, context: &LoopContext<'_>) {
-        const PATIENCE: Duration = Duration::from_secs(5);
-        let until = context.clock.now() + PATIENCE;
+        const TIMEOUT: Duration = Duration::from_secs(5);
+        let until = context.clock.now() + TIMEOUT;
         while !self.waiting.is_empty() && context.clock.now() < until {
             std::thread::sleep(Duration::from_millis(1));
             self.welcome();

@@ -11,7 +11,7 @@ use kadenz_udp::record::{Batch, BatchTracker, Measurement, Outcome};
 use kadenz_udp::wire::{RunId, Sequence};
 
 /// Batches of a stream that may be out of order.
-const LEDGER_WORDS: usize = 64;
+const REORDER_WINDOW_WORDS: usize = 64;
 /// Packets to a device whose measurements may be out of order.
 const WINDOW_WORDS: usize = 64;
 /// Packets a second to one device, and batches a second of one stream, at most: since a stream was welcomed, and
@@ -23,7 +23,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Where there is no room for another stream, one that was silent for this long makes room.
 const SILENCE: Duration = Duration::from_secs(10);
 /// Streams that made room are kept for the case that they come back: this many times as many as there is room for.
-const SET_ASIDE: usize = 4;
+const KEPT_STREAMS_FACTOR: usize = 4;
 
 /// A controller's run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -106,13 +106,13 @@ pub(super) struct BatchContext {
 
 /// Classification of a batch.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Entered {
+pub(super) enum BatchOutcome {
     /// Its stream is unknown: the sender address may be forged.
     Strange,
     /// It came before.
     Again,
     /// It contradicts earlier batches, or is so late that it may be a repeated one.
-    Unfit,
+    Unusable,
     /// Its measurements are new.
     New(BatchContext),
 }
@@ -148,7 +148,7 @@ impl Streams {
         // A stream that comes back continues where it was.
         let known = self.set_aside.remove(&key);
         let stream = known.unwrap_or_else(|| Stream {
-            tracker: BatchTracker::over(vec![TrackWord::default(); LEDGER_WORDS], run),
+            tracker: BatchTracker::over(vec![TrackWord::default(); REORDER_WINDOW_WORDS], run),
             welcomed_ns: now_ns,
             heard_ns: now_ns,
             offset_ns: None,
@@ -167,7 +167,7 @@ impl Streams {
         let Some((key, stream)) = idlest.and_then(|key| self.streams.remove_entry(&key)) else {
             return false;
         };
-        if self.set_aside.len() >= self.bounds.streams * SET_ASIDE {
+        if self.set_aside.len() >= self.bounds.streams * KEPT_STREAMS_FACTOR {
             self.forget();
         }
         self.set_aside.insert(key, stream);
@@ -185,12 +185,17 @@ impl Streams {
     }
 
     /// Enters a batch that came at `now_ns` of the server's run.
-    pub(super) fn enter(&mut self, from: SocketAddr, batch: &Batch<'_>, now_ns: i64) -> Entered {
+    pub(super) fn enter(
+        &mut self,
+        from: SocketAddr,
+        batch: &Batch<'_>,
+        now_ns: i64,
+    ) -> BatchOutcome {
         let RunId(run) = batch.run();
         let key = StreamKey { from, run };
         let Some(stream) = self.streams.get_mut(&key) else {
             self.strange += 1;
-            return Entered::Strange;
+            return BatchOutcome::Strange;
         };
         stream.heard_ns = now_ns;
         let age = since(stream.welcomed_ns, now_ns) + GRACE;
@@ -206,12 +211,12 @@ impl Streams {
         if !matches!(arrival, Arrival::First { .. }) {
             self.repeated += 1;
             return match arrival {
-                Arrival::Duplicate => Entered::Again,
-                _ => Entered::Unfit,
+                Arrival::Duplicate => BatchOutcome::Again,
+                _ => BatchOutcome::Unusable,
             };
         }
         let offset = now_ns.saturating_sub(batch.stamp().0.cast_signed());
-        Entered::New(BatchContext {
+        BatchOutcome::New(BatchContext {
             stream: key,
             offset_ns: *stream.offset_ns.get_or_insert(offset),
             age,
@@ -230,7 +235,7 @@ impl Streams {
         let (device, new) = self.device(place.stream, measured.device);
         if let Some(seen) = device.and_then(|at| self.devices.get_mut(at)) {
             let round_trip_ns = received_ns.saturating_sub(measured.sent_ns);
-            seen.heard(measured.sequence, round_trip_ns, place.age);
+            seen.count(measured.sequence, round_trip_ns, place.age);
         }
         let received_ns = received_ns.cast_signed();
         let since = |begin_ns: u64| Sample {
@@ -319,7 +324,7 @@ impl Streams {
 impl DeviceStream {
     /// Takes a sequence number: the numbers between the last and this one were sent as well, and are lost unless they
     /// follow.
-    fn heard(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
+    fn count(&mut self, sequence: Sequence, round_trip_ns: u64, age: Duration) {
         let sent = self.tracker.counts().sent;
         let most = match sent {
             0 => 0,

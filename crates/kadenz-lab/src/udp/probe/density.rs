@@ -11,7 +11,7 @@ const REMEMBERED: usize = 64;
 
 /// The clock that gives the arrival time of an answer. Only differences are computed, so that any steady clock will do.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum CameBy {
+pub(super) enum ArrivalClock {
     /// The network card's clock.
     Card,
     /// The kernel's clock, converted to the sleep clock.
@@ -20,7 +20,7 @@ pub(super) enum CameBy {
     Program,
 }
 
-impl CameBy {
+impl ArrivalClock {
     /// The granted stamps of received datagrams, where sent ones are stamped, too: without that the kernel's stamps are
     /// not converted to the sleep clock.
     pub(super) fn of_port(port: &UdpPort) -> Self {
@@ -210,8 +210,9 @@ mod tests {
             hardware: Some(PhcTime::from_ns(3)),
         };
         let bridged = Some(MonotonicTime::from_ns(40));
-        let of =
-            |granted, stamps, bridged| CameBy::of(granted).time(&reply(0, 0, 2), stamps, bridged);
+        let of = |granted, stamps, bridged| {
+            ArrivalClock::of(granted).time(&reply(0, 0, 2), stamps, bridged)
+        };
         assert_eq!(of(Some(StampSource::Hardware), stamps, bridged), Some(3));
         assert_eq!(of(Some(StampSource::Software), stamps, bridged), Some(40));
         assert_eq!(of(None, stamps, bridged), Some(500_000));

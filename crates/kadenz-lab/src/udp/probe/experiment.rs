@@ -14,7 +14,7 @@ use kadenz_rt::net::interface;
 use kadenz_rt::net::port::{PortOptions, UdpPort};
 use kadenz_udp::wire::RunId;
 
-use super::hand_on::{HandOn, HandedOn};
+use super::measurement_sender::{MeasurementSender, SentMeasurements};
 use super::one_way::{self, Exchanges, OneWayEstimator};
 use super::packet_counts::PacketCounts;
 use super::receiver::Receiver;
@@ -66,7 +66,7 @@ pub(crate) struct ProbeSetup {
     port_measures: Vec<TuningMeasure>,
     recorders: ProbeRecorders,
     received: Vec<String>,
-    hand_on: Option<HandOn>,
+    measurement_sender: Option<MeasurementSender>,
     ways: Option<(Exchanges, OneWayEstimator)>,
 }
 
@@ -104,7 +104,7 @@ impl ProbeSetup {
             port_measures,
             recorders: series.recorders,
             received: series.received,
-            hand_on: hand_on(plan, id)?,
+            measurement_sender: measurement_sender(plan, id)?,
             ways,
         })
     }
@@ -118,7 +118,7 @@ impl ProbeSetup {
         watch: &mut dyn Watch,
     ) -> Result<EndedBy, ExperimentError> {
         let plan = self.plan.clone();
-        let before = Surroundings::look(&plan);
+        let before = NetworkPath::look(&plan);
         let (result, results) = mpsc::sync_channel(1);
         let (exchanges, mut estimator) = self.ways.take().unzip();
         if let (Some(estimator), Clocks::Synchronised { apart }) = (&mut estimator, plan.clocks) {
@@ -163,8 +163,8 @@ impl ProbeSetup {
         let (second, announced) = (self.second, self.announced);
         let origin = ongoing.origin;
         let mut receiver = Receiver::new(plan, second, announced, counts, self.recorders, origin);
-        if let Some(hand_on) = self.hand_on {
-            receiver.hand_on(hand_on);
+        if let Some(measurement_sender) = self.measurement_sender {
+            receiver.measurement_sender(measurement_sender);
         }
         if let Some(exchanges) = exchanges {
             receiver.set_exchanges(exchanges);
@@ -273,7 +273,10 @@ fn broadcasts(receiver: &mut Receiver, plan: &ProbePlan) -> Option<Broadcasts> {
 }
 
 /// A connection to the logging server, where there is one.
-fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentError> {
+fn measurement_sender(
+    plan: &ProbePlan,
+    id: RunId,
+) -> Result<Option<MeasurementSender>, ExperimentError> {
     let Some(server) = plan.log else {
         return Ok(None);
     };
@@ -287,10 +290,11 @@ fn hand_on(plan: &ProbePlan, id: RunId) -> Result<Option<HandOn>, ExperimentErro
         peer: Some(server),
         ..PortOptions::default()
     })?;
-    let hand_on = HandOn::new(port, id, plan.token.clone());
-    let mut hand_on = hand_on.map_err(|error| ExperimentError::Payload(error.to_string()))?;
-    hand_on.introduce();
-    Ok(Some(hand_on))
+    let measurement_sender = MeasurementSender::new(port, id, plan.token.clone());
+    let mut measurement_sender =
+        measurement_sender.map_err(|error| ExperimentError::Payload(error.to_string()))?;
+    measurement_sender.introduce();
+    Ok(Some(measurement_sender))
 }
 
 /// A number that no other run of today has: answers to an earlier run are no answers to this one.
@@ -322,7 +326,7 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
             Some("look for a device that writes into its answers"),
         ));
     }
-    warnings.extend(receiver.handed_on().and_then(not_handed_on));
+    warnings.extend(receiver.sent_measurements().and_then(not_sent_warning));
     if let Some(stack) = receiver.stack.as_ref().filter(|stack| stack.unsplit > 0) {
         let text = format!(
             "of {} answers the parts of the time are unknown: their stamps were missing, or the wall \
@@ -339,13 +343,13 @@ fn warnings(receiver: &Receiver) -> Vec<Warning> {
 }
 
 /// The warning about measurements that the logging server lacks.
-fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
-    let HandedOn {
+fn not_sent_warning(sent_measurements: SentMeasurements) -> Option<Warning> {
+    let SentMeasurements {
         failed,
         batches,
         kept,
         refused,
-    } = handed_on;
+    } = sent_measurements;
     let lacks = batches.saturating_sub(kept);
     let (text, remedy) = if refused > 0 {
         let text = format!(
@@ -378,7 +382,7 @@ fn not_handed_on(handed_on: HandedOn) -> Option<Warning> {
 }
 
 /// The interfaces to the devices, and the first one's earlier losses.
-struct Surroundings {
+struct NetworkPath {
     /// The interface to the first device.
     interface: Option<Interface>,
     /// The interfaces to all devices that are reached by another one.
@@ -386,7 +390,7 @@ struct Surroundings {
     counters: Snapshot,
 }
 
-impl Surroundings {
+impl NetworkPath {
     fn look(plan: &ProbePlan) -> Self {
         let mut addresses = plan.devices.iter().map(|device| device.address.ip());
         let name = addresses.next().and_then(interface_to);

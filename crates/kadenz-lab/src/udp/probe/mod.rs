@@ -21,7 +21,7 @@
 mod bursts;
 mod density;
 mod experiment;
-mod hand_on;
+mod measurement_sender;
 mod one_way;
 mod packet_counts;
 mod receiver;

@@ -246,7 +246,7 @@ impl OneWayEstimator {
         let middle = last.exchange.sent_ns - self.spans() / 2;
         let bounds: Vec<_> = self.fits.iter().map(|fit| fit.bounds_at(middle)).collect();
         let bounds: Vec<Option<Bounds>> = bounds.into_iter().map(Result::ok).collect();
-        self.doubt(&bounds);
+        self.check_claims(&bounds);
         let waiting = std::mem::take(&mut self.waiting);
         for it in &waiting {
             let fitted = bounds.get(it.device).copied().flatten();
@@ -267,7 +267,7 @@ impl OneWayEstimator {
     }
 
     /// Checks for devices whose clocks are not as claimed: from now on they are fitted.
-    fn doubt(&mut self, bounds: &[Option<Bounds>]) {
+    fn check_claims(&mut self, bounds: &[Option<Bounds>]) {
         for it in &self.waiting {
             let Some(claim) = it.claim.filter(|_| !self.refuted[it.device]) else {
                 continue;

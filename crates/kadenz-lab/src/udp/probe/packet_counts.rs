@@ -123,7 +123,7 @@ impl PacketCounts {
         bytes: &[u8],
         received_ns: i64,
     ) -> Option<ProbeReply> {
-        let Some((device, packet, sending)) = self.believed(from, bytes) else {
+        let Some((device, packet, sending)) = self.validated(from, bytes) else {
             self.foreign += 1;
             return None;
         };
@@ -160,12 +160,12 @@ impl PacketCounts {
 
     /// The device that sent it, and the packet that it answers: it must be of a known device, made with the token, with
     /// the sent content.
-    fn believed<'b>(
+    fn validated<'b>(
         &mut self,
         from: SocketAddr,
         bytes: &'b [u8],
     ) -> Option<(DeviceId, Packet<'b>, Sending)> {
-        let device = self.table.heard(&DeviceKey::from(from))?;
+        let device = self.table.count_datagram(&DeviceKey::from(from))?;
         let packet = Packet::open(bytes, self.token.as_ref()).ok()?;
         if packet.kind() != Kind::Reply {
             return None;

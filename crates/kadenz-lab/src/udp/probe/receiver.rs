@@ -5,8 +5,8 @@ use std::time::Duration;
 use kadenz_rt::clock::{Clock, MonotonicTime};
 use kadenz_rt::net::port::{Inbox, ReceiveError, UdpPort, Wait};
 
-use super::density::{CameBy, Densities};
-use super::hand_on::{HandOn, HandedOn};
+use super::density::{ArrivalClock, Densities};
+use super::measurement_sender::{MeasurementSender, SentMeasurements};
 use super::one_way::Exchanges;
 use super::packet_counts::PacketCounts;
 use super::recorders::ProbeRecorders;
@@ -40,12 +40,12 @@ pub(super) struct Receiver {
     pub(super) counts: PacketCounts,
     recorders: ProbeRecorders,
     pub(super) stack: Option<Stack>,
-    densities: Option<(CameBy, Densities)>,
+    densities: Option<(ArrivalClock, Densities)>,
     /// Answers taken by calls since one that found room to spare.
     at_once: u64,
     /// The maximum of that.
     pub(super) most_at_once: u64,
-    hand_on: Option<HandOn>,
+    measurement_sender: Option<MeasurementSender>,
     exchanges: Option<Exchanges>,
     origin: MonotonicTime,
     receiving: SocketReceiving,
@@ -71,7 +71,7 @@ impl Receiver {
         let stamped = granted.receive_stamps.is_some() && granted.transmit_stamps.is_some();
         let each = plan.destination == Destination::Each;
         let devices = plan.devices.len();
-        let densities = (CameBy::of_port(&port), Densities::new(devices));
+        let densities = (ArrivalClock::of_port(&port), Densities::new(devices));
         Self {
             port,
             inbox: Inbox::new(slots_for(devices), plan.payload_bytes + 1),
@@ -82,7 +82,7 @@ impl Receiver {
             densities: (!each).then_some(densities),
             at_once: 0,
             most_at_once: 0,
-            hand_on: None,
+            measurement_sender: None,
             exchanges: None,
             origin,
             receiving: plan.receiving,
@@ -95,8 +95,8 @@ impl Receiver {
     }
 
     /// Sends measurements to a logging server, too.
-    pub(super) fn hand_on(&mut self, hand_on: HandOn) {
-        self.hand_on = Some(hand_on);
+    pub(super) fn measurement_sender(&mut self, measurement_sender: MeasurementSender) {
+        self.measurement_sender = Some(measurement_sender);
     }
 
     /// Passes on exchanges with device stamps, too.
@@ -112,7 +112,7 @@ impl Receiver {
         while !self.is_done(clock) {
             self.receive(clock, clock.now() + POLL_INTERVAL);
         }
-        self.take_what_waits(clock);
+        self.drain_pending(clock);
         self.end(clock);
     }
 
@@ -129,7 +129,7 @@ impl Receiver {
             if !self.inbox.is_empty() || now >= until {
                 return now;
             }
-            self.let_others_run();
+            self.yield_cpu();
         }
     }
 
@@ -141,7 +141,7 @@ impl Receiver {
         while !self.counts.is_complete(sequence) && clock.now() < until {
             self.take(Wait::Poll);
             if self.inbox.is_empty() {
-                self.let_others_run();
+                self.yield_cpu();
             } else {
                 self.settle(clock.now());
             }
@@ -149,7 +149,7 @@ impl Receiver {
     }
 
     /// Yields the CPU: the answering process may need it.
-    fn let_others_run(&self) {
+    fn yield_cpu(&self) {
         if self.receiving == SocketReceiving::Spinning {
             std::thread::yield_now();
         }
@@ -171,7 +171,7 @@ impl Receiver {
 
     /// Answers may still wait if this thread did not run when the time was over: they are recorded as late, and not as
     /// if they had never come.
-    fn take_what_waits(&mut self, clock: &dyn Clock) {
+    fn drain_pending(&mut self, clock: &dyn Clock) {
         // A flood at the port must not keep the run from ending.
         for _ in 0..MAX_WAITING {
             self.take(Wait::Poll);
@@ -186,8 +186,8 @@ impl Receiver {
     pub(super) fn end(&mut self, clock: &dyn Clock) {
         // The estimator ends when its other end is gone.
         self.exchanges = None;
-        if let Some(hand_on) = &mut self.hand_on {
-            hand_on.finish(clock.now().since(self.origin));
+        if let Some(measurement_sender) = &mut self.measurement_sender {
+            measurement_sender.finish(clock.now().since(self.origin));
         }
     }
 
@@ -217,14 +217,14 @@ impl Receiver {
 
     /// Combines the sender's departures, the kernel's stamps and the received answers.
     pub(super) fn settle(&mut self, received: MonotonicTime) {
-        self.hear();
+        self.take_departures();
         if let Some(stack) = &mut self.stack {
             self.port.transmit_stamps().for_each(|it| stack.left(it));
         }
-        self.write_down(received.since(self.origin));
+        self.record(received.since(self.origin));
     }
 
-    fn write_down(&mut self, received_ns: i64) {
+    fn record(&mut self, received_ns: i64) {
         for datagram in self.inbox.datagrams() {
             let answered = self
                 .counts
@@ -245,8 +245,8 @@ impl Receiver {
             if let Some(exchanges) = &mut self.exchanges {
                 exchanges.push(&reply);
             }
-            if let Some(hand_on) = &mut self.hand_on {
-                hand_on.measured(datagram.from, &reply);
+            if let Some(measurement_sender) = &mut self.measurement_sender {
+                measurement_sender.measured(datagram.from, &reply);
             }
         }
         self.most_at_once = self.most_at_once.max(self.at_once);
@@ -257,14 +257,14 @@ impl Receiver {
         if let Some(stack) = &mut self.stack {
             stack.settle(|reply, parts| self.recorders.record_parts(reply, parts));
         }
-        if let Some(hand_on) = &mut self.hand_on {
-            hand_on.flush_if_due(received_ns);
+        if let Some(measurement_sender) = &mut self.measurement_sender {
+            measurement_sender.flush_if_due(received_ns);
         }
     }
 
     /// Takes the sender's departures. The sender announces a packet before it sends it, so that every answer belongs to
     /// a known packet.
-    fn hear(&mut self) {
+    fn take_departures(&mut self) {
         while let Some(departure) = self.announced.next() {
             match departure {
                 Departure::Leaving {
@@ -297,8 +297,10 @@ impl Receiver {
     }
 
     /// Counts of the measurements sent to a logging server, if there is one.
-    pub(super) fn handed_on(&self) -> Option<HandedOn> {
-        self.hand_on.as_ref().map(HandOn::so_far)
+    pub(super) fn sent_measurements(&self) -> Option<SentMeasurements> {
+        self.measurement_sender
+            .as_ref()
+            .map(MeasurementSender::so_far)
     }
 
     fn is_done(&self, clock: &dyn Clock) -> bool {

@@ -10,7 +10,7 @@ use kadenz_record::run::network::{
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
 
-use super::density::{CameBy, Density};
+use super::density::{ArrivalClock, Density};
 use super::packet_counts::ProbeReply;
 use super::stack::Parts;
 use super::{Destination, ProbePlan};
@@ -22,13 +22,13 @@ pub(super) struct ProbeRecorders {
     rtt: SeriesRecorder,
     /// One of each device, where there are several.
     each: Vec<SeriesRecorder>,
-    together: Option<Together>,
+    together: Option<BroadcastSeries>,
     device: Option<SeriesRecorder>,
     parts: Option<[SeriesRecorder; 3]>,
 }
 
 /// How devices answer a broadcast together.
-struct Together {
+struct BroadcastSeries {
     first: SeriesRecorder,
     last: SeriesRecorder,
     spread: Option<SeriesRecorder>,
@@ -205,12 +205,12 @@ fn together(
     maker: &mut SeriesMaker<'_>,
     plan: &ProbePlan,
     port: &UdpPort,
-) -> Result<Option<Together>, ExperimentError> {
+) -> Result<Option<BroadcastSeries>, ExperimentError> {
     if plan.destination == Destination::Each {
         return Ok(None);
     }
     let devices = plan.devices.len();
-    let came_by = CameBy::of_port(port);
+    let came_by = ArrivalClock::of_port(port);
     let words = "the first device's answer was there, less the broadcast's handing over";
     let first = maker.latency(FIRST_REPLY, words)?;
     let words = "the last device's answer was there, less the broadcast's handing over";
@@ -223,9 +223,9 @@ fn together(
         half_of(devices)
     );
     // The program's own stamps are the times of the receiving calls.
-    let dense = devices > 1 && came_by != CameBy::Program;
+    let dense = devices > 1 && came_by != ArrivalClock::Program;
     let half = maker.latency_if(dense, DENSEST_HALF, &words)?;
-    Ok(Some(Together {
+    Ok(Some(BroadcastSeries {
         first,
         last,
         spread,

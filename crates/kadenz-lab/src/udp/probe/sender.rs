@@ -5,7 +5,7 @@ use kadenz_record::samples::{self, Sample, SampleConsumer, SampleProducer};
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::port::{Departures, OpenPortError, Outbox, OutboxFull, UdpPort};
-use kadenz_udp::wire::{self, Probe, RunId, Sequence, Stamp, Token, Unfit};
+use kadenz_udp::wire::{self, EncodeError, Probe, RunId, Sequence, Stamp, Token};
 
 use super::{Destination, ProbePlan};
 use crate::measuring_threads::{GRACE, LoopContext};
@@ -51,7 +51,7 @@ enum ReceiveThread {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CannotPack {
     #[error(transparent)]
-    Unfit(#[from] Unfit),
+    EncodeError(#[from] EncodeError),
     #[error(transparent)]
     Outbox(#[from] OutboxFull),
     #[error(transparent)]

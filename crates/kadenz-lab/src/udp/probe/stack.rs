@@ -41,12 +41,12 @@ struct Keys {
 #[derive(Clone, Copy)]
 struct PendingReply {
     reply: ProbeReply,
-    came: Came,
+    came: ReplyArrival,
 }
 
 /// When an answer came.
 #[derive(Clone, Copy)]
-struct Came {
+struct ReplyArrival {
     software: MonotonicTime,
     hardware: Option<PhcTime>,
 }
@@ -121,7 +121,7 @@ impl Stack {
             self.unsplit += 1;
             return None;
         };
-        let came = Came {
+        let came = ReplyArrival {
             software,
             hardware: stamps.hardware,
         };

@@ -42,14 +42,14 @@ pub enum Arrival {
 
 /// A number that does not follow the last one: only numbers in order can be tracked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct OutOfTurn {
+pub struct OutOfSequence {
     /// The last number sent.
     pub last: Sequence,
     /// The number that was given instead of the next one.
     pub given: Sequence,
 }
 
-impl fmt::Display for OutOfTurn {
+impl fmt::Display for OutOfSequence {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (last, given) = (self.last.0, self.given.0);
         write!(
@@ -59,7 +59,7 @@ impl fmt::Display for OutOfTurn {
     }
 }
 
-impl core::error::Error for OutOfTurn {}
+impl core::error::Error for OutOfSequence {}
 
 /// The counts of all questions so far. `sent = in_time + late + lost +` the outstanding ones.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

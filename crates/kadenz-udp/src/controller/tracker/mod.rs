@@ -5,7 +5,7 @@ mod counts;
 use crate::memory::Memory;
 use crate::wire::Sequence;
 
-pub use counts::{Arrival, Counts, Order, OutOfTurn, Timing};
+pub use counts::{Arrival, Counts, Order, OutOfSequence, Timing};
 
 /// Memory for 64 sequence numbers of a [`Tracker`].
 #[derive(Clone, Copy, Debug, Default)]
@@ -36,7 +36,7 @@ pub struct TrackWord {
 /// assert_eq!(tracker.received(Sequence(0), 351_000), Arrival::Duplicate);
 /// let counts = tracker.finish();
 /// assert_eq!((counts.in_time, counts.reordered, counts.duplicates, counts.lost), (2, 1, 1, 1));
-/// # Ok::<(), kadenz_udp::controller::OutOfTurn>(())
+/// # Ok::<(), kadenz_udp::controller::OutOfSequence>(())
 /// ```
 ///
 /// # Real-time safety
@@ -80,8 +80,8 @@ impl<M: Memory<TrackWord>> Tracker<M> {
     /// Records that a question goes out under this number.
     ///
     /// # Errors
-    /// [`OutOfTurn`] if the number is not after the last one; the tracker is unchanged then.
-    pub fn expect(&mut self, sequence: Sequence) -> Result<(), OutOfTurn> {
+    /// [`OutOfSequence`] if the number is not after the last one; the tracker is unchanged then.
+    pub fn expect(&mut self, sequence: Sequence) -> Result<(), OutOfSequence> {
         let number = self.number_to_send(sequence)?;
         let first = match self.sent {
             None => number,
@@ -167,7 +167,7 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         let through = last.saturating_add_signed(after_last);
         let (mut counts, mut losing) = (self.counts, self.losing);
         for number in self.oldest(last).max(first)..=through {
-            settle(self.fate(number), &mut counts, &mut losing);
+            settle(self.state_of(number), &mut counts, &mut losing);
         }
         counts
     }
@@ -179,14 +179,14 @@ impl<M: Memory<TrackWord>> Tracker<M> {
             .map_or(self.counts, |last| self.counts_through(last))
     }
 
-    fn number_to_send(&self, sequence: Sequence) -> Result<u64, OutOfTurn> {
+    fn number_to_send(&self, sequence: Sequence) -> Result<u64, OutOfSequence> {
         let Some((_, last)) = self.sent else {
             // Far enough from 0 to represent numbers before the first one.
             return Ok((1 << 32) + u64::from(sequence.0));
         };
         let steps = sequence.distance_from(wrapped(last));
         let steps = u64::try_from(steps).ok().filter(|steps| *steps > 0);
-        steps.map(|steps| last + steps).ok_or(OutOfTurn {
+        steps.map(|steps| last + steps).ok_or(OutOfSequence {
             last: wrapped(last),
             given: sequence,
         })
@@ -230,10 +230,10 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         if number < self.oldest(last) {
             return Arrival::TooOld;
         }
-        match self.fate(number) {
-            Fate::NotSent => return Arrival::NotOurs,
-            Fate::Answered => return Arrival::Duplicate,
-            Fate::Unanswered => {}
+        match self.state_of(number) {
+            NumberState::NotSent => return Arrival::NotOurs,
+            NumberState::Answered => return Arrival::Duplicate,
+            NumberState::Unanswered => {}
         }
         let (word, bit) = self.place(number);
         if let Some(word) = self.words.as_mut().get_mut(word) {
@@ -262,13 +262,13 @@ impl<M: Memory<TrackWord>> Tracker<M> {
         (last + 1).saturating_sub(self.window())
     }
 
-    fn fate(&self, number: u64) -> Fate {
+    fn state_of(&self, number: u64) -> NumberState {
         let (word, bit) = self.place(number);
         match self.words.as_ref().get(word) {
-            Some(word) if word.sent & bit == 0 => Fate::NotSent,
-            Some(word) if word.answered & bit == 0 => Fate::Unanswered,
-            Some(_) => Fate::Answered,
-            None => Fate::NotSent,
+            Some(word) if word.sent & bit == 0 => NumberState::NotSent,
+            Some(word) if word.answered & bit == 0 => NumberState::Unanswered,
+            Some(_) => NumberState::Answered,
+            None => NumberState::NotSent,
         }
     }
 
@@ -285,18 +285,18 @@ impl<M: Memory<TrackWord>> Tracker<M> {
 
 /// The state of a number in the window.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Fate {
+enum NumberState {
     NotSent,
     Unanswered,
     Answered,
 }
 
 /// Counts a number that is no longer outstanding.
-fn settle(fate: Fate, counts: &mut Counts, losing: &mut u64) {
-    match fate {
-        Fate::NotSent => {}
-        Fate::Answered => *losing = 0,
-        Fate::Unanswered => {
+fn settle(state_of: NumberState, counts: &mut Counts, losing: &mut u64) {
+    match state_of {
+        NumberState::NotSent => {}
+        NumberState::Answered => *losing = 0,
+        NumberState::Unanswered => {
             *losing += 1;
             counts.lost += 1;
             counts.longest_loss = counts.longest_loss.max(*losing);
@@ -315,11 +315,11 @@ fn settle_word(word: &TrackWord, bits: u64, counts: &mut Counts, losing: &mut u6
         return;
     }
     for bit in (0..64).map(|at| 1 << at).filter(|bit| sent & bit != 0) {
-        let fate = match word.answered & bit {
-            0 => Fate::Unanswered,
-            _ => Fate::Answered,
+        let state_of = match word.answered & bit {
+            0 => NumberState::Unanswered,
+            _ => NumberState::Answered,
         };
-        settle(fate, counts, losing);
+        settle(state_of, counts, losing);
     }
 }
 

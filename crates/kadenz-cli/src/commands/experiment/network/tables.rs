@@ -2,8 +2,8 @@
 
 use std::time::Duration;
 
-use kadenz::lab::testbed::Picos;
-use kadenz::lab::testbed::model::{self, Asking, Cast};
+use kadenz::lab::testbed::Picoseconds;
+use kadenz::lab::testbed::model::{self, Asking, Receivers};
 use kadenz::lab::testbed::topology::{Topology, ready};
 use kadenz::lab::testbed::wire::Payload;
 use kadenz::record::run::network::{FIRST_REPLY, Flow, LAST_REPLY};
@@ -155,13 +155,13 @@ fn largest(series: Option<&SeriesSummary>) -> String {
 }
 
 /// Round trips of a built-in topology by the model: the longest of ten seconds.
-fn modelled(topology: &str, cast: Cast) -> Option<Vec<f64>> {
+fn modelled(topology: &str, receivers: Receivers) -> Option<Vec<f64>> {
     let topology = Topology::parse(ready(topology)?).ok()?;
     let asking = Asking {
         payload: Payload::new(200).ok()?,
-        interval: Picos::from_ns(10_000_000),
+        interval: Picoseconds::from_ns(10_000_000),
         count: 1000,
-        cast,
+        receivers,
     };
     let modelled = model::run(&topology, &asking).ok()?;
     let times = modelled
@@ -174,7 +174,7 @@ fn modelled(topology: &str, cast: Cast) -> Option<Vec<f64>> {
 }
 
 fn model_of(topology: &str) -> Option<f64> {
-    let times = modelled(topology, Cast::Each)?;
+    let times = modelled(topology, Receivers::Each)?;
     times.get(times.len() / 2).copied()
 }
 
@@ -337,7 +337,7 @@ fn speeds(runs: &[Summary]) -> Option<Document> {
 fn devices(runs: &[Summary]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Devices, runs);
     measured.first()?;
-    let model = modelled("forty-devices", Cast::Broadcast);
+    let model = modelled("forty-devices", Receivers::Broadcast);
     let ends = |times: &Vec<f64>| times.first().copied().zip(times.last().copied());
     let model = model.as_ref().and_then(ends);
     let rows = measured.iter().map(|it| {
@@ -402,7 +402,7 @@ fn traffic(runs: &[Summary]) -> Option<Document> {
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let rtt = rtt.as_ref();
-        let model = modelled(it.leg.topology, Cast::Each).unwrap_or_default();
+        let model = modelled(it.leg.topology, Receivers::Each).unwrap_or_default();
         let of_model = |share: f64| {
             let place = (share * model.len() as f64) as usize;
             value(model.get(place.min(model.len().saturating_sub(1))).copied())

@@ -27,7 +27,7 @@ pub(crate) struct EndedOrCleared {
 }
 
 /// Programs get two seconds to end, twice; then the process completes its run.
-const PATIENCE: Duration = Duration::from_secs(20);
+const TIMEOUT: Duration = Duration::from_secs(20);
 const STEP: Duration = Duration::from_millis(50);
 
 pub(in super::super) fn run(_: &Options) -> anyhow::Result<Outcome> {
@@ -62,7 +62,7 @@ impl Answer for EndedOrCleared {
 /// Waits until the process has ended.
 fn wait(pid: u32) -> anyhow::Result<()> {
     let mut waited = Duration::ZERO;
-    while waited < PATIENCE {
+    while waited < TIMEOUT {
         let found = claim::find()?;
         let alive =
             found.is_some_and(|found| found.alive && found.record.is_some_and(|it| it.pid == pid));

@@ -46,16 +46,16 @@ fn feed_at(
     let batch = Batch::read(&packet).unwrap();
     streams.welcome(FROM.parse().unwrap(), batch.run(), NOW_NS);
     match streams.enter(FROM.parse().unwrap(), &batch, NOW_NS) {
-        Entered::New(place) => {
+        BatchOutcome::New(place) => {
             let all = batch.measurements();
             all.filter_map(|it| streams.take(place, &it)).collect()
         }
-        Entered::Strange | Entered::Again | Entered::Unfit => Vec::new(),
+        BatchOutcome::Strange | BatchOutcome::Again | BatchOutcome::Unusable => Vec::new(),
     }
 }
 
 /// Enters an empty batch from a port at a time.
-fn enter(streams: &mut Streams, port: u16, position: Position, now_ns: i64) -> Entered {
+fn enter(streams: &mut Streams, port: u16, position: Position, now_ns: i64) -> BatchOutcome {
     let bytes = batcher(1).finish(Stamp(0), position).to_vec();
     let packet = Packet::parse(&bytes).unwrap();
     streams.enter(at(port), &Batch::read(&packet).unwrap(), now_ns)
@@ -127,7 +127,7 @@ fn a_batch_of_an_unwelcomed_stream_leaves_nothing() {
     let mut streams = streams(2, 2);
     for port in 1..500 {
         let entered = enter(&mut streams, port, Position::Last, 0);
-        assert!(matches!(entered, Entered::Strange));
+        assert!(matches!(entered, BatchOutcome::Strange));
     }
     assert_eq!(
         (streams.streams.len(), streams.ended(), streams.strange),
@@ -167,9 +167,9 @@ fn a_silent_stream_makes_room_and_an_active_one_stays() {
     enter(&mut streams, 2, Position::Within, later_ns - 1);
     assert!(streams.welcome(at(3), run, later_ns));
     let entered = |streams: &mut Streams, port| enter(streams, port, Position::Within, later_ns);
-    assert!(matches!(entered(&mut streams, 1), Entered::Strange));
-    assert!(matches!(entered(&mut streams, 3), Entered::New(_)));
-    assert!(matches!(entered(&mut streams, 2), Entered::Again));
+    assert!(matches!(entered(&mut streams, 1), BatchOutcome::Strange));
+    assert!(matches!(entered(&mut streams, 3), BatchOutcome::New(_)));
+    assert!(matches!(entered(&mut streams, 2), BatchOutcome::Again));
     assert_eq!(streams.refused, 1);
 }
 
@@ -182,7 +182,7 @@ fn a_stream_that_ended_makes_room_first_and_stays_counted() {
     enter(&mut streams, 2, Position::Last, 1);
     assert!(streams.welcome(at(3), RunId(1), later_ns));
     let ended = enter(&mut streams, 2, Position::Last, later_ns);
-    assert!(matches!(ended, Entered::Strange));
+    assert!(matches!(ended, BatchOutcome::Strange));
     assert_eq!(streams.ended(), 1);
 }
 
@@ -216,7 +216,7 @@ fn enter_number(streams: &mut Streams, port: u16, number: u32, last: bool, now_n
     let bytes = batcher.finish(Stamp(0), position).to_vec();
     let packet = Packet::parse(&bytes).unwrap();
     let entered = streams.enter(at(port), &Batch::read(&packet).unwrap(), now_ns);
-    matches!(entered, Entered::New(_))
+    matches!(entered, BatchOutcome::New(_))
 }
 
 /// Welcomes new streams, each so long after the last one that it takes the place of another one.
@@ -262,7 +262,7 @@ fn of_streams_that_made_room_a_bounded_number_is_kept_and_no_loss_is_invented() 
         assert!(enter_number(&mut streams, 1, number, false, now_ns));
     }
     crowd_out(&mut streams, 2..100, &mut now_ns);
-    assert_eq!(streams.set_aside.len(), SET_ASIDE);
+    assert_eq!(streams.set_aside.len(), KEPT_STREAMS_FACTOR);
     assert_eq!(streams.lost_batches(), 1, "also of a forgotten stream");
     crowd_out(&mut streams, 1..2, &mut now_ns);
     assert!(enter_number(&mut streams, 1, 300, false, now_ns));

@@ -7,9 +7,9 @@ use kadenz_rt::clock;
 use kadenz_rt::net::port::{Inbox, UdpPort, Wait};
 use kadenz_udp::controller::DeviceKey;
 use kadenz_udp::record::{
-    Batcher, DEFAULT_BATCH_BYTES, HandshakeEvent, Introduction, Measurement, Outcome, Position,
+    Batcher, DEFAULT_BATCH_BYTES, Handshake, HandshakeEvent, Measurement, Outcome, Position,
 };
-use kadenz_udp::wire::{RunId, Sequence, Stamp, Token, Unfit};
+use kadenz_udp::wire::{EncodeError, RunId, Sequence, Stamp, Token};
 
 use super::packet_counts::ProbeReply;
 
@@ -18,14 +18,14 @@ const FLUSH_AFTER_NS: i64 = 100_000_000;
 /// How often the controller sends its introduction before it measures, and its last batch at the end, and how long
 /// the server has to answer each time.
 const TRIES: u32 = 5;
-const ANSWER_WITHIN: Duration = Duration::from_millis(100);
+const REPLY_TIMEOUT: Duration = Duration::from_millis(100);
 /// Answers that one call takes: 18 bytes, and 16 of a tag.
 const SLOTS: usize = 16;
 const ANSWER_BYTES: usize = 34;
 
 /// Counts of the measurements that were sent to the logging server.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct HandedOn {
+pub(super) struct SentMeasurements {
     /// Measurements that could not be sent.
     pub(super) failed: u64,
     pub(super) batches: u64,
@@ -37,31 +37,35 @@ pub(super) struct HandedOn {
 
 /// Packs measurements into batches and sends them from the receiving thread: packing writes some fifty bytes; sending
 /// and checking for answers are one system call each that never waits, once in twenty measurements.
-pub(super) struct HandOn {
+pub(super) struct MeasurementSender {
     port: UdpPort,
     inbox: Inbox,
-    introduction: Introduction,
+    handshake: Handshake,
     batcher: Batcher<Vec<u8>>,
     last_flush_ns: i64,
     waiting: u64,
-    so_far: HandedOn,
+    so_far: SentMeasurements,
     welcome: bool,
 }
 
-impl HandOn {
+impl MeasurementSender {
     /// A connection to the server that is the port's peer.
     ///
     /// # Errors
-    /// [`Unfit`] never happens: a batch of the usual size holds a measurement.
-    pub(super) fn new(port: UdpPort, run: RunId, token: Option<Token>) -> Result<Self, Unfit> {
+    /// [`EncodeError`] never happens: a batch of the usual size holds a measurement.
+    pub(super) fn new(
+        port: UdpPort,
+        run: RunId,
+        token: Option<Token>,
+    ) -> Result<Self, EncodeError> {
         Ok(Self {
             port,
             inbox: Inbox::new(SLOTS, ANSWER_BYTES),
-            introduction: Introduction::new(run, token.clone()),
+            handshake: Handshake::new(run, token.clone()),
             batcher: Batcher::over(vec![0; DEFAULT_BATCH_BYTES], run, token)?,
             last_flush_ns: 0,
             waiting: 0,
-            so_far: HandedOn::default(),
+            so_far: SentMeasurements::default(),
             welcome: false,
         })
     }
@@ -71,10 +75,10 @@ impl HandOn {
     pub(super) fn introduce(&mut self) {
         for _ in 0..TRIES {
             // A server that is not there yet may be there when a batch is sent.
-            let _ = self.port.send(self.introduction.hello());
-            let until = clock::now() + ANSWER_WITHIN;
+            let _ = self.port.send(self.handshake.hello());
+            let until = clock::now() + REPLY_TIMEOUT;
             while clock::now() < until && !self.welcome && self.so_far.refused == 0 {
-                self.hear(Wait::Until(until));
+                self.receive(Wait::Until(until));
             }
             if self.welcome || self.so_far.refused > 0 {
                 return;
@@ -117,9 +121,9 @@ impl HandOn {
         let mut sent = false;
         for _ in 0..TRIES {
             sent |= self.port.send(&last).is_ok();
-            let until = clock::now() + ANSWER_WITHIN;
+            let until = clock::now() + REPLY_TIMEOUT;
             while clock::now() < until {
-                if self.hear(Wait::Until(until)) == Some(number) {
+                if self.receive(Wait::Until(until)) == Some(number) {
                     return;
                 }
             }
@@ -133,7 +137,7 @@ impl HandOn {
     }
 
     /// Counts of the measurements so far.
-    pub(super) fn so_far(&self) -> HandedOn {
+    pub(super) fn so_far(&self) -> SentMeasurements {
         self.so_far
     }
 
@@ -146,11 +150,11 @@ impl HandOn {
         }
         self.waiting = 0;
         self.last_flush_ns = now_ns;
-        self.hear(Wait::Poll);
+        self.receive(Wait::Poll);
     }
 
     /// Takes the server's answers; returns the number of the last batch that it acknowledged now.
-    fn hear(&mut self, wait: Wait) -> Option<Sequence> {
+    fn receive(&mut self, wait: Wait) -> Option<Sequence> {
         let mut kept = None;
         let mut asked = false;
         if self.port.receive_batch(&mut self.inbox, wait).is_err() {
@@ -162,7 +166,7 @@ impl HandOn {
             return None;
         }
         for datagram in self.inbox.datagrams() {
-            match self.introduction.heard(datagram.bytes) {
+            match self.handshake.receive(datagram.bytes) {
                 HandshakeEvent::Nothing => {}
                 HandshakeEvent::AskedAgain => (asked, self.welcome) = (true, false),
                 HandshakeEvent::Welcome => self.welcome = true,
@@ -174,7 +178,7 @@ impl HandOn {
             }
         }
         if asked {
-            let _ = self.port.send(self.introduction.hello());
+            let _ = self.port.send(self.handshake.hello());
         }
         kept
     }
