@@ -137,7 +137,7 @@ pub fn nothing_to_hold_off(root: &Root) -> Option<String> {
 
 fn without_states(root: &Root) -> String {
     if kernel::parameter(root, "idle").is_some_and(|value| value == "poll") {
-        return "idle CPUs do not sleep: idle=poll stands on the kernel's command line".to_owned();
+        return "idle CPUs do not sleep: idle=poll is on the kernel's command line".to_owned();
     }
     let host = match virtualisation::read(root).hypervisor {
         Some(_) => ", and in this virtual machine the host decides how deep idle CPUs sleep",

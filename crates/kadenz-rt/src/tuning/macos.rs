@@ -80,7 +80,7 @@ fn apply_policy(policy: Policy) -> (Measure, Option<Ordinary>) {
     match set_time_constraint(wanted) {
         Ok(()) => {
             let granted = has_time_constraint();
-            let note = "macOS has no such policy; its time-constraint class stands for it";
+            let note = "macOS has no such policy; its time-constraint class is used instead";
             (
                 policy_measure(policy, granted, granted, Some(note.to_owned())),
                 Some(Ordinary),

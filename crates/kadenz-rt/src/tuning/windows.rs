@@ -73,7 +73,7 @@ fn apply_policy(policy: Policy) -> (Measure, Option<PreviousPriority>) {
     let reason = match outcome {
         Err(error) => Some(format!("Windows says: {error}")),
         Ok(()) => policy.is_real_time().then(|| {
-            "Windows has no such policy; THREAD_PRIORITY_TIME_CRITICAL stands for it".to_owned()
+            "Windows has no such policy; THREAD_PRIORITY_TIME_CRITICAL is used instead".to_owned()
         }),
     };
     let measure = Measure {
