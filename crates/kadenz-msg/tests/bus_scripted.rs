@@ -165,7 +165,7 @@ fn arrive(channel: &str, mut payload: Vec<u8>, age: Duration, take: Take<'_>) {
         stamps: Stamps {
             published: None,
             kernel: Some(now - age),
-            received: now,
+            taken: now,
         },
     });
 }

@@ -144,7 +144,7 @@ fn lcm_logger_writes_down_what_we_publish() {
     assert!(times.into_iter().all(|time| time >= before));
 }
 
-fn add(bus: &Bus) -> Aggregator {
+fn tool_aggregator(bus: &Bus) -> Aggregator {
     let options = SubscriptionOptions::with_queue(5000);
     bus.aggregator_with("TOOL_.*", &options).unwrap()
 }
@@ -205,7 +205,7 @@ fn lcm_logplayer_plays_our_event_log() {
     }
     writer.finish().unwrap();
     let bus = Bus::open(&url).unwrap();
-    let mut all = hear(&bus);
+    let mut all = tool_aggregator(&bus);
     let mut command = Command::new("lcm-logplayer");
     let player = Running::start(command.args(["-l", &url]).arg(&path));
     same(&received(&mut all), &published());
@@ -293,7 +293,7 @@ fn the_java_server_of_tcpq_serves_us() {
     });
     let (sending, receiving) = (Bus::open(&url).unwrap(), Bus::open(&url).unwrap());
     let mut woken = receiving.aggregator("WAKE").unwrap();
-    let mut all = hear(&receiving);
+    let mut all = tool_aggregator(&receiving);
     until("the server has our subscription", || {
         sending.publish_bytes("WAKE", b"up").unwrap();
         woken

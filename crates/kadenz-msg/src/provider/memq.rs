@@ -53,7 +53,7 @@ struct InletQueue {
 #[derive(Debug)]
 struct MemqInletState {
     wanted: Vec<Pattern>,
-    slots: Vec<QueuedMessage>,
+    slots: Vec<InletMessage>,
     first: usize,
     count: usize,
     woken: bool,
@@ -61,14 +61,14 @@ struct MemqInletState {
 }
 
 #[derive(Debug, Default)]
-struct QueuedMessage {
+struct InletMessage {
     channel: Channel,
     payload: Vec<u8>,
     sender: SenderId,
     number: u32,
 }
 
-impl QueuedMessage {
+impl InletMessage {
     fn arrival(&mut self) -> Arrival<'_> {
         Arrival {
             channel: self.channel.as_str(),
@@ -111,7 +111,7 @@ impl Provider for Memq {
         let queue = Arc::new(InletQueue {
             state: Lock::new(MemqInletState {
                 wanted: Vec::new(),
-                slots: std::iter::repeat_with(QueuedMessage::default)
+                slots: std::iter::repeat_with(InletMessage::default)
                     .take(PLACES)
                     .collect(),
                 first: 0,
@@ -127,7 +127,7 @@ impl Provider for Memq {
         Ok(Box::new(MemqInlet {
             exchange: Arc::clone(&self.exchange),
             queue,
-            slot: QueuedMessage::default(),
+            slot: InletMessage::default(),
         }))
     }
 }
@@ -176,7 +176,7 @@ impl InletQueue {
         }
     }
 
-    fn take(&self, into: &mut QueuedMessage) -> bool {
+    fn take(&self, into: &mut InletMessage) -> bool {
         self.state.with(|state| {
             if state.count == 0 {
                 return false;
@@ -221,7 +221,7 @@ impl Wake for InletQueue {
 struct MemqInlet {
     exchange: Arc<MemqExchange>,
     queue: Arc<InletQueue>,
-    slot: QueuedMessage,
+    slot: InletMessage,
 }
 
 impl MemqInlet {

@@ -118,8 +118,8 @@ impl Discover<'_> {
 /// Writes a new sequence and stamp into a datagram that was written before, and a new tag if it has one.
 ///
 /// # Errors
-/// [`EncodeError::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag, which
-/// is wrong then, so that it gets no answer.
+/// [`EncodeError::TooSmall`] if the buffer holds no header. A tagged datagram without its token keeps its old tag,
+/// which is wrong then, so that it gets no answer.
 ///
 /// # Real-time safety
 /// Real-time safe: writes 12 bytes, and 16 after a hash over the datagram if it has a tag.

@@ -10,7 +10,7 @@ use super::http::{CALL_TIMEOUT, HttpMessageReader, response};
 use super::xmlrpc::{Call, XmlRpcValue};
 use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{Budget, ConnectionId, ConnectionSlots, Share};
-use crate::provider::stream::socket::{Listener, Socket};
+use crate::provider::stream::socket::{ListeningSocket, Socket};
 
 /// The maximum number of callers at once.
 const MAX_CALLERS: usize = 64;
@@ -44,7 +44,7 @@ struct Caller {
 
 impl Callers {
     /// Returns the callers of that listening socket.
-    pub(super) fn at(listener: Listener) -> Self {
+    pub(super) fn at(listener: ListeningSocket) -> Self {
         Self {
             acceptor: Acceptor::new(listener),
             // A caller stays an unknown peer until it has its answer, and is then disconnected.

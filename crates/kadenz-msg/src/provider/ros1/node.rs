@@ -24,7 +24,7 @@ use super::http::{self, CALL_TIMEOUT};
 use super::xmlrpc::{Call, XmlRpcValue};
 use crate::channel::Pattern;
 use crate::provider::Wait;
-use crate::provider::stream::socket::Listener;
+use crate::provider::stream::socket::ListeningSocket;
 use crate::sync::Lock;
 use master::Unlisted;
 pub(super) use publishers::TopicPublisher;
@@ -358,7 +358,12 @@ fn run_client(shared: &RosNodeContext, mut watch: Watch) {
 }
 
 /// The thread that answers calls.
-fn run_server(shared: &RosNodeContext, mut watch: Watch, listener: Listener, client: &Waker) {
+fn run_server(
+    shared: &RosNodeContext,
+    mut watch: Watch,
+    listener: ListeningSocket,
+    client: &Waker,
+) {
     let mut callers = Callers::at(listener);
     while shared.lives() {
         callers.watch(&mut watch);

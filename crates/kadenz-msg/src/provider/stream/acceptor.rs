@@ -7,7 +7,7 @@ use kadenz_rt::clock::MonotonicTime;
 use kadenz_rt::net::listener::is_exhausted;
 use kadenz_rt::net::watch::Watch;
 
-use super::socket::{Listener, Socket};
+use super::socket::{ListeningSocket, Socket};
 
 /// The pause of a listening socket after the system had no descriptor for a connection, or until a connection
 /// ends. The socket is readable all that time: a thread that waited for it would be woken at once, and for
@@ -20,12 +20,12 @@ const MAX_FAILED: usize = 16;
 /// A listening socket, and its pause.
 #[derive(Debug)]
 pub(in crate::provider) struct Acceptor {
-    listener: Listener,
+    listener: ListeningSocket,
     pause: Pause,
 }
 
 impl Acceptor {
-    pub(in crate::provider) fn new(listener: Listener) -> Self {
+    pub(in crate::provider) fn new(listener: ListeningSocket) -> Self {
         let pause = Pause::default();
         Self { listener, pause }
     }

@@ -125,8 +125,8 @@ impl ConnectionSlots {
         self.least_needed(now, None)
     }
 
-    /// As [`least_active`](Self::least_active), but `idle`, an active peer that is idle, goes before a peer that has only
-    /// just connected.
+    /// As [`least_active`](Self::least_active), but `idle`, an active peer that is idle, goes before a peer that
+    /// has only just connected.
     pub(in crate::provider) fn least_needed(
         &self,
         now: MonotonicTime,

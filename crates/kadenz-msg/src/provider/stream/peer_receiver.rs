@@ -12,7 +12,7 @@ use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
 
 use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionSlots, HANDSHAKE_TIMEOUT, PeerState};
-use super::socket::{Listener, SocketAddress};
+use super::socket::{ListeningSocket, SocketAddress};
 use super::{ProtocolError, RETRY, ReadOutcome};
 use crate::channel::Pattern;
 use crate::provider::{InletCounters, More, ReceiveError, Received, Take, Wait, Wake};
@@ -115,7 +115,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
     }
 
     /// Accepts peers at a listening socket.
-    pub(in crate::provider) fn open(&mut self, listener: Listener, make: MakeProtocol<T>) {
+    pub(in crate::provider) fn open(&mut self, listener: ListeningSocket, make: MakeProtocol<T>) {
         self.listener = Some((Acceptor::new(listener), make));
     }
 
@@ -375,8 +375,8 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         true
     }
 
-    /// Disconnects peers that have not completed the handshake in time or do not continue a message that they have begun, and
-    /// those that were given up.
+    /// Disconnects peers that have not completed the handshake in time or do not continue a message that they
+    /// have begun, and those that were given up.
     fn disconnect_silent(&mut self) {
         let Self {
             connections, slots, ..

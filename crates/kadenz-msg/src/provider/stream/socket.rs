@@ -67,14 +67,14 @@ impl SocketAddress {
     }
 
     /// Listens at the address. A Unix socket at which no program listens any more is replaced.
-    pub(in crate::provider) fn listen(&self) -> io::Result<Listener> {
+    pub(in crate::provider) fn listen(&self) -> io::Result<ListeningSocket> {
         match self {
             Self::Tcp(address) => {
                 let listener = TcpListener::bind(address)?;
                 listener.set_nonblocking(true)?;
                 listener::set_backlog(&listener, BACKLOG)?;
                 listener::limit_unsent(&listener, MAX_UNSENT)?;
-                Ok(Listener::Tcp(listener))
+                Ok(ListeningSocket::Tcp(listener))
             }
             #[cfg(unix)]
             Self::Unix(path) => {
@@ -89,7 +89,7 @@ impl SocketAddress {
                 }
                 let listener = UnixListener::bind(path)?;
                 listener.set_nonblocking(true)?;
-                Ok(Listener::Unix(listener, path.clone()))
+                Ok(ListeningSocket::Unix(listener, path.clone()))
             }
             #[cfg(not(unix))]
             Self::Unix(_) => Err(ErrorKind::Unsupported.into()),
@@ -99,13 +99,13 @@ impl SocketAddress {
 
 /// A listening socket.
 #[derive(Debug)]
-pub(in crate::provider) enum Listener {
+pub(in crate::provider) enum ListeningSocket {
     Tcp(TcpListener),
     #[cfg(unix)]
     Unix(UnixListener, PathBuf),
 }
 
-impl Listener {
+impl ListeningSocket {
     /// Accepts the next connection; `None` if there is none.
     pub(in crate::provider) fn accept(&self) -> io::Result<Option<Socket>> {
         let accepted = match self {
@@ -151,7 +151,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for ListeningSocket {
     fn drop(&mut self) {
         #[cfg(unix)]
         if let Self::Unix(_, path) = self {

@@ -25,7 +25,7 @@ use crate::provider::stream::connection_slots::{
     Budget, ConnectionId, ConnectionSlots, PeerState, Share,
 };
 use crate::provider::stream::run_queue::RunQueue;
-use crate::provider::stream::socket::{Listener, Socket, SocketAddress};
+use crate::provider::stream::socket::{ListeningSocket, Socket, SocketAddress};
 use crate::wire::tcpq::{Decoder, Frame, MAGIC_SERVER, Peer, TcpqError, greeting};
 
 /// A turn begins no further frame after so long.
@@ -44,7 +44,7 @@ const LISTENER: u64 = u64::MAX - 1;
 pub(super) struct Serving {
     options: ServerOptions,
     counters: Arc<AtomicServerCounters>,
-    listener: Listener,
+    listener: ListeningSocket,
     poller: Poller,
     clients: HashMap<ConnectionId, TcpqClient>,
     slots: ConnectionSlots,

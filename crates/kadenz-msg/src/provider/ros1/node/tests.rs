@@ -37,7 +37,7 @@ fn update(node: &RosNodeContext, topic: &str, ports: impl IntoIterator<Item = u3
 fn no_caller_names_more_publishers_than_a_node_connects_to() {
     let topics: Vec<String> = (0..6).map(|it| format!("/{it}")).collect();
     let node = subscribed(&topics.iter().map(String::as_str).collect::<Vec<_>>());
-    let count = |node: &RosNodeContext| node.without_place().len();
+    let count = |node: &RosNodeContext| node.without_address().len();
     update(&node, "/0", [70_000]);
     let answer = update(&node, "/0", (1..=5000).chain([70_000]));
     let [code, XmlRpcValue::Text(reason), _] = answer.as_list().unwrap() else {
@@ -47,7 +47,10 @@ fn no_caller_names_more_publishers_than_a_node_connects_to() {
     assert!(reason.contains("256 of a topic"), "{reason}");
     assert_eq!(count(&node), MAX_PUBLISHERS);
     let known = ("/0".to_owned(), "http://127.0.0.1:70000/".to_owned());
-    assert!(node.without_place().contains(&known), "it was there before");
+    assert!(
+        node.without_address().contains(&known),
+        "it was there before"
+    );
     for topic in &topics {
         update(&node, topic, 1..=5000);
     }
@@ -56,7 +59,7 @@ fn no_caller_names_more_publishers_than_a_node_connects_to() {
     let answer = update(&node, "/0", [1, 2]);
     assert_eq!(answer.as_list().unwrap()[0], XmlRpcValue::Int(1));
     let of_first = |it: &&(String, String)| it.0 == "/0";
-    assert_eq!(node.without_place().iter().filter(of_first).count(), 2);
+    assert_eq!(node.without_address().iter().filter(of_first).count(), 2);
 }
 
 #[test]
@@ -90,7 +93,7 @@ fn publishers_that_send_from_one_place_are_one_source() {
 fn publishers_that_a_new_master_does_not_name_stay_until_they_are_silent() {
     let node = subscribed(&["/t"]);
     let uris = |node: &RosNodeContext| -> Vec<String> {
-        let all = node.without_place();
+        let all = node.without_address();
         all.into_iter().map(|(_, uri)| uri).collect()
     };
     let uri = |port: u32| format!("http://127.0.0.1:{port}/");

@@ -23,7 +23,7 @@ use crate::provider::stream::acceptor::Acceptor;
 use crate::provider::stream::connection_slots::{
     Budget, ConnectionId, ConnectionSlots, HANDSHAKE_TIMEOUT, IDLE_TIMEOUT, Share,
 };
-use crate::provider::stream::socket::{Listener, Socket};
+use crate::provider::stream::socket::{ListeningSocket, Socket};
 use crate::sync::lock;
 
 /// The maximum number of clients at once.
@@ -172,7 +172,7 @@ impl ServerThread {
     fn new(
         server: &ServiceServer,
         watch: Watch,
-        listener: Listener,
+        listener: ListeningSocket,
         offer: Arc<Offer>,
         jobs: SyncSender<Job>,
         answered: Receiver<(ConnectionId, HandlerResult)>,

@@ -51,7 +51,7 @@ fn receiver() -> (PeerReceiver<Words>, String) {
     (receiver_at(listener), address)
 }
 
-fn receiver_at(listener: Listener) -> PeerReceiver<Words> {
+fn receiver_at(listener: ListeningSocket) -> PeerReceiver<Words> {
     let mut receiver = PeerReceiver::new(1000).unwrap();
     receiver.open(listener, Box::new(|_| Words(PeerState::Connected)));
     receiver.want(&[Pattern::new("A").unwrap()]);
