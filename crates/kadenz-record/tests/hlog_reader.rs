@@ -3,6 +3,10 @@
 use std::io::{self, BufReader, Read};
 
 use base64::{Engine, engine::general_purpose::STANDARD as BASE64};
+use hdrhistogram::{
+    Histogram as Reference,
+    serialization::{Serializer as _, V2DeflateSerializer},
+};
 use kadenz_record::{
     histogram::{Histogram, Layout},
     hlog::{
@@ -144,6 +148,19 @@ fn a_cut_line_that_was_appended_to_is_an_error() {
     let (intervals, truncated) = read(glued.as_bytes());
     assert!(!truncated);
     assert_eq!(cause(&intervals[2]).0, 7);
+}
+
+#[test]
+fn a_histogram_of_rust_s_hdrhistogram_up_to_u64_max_is_read() {
+    let mut recorded = Reference::<u64>::new_with_bounds(1, u64::MAX, 3).expect("its own example");
+    recorded.record(12_345).expect("within its bounds");
+    let mut bytes = Vec::new();
+    V2DeflateSerializer::new()
+        .serialize(&recorded, &mut bytes)
+        .expect("a vector takes all");
+    let read = Decoder::new().decode(&bytes).expect("a readable histogram");
+    assert_eq!((read.count(), read.max()), (1, recorded.max()));
+    assert_eq!(read.layout().highest(), i64::MAX.unsigned_abs());
 }
 
 #[test]

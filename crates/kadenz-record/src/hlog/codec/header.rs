@@ -171,7 +171,9 @@ impl Header {
             None
         };
         let digits = u8::try_from(fields.u32()?).unwrap_or(u8::MAX);
-        let layout = Layout::new(fields.u64()?, fields.u64()?, digits)?;
+        // Rust's hdrhistogram also writes ranges up to 2^64 - 1; Java has no values above 2^63 - 1.
+        let (lowest, highest) = (fields.u64()?, fields.u64()?.min(i64::MAX.unsigned_abs()));
+        let layout = Layout::new(lowest, highest, digits)?;
         let last = fields.u64()?;
         let counts = match form(cookie)? {
             Form::Plain(PLAIN_V2) => CountsEncoding::Numbers,
