@@ -45,7 +45,7 @@ use crate::text::{Text, visible};
 
 pub use line::DocumentLine;
 pub use table::Table;
-pub(crate) use table::{Bar, Column, Row, Split, TableCell};
+pub(crate) use table::{Bar, CellMark, Column, Lines, Row, Split, TableCell};
 
 /// The result of a command. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {
@@ -110,6 +110,12 @@ pub(crate) enum DocumentBlock {
     Lines(Vec<DocumentLine>),
     /// How to read a page's section.
     Hint(String),
+    /// Why something is missing.
+    Missing(String),
+    /// Names and their values.
+    Pairs(Vec<(String, String)>),
+    /// A sentence that ends with words which lead to an address, for a page.
+    Link(String, &'static str, &'static str),
     Table(Table),
     Listing(Text),
     /// The title of a part, which a terminal leaves out.
@@ -126,6 +132,11 @@ impl Document {
     #[must_use]
     pub fn new() -> Self {
         Self::default()
+    }
+
+    /// Whether it has no block.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     fn push(self, block: DocumentBlock) -> Self {
@@ -173,9 +184,37 @@ impl Document {
         self.push_on(Some(Medium::Page), DocumentBlock::Hint(text.into()))
     }
 
-    /// Adds content that a page folds away under a summary.
+    /// Adds why something is missing.
+    pub(crate) fn missing(self, text: impl Into<String>) -> Self {
+        self.push(DocumentBlock::Missing(text.into()))
+    }
+
+    /// Adds names and their values for a page, unless there are none.
+    pub(crate) fn pairs(self, pairs: impl IntoIterator<Item = (String, String)>) -> Self {
+        let pairs: Vec<_> = pairs.into_iter().collect();
+        match pairs.is_empty() {
+            true => self,
+            false => self.push_on(Some(Medium::Page), DocumentBlock::Pairs(pairs)),
+        }
+    }
+
+    /// Adds a sentence that ends with words which lead to an address, for a page.
+    pub(crate) fn link(
+        self,
+        text: impl Into<String>,
+        address: &'static str,
+        words: &'static str,
+    ) -> Self {
+        let link = DocumentBlock::Link(text.into(), address, words);
+        self.push_on(Some(Medium::Page), link)
+    }
+
+    /// Adds content that a page folds away under a summary, unless it is empty.
     pub(crate) fn folded(self, summary: String, content: Self) -> Self {
-        self.push_on(Some(Medium::Page), DocumentBlock::Folded(summary, content))
+        match content.is_empty() {
+            true => self,
+            false => self.push_on(Some(Medium::Page), DocumentBlock::Folded(summary, content)),
+        }
     }
 
     /// Adds content that only one medium shows.
@@ -281,8 +320,12 @@ impl Document {
             }
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
-            | DocumentBlock::Hint(text) => escaped(text),
-            DocumentBlock::Folded(_, content) => content.markdown(),
+            | DocumentBlock::Missing(text) => escaped(text),
+            // Blocks of a page alone.
+            DocumentBlock::Hint(_)
+            | DocumentBlock::Link(..)
+            | DocumentBlock::Pairs(_)
+            | DocumentBlock::Folded(..) => String::new(),
         });
         blocks.collect::<Vec<_>>().join("\n\n") + "\n"
     }

@@ -94,21 +94,57 @@ impl Column {
 pub(crate) struct Row {
     pub(crate) class: Option<&'static str>,
     pub(crate) cells: Vec<TableCell>,
+    /// Whether its only cell is the title of the rows below it.
+    pub(crate) is_title: bool,
 }
 
 impl From<Vec<TableCell>> for Row {
     fn from(cells: Vec<TableCell>) -> Self {
-        Self { class: None, cells }
+        Self {
+            cells,
+            ..Self::default()
+        }
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
+impl Row {
+    /// The title of the rows below it.
+    pub(crate) fn title(words: impl Into<String>) -> Self {
+        Self {
+            is_title: true,
+            ..vec![TableCell::text(words)].into()
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct TableCell {
     value: Value,
-    /// In small letters below it, on a page.
-    pub(crate) note: Option<String>,
     /// Whether it is good, where it is judged.
     pub(super) good: Option<bool>,
+    /// Before the words, on a page.
+    pub(crate) mark: Option<CellMark>,
+    /// In a frame after the words, on a page.
+    pub(crate) tag: Option<&'static str>,
+    /// An address on the page and the words that lead to it, after the words.
+    pub(crate) link: Option<(String, &'static str)>,
+    /// In small letters below it, on a page.
+    pub(crate) notes: Vec<String>,
+    /// The remedy of a refusal, on a page.
+    pub(crate) remedy: Option<String>,
+    /// Its classes on a page.
+    pub(crate) class: Option<String>,
+}
+
+/// What a page shows before the words of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CellMark {
+    /// The icon of what was kept or granted, or of what was not; the words have its colour.
+    Standing(bool),
+    /// A sign that the words do not need.
+    Sign(&'static str),
+    /// The line of the series with this number, as in the charts.
+    Series(usize),
 }
 
 #[derive(Clone, Debug, PartialEq)]
@@ -117,8 +153,28 @@ enum Value {
     /// One text on a terminal and another on a page.
     Either(String, String),
     Count(Option<u64>),
-    Span(Option<i64>),
+    /// Nanoseconds.
+    Span(Option<f64>),
     Bars(Vec<Bar>),
+    Lines(Lines),
+}
+
+impl Default for Value {
+    fn default() -> Self {
+        Self::Text(String::new())
+    }
+}
+
+/// Lines through values on one scale, which only a page draws.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct Lines {
+    /// For screen readers.
+    pub(crate) words: String,
+    /// The lowest and the highest value of the scale.
+    pub(crate) scale: (i64, i64),
+    pub(crate) typical: Vec<i64>,
+    /// Its 90th percentile or the like, paler; may be empty.
+    pub(crate) most: Vec<i64>,
 }
 
 /// A part of a bar: its length in percent of the whole, and its class. A bar longer than the whole is cut off.
@@ -135,8 +191,7 @@ impl TableCell {
     fn of(value: Value) -> Self {
         Self {
             value,
-            note: None,
-            good: None,
+            ..Self::default()
         }
     }
 
@@ -155,7 +210,29 @@ impl TableCell {
 
     /// A time in nanoseconds.
     pub(crate) fn span(ns: Option<i64>) -> Self {
+        Self::time(ns.map(|ns| ns as f64))
+    }
+
+    /// A time in nanoseconds and their fractions.
+    pub(crate) fn time(ns: Option<f64>) -> Self {
         Self::of(Value::Span(ns))
+    }
+
+    /// An unknown value, and the reason on a page.
+    pub(crate) fn unknown(reason: impl Into<Option<String>>) -> Self {
+        Self::count(None).noted(reason)
+    }
+
+    /// Whether it is unknown, and no reason says why.
+    pub(crate) fn is_unknown(&self) -> bool {
+        matches!(self.value, Value::Count(None) | Value::Span(None)) && self.notes.is_empty()
+    }
+
+    /// What was kept or granted, or was not: with an icon on a page.
+    pub(crate) fn standing(words: &str, good: bool) -> Self {
+        Self::text(words)
+            .judged(good)
+            .marked(CellMark::Standing(good))
     }
 
     /// A bar, which only a page shows.
@@ -163,8 +240,29 @@ impl TableCell {
         Self::of(Value::Bars(bars))
     }
 
-    pub(crate) fn noted(self, note: Option<String>) -> Self {
-        Self { note, ..self }
+    pub(crate) fn tagged(self, tag: Option<&'static str>) -> Self {
+        Self { tag, ..self }
+    }
+
+    pub(crate) fn of_class(self, class: impl Into<String>) -> Self {
+        let class = Some(class.into());
+        Self { class, ..self }
+    }
+
+    /// Lines, which only a page shows.
+    pub(crate) fn lines(lines: Lines) -> Self {
+        Self::of(Value::Lines(lines))
+    }
+
+    /// Adds a note below the others.
+    pub(crate) fn noted(mut self, note: impl Into<Option<String>>) -> Self {
+        self.notes.extend(note.into());
+        self
+    }
+
+    pub(crate) fn marked(self, mark: CellMark) -> Self {
+        let mark = Some(mark);
+        Self { mark, ..self }
     }
 
     /// Marks the cell as good or bad, which a terminal colours, or as neither.
@@ -181,9 +279,9 @@ impl TableCell {
             Value::Text(text) => return text.into(),
             Value::Either(drawn, on_page) => return if page { on_page } else { drawn }.into(),
             Value::Count(count) => count.map(numbers::thousands),
-            Value::Span(ns) if page => ns.map(figures::span),
-            Value::Span(ns) => ns.map(|ns| numbers::value(ns as f64)),
-            Value::Bars(_) => return "".into(),
+            Value::Span(ns) if page => ns.map(figures::duration),
+            Value::Span(ns) => ns.map(numbers::value),
+            Value::Bars(_) | Value::Lines(_) => return "".into(),
         };
         shown.map_or(unknown.into(), Cow::Owned)
     }
@@ -193,6 +291,14 @@ impl TableCell {
         match &self.value {
             Value::Bars(bars) => bars,
             _ => &[],
+        }
+    }
+
+    /// Its lines.
+    pub(crate) fn lines_of(&self) -> Option<&Lines> {
+        match &self.value {
+            Value::Lines(lines) => Some(lines),
+            _ => None,
         }
     }
 }
@@ -236,6 +342,21 @@ impl Table {
             caption,
             columns,
             ..Self::default()
+        }
+    }
+
+    /// Gives it a class, and a caption, which is also its label for screen readers.
+    pub(crate) fn on_page(
+        self,
+        class: &'static str,
+        caption: impl Into<Cow<'static, str>>,
+    ) -> Self {
+        let caption = caption.into();
+        Self {
+            class: Some(class),
+            label: caption.clone(),
+            caption,
+            ..self
         }
     }
 

@@ -44,7 +44,9 @@ impl Part {
         match &self.block {
             DocumentBlock::Table(table) => table.drawn(fitted),
             DocumentBlock::Listing(text) => text.clone(),
-            DocumentBlock::Lead(text) | DocumentBlock::Sentence(text) => words(text),
+            DocumentBlock::Lead(text)
+            | DocumentBlock::Sentence(text)
+            | DocumentBlock::Missing(text) => words(text),
             DocumentBlock::Lines(lines) => Text::join(
                 lines.iter().map(|it| it.drawn(fitted.unwrap_or(style))),
                 "\n",
@@ -56,9 +58,11 @@ impl Part {
                 let all: Vec<String> = [sentence.clone()].into_iter().chain(lines).collect();
                 all.join("\n").into()
             }
-            DocumentBlock::Hint(_) | DocumentBlock::Heading(_) | DocumentBlock::Folded(..) => {
-                Text::default()
-            }
+            DocumentBlock::Hint(_)
+            | DocumentBlock::Heading(_)
+            | DocumentBlock::Link(..)
+            | DocumentBlock::Pairs(_)
+            | DocumentBlock::Folded(..) => Text::default(),
         }
     }
 }

@@ -1,7 +1,11 @@
 //! Documents on a page.
 
+use super::doubt::write_remedy;
 use super::markup::Markup;
-use crate::document::{Bar, Document, DocumentBlock, Medium, Table, TableCell};
+use super::table::mark;
+use crate::document::{
+    Bar, CellMark, Document, DocumentBlock, Lines, Medium, Row, Table, TableCell,
+};
 use crate::figures::printed;
 
 impl Document {
@@ -15,6 +19,21 @@ impl Document {
     }
 }
 
+/// Begins a section.
+pub(super) fn open(out: &mut Markup, id: &str, title: &str) {
+    out.tag("<section")
+        .attr("id", id)
+        .tag(">")
+        .element("h2", title);
+}
+
+/// Writes a section with the blocks of a document.
+pub(super) fn section(out: &mut Markup, id: &str, title: &str, document: &Document) {
+    open(out, id, title);
+    write(out, document);
+    out.tag("</section>");
+}
+
 /// Writes the blocks of a document that a page shows.
 pub(super) fn write(out: &mut Markup, document: &Document) {
     for block in document.blocks(Medium::Page) {
@@ -22,6 +41,15 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
             DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
             DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
+            DocumentBlock::Missing(text) => paragraph(out, "<p class=\"missing\">", text),
+            DocumentBlock::Link(text, address, words) => {
+                out.tag("<p class=\"hint\">").text(text).tag(" <a");
+                out.attr("href", address)
+                    .tag(">")
+                    .text(words)
+                    .tag("</a>.</p>");
+            }
+            DocumentBlock::Pairs(all) => pairs(out, all),
             DocumentBlock::Lines(lines) => {
                 lines
                     .iter()
@@ -60,7 +88,17 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
 }
 
 fn paragraph(out: &mut Markup, open: &'static str, text: &str) {
-    out.tag(open).text(printed(text)).tag("</p>");
+    out.tag(open).ticked(&printed(text)).tag("</p>");
+}
+
+/// Pairs of a name and its value, in as many columns as there is room for.
+fn pairs(out: &mut Markup, pairs: &[(String, String)]) {
+    out.tag("<dl class=\"pairs\">");
+    for (name, value) in pairs {
+        out.tag("<div>").element("dt", name);
+        out.element("dd", value).tag("</div>");
+    }
+    out.tag("</dl>");
 }
 
 fn table(out: &mut Markup, table: &Table) {
@@ -77,44 +115,134 @@ fn table(out: &mut Markup, table: &Table) {
         out.element("caption", &table.caption);
     }
     out.tag("<thead><tr>");
-    for (_, column) in table.columns_of(Medium::Page) {
+    let columns: Vec<_> = table.columns_of(Medium::Page).collect();
+    for (_, column) in &columns {
         let head = column.head(Medium::Page).unwrap_or_default();
         out.tag("<th scope=\"col\">").text(head).tag("</th>");
     }
-    out.tag("</tr></thead><tbody>");
-    for row in &table.rows {
-        out.tag("<tr");
-        if let Some(class) = row.class {
+    out.tag("</tr></thead>");
+    let places: Vec<usize> = columns.iter().map(|(place, _)| *place).collect();
+    for rows in table.rows.chunk_by(|_, next| !next.is_title) {
+        out.tag("<tbody>");
+        rows.iter().for_each(|it| row(out, it, &places));
+        out.tag("</tbody>");
+    }
+    out.tag("</table></div>");
+}
+
+/// A row with the cells of these columns.
+fn row(out: &mut Markup, row: &Row, places: &[usize]) {
+    out.tag("<tr");
+    if let Some(class) = row.class.or(row.is_title.then_some("group")) {
+        out.attr("class", class);
+    }
+    out.tag(">");
+    let cells = places.iter().filter_map(|&place| row.cells.get(place));
+    for (place, it) in cells.enumerate() {
+        let (open, end) = match place {
+            0 => ("<th", "</th>"),
+            _ => ("<td", "</td>"),
+        };
+        out.tag(open);
+        match place {
+            0 if row.is_title => out.tag(" scope=\"rowgroup\"").attr("colspan", places.len()),
+            0 => out.tag(" scope=\"row\""),
+            _ => out,
+        };
+        if let Some(class) = &it.class {
             out.attr("class", class);
         }
         out.tag(">");
-        let places = table.columns_of(Medium::Page).map(|(place, _)| place);
-        let mut cells = places.filter_map(|place| row.cells.get(place));
-        if let Some(first) = cells.next() {
-            out.tag("<th scope=\"row\">");
-            cell(out, first);
-            out.tag("</th>");
-        }
-        for it in cells {
-            out.tag("<td>");
-            cell(out, it);
-            out.tag("</td>");
-        }
-        out.tag("</tr>");
+        cell(out, it);
+        out.tag(end);
     }
-    out.tag("</tbody></table></div>");
+    out.tag("</tr>");
 }
 
-pub(super) fn cell(out: &mut Markup, cell: &TableCell) {
-    out.text(cell.shown(Medium::Page));
+fn cell(out: &mut Markup, cell: &TableCell) {
+    words(out, cell);
+    if let Some(words) = cell.tag {
+        out.tag("<span class=\"chosen\">")
+            .text(words)
+            .tag("</span>");
+    }
+    if let Some((address, words)) = &cell.link {
+        out.tag(" <a").attr("href", address).tag(">");
+        out.text(words).tag("</a>");
+    }
+    if let Some(drawn) = cell.lines_of() {
+        lines(out, drawn);
+    }
     if !cell.bars_of().is_empty() {
         out.tag("<svg class=\"share\" aria-hidden=\"true\" viewBox=\"0 0 100 1\" preserveAspectRatio=\"none\">");
         cell.bars_of().iter().for_each(|it| bar(out, it));
         out.tag("</svg>");
     }
-    if let Some(note) = &cell.note {
+    for note in &cell.notes {
         out.element("small", note);
     }
+    if let Some(remedy) = &cell.remedy {
+        write_remedy(out, remedy);
+    }
+}
+
+fn words(out: &mut Markup, cell: &TableCell) {
+    let words = cell.shown(Medium::Page);
+    match cell.mark {
+        None => out.text(words),
+        Some(CellMark::Standing(good)) => {
+            out.tag(match good {
+                true => {
+                    "<span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>"
+                }
+                false => {
+                    "<span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>"
+                }
+            });
+            out.text(words).tag("</span>")
+        }
+        Some(CellMark::Sign(sign)) => {
+            out.tag("<span class=\"sign\" aria-hidden=\"true\">")
+                .text(sign);
+            out.tag("</span> ").text(words)
+        }
+        Some(CellMark::Series(number)) => {
+            mark(out, number);
+            out.text(words)
+        }
+    };
+}
+
+/// Width and height of lines, in their own units.
+const SIZE: (f64, f64) = (160.0, 40.0);
+
+fn lines(out: &mut Markup, lines: &Lines) {
+    out.tag("<svg class=\"shape\" role=\"img\" preserveAspectRatio=\"none\"")
+        .attr("viewBox", format!("0 0 {} {}", SIZE.0, SIZE.1))
+        .attr("aria-label", &lines.words);
+    out.tag(">");
+    for (open, values) in [
+        ("<polyline class=\"most\"", &lines.most),
+        ("<polyline", &lines.typical),
+    ] {
+        if !values.is_empty() {
+            let points = points(values, lines.scale);
+            out.tag(open).attr("points", points).tag("/>");
+        }
+    }
+    out.tag("</svg>");
+}
+
+/// The corners of a line through values on a scale.
+fn points(values: &[i64], (low, high): (i64, i64)) -> String {
+    let wide = SIZE.0 / (values.len().max(2) - 1) as f64;
+    let rise = (SIZE.1 - 2.0) / high.saturating_sub(low).max(1) as f64;
+    let point = |(index, value): (usize, &i64)| {
+        let up = (*value.max(&low)).saturating_sub(low) as f64 * rise;
+        format!("{:.1},{:.1}", index as f64 * wide, SIZE.1 - 1.0 - up)
+    };
+    let all: Vec<String> = values.iter().enumerate().map(point).collect();
+    all.join(" ")
 }
 
 /// A bar as long as its part of the whole; a longer one is cut off and marked.
@@ -125,4 +253,57 @@ fn bar(out: &mut Markup, bar: &Bar) {
     // A bar without width would be invisible.
     out.attr("width", format!("{:.2}", bar.percent.clamp(0.25, 100.0)));
     out.tag("/>");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn drawn(typical: Vec<i64>, most: Vec<i64>, scale: (i64, i64)) -> String {
+        let mut out = Markup::default();
+        let words = "up <and> down".to_owned();
+        let drawn = Lines {
+            words,
+            scale,
+            typical,
+            most,
+        };
+        lines(&mut out, &drawn);
+        out.finish()
+    }
+
+    #[test]
+    fn lines_are_drawn_between_the_ends_of_their_scale() {
+        let drawn = drawn(vec![100, 300, 100], vec![120, 500, 120], (100, 500));
+        for points in [
+            "0.0,37.1 80.0,1.0 160.0,37.1",
+            "0.0,39.0 80.0,20.0 160.0,39.0",
+        ] {
+            assert!(drawn.contains(&format!("points=\"{points}\"")), "{drawn}");
+        }
+        assert!(drawn.contains("aria-label=\"up &lt;and&gt; down\""));
+    }
+
+    #[test]
+    fn lines_from_end_to_end_of_the_numbers_are_drawn() {
+        let ends = vec![i64::MIN, 0, i64::MAX];
+        let drawn = drawn(ends.clone(), ends, (i64::MIN, i64::MAX));
+        assert!(drawn.contains("<polyline class=\"most\""));
+    }
+
+    #[test]
+    fn a_title_of_rows_begins_a_group_of_them() {
+        let row = |words: &str| Row::from(vec![TableCell::text(words), TableCell::unknown(None)]);
+        let mut table = Table::of(["Measure", "Asked"], []);
+        table.rows = vec![
+            Row::title("<beat>"),
+            row("policy"),
+            Row::title("b"),
+            row("c"),
+        ];
+        let text = Document::new().table(table).html();
+        let first = "<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"2\">&lt;beat&gt;</th></tr><tr>";
+        assert!(text.contains(first), "{text}");
+        assert_eq!(text.matches("<tbody>").count(), 2, "{text}");
+    }
 }

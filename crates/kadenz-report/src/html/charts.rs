@@ -1,9 +1,13 @@
 //! The figures that scripts draw: percentiles, maxima over time, histogram, jitter.
 
+use super::blocks;
 use super::data::PageData;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
-use crate::figures::{count, duration, lasting, significant, span};
+use super::table::table;
+use crate::document::Document;
+use crate::figures::{count, duration, lasting, span};
+use crate::sections::series::FigureGroup;
 use crate::statistics::{JitterFacts, Percent};
 
 const SCALE: &str = concat!(
@@ -191,42 +195,16 @@ fn facts<'a>(series: &SeriesOnPage<'a>) -> Option<&'a JitterFacts> {
 }
 
 fn jitter_table(out: &mut Markup, page: &Page<'_>) {
-    let known: Vec<_> = page
-        .series
-        .iter()
-        .filter_map(|s| Some((s, facts(s)?)))
-        .collect();
-    if known.is_empty() {
-        return;
+    let caption = "Jitter from interval to interval";
+    let is_known = |it: &SeriesOnPage<'_>| facts(it).is_some();
+    let table = table(page, caption, is_known, |it| {
+        it.group == FigureGroup::Jitter
+    });
+    if !table.rows.is_empty() {
+        let figures = Document::new().table(table);
+        let summary = "Jitter in figures".to_owned();
+        blocks::write(out, &Document::new().folded(summary, figures));
     }
-    out.tag("<details><summary>Jitter in figures</summary>");
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of jitter\" tabindex=\"0\"><table class=\"rows\">");
-    out.tag("<caption>Jitter from interval to interval</caption><thead><tr><th scope=\"col\">Series</th>");
-    out.tag("<th scope=\"col\">Intervals</th><th scope=\"col\">Shortest</th><th scope=\"col\">Longest</th>");
-    out.tag("<th scope=\"col\">Mean</th><th scope=\"col\">SD</th><th scope=\"col\">Frequency</th></tr></thead><tbody>");
-    for (series, facts) in known {
-        out.tag("<tr><th scope=\"row\">")
-            .text(&series.label)
-            .tag("</th>");
-        let frequency = facts.frequency.map_or(String::from("—"), |frequency| {
-            let word = if frequency.kept { "kept" } else { "not kept" };
-            let ppm = significant((frequency.error_ppm * 100.0).round() / 100.0, 3);
-            format!("{word} ({} ppm off)", ppm.replace('-', "−"))
-        });
-        let cells = [
-            count(facts.count),
-            span(facts.min_ns),
-            span(facts.max_ns),
-            duration(facts.mean_ns),
-            duration(facts.stddev_ns),
-            frequency,
-        ];
-        for cell in cells {
-            out.tag("<td>").text(cell).tag("</td>");
-        }
-        out.tag("</tr>");
-    }
-    out.tag("</tbody></table></div></details>");
 }
 
 /// `label: words. label: words.`

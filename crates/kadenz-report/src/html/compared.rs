@@ -5,16 +5,11 @@ use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::verdict::h1;
 use crate::compare::{CompareOptions, Comparison};
-use crate::figures::{count, printed, significant, span};
+use crate::document::{Document, Lines, Row, Table, TableCell};
+use crate::figures::{printed, significant, span};
+use crate::sections::series::{SeriesFigure, by_series};
 use crate::statistics::Percent;
-
-/// The section's link in the page's navigation.
-pub(super) const LINK: &str = "<a href=\"#trend\">Trend</a>";
-
-/// Whether there are enough runs for a trend.
-pub(super) fn is_there(page: &Page<'_>) -> bool {
-    page.runs.len() > 2 && names(page).next().is_some()
-}
+use crate::summary::SeriesSummary;
 
 /// The first sentence of the comparison; the others are returned.
 pub(super) fn headline(out: &mut Markup, page: &Page<'_>) -> String {
@@ -59,112 +54,59 @@ fn of_runs<'p, 'a>(
         .filter(|it| it.summary.count > 0)
 }
 
-/// A figure of the trend.
-type TrendFigure = (
-    &'static str,
-    Option<Percent>,
-    fn(&SeriesOnPage<'_>) -> Option<i64>,
-);
-
-const FIGURES: [TrendFigure; 4] = [
-    ("50 %", Some(Percent::P50), |it| {
-        it.summary.percentile(Percent::P50)
-    }),
-    ("99 %", Some(Percent::P99), |it| {
-        it.summary.percentile(Percent::P99)
-    }),
-    ("99.9 %", Some(Percent::P99_9), |it| {
-        it.summary.percentile(Percent::P99_9)
-    }),
-    ("Largest", None, |it| it.summary.max_ns),
-];
-
-/// The section; nothing for fewer than three runs.
-pub(super) fn trend(out: &mut Markup, page: &Page<'_>) {
-    if !is_there(page) {
-        return;
-    }
-    out.tag("<section id=\"trend\"><h2>Trend</h2><p class=\"lead\">From run to run, in the order in which they were ");
-    out.tag("named. The scale of each line starts at zero.</p>");
-    for name in names(page) {
-        table(out, page, name);
-    }
-    out.tag("</section>");
+/// A table for each series; nothing for fewer than three runs.
+pub(super) fn trend(page: &Page<'_>) -> Document {
+    let names = names(page).filter(|_| page.runs.len() > 2);
+    let tables = names.map(|name| table(page, name));
+    tables.fold(Document::new(), Document::table)
 }
 
-fn table(out: &mut Markup, page: &Page<'_>, name: &str) {
+fn table(page: &Page<'_>, name: &str) -> Table {
     let series: Vec<_> = of_runs(page, name).collect();
-    out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
-    out.attr("aria-label", format!("Trend of {name}"));
-    out.tag("><table class=\"rows\"><caption>").text(name);
-    out.tag("</caption><thead><tr><th scope=\"col\">Run</th>");
-    for (title, ..) in FIGURES {
-        out.tag("<th scope=\"col\">").text(title).tag("</th>");
-    }
-    out.tag("<th scope=\"col\">Misses</th></tr></thead><tbody>");
-    for one in &series {
-        out.tag("<tr><th scope=\"row\">")
-            .text(&page.runs[one.run].label)
-            .tag("</th>");
-        for (_, percent, figure) in FIGURES {
-            let mut of_percent = one.summary.percentiles.iter();
-            let found = of_percent.find(|it| Some(it.percent) == percent);
-            let is_coarse = found.is_some_and(|it| it.coarseness().is_some());
-            let edge = if is_coarse { "≤\u{a0}" } else { "" };
-            let text = figure(one).map(|ns| format!("{edge}{}", span(ns)));
-            out.element("td", text.unwrap_or_else(|| "—".to_owned()));
-        }
-        let misses = one.summary.verdict.map(|it| count(it.misses));
-        out.element("td", misses.unwrap_or_else(|| "—".to_owned()))
-            .tag("</tr>");
-    }
-    out.tag("<tr class=\"whole\"><th scope=\"row\">First to last</th>");
-    for (title, _, figure) in FIGURES {
-        let values: Option<Vec<i64>> = series.iter().map(|it| figure(it)).collect();
-        out.tag("<td>");
-        match values {
-            Some(values) => line(out, title, &values),
-            None => {
-                out.tag("—");
-            }
-        }
-        out.tag("</td>");
-    }
-    out.tag("<td></td></tr></tbody></table></div>");
+    let rows = series
+        .iter()
+        .map(|it| (TableCell::text(&page.runs[it.run].label), it.summary));
+    let mut table = by_series(name.to_owned(), "Run", rows, SeriesFigure::is_main);
+    table.label = format!("Trend of {name}").into();
+    let of = |title, figure: &dyn Fn(&SeriesSummary) -> Option<i64>| {
+        let values: Option<Vec<i64>> = series.iter().map(|it| figure(it.summary)).collect();
+        values.map_or(TableCell::unknown(None), |values| line(title, values))
+    };
+    let at = |title, percent| of(title, &|it| it.percentile(percent));
+    table.push(Row {
+        class: Some("whole"),
+        ..vec![
+            TableCell::text("First to last"),
+            TableCell::default(),
+            at("50 %", Percent::P50),
+            at("99 %", Percent::P99),
+            at("99.9 %", Percent::P99_9),
+            of("Largest", &|it| it.max_ns),
+            TableCell::default(),
+        ]
+        .into()
+    });
+    table
 }
 
 /// A line through the values, and by how much the last differs from the first.
-fn line(out: &mut Markup, title: &str, values: &[i64]) {
-    let most = values.iter().copied().max().unwrap_or(1).max(1) as f64;
-    let wide = 100.0 / (values.len().max(2) - 1) as f64;
-    let points: Vec<String> = (values.iter().enumerate())
-        .map(|(at, &ns)| {
-            format!(
-                "{:.1},{:.1}",
-                at as f64 * wide,
-                29.0 - 27.0 * ns.max(0) as f64 / most
-            )
-        })
-        .collect();
+fn line(title: &str, values: Vec<i64>) -> TableCell {
     let spans: Vec<String> = values.iter().map(|&ns| span(ns)).collect();
-    out.tag(
-        "<svg class=\"shape\" role=\"img\" preserveAspectRatio=\"none\" viewBox=\"0 0 100 30\"",
-    );
-    out.attr(
-        "aria-label",
-        format!("{title} over the runs: {}", spans.join(", ")),
-    );
-    out.tag("><polyline")
-        .attr("points", points.join(" "))
-        .tag("/></svg>");
-    if let (Some(&first), Some(&last)) = (values.first(), values.last())
-        && first > 0
-    {
-        let change = 100.0 * (last as f64 / first as f64 - 1.0);
-        let sign = if change < 0.0 { "−" } else { "+" };
-        let words = format!("{sign}{}\u{a0}%", significant(change.abs(), 2));
-        out.tag("<small>").text(words).tag("</small>");
-    }
+    let change = match (values.first(), values.last()) {
+        (Some(&first), Some(&last)) if first > 0 => {
+            let change = 100.0 * (last as f64 / first as f64 - 1.0);
+            let sign = if change < 0.0 { "−" } else { "+" };
+            Some(format!("{sign}{}\u{a0}%", significant(change.abs(), 2)))
+        }
+        _ => None,
+    };
+    let lines = Lines {
+        words: format!("{title} over the runs: {}", spans.join(", ")),
+        scale: (0, values.iter().copied().max().unwrap_or(0)),
+        typical: values,
+        most: Vec::new(),
+    };
+    TableCell::lines(lines).noted(change)
 }
 
 #[cfg(test)]
@@ -200,13 +142,8 @@ mod tests {
     #[test]
     fn three_runs_have_a_trend_and_two_have_none() {
         let runs = ["a", "b", "c"].map(|it| run(it, 50_000, 1));
-        let written = |runs: &[crate::summary::Summary]| {
-            let mut out = Markup::default();
-            trend(&mut out, &Page::of(runs));
-            out.finish()
-        };
-        assert_eq!(written(&runs[..2]), "");
-        let page = written(&runs);
+        assert!(trend(&Page::of(&runs[..2])).is_empty());
+        let page = trend(&Page::of(&runs)).html();
         assert_eq!(page.matches("<th scope=\"row\">").count(), 4, "{page}");
         assert!(
             page.contains("50 % over the runs: 50.02\u{a0}µs, 50.02\u{a0}µs, 50.02\u{a0}µs"),

@@ -7,10 +7,8 @@ use sha2::{Digest as _, Sha256};
 
 use super::markup::Markup;
 use super::page::Page;
-use super::{
-    charts, compared, data, doubt, gaussian, machine, matrix, modes, sections, table, tried,
-    verdict,
-};
+use super::sections::Contents;
+use super::{charts, data, doubt, gaussian, machine, matrix, sections, table, verdict};
 use crate::figures::lasting;
 use crate::matrix::Matrix;
 
@@ -53,32 +51,27 @@ pub(super) const HEAD: &str = concat!(
     "<link rel=\"icon\" href=\"data:,\">",
 );
 
-const FIRST_LINK: &str = "<a href=\"#verdict\">Verdict</a>";
-const LINKS: &str = concat!(
-    "<a href=\"#series\">Figures</a><a href=\"#percentiles\">Charts</a>",
-    "<a href=\"#host\">Machine</a><a href=\"#warnings\">Warnings</a>",
-    "<a href=\"#repeat\">Repeat</a>",
-);
+/// The id of a section, and its name in the navigation.
+pub(super) type Link = (&'static str, &'static str);
+
+const LINKS: [Link; 5] = [
+    ("series", "Figures"),
+    ("percentiles", "Charts"),
+    ("host", "Machine"),
+    ("warnings", "Warnings"),
+    ("repeat", "Repeat"),
+];
 
 /// The whole page.
 pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    let there = |is_there: bool, link| if is_there { link } else { "" };
     let doubts = doubt::all(page);
-    let tried = there(tried::is_there(page), tried::LINK);
-    let trend = there(compared::is_there(page), compared::LINK);
-    let contents = sections::of(page);
-    let recurring = there(modes::is_there(page), modes::LINK);
-    let mut links = vec![FIRST_LINK, tried, trend];
-    links.extend(contents.iter().map(|(section, _)| section.link));
-    links.extend([recurring, LINKS]);
+    let contents = sections::of(page, sections::ALL);
+    let links = navigation([("verdict", "Verdict")], &contents, LINKS);
     around(page, &links, &json, |out| {
         verdict::section(out, page, &doubts);
-        tried::section(out, page);
-        compared::trend(out, page);
         sections::all(out, page, &contents);
-        modes::section(out, page);
         table::section(out, page);
         out.tag("<div class=\"plots\">");
         charts::sections(out, page, &data);
@@ -95,21 +88,27 @@ pub(super) fn render(page: &Page<'_>) -> String {
 pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
     let data = matrix::data(page, matrix);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    let recurring = if modes::is_there(page) {
-        modes::LINK
-    } else {
-        ""
-    };
-    let links = [matrix::LINKS, recurring, matrix::LAST_LINKS];
+    let recurring = sections::of(page, [sections::MODES]);
+    let links = navigation(matrix::LINKS, &recurring, matrix::LAST_LINKS);
     around(page, &links, &json, |out| {
-        matrix::sections(out, page, matrix);
+        matrix::sections(out, page, matrix, &recurring);
     })
+}
+
+/// Links around those of the sections with content.
+fn navigation(
+    first: impl IntoIterator<Item = Link>,
+    contents: &[Contents<'_>],
+    last: impl IntoIterator<Item = Link>,
+) -> Vec<Link> {
+    let contents = contents.iter().map(|it| (it.section.id, it.section.name));
+    first.into_iter().chain(contents).chain(last).collect()
 }
 
 /// The common frame of all pages around their sections: style, header, data and scripts.
 fn around(
     page: &Page<'_>,
-    links: &[&'static str],
+    links: &[Link],
     json: &str,
     sections: impl FnOnce(&mut Markup),
 ) -> String {
@@ -149,15 +148,16 @@ fn title(page: &Page<'_>) -> String {
     }
 }
 
-fn top_bar(out: &mut Markup, links: &[&'static str]) {
+fn top_bar(out: &mut Markup, links: &[Link]) {
     out.tag(concat!(
         "<a class=\"skip\" href=\"#content\">Skip to the report</a>",
         "<div class=\"top\"><div class=\"top-in\">",
         "<span class=\"brand\"><svg aria-hidden=\"true\"><use href=\"#i-beat\"/></svg>Kadenz</span>",
         "<nav aria-label=\"Sections\">",
     ));
-    for &link in links {
-        out.tag(link);
+    for (id, name) in links {
+        out.tag("<a").attr("href", format!("#{id}")).tag(">");
+        out.text(name).tag("</a>");
     }
     out.tag(concat!(
         "</nav>",

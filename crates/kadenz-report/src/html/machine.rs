@@ -3,10 +3,12 @@
 use kadenz_record::run::model::{Host, Run, TuningMeasure};
 use serde_json::Value;
 
+use super::blocks;
 use super::doubt::{self, Doubt};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage, SeriesOnPage};
-use crate::figures::{duration, printed, significant};
+use crate::document::{Document, Row, Table, TableCell};
+use crate::figures::{duration, significant};
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
@@ -51,55 +53,35 @@ fn known(fact: fn(&Run) -> Option<String>, run: &Run) -> String {
     fact(run).unwrap_or_else(|| String::from("— not known"))
 }
 
-/// Pairs of a name and its value, in as many columns as there is room for.
-pub(super) fn pairs<'a>(out: &mut Markup, pairs: impl Iterator<Item = (&'a str, String)>) {
-    out.tag("<dl class=\"pairs\">");
-    for (name, value) in pairs {
-        out.tag("<div>")
-            .element("dt", name)
-            .element("dd", value)
-            .tag("</div>");
-    }
-    out.tag("</dl>");
-}
-
+/// The facts of each run's machine.
 pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"host\"><h2>The machine</h2>");
-    match page.runs.as_slice() {
-        [only] => {
-            let run = &only.summary.run;
-            pairs(
-                out,
-                FACTS
-                    .into_iter()
-                    .map(|(name, fact)| (name, known(fact, run))),
-            );
-        }
-        _ => compared(out, page),
-    }
-    out.tag("</section>");
+    let facts = |run: &RunOnPage<'_>| {
+        FACTS.map(|(name, fact)| (name.to_owned(), known(fact, &run.summary.run)))
+    };
+    let document = match page.runs.as_slice() {
+        [only] => Document::new().pairs(facts(only)),
+        _ => Document::new().table(compared(page)),
+    };
+    blocks::section(out, "host", "The machine", &document);
 }
 
-fn compared(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of the machine\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>Where it was measured</caption><thead><tr><th scope=\"col\">Fact</th>");
-    for run in &page.runs {
-        out.tag("<th scope=\"col\">").text(&run.label).tag("</th>");
-    }
-    out.tag("</tr></thead><tbody>");
-    for (name, fact) in FACTS {
-        out.tag("<tr><th scope=\"row\">").tag(name).tag("</th>");
-        for run in &page.runs {
-            out.element("td", known(fact, &run.summary.run));
-        }
-        out.tag("</tr>");
-    }
-    out.tag("</tbody></table></div>");
+fn compared(page: &Page<'_>) -> Table {
+    let head = ["Fact"]
+        .into_iter()
+        .chain(page.runs.iter().map(|it| it.label.as_str()));
+    let rows = FACTS.into_iter().map(|(name, fact)| {
+        let values = page.runs.iter().map(|it| known(fact, &it.summary.run));
+        [name.to_owned()]
+            .into_iter()
+            .chain(values)
+            .map(TableCell::text)
+            .collect()
+    });
+    Table::of(head.map(str::to_owned), rows).on_page("prose", "Where it was measured")
 }
 
 /// Requested and granted tuning, folded away; series with the same tuning share a part of the table.
 pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
-    out.tag("<section id=\"tuning\"><h2>Tuning</h2>");
     let mut sorts: Vec<(&[TuningMeasure], Vec<&str>)> = Vec::new();
     for series in page.series.iter().filter(|it| !measures(it).is_empty()) {
         match sorts
@@ -110,71 +92,54 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
             None => sorts.push((measures(series), vec![&series.label])),
         }
     }
-    if sorts.is_empty() {
-        out.tag("<p class=\"missing\">No tuning was requested: the threads ran as the system runs any other.</p></section>");
-        return;
-    }
-    let all = sorts.iter().flat_map(|(measures, _)| measures.iter());
-    let refused = all.filter(|measure| !measure.ok).count();
-    out.tag("<details><summary>Requested and granted settings: ");
-    match refused {
-        0 => out.tag("everything was granted"),
-        number => out.text(number).tag(" refused"),
-    };
-    out.tag("</summary><div class=\"scroll\" role=\"region\" aria-label=\"Table of tuning\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>Requested and granted settings</caption><thead><tr>");
-    out.tag(HEAD);
-    for (measures, labels) in sorts {
-        out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\">");
-        out.text(labels.join(", ")).tag("</th></tr>");
-        for measure in measures {
-            row(out, measure);
-            if let Some(number) = doubt::number(doubts, measure) {
-                out.tag(" <a").attr("href", format!("#doubt-{number}"));
-                out.tag(">why</a>");
+    let all = || sorts.iter().flat_map(|(measures, _)| measures.iter());
+    let document = match all().filter(|measure| !measure.ok).count() {
+        _ if sorts.is_empty() => Document::new()
+            .missing("No tuning was requested: the threads ran as the system runs any other."),
+        refused => {
+            let words = match refused {
+                0 => "everything was granted".to_owned(),
+                number => format!("{number} refused"),
+            };
+            let mut table = measures_table("Requested and granted settings");
+            for (measures, labels) in &sorts {
+                table.push(Row::title(labels.join(", ")));
+                measures.iter().for_each(|it| table.push(row(it, doubts)));
             }
-            out.tag("</td></tr>");
+            let summary = format!("{}: {words}", table.caption);
+            Document::new().folded(summary, Document::new().table(table))
         }
-        out.tag("</tbody>");
-    }
-    out.tag("</table></div></details></section>");
+    };
+    blocks::section(out, "tuning", "Tuning", &document);
 }
 
 fn measures<'a>(series: &SeriesOnPage<'a>) -> &'a [TuningMeasure] {
     &series.summary.series.tuning
 }
 
-const HEAD: &str = concat!(
-    "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
-    "<th scope=\"col\">Result</th></tr></thead>",
-);
-const GRANTED: &str =
-    "<td><span class=\"yes\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>granted</span>";
-const REFUSED: &str = "<td><span class=\"no\"><svg aria-hidden=\"true\"><use href=\"#i-missed\"/></svg>refused</span>";
-
-/// A row without its last cell, which stays open.
-fn row(out: &mut Markup, measure: &TuningMeasure) {
-    out.tag("<tr><th scope=\"row\">")
-        .text(measure.name.replace('_', " "))
-        .tag("</th>");
-    out.element("td", &measure.requested)
-        .element("td", &measure.granted);
-    out.tag(match measure.ok {
-        true => GRANTED,
-        false => REFUSED,
-    });
+/// An empty table of measures.
+pub(super) fn measures_table(caption: &'static str) -> Table {
+    Table::of(["Measure", "Asked", "Granted", "Result"], []).on_page("prose", caption)
 }
 
-/// One measure with its reason in full; a granted one may have a reason, too.
-pub(super) fn tuning_row(out: &mut Markup, measure: &TuningMeasure) {
-    row(out, measure);
-    if let Some(reason) = &measure.reason {
-        out.tag(" ").text(printed(reason));
-    }
-    if let Some(remedy) = &measure.remedy {
-        doubt::write_remedy(out, remedy);
-    }
-    out.tag("</td></tr>");
+/// A measure, whose reason and remedy stand among the doubts.
+fn row(measure: &TuningMeasure, doubts: &[Doubt]) -> Vec<TableCell> {
+    let number = doubt::number(doubts, measure);
+    let link = number.map(|number| (format!("#doubt-{number}"), "why"));
+    let mut cells = measure_row(measure);
+    cells[3].link = link;
+    cells
+}
+
+/// What was requested and granted, and whether that is the same.
+pub(super) fn measure_row(measure: &TuningMeasure) -> Vec<TableCell> {
+    let result = if measure.ok { "granted" } else { "refused" };
+    vec![
+        TableCell::text(measure.name.replace('_', " ")),
+        TableCell::text(&measure.requested),
+        TableCell::text(&measure.granted),
+        TableCell::standing(result, measure.ok),
+    ]
 }
 
 /// How to repeat the run: the command of each run, and its parameters with the defaults.
@@ -185,7 +150,7 @@ pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
             out.element("h3", &run.label);
         }
         command(out, index, run);
-        parameters(out, run);
+        blocks::write(out, &parameters(run));
     }
     out.tag("</section>");
 }
@@ -193,27 +158,25 @@ pub(super) fn repeat(out: &mut Markup, page: &Page<'_>) {
 fn command(out: &mut Markup, index: usize, run: &RunOnPage<'_>) {
     let words = &run.summary.run.command;
     if words.is_empty() {
-        out.tag("<p class=\"missing\">The run does not record the command that made it.</p>");
-        return;
+        let missing = "The run does not record the command that made it.";
+        return blocks::write(out, &Document::new().missing(missing));
     }
     let line: Vec<String> = words.iter().map(|word| quoted(word)).collect();
     let what = format!("the command of {}", run.label);
     out.copyable(&format!("command-{index}"), &what, &line.join(" "));
 }
 
-fn parameters(out: &mut Markup, run: &RunOnPage<'_>) {
+fn parameters(run: &RunOnPage<'_>) -> Document {
     let parameters = &run.summary.run.parameters;
-    if parameters.is_empty() {
-        return;
-    }
-    out.tag("<details><summary>Parameters in force, defaults included</summary>");
     let words = |value: &Value| match value {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     };
-    let all = parameters.iter();
-    pairs(out, all.map(|(name, value)| (name.as_str(), words(value))));
-    out.tag("</details>");
+    let all = parameters
+        .iter()
+        .map(|(name, value)| (name.clone(), words(value)));
+    let summary = "Parameters in force, defaults included".to_owned();
+    Document::new().folded(summary, Document::new().pairs(all))
 }
 
 /// Quotes a word for a POSIX shell.

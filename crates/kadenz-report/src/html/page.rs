@@ -83,7 +83,7 @@ impl<'a> Page<'a> {
             .map(|(label, summary)| RunOnPage {
                 label,
                 summary,
-                tried: tried::of(summary),
+                tried: tried::read(summary),
             })
             .collect();
         Self {

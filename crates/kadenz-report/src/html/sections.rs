@@ -1,96 +1,134 @@
 //! The sections of a page that are documents of its runs.
 
-use super::blocks::write;
+use super::blocks::{open, write};
 use super::markup::Markup;
-use super::page::Page;
+use super::page::{Page, RunOnPage};
+use super::{compared, modes, tried};
 use crate::compare::network::rows;
 use crate::document::Document;
 use crate::sections;
 use crate::sections::{packets, round_trips};
-use crate::summary::Summary;
 
 /// A section: nothing where no run of the page has content for it.
 pub(super) struct Section {
-    /// Its link in the page's navigation.
-    pub(super) link: &'static str,
-    open: &'static str,
-    /// Whether runs stand side by side.
-    is_side: bool,
-    of: fn(&Summary) -> Vec<Document>,
+    pub(super) id: &'static str,
+    /// Its name in the page's navigation.
+    pub(super) name: &'static str,
+    title: &'static str,
+    lead: &'static str,
     /// The comparison of the runs, before each of them.
     compared: fn(&Page<'_>) -> Document,
+    of: fn(&Page<'_>, &RunOnPage<'_>) -> Vec<Document>,
+    /// Whether runs stand side by side.
+    is_side: bool,
     hint: &'static str,
 }
 
+impl Section {
+    const fn new(
+        id: &'static str,
+        title: &'static str,
+        of: fn(&Page<'_>, &RunOnPage<'_>) -> Vec<Document>,
+    ) -> Self {
+        Self {
+            id,
+            name: title,
+            title,
+            lead: "",
+            compared: |_| Document::new(),
+            of,
+            is_side: false,
+            hint: "",
+        }
+    }
+}
+
+/// What recurs.
+pub(super) const MODES: Section = Section {
+    name: "Modes",
+    lead: modes::LEAD,
+    hint: modes::HINT,
+    ..Section::new("modes", "Recurring modes", |_, run| modes::of(run.summary))
+};
+
 /// All of them, in their order.
-const ALL: [Section; 4] = [
+pub(super) const ALL: [Section; 7] = [
+    Section::new("tried", "Cheapest tuning", tried::of),
     Section {
-        link: "<a href=\"#budget\">Budget</a>",
-        open: "<section id=\"budget\"><h2>Budget</h2>",
+        lead: "From run to run, in the order in which they were named. The scale of each line starts at zero.",
+        compared: compared::trend,
+        ..Section::new("trend", "Trend", |_, _| Vec::new())
+    },
+    Section {
         is_side: true,
-        of: sections::budgets,
-        compared: |_| Document::new(),
         hint: "A bar's whole width is the deadline. Dark is the median, light what 99.9 % take. The layers' \
                percentiles do not add up: the slowest wake-up and the slowest answer are seldom of one \
                packet. The response is measured, not summed.",
+        ..Section::new("budget", "Budget", |_, run| sections::budgets(run.summary))
     },
     Section {
-        link: "<a href=\"#packets\">Packets</a>",
-        open: "<section id=\"packets\"><h2>Packets</h2>",
-        is_side: false,
-        of: packets::of,
         compared: |page| {
             let rows = rows(page.runs.iter().map(|run| run.summary));
             round_trips::of(&rows, |run| &page.runs[run].label)
         },
-        hint: "",
+        ..Section::new("packets", "Packets", |_, run| packets::of(run.summary))
     },
+    Section::new("messages", "Messages", |_, run| {
+        sections::messages(run.summary)
+    }),
     Section {
-        link: "<a href=\"#messages\">Messages</a>",
-        open: "<section id=\"messages\"><h2>Messages</h2>",
-        is_side: false,
-        of: sections::messages,
-        compared: |_| Document::new(),
-        hint: "",
-    },
-    Section {
-        link: "<a href=\"#testbed\">Testbed</a>",
-        open: "<section id=\"testbed\"><h2>Testbed</h2>",
-        is_side: false,
-        of: sections::testbed,
-        compared: |_| Document::new(),
         hint: "A testbed is networks of one machine, joined by switches that are a program. What a round trip \
                takes beyond the model, hosts and testbed have added.",
+        ..Section::new("testbed", "Testbed", |_, run| {
+            sections::testbed(run.summary)
+        })
     },
+    MODES,
 ];
 
-/// A section with its documents and the labels of their runs.
-pub(super) type SectionDocuments<'p> = (Section, Vec<(&'p str, Document)>);
+/// A section with the comparison of the runs, and with their documents and labels.
+pub(super) struct Contents<'p> {
+    pub(super) section: Section,
+    compared: Document,
+    documents: Vec<(&'p str, Document)>,
+}
 
-/// The sections for which a run of the page has content.
-pub(super) fn of<'p>(page: &'p Page<'_>) -> Vec<SectionDocuments<'p>> {
-    let with_documents = |section: Section| {
-        let runs = page.runs.iter();
-        let documents = runs.flat_map(|run| {
-            let all = (section.of)(run.summary).into_iter();
+/// Those of the sections for which a run of the page has content.
+pub(super) fn of<'p>(
+    page: &'p Page<'_>,
+    sections: impl IntoIterator<Item = Section>,
+) -> Vec<Contents<'p>> {
+    let contents = |section: Section| {
+        let documents = page.runs.iter().flat_map(|run| {
+            let all = (section.of)(page, run).into_iter();
             all.map(|document| (run.label.as_str(), document))
         });
-        let documents: Vec<_> = documents.collect();
-        (!documents.is_empty()).then_some((section, documents))
+        Contents {
+            documents: documents.collect(),
+            compared: (section.compared)(page),
+            section,
+        }
     };
-    ALL.into_iter().filter_map(with_documents).collect()
+    let contents = sections.into_iter().map(contents);
+    contents
+        .filter(|it| !it.documents.is_empty() || !it.compared.is_empty())
+        .collect()
 }
 
 /// Writes them.
-pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[SectionDocuments<'_>]) {
-    for (section, documents) in contents {
-        let [side, item, end] = match section.is_side {
+pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[Contents<'_>]) {
+    for it in contents {
+        let [side, item, end] = match it.section.is_side {
             true => ["<div class=\"side\">", "<div>", "</div>"],
             false => [""; 3],
         };
-        out.tag(section.open).tag(side);
-        write(out, &(section.compared)(page));
-        for (label, document) in documents {
+        open(out, it.section.id, it.section.title);
+        if !it.section.lead.is_empty() {
+            write(out, &Document::new().lead(it.section.lead));
+        }
+        write(out, &it.compared);
+        out.tag(side);
+        for (label, document) in &it.documents {
             out.tag(item);
             if page.compares() {
                 out.element("h3", label);
@@ -99,8 +137,8 @@ pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[SectionDocument
             out.tag(end);
         }
         out.tag(end);
-        if !section.hint.is_empty() {
-            write(out, &Document::new().hint(section.hint));
+        if !it.section.hint.is_empty() {
+            write(out, &Document::new().hint(it.section.hint));
         }
         out.tag("</section>");
     }

@@ -5,7 +5,7 @@ use super::cell::Cell;
 use super::contribution::Bought;
 use super::layout::{self, Layout, microseconds};
 use super::{Combination, Load, Matrix, RecommendationStanding, paper, words};
-use crate::document::{Column, Document, Table, TableCell};
+use crate::document::{Column, Document, Medium, Table, TableCell};
 use crate::figures::{bound, significant};
 use crate::statistics::Percent;
 
@@ -32,33 +32,51 @@ pub fn document(matrix: &Matrix) -> Document {
     if !bought.is_empty() {
         document = document.heading("Effect of each measure").list(bought);
     }
+    document.and(ranking(matrix)).and(how(matrix))
+}
+
+/// The measures in the order of their effects; a page has the pairs of which Yoon published the order, too.
+pub(crate) fn ranking(matrix: &Matrix) -> Document {
     let ranking = matrix.ranking_words();
-    if !ranking.is_empty() {
-        document = document.heading("Ranking").list(ranking);
+    let pairs = Document::new().list(pairs(matrix));
+    match ranking.is_empty() {
+        true => Document::new(),
+        false => Document::new()
+            .heading("Ranking")
+            .list(ranking)
+            .folded("Yoon’s order, pair by pair".to_owned(), pairs),
     }
-    document.and(how(matrix))
 }
 
 /// The control periods in the rows and columns of Yoon's figures, with Yoon's own table after each; and Yoon's
 /// order, pair by pair.
 #[must_use]
 pub fn beside_the_paper(matrix: &Matrix) -> Document {
-    let mut document = Document::new().list(pairs(matrix));
-    for &load in &matrix.loads {
-        let Some(here) = layout::here(matrix, load) else {
-            continue;
-        };
-        let figure = paper::table(load).figure;
-        let published = format!(
-            "Figure {figure} of [Yoon2009] (1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):"
-        );
-        document = document
-            .heading(format!("Control periods {} (us)", load.words()))
-            .table(periods(&here, String::new()))
-            .sentence(published)
-            .table(periods(&layout::published(load), String::new()));
-    }
-    document
+    let loads = matrix.loads.iter();
+    let periods = loads.map(|&load| control_periods(matrix, load));
+    periods.fold(Document::new().list(pairs(matrix)), Document::and)
+}
+
+/// The control periods under a load, and Yoon's own; nothing where none were recorded.
+pub(crate) fn control_periods(matrix: &Matrix, load: Load) -> Document {
+    let Some(here) = layout::here(matrix, load) else {
+        return Document::new();
+    };
+    let title = format!("Figure {} of [Yoon2009]", paper::table(load).figure);
+    let published = format!("{title} (1 ms, Linux 2.6.26.8-rt16, 4 CPUs at 2.4 GHz):");
+    let caption = format!("Measured here {}, in microseconds", load.words());
+    let theirs = periods(
+        &layout::published(load),
+        format!("{title}, in microseconds"),
+    );
+    let theirs = Document::new().table(theirs);
+    let heading = format!("Control periods {} (us)", load.words());
+    Document::new()
+        .only(Medium::Terminal, Document::new().heading(heading))
+        .table(periods(&here, caption))
+        .only(Medium::Terminal, published.into())
+        .only(Medium::Terminal, theirs.clone())
+        .folded(title, theirs)
 }
 
 /// The table of a load's cells; a page shows more of each.
@@ -143,13 +161,13 @@ pub(crate) fn bought(matrix: &Matrix) -> Vec<String> {
 }
 
 /// Yoon's order, a sentence per pair.
-pub(crate) fn pairs(matrix: &Matrix) -> Vec<String> {
+fn pairs(matrix: &Matrix) -> Vec<String> {
     let pairs = matrix.rankings.iter().flat_map(|ranking| &ranking.paper);
     pairs.map(words::paper_pair).collect()
 }
 
 /// A layout as a table.
-pub(crate) fn periods(layout: &Layout, caption: String) -> Table {
+fn periods(layout: &Layout, caption: String) -> Table {
     let names = layout.columns.iter();
     let names = names.map(|name| Column::new(name.clone(), name.clone()));
     let first = Column::new("", "Periods").words();

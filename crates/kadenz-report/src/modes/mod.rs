@@ -43,7 +43,7 @@ use crate::document::{Answer, Document, Version};
 pub use finder::Finder;
 pub(crate) use shape::{Shape, Shaper};
 pub(crate) use timing::Timing;
-pub(crate) use words::{ABOUT, confidence};
+pub(crate) use words::{ABOUT, confidence, extent};
 pub use words::{describe, describe_series};
 
 /// A mode is reported if chance alone makes one anywhere in the record with this probability at most.

@@ -99,15 +99,7 @@ fn short(seconds: f64) -> String {
 /// All modes of a series: one line per mode, or that there is none.
 #[must_use]
 pub fn describe_series(found: &SeriesModes) -> String {
-    let searched = format!(
-        "{} {} over {}",
-        numbers::thousands(found.count),
-        match found.source {
-            Source::Samples => "samples",
-            Source::Intervals => "intervals",
-        },
-        numbers::span(found.span_s * 1e9)
-    );
+    let searched = extent(found);
     let mut lines = vec![match found.modes.len() {
         0 => format!("{}: no recurring mode in {searched}", found.series),
         1 => format!("{}: 1 recurring mode in {searched}", found.series),
@@ -124,6 +116,16 @@ pub fn describe_series(found: &SeriesModes) -> String {
     }
     lines.extend(found.notes.iter().map(|note| format!("  note: {note}")));
     lines.join("\n")
+}
+
+/// What was searched: "8,640,000 samples over 24 h".
+pub(crate) fn extent(found: &SeriesModes) -> String {
+    let what = match found.source {
+        Source::Samples => "samples",
+        Source::Intervals => "intervals",
+    };
+    let count = numbers::thousands(found.count);
+    format!("{count} {what} over {}", numbers::span(found.span_s * 1e9))
 }
 
 /// A confidence rounded down, because rounding up would overstate it.

@@ -7,10 +7,11 @@ mod sheet;
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
 use crate::answers::answer;
-use crate::document::{Document, DocumentLine, Table, TableCell};
+use crate::document::{Document, DocumentLine, Medium, Table, TableCell};
 use crate::matrix::{self, Matrix};
 use crate::modes::describe_series;
 use crate::numbers;
+use crate::sections::series::{SeriesFigure, by_series};
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -178,19 +179,22 @@ fn modes(summary: &Summary) -> Document {
     }
 }
 
-const HEADER: [&str; 6] = ["", "samples", "mean", "stddev", "max", "(max-mean)/stddev"];
-
 /// The table of \[Enner2016\]: mean and deviation, beside what they hide.
 ///
 /// One row per series of every run: samples, mean, standard deviation, maximum, and how many
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.
 fn overview(runs: &[Summary]) -> Table {
+    const FIGURES: [&str; 5] = ["samples", "mean", "stddev", "max", "(max-mean)/stddev"];
     let rows = runs.iter().flat_map(|run| {
         let series = run.series.iter();
-        series.map(move |it| row(label(run, it, runs), it))
+        series.map(move |it| (TableCell::text(label(run, it, runs)), it))
     });
-    Table::of(HEADER, rows)
+    let is_wanted = |it: &SeriesFigure| {
+        let name = it.head.head(Medium::Terminal);
+        name.is_some_and(|it| FIGURES.contains(&it))
+    };
+    by_series("", "", rows, is_wanted)
 }
 
 /// The name of a series; its run's where there are several, with both where a run has more than one.
@@ -201,18 +205,6 @@ fn label(run: &Summary, series: &SeriesSummary, runs: &[Summary]) -> String {
         Some(folder) if runs.len() > 1 => format!("{}: {name}", folder.display()),
         _ => name.clone(),
     }
-}
-
-fn row(label: String, series: &SeriesSummary) -> Vec<TableCell> {
-    let text = |text: Option<String>| TableCell::text(text.unwrap_or_default());
-    vec![
-        TableCell::text(label),
-        TableCell::count(series.count),
-        text(series.mean_ns.map(numbers::value)),
-        text(series.stddev_ns.map(numbers::value)),
-        TableCell::span(series.max_ns),
-        text(series.max_in_stddevs.map(numbers::three_digits)),
-    ]
 }
 
 #[cfg(test)]

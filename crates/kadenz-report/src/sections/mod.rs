@@ -2,6 +2,7 @@
 
 pub(crate) mod packets;
 pub(crate) mod round_trips;
+pub(crate) mod series;
 
 use kadenz_record::run::messages::ONE_WAY_FROM_SEND;
 use kadenz_record::run::testbed::{Testbed, TestbedLink};
@@ -62,15 +63,16 @@ fn row(budget: &Budget, layer: &Layer, class: Option<&'static str>) -> Row {
     // Where 99.9 % is not supported, the longest replaces it.
     let most = bar(layer.p99_9_ns.or(layer.max_ns), "most");
     let bars = most.into_iter().chain(bar(layer.p50_ns, "median"));
+    let cells = vec![
+        TableCell::text(layer.name),
+        TableCell::bars(bars.collect()),
+        TableCell::span(layer.p50_ns),
+        TableCell::span(layer.p99_9_ns),
+        TableCell::span(layer.max_ns),
+    ];
     Row {
         class,
-        cells: vec![
-            TableCell::text(layer.name),
-            TableCell::bars(bars.collect()),
-            TableCell::span(layer.p50_ns),
-            TableCell::span(layer.p99_9_ns),
-            TableCell::span(layer.max_ns),
-        ],
+        ..cells.into()
     }
 }
 

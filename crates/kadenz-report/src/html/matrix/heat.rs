@@ -1,7 +1,7 @@
 //! The cells as a heat table: colour by how near p99.9 comes to the deadline, and a sign and words for readers without
 //! colours.
 
-use crate::document::Document;
+use crate::document::{CellMark, Document, Table, TableCell};
 use crate::figures::{count, plural, span};
 use crate::html::blocks::write;
 use crate::html::markup::Markup;
@@ -19,35 +19,45 @@ const STEPS: [(f64, &str); 5] = [
     (f64::INFINITY, "more than 10 times the deadline"),
 ];
 
+const LEAD: &str = "Lateness that 99.9\u{a0}% of the wake-ups stay below; in small print the largest of all and the \
+     misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep, I: idle states held off \
+     by PM QoS (`/dev/cpu_dma_latency`).";
+
 /// The section.
 pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<section id=\"cells\"><h2>Every combination under every load</h2><p class=\"lead\">");
-    out.tag("Lateness that 99.9&#160;% of the wake-ups stay below; in small print the largest of all and the ");
-    out.tag(
-        "misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep, ",
-    );
-    out.tag("I: idle states held off by PM QoS (<code>/dev/cpu_dma_latency</code>).</p>");
+    out.tag("<section id=\"cells\"><h2>Every combination under every load</h2>");
+    let document = Document::new().lead(LEAD);
     if matrix.cells.is_empty() {
-        out.tag("<p class=\"missing\">No cell of this matrix was measured.</p></section>");
-        return;
+        write(
+            out,
+            &document.missing("No cell of this matrix was measured."),
+        );
+    } else {
+        write(out, &document.table(table(matrix)));
+        legend(out, matrix);
+        more(out, matrix);
     }
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of cells\" tabindex=\"0\"><table class=\"heat\">");
-    out.tag("<caption>p99.9 of the lateness, the cheapest combination first</caption><thead><tr>");
-    out.tag("<th scope=\"col\">Measures</th>");
-    let loads: Vec<Load> = loads(matrix);
-    for load in &loads {
-        out.tag("<th scope=\"col\">")
-            .text(title(*load))
-            .tag("</th>");
-    }
-    out.tag("</tr></thead><tbody>");
-    for combination in combinations(matrix) {
-        row(out, matrix, combination, &loads);
-    }
-    out.tag("</tbody></table></div>");
-    legend(out, matrix);
-    more(out, matrix);
     out.tag("</section>");
+}
+
+fn table(matrix: &Matrix) -> Table {
+    let loads = loads(matrix);
+    let head = ["Measures"]
+        .into_iter()
+        .chain(loads.iter().map(|&load| title(load)));
+    let rows = combinations(matrix).into_iter().map(|combination| {
+        let cells = loads.iter().map(|&load| {
+            let cell = matrix.cell(load, combination);
+            cell.filter(|it| it.count > 0)
+                .map_or_else(unmeasured, |it| figure(matrix, it))
+        });
+        [name(matrix, combination)]
+            .into_iter()
+            .chain(cells)
+            .collect()
+    });
+    let caption = "p99.9 of the lateness, the cheapest combination first";
+    Table::of(head, rows).on_page("heat named", caption)
 }
 
 /// The loads that have cells, in the order of Yoon.
@@ -72,64 +82,43 @@ fn combinations(matrix: &Matrix) -> Vec<Combination> {
     all
 }
 
-fn row(out: &mut Markup, matrix: &Matrix, combination: Combination, loads: &[Load]) {
+fn name(matrix: &Matrix, combination: Combination) -> TableCell {
     let recommendation = &matrix.recommendation;
-    out.tag("<tr><th scope=\"row\"><b>")
-        .text(combination)
-        .tag("</b>");
-    if recommendation.combination == Some(combination) {
-        out.tag("<span class=\"chosen\">")
-            .tag(chosen(recommendation.standing))
-            .tag("</span>");
-    }
-    out.tag("<small>")
-        .text(combination.words())
-        .tag("</small></th>");
-    for &load in loads {
-        match matrix.cell(load, combination).filter(|cell| cell.count > 0) {
-            Some(cell) => figure(out, matrix, cell),
-            None => {
-                out.tag("<td class=\"heat-none\">— <small>not measured</small></td>");
-            }
-        }
-    }
-    out.tag("</tr>");
+    let is_chosen = recommendation.combination == Some(combination);
+    TableCell::text(combination.to_string())
+        .tagged(is_chosen.then(|| chosen(recommendation.standing)))
+        .noted(combination.words())
 }
 
-fn figure(out: &mut Markup, matrix: &Matrix, cell: &Cell) {
+fn unmeasured() -> TableCell {
+    TableCell::unknown("not measured".to_owned()).of_class("heat-none")
+}
+
+fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
     let p99_9 = cell.percentile(Percent::P99_9);
     // The colour would praise a combination that was not in force.
     let heat = step(p99_9, matrix.deadline_ns).filter(|_| cell.granted());
     let heat = heat.map_or_else(|| "none".to_owned(), |step| step.to_string());
     let (sign, class) = sign(cell);
-    out.tag("<td").attr("class", format!("heat-{heat} {class}"));
-    out.tag("><span class=\"sign\" aria-hidden=\"true\">")
-        .tag(sign)
-        .tag("</span> ");
-    match p99_9 {
-        Some(ns) => out.text(span(ns)),
-        None => out.tag("— <small>p99.9 needs 1,000 samples</small>"),
-    };
-    if let Some(max) = cell.max_ns {
-        out.tag("<small>largest ").text(span(max)).tag("</small>");
-    }
-    if let Some(verdict) = &cell.verdict {
-        let misses = match verdict.misses {
+    let few = p99_9
+        .is_none()
+        .then(|| "p99.9 needs 1,000 samples".to_owned());
+    let misses = cell.verdict.map(|it| {
+        let misses = match it.misses {
             0 => "no miss".to_owned(),
             misses => plural(misses, "miss", "misses"),
         };
-        let all = count(verdict.count);
-        out.tag("<small>")
-            .text(format!("{misses} in {all}"))
-            .tag("</small>");
-    }
-    if !cell.granted() {
-        let letters: String = cell.lacking.iter().map(|m| m.letter()).collect();
-        out.tag("<small class=\"ungranted\">without ")
-            .text(letters)
-            .tag(": not granted</small>");
-    }
-    out.tag("</td>");
+        format!("{misses} in {}", count(it.count))
+    });
+    let lacking: String = cell.lacking.iter().map(|m| m.letter()).collect();
+    let ungranted = if cell.granted() { "" } else { " ungranted" };
+    TableCell::span(p99_9)
+        .marked(CellMark::Sign(sign))
+        .of_class(format!("heat-{heat} {class}{ungranted}"))
+        .noted(few)
+        .noted(cell.max_ns.map(|max| format!("largest {}", span(max))))
+        .noted(misses)
+        .noted((!cell.granted()).then(|| format!("without {lacking}: not granted")))
 }
 
 /// Kept, missed, or too few samples: as a sign and as a class.

@@ -6,36 +6,40 @@ mod heat;
 use kadenz_record::run::model::TuningMeasure;
 use serde::Serialize;
 
-use super::blocks::write;
+use super::blocks::{section, write};
 use super::charts::plot;
 use super::data::{Buckets, RunData, buckets};
+use super::document::Link;
 use super::doubt::{self, Doubt};
-use super::machine::{self, tuning_row};
+use super::machine::{self, measure_row, measures_table};
 use super::markup::Markup;
-use super::modes;
 use super::page::Page;
+use super::sections::{self, Contents};
 use super::verdict::h1;
-use crate::document::Document;
+use crate::document::{Document, Row};
 use crate::figures::{duration, printed};
 use crate::matrix::{
     Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
-    RecommendationStanding, document, layout, paper,
+    RecommendationStanding, document,
 };
 use crate::summary::Summary;
 use heat::{loads, title};
 
 /// The navigation of the page of a matrix.
-pub(super) const LINKS: &str = concat!(
-    "<a href=\"#verdict\">Answer</a><a href=\"#cells\">Cells</a>",
-    "<a href=\"#bought\">Measures</a><a href=\"#periods\">Periods</a>",
-    "<a href=\"#paper\">[Yoon2009]</a>",
-);
+pub(super) const LINKS: [Link; 5] = [
+    ("verdict", "Answer"),
+    ("cells", "Cells"),
+    ("bought", "Measures"),
+    ("periods", "Periods"),
+    ("paper", "[Yoon2009]"),
+];
 
 /// The rest of the navigation.
-pub(super) const LAST_LINKS: &str = concat!(
-    "<a href=\"#warnings\">Warnings</a>",
-    "<a href=\"#host\">Machine</a><a href=\"#repeat\">Repeat</a>",
-);
+pub(super) const LAST_LINKS: [Link; 3] = [
+    ("warnings", "Warnings"),
+    ("host", "Machine"),
+    ("repeat", "Repeat"),
+];
 
 /// The matrix of a page, where its only run is a matrix.
 pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
@@ -46,14 +50,19 @@ pub(super) fn of(summaries: &[Summary]) -> Option<Matrix> {
 }
 
 /// Everything on the page between its header and its end.
-pub(super) fn sections(out: &mut Markup, page: &Page<'_>, matrix: &Matrix) {
+pub(super) fn sections(
+    out: &mut Markup,
+    page: &Page<'_>,
+    matrix: &Matrix,
+    recurring: &[Contents<'_>],
+) {
     let doubts = doubt::all(page);
     answer(out, matrix, &doubts);
     heat::section(out, matrix);
     bought(out, matrix);
     periods(out, matrix);
     tables(out, matrix);
-    modes::section(out, page);
+    sections::all(out, page, recurring);
     doubt::section(out, &doubts);
     refused(out, matrix);
     machine::host(out, page);
@@ -143,25 +152,8 @@ fn bought(out: &mut Markup, matrix: &Matrix) {
         }
         write(out, &Document::new().list(words));
     }
-    ranking(out, matrix);
+    write(out, &document::ranking(matrix));
     out.tag("</section>");
-}
-
-fn ranking(out: &mut Markup, matrix: &Matrix) {
-    let sentences = matrix.ranking_words();
-    if sentences.is_empty() {
-        return;
-    }
-    let document = Document::new().heading("Ranking").sentences(sentences);
-    let pairs = document::pairs(matrix);
-    let document = match pairs.is_empty() {
-        true => document,
-        false => document.folded(
-            "Yoon’s order, pair by pair".to_owned(),
-            Document::new().list(pairs),
-        ),
-    };
-    write(out, &document);
 }
 
 /// The distribution of the control period of each cell, side by side on the same axes: the lower
@@ -199,7 +191,7 @@ fn periods(out: &mut Markup, matrix: &Matrix) {
         out.tag("</div>");
     }
     if !any {
-        out.tag("<p class=\"missing\">No control periods were recorded.</p>");
+        write(out, &Document::new().missing(NO_PERIODS));
     }
     out.tag("</section>");
 }
@@ -222,39 +214,28 @@ fn period_words(matrix: &Matrix, load: Load) -> String {
     sentences.join(" ")
 }
 
+const NO_PERIODS: &str = "No control periods were recorded.";
+
+const PAPER: &str = "Control periods in microseconds: the shortest, then largest, mean and standard deviation of the \
+     lowest 99\u{a0}%, 99.9\u{a0}% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. \
+     Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in Linux-Based \
+     Robotic Systems” (Linux Symposium 2009): Linux 2.6.26.8-rt16 on 4 CPUs at 2.4 GHz, 1 ms, 10 minutes a cell.";
+
 /// The control periods in the rows and columns of Yoon's figures, and Yoon's own.
 fn tables(out: &mut Markup, matrix: &Matrix) {
-    out.tag(
-        "<section id=\"paper\"><h2>Tables of [Yoon2009]</h2><p class=\"lead\">Control periods in ",
-    );
-    out.tag("microseconds: the shortest, then largest, mean and standard deviation of the lowest 99&#160;%, ");
-    out.tag("99.9&#160;% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. ");
-    out.tag("Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in ");
-    out.tag("Linux-Based Robotic Systems” (Linux Symposium 2009): Linux 2.6.26.8-rt16 on 4 CPUs at 2.4 GHz, ");
-    out.tag("1 ms, 10 minutes a cell.</p>");
-    let mut any = false;
-    for load in loads(matrix) {
-        let Some(here) = layout::here(matrix, load) else {
-            continue;
-        };
-        any = true;
-        let figure = paper::table(load).figure;
-        let caption = format!("Measured here {}, in microseconds", load.words());
-        let beside = format!("Figure {figure} of [Yoon2009], in microseconds");
-        let published = document::periods(&layout::published(load), beside);
-        let document = Document::new()
-            .heading(title(load))
-            .table(document::periods(&here, caption))
-            .folded(
-                format!("Figure {figure} of [Yoon2009]"),
-                Document::new().table(published),
-            );
-        write(out, &document);
-    }
-    if !any {
-        out.tag("<p class=\"missing\">No control periods were recorded.</p>");
-    }
-    out.tag("</section>");
+    let found = loads(matrix)
+        .into_iter()
+        .map(|load| (load, document::control_periods(matrix, load)));
+    let found = found
+        .filter(|(_, it)| !it.is_empty())
+        .fold(Document::new(), |all, (load, it)| {
+            all.heading(title(load)).and(it)
+        });
+    let document = Document::new().lead(PAPER).and(match found.is_empty() {
+        true => Document::new().missing(NO_PERIODS),
+        false => found,
+    });
+    section(out, "paper", "Tables of [Yoon2009]", &document);
 }
 
 /// The measures that the cells requested and did not get, each once; absent where everything was granted.
@@ -273,20 +254,21 @@ fn refused(out: &mut Markup, matrix: &Matrix) {
     if refused.is_empty() {
         return;
     }
-    out.tag("<section id=\"tuning\"><h2>What was not granted</h2>");
-    out.tag("<div class=\"scroll\" role=\"region\" aria-label=\"Table of refusals\" tabindex=\"0\"><table class=\"prose\">");
-    out.tag("<caption>Refused settings by cell</caption><thead><tr>");
-    out.tag(
-        "<th scope=\"col\">Measure</th><th scope=\"col\">Asked</th><th scope=\"col\">Granted</th>",
-    );
-    out.tag("<th scope=\"col\">Result</th></tr></thead>");
+    let mut table = measures_table("Refused settings by cell");
     for (measure, cells) in refused {
-        out.tag("<tbody><tr class=\"group\"><th scope=\"rowgroup\" colspan=\"4\">");
-        out.text(cells.join(", ")).tag("</th></tr>");
-        tuning_row(out, measure);
-        out.tag("</tbody>");
+        table.push(Row::title(cells.join(", ")));
+        let mut row = measure_row(measure);
+        let reason = measure.reason.as_deref().map(printed);
+        row[3].notes.extend(reason);
+        row[3].remedy.clone_from(&measure.remedy);
+        table.push(row);
     }
-    out.tag("</table></div></section>");
+    section(
+        out,
+        "tuning",
+        "What was not granted",
+        &Document::new().table(table),
+    );
 }
 
 /// Points of histogram that a panel may carry.

@@ -1,0 +1,270 @@
+//! The figures of series, each described once: a terminal has a row for each, a page a column.
+
+use std::borrow::Cow;
+use std::iter::once;
+
+use crate::document::{Column, Medium, Table, TableCell};
+use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
+use crate::numbers;
+use crate::statistics::{Cluster, JitterFacts, Percent, Percentile};
+use crate::summary::SeriesSummary;
+use crate::verdict::{Standing, Verdict};
+
+/// With fewer samples than this beyond it, a percentile is printed with their number.
+pub(crate) const FEW_BEYOND: u64 = 100;
+
+/// A figure of a series. Its cell is unknown where the series does not have it.
+pub(crate) struct SeriesFigure {
+    pub(crate) head: Column,
+    pub(crate) group: FigureGroup,
+    pub(crate) cell: TableCell,
+}
+
+/// The table of a page in which a figure stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FigureGroup {
+    Samples,
+    Percentile(Percent),
+    Extremes,
+    Deadline,
+    Jitter,
+}
+
+impl SeriesFigure {
+    /// The figures of a series, in the same order for every series.
+    pub(crate) fn all(series: &SeriesSummary) -> Vec<Self> {
+        let samples = series.samples.as_ref();
+        let mut all = Figures(Vec::new());
+        all.add_values(series);
+        all.add_verdict(series.verdict.as_ref());
+        all.add_jitter(samples.and_then(|it| it.jitter.as_ref()));
+        all.add_early_clusters(&series.early_clusters);
+        all.0
+    }
+
+    /// Whether it is one of the few that a reader looks for first.
+    pub(crate) fn is_main(&self) -> bool {
+        let drawn = self.head.head(Medium::Terminal).unwrap_or_default();
+        ["samples", "50 %", "99 %", "99.9 %", "max", "misses"].contains(&drawn)
+    }
+}
+
+/// A table with a row for each series. It has those of the wanted figures that are known, or missing for a reason.
+pub(crate) fn by_series<'s>(
+    caption: impl Into<Cow<'static, str>>,
+    first: &'static str,
+    rows: impl IntoIterator<Item = (TableCell, &'s SeriesSummary)>,
+    wanted: impl Fn(&SeriesFigure) -> bool,
+) -> Table {
+    let (names, rows): (Vec<TableCell>, Vec<_>) = rows
+        .into_iter()
+        .map(|(name, series)| (name, SeriesFigure::all(series)))
+        .unzip();
+    let has_words = |place: usize| rows.iter().any(|it| !it[place].cell.is_unknown());
+    let figures = rows.first().into_iter().flatten().enumerate();
+    let figures = figures.filter(|(place, it)| wanted(it) && has_words(*place));
+    let (places, heads): (Vec<usize>, Vec<Column>) =
+        figures.map(|(place, it)| (place, it.head.clone())).unzip();
+    let columns = once(Column::new(first, first).words()).chain(heads);
+    let mut table = Table::captioned(caption, columns.collect());
+    table.class = Some("rows");
+    for (name, figures) in names.into_iter().zip(&rows) {
+        let cells = places.iter().map(|&it| figures[it].cell.clone());
+        table.push(once(name).chain(cells).collect::<Vec<_>>());
+    }
+    table
+}
+
+struct Figures(Vec<SeriesFigure>);
+
+impl Figures {
+    /// Adds a figure with its names on a terminal and on a page; a medium without a name does not show it.
+    fn add(&mut self, group: FigureGroup, names: [&'static str; 2], cell: TableCell) {
+        let head = match names {
+            ["", page] => Column::on_page(page),
+            [drawn, ""] => Column::on_terminal(drawn),
+            [drawn, page] => Column::new(drawn, page),
+        };
+        self.0.push(SeriesFigure { head, group, cell });
+    }
+
+    fn add_values(&mut self, series: &SeriesSummary) {
+        let counts = &series.series.counts;
+        let mut add = |names, cell| self.add(FigureGroup::Samples, names, cell);
+        let interval = series.series.expected_interval_ns.map(|ns| ns as f64);
+        let share = counts.early as f64 / series.count.max(1) as f64;
+        let early = some(counts.early).map(|it| it.noted(rate(share)));
+        let dropped = some(counts.dropped);
+        let dropped = dropped.map(|it| it.noted("counted nevertheless".to_owned()));
+        add(["samples", "Samples"], TableCell::count(series.count));
+        add(["", "Expected interval"], time(interval, "none stated"));
+        add(["early", "Early (below zero)"], or_unknown(early));
+        add(["dropped", "Dropped raw samples"], or_unknown(dropped));
+        add(["", "Beyond one hour"], or_unknown(some(counts.saturated)));
+
+        let mut add = |names, cell| self.add(FigureGroup::Extremes, names, cell);
+        let value = |ns| time(ns, "nothing recorded");
+        add(
+            ["min", "Smallest"],
+            value(series.min_ns.map(|ns| ns as f64)),
+        );
+        add(["mean", "Mean"], value(series.mean_ns));
+        add(
+            ["stddev", "Standard deviation (SD)"],
+            value(series.stddev_ns),
+        );
+        self.add_percentiles(&series.percentiles);
+
+        let mut add = |names, cell| self.add(FigureGroup::Extremes, names, cell);
+        let deviations = |it| TableCell::either(numbers::three_digits(it), significant(it, 3));
+        let equal = || TableCell::unknown("all values are equal".to_owned());
+        let deviations = series.max_in_stddevs.map_or_else(equal, deviations);
+        add(["max", "Largest"], value(series.max_ns.map(|ns| ns as f64)));
+        add(["(max-mean)/stddev", "(max − mean) / SD"], deviations);
+        let hiccups = or_unknown(series.hiccup_total_ns.map(in_words));
+        add(["total hiccups", "All hiccups together"], hiccups);
+    }
+
+    fn add_percentiles(&mut self, rows: &[Percentile]) {
+        for at in Percent::LADDER {
+            let row = rows.iter().find(|row| row.percent == at);
+            let needed = || plural(needed(at), "sample", "samples");
+            let missing = || TableCell::unknown(format!("needs {}", needed()));
+            self.0.push(SeriesFigure {
+                head: Column::new(format!("{at} %"), percent(at.percent())),
+                group: FigureGroup::Percentile(at),
+                cell: row.map_or_else(missing, percentile),
+            });
+        }
+    }
+
+    fn add_verdict(&mut self, verdict: Option<&Verdict>) {
+        let mut add = |names, cell: fn(&Verdict) -> TableCell| {
+            self.add(FigureGroup::Deadline, names, or_unknown(verdict.map(cell)));
+        };
+        add(["deadline", "Limit"], |it| in_words(it.limit_ns as f64));
+        add(["misses", "Misses"], |it| {
+            let limit = duration(it.limit_ns as f64);
+            TableCell::count(it.misses).noted(format!("of {limit}"))
+        });
+        add(["miss rate", "Rate of misses"], |it| {
+            let drawn = (it.misses > 0).then(|| numbers::percentage(it.rate));
+            TableCell::either(drawn.unwrap_or_default(), rate(it.rate))
+        });
+        add(["at most (95 %)", "Upper bound of the rate, 95 %"], |it| {
+            TableCell::text(bound(it.upper_bound_95))
+        });
+        add(["most consecutive misses", "Longest run of misses"], |it| {
+            let drawn = (it.longest_run > 0).then(|| count(it.longest_run));
+            TableCell::either(drawn.unwrap_or_default(), count(it.longest_run))
+        });
+        add(["misses per hour", ""], |it| {
+            let hourly = it.misses_per_hour.filter(|&number| number > 0.0);
+            TableCell::text(hourly.map(numbers::per_hour).unwrap_or_default())
+        });
+        add(["kept", ""], |it| match it.standing {
+            Standing::Kept => TableCell::text("yes").judged(true),
+            Standing::Missed => TableCell::text("no").judged(false),
+            Standing::TooFew => TableCell::text("too few samples"),
+        });
+    }
+
+    fn add_jitter(&mut self, jitter: Option<&JitterFacts>) {
+        let mut add = |names, cell| self.add(FigureGroup::Jitter, names, cell);
+        let value = |of: fn(&JitterFacts) -> f64| TableCell::time(jitter.map(of));
+        let frequency = jitter.and_then(|it| it.frequency.as_ref());
+        add(
+            ["", "Intervals"],
+            TableCell::count(jitter.map(|it| it.count)),
+        );
+        add(["jitter min", "Shortest"], value(|it| it.min_ns as f64));
+        add(["", "Mean"], value(|it| it.mean_ns));
+        add(["jitter stddev", "SD"], value(|it| it.stddev_ns));
+        add(["jitter max", "Longest"], value(|it| it.max_ns as f64));
+        let caught_up = jitter.and_then(|it| some(it.catching_up));
+        add(["beats caught up", ""], or_unknown(caught_up));
+        let mean = frequency.map(|it| it.mean_interval_ns);
+        add(["mean interval", ""], TableCell::time(mean));
+        let kept = frequency.map(|it| {
+            let ppm = significant((it.error_ppm * 100.0).round() / 100.0, 3);
+            let (drawn, word) = match it.kept {
+                true => ("yes".to_owned(), "kept"),
+                false => (
+                    format!("no: {} ppm", numbers::three_digits(it.error_ppm)),
+                    "not kept",
+                ),
+            };
+            let page = format!("{word} ({} ppm off)", ppm.replace('-', "−"));
+            TableCell::either(drawn, page).judged(it.kept)
+        });
+        add(["frequency kept", "Frequency"], or_unknown(kept));
+    }
+
+    fn add_early_clusters(&mut self, clusters: &[Cluster]) {
+        let drawn = clusters.iter().map(|it| {
+            let share = numbers::percentage(it.share);
+            format!("{share} at {}", numbers::span(it.centre_ns as f64))
+        });
+        let page = clusters.iter();
+        let page = page.map(|it| format!("{} near {}", rate(it.share), span(it.centre_ns)));
+        let [drawn, page] = [drawn.collect::<Vec<_>>(), page.collect()].map(|it| it.join(", "));
+        let cell = TableCell::either(drawn, page).judged(false);
+        let cell = (!clusters.is_empty()).then_some(cell);
+        let names = ["early clusters", "Groups of early wake-ups"];
+        self.add(FigureGroup::Samples, names, or_unknown(cell));
+    }
+}
+
+fn or_unknown(cell: Option<TableCell>) -> TableCell {
+    cell.unwrap_or_else(|| TableCell::unknown(None))
+}
+
+/// A number that is only shown where it is not zero.
+fn some(count: u64) -> Option<TableCell> {
+    (count > 0).then(|| TableCell::count(count))
+}
+
+fn time(ns: Option<f64>, missing: &str) -> TableCell {
+    let missing = ns.is_none().then(|| missing.to_owned());
+    TableCell::time(ns).noted(missing)
+}
+
+/// A time as in a sentence.
+fn in_words(ns: f64) -> TableCell {
+    TableCell::either(numbers::span(ns), duration(ns))
+}
+
+fn percentile(row: &Percentile) -> TableCell {
+    let drawn = match row.beyond < FEW_BEYOND {
+        true => format!("({}) {}", row.beyond, row.words()),
+        false => row.words(),
+    };
+    let beyond = format!("{} beyond", count(row.beyond));
+    let value = span(row.value_ns);
+    match row.coarseness() {
+        None => TableCell::either(drawn, value).noted(beyond),
+        Some(_) => TableCell::either(drawn, format!("{} to {value}", span(row.at_least_ns)))
+            .noted(format!("{beyond}; the log is coarse")),
+    }
+}
+
+/// The smallest sample that supports a percentile.
+fn needed(percent: Percent) -> u64 {
+    let near = (1.0 / (1.0 - percent.fraction())) as u64;
+    (near.saturating_sub(near / 1000 + 1)..)
+        .find(|count| percent.is_carried_by(*count))
+        .unwrap_or(near)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_percentile_needs_as_many_samples_as_it_has_nines() {
+        assert_eq!(needed(Percent::P50), 2);
+        for (nines, percent) in Percent::LADDER.into_iter().enumerate().skip(1) {
+            assert_eq!(needed(percent), 10_u64.pow(nines as u32));
+        }
+    }
+}
