@@ -107,7 +107,7 @@ fn a_loop_goes_on_for_as_long_as_axes_may_brake_by_the_file() {
 }
 
 /// The text to replace, its replacement, the line of the error, and the error.
-const WRONG: [(&str, &str, usize, &str); 21] = [
+const WRONG: [(&str, &str, usize, &str); 22] = [
     (
         "cycle_us = 500",
         "cycle_us = 5",
@@ -128,6 +128,7 @@ const WRONG: [(&str, &str, usize, &str); 21] = [
         "catch-up, skip, relative or stop",
     ),
     ("\"any\"", "\"all\"", 9, "write a number, or \"any\""),
+    ("\"any\"", "-1", 9, "neither a number of cycles nor \"any\""),
     (
         "enabling_s = 2.5",
         "enabling_s = 0.0",

@@ -19,7 +19,7 @@ pub(super) struct MotionFile {
 
 /// A number of cycles, or "any".
 #[derive(Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it is neither a number of cycles nor \"any\"")]
 pub(super) enum Cycles {
     Number(u32),
     Word(String),

@@ -297,18 +297,8 @@ fn ms(ns: u64) -> String {
     }
 }
 
-/// A text in TOML's notation.
+/// A text in TOML's notation, which is JSON's except that TOML escapes DEL too.
 fn quoted(text: &str) -> String {
-    let mut quoted = String::from("\"");
-    for letter in text.chars() {
-        match letter {
-            '"' | '\\' => quoted.extend(['\\', letter]),
-            it if it.is_control() => {
-                let _ = write!(quoted, "\\u{:04X}", u32::from(it));
-            }
-            it => quoted.push(it),
-        }
-    }
-    quoted.push('"');
-    quoted
+    let json = serde_json::Value::from(text).to_string();
+    json.replace('\u{7f}', "\\u007F")
 }

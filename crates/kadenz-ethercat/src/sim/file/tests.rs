@@ -222,6 +222,11 @@ fn faults_are_checked_against_the_devices() {
     ] {
         assert!(with_fault(wrong).unwrap_err().line.is_some(), "{wrong}");
     }
+    let error = with_fault("what = \"lose\"\nat_ms = \"5s\"").unwrap_err();
+    assert!(
+        error.to_string().contains("it is not a number; docs/"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -82,7 +82,7 @@ pub(super) struct DriveSection {
 
 /// A number with or without a point.
 #[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "it is not a number")]
 pub(super) enum TomlNumber {
     Whole(i64),
     Real(f64),

@@ -59,6 +59,8 @@ fn names_of_any_letters_are_written_as_toml_has_them() {
     let plan = read("[[device]]\nname = \"a \\\"b\\\" \\\\ ä\"\nmodel = \"imu\"").unwrap();
     assert_eq!(plan.devices[0].name, "a \"b\" \\ ä");
     ensure_same(&plan);
+    let file = "[[device]]\nname = \"a\"\nesi = \"\\u0001\\u001F\\u007F\\u0085'\\n\"\nproduct = 17";
+    ensure_same(&read(file).unwrap());
 }
 
 #[test]
