@@ -10,7 +10,7 @@ use crate::text::one_line;
 /// Rows under a header. Each cell is one line.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Table {
-    pub(crate) label: Cow<'static, str>,
+    /// Above it on a page, and its label for screen readers.
     pub(crate) caption: Cow<'static, str>,
     pub(crate) class: Option<&'static str>,
     pub(crate) columns: Vec<Column>,
@@ -334,28 +334,24 @@ impl Table {
         }
     }
 
-    /// An empty table with a caption, which is also its label for screen readers.
+    /// An empty table with a caption.
     pub(crate) fn captioned(caption: impl Into<Cow<'static, str>>, columns: Vec<Column>) -> Self {
-        let caption = caption.into();
         Self {
-            label: caption.clone(),
-            caption,
+            caption: caption.into(),
             columns,
             ..Self::default()
         }
     }
 
-    /// Gives it a class, and a caption, which is also its label for screen readers.
+    /// Gives it a class and a caption.
     pub(crate) fn on_page(
         self,
         class: &'static str,
         caption: impl Into<Cow<'static, str>>,
     ) -> Self {
-        let caption = caption.into();
         Self {
             class: Some(class),
-            label: caption.clone(),
-            caption,
+            caption: caption.into(),
             ..self
         }
     }

@@ -103,8 +103,8 @@ fn pairs(out: &mut Markup, pairs: &[(String, String)]) {
 
 fn table(out: &mut Markup, table: &Table) {
     out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
-    if !table.label.is_empty() {
-        out.attr("aria-label", &table.label);
+    if !table.caption.is_empty() {
+        out.attr("aria-label", &table.caption);
     }
     out.tag("><table");
     if let Some(class) = table.class {

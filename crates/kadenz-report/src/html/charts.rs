@@ -2,6 +2,7 @@
 
 use super::blocks;
 use super::data::PageData;
+use super::machine::grouped;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::table::table;
@@ -165,22 +166,10 @@ fn jitter(out: &mut Markup, page: &Page<'_>) {
         );
     }
     jitter_table(out, page);
-    let mut shown: Vec<&str> = Vec::new();
-    for series in &page.series {
-        let Err(reason) = &series.jitter else {
-            continue;
-        };
-        let same = |s: &&SeriesOnPage<'_>| s.jitter.as_ref().is_err_and(|other| other == reason);
-        if shown.contains(&reason.as_str()) {
-            continue;
-        }
-        shown.push(reason);
-        let labels: Vec<&str> = page
-            .series
-            .iter()
-            .filter(same)
-            .map(|s| s.label.as_str())
-            .collect();
+    let series = page.series.iter();
+    let missing =
+        series.filter_map(|it| Some((it.jitter.as_ref().err()?.as_str(), it.label.clone())));
+    for (reason, labels) in grouped(missing) {
         out.tag("<p class=\"missing\"><b>")
             .text(labels.join(", "))
             .tag("</b>: ")

@@ -67,7 +67,6 @@ fn table(page: &Page<'_>, name: &str) -> Table {
         .iter()
         .map(|it| (TableCell::text(&page.runs[it.run].label), it.summary));
     let mut table = by_series(name.to_owned(), "Run", rows, SeriesFigure::is_main);
-    table.label = format!("Trend of {name}").into();
     let of = |title, figure: &dyn Fn(&SeriesSummary) -> Option<i64>| {
         let values: Option<Vec<i64>> = series.iter().map(|it| figure(it.summary)).collect();
         values.map_or(TableCell::unknown(None), |values| line(title, values))

@@ -6,9 +6,9 @@ use serde_json::Value;
 use super::blocks;
 use super::doubt::{self, Doubt};
 use super::markup::Markup;
-use super::page::{Page, RunOnPage, SeriesOnPage};
+use super::page::{Page, RunOnPage};
 use crate::document::{Document, Row, Table, TableCell};
-use crate::figures::{duration, significant};
+use crate::figures::{duration, printed, significant};
 
 type Fact = (&'static str, fn(&Run) -> Option<String>);
 
@@ -82,63 +82,72 @@ fn compared(page: &Page<'_>) -> Table {
 
 /// Requested and granted tuning, folded away; series with the same tuning share a part of the table.
 pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
-    let mut sorts: Vec<(&[TuningMeasure], Vec<&str>)> = Vec::new();
-    for series in page.series.iter().filter(|it| !measures(it).is_empty()) {
-        match sorts
-            .iter_mut()
-            .find(|(known, _)| *known == measures(series))
-        {
-            Some((_, labels)) => labels.push(&series.label),
-            None => sorts.push((measures(series), vec![&series.label])),
-        }
-    }
-    let all = || sorts.iter().flat_map(|(measures, _)| measures.iter());
-    let document = match all().filter(|measure| !measure.ok).count() {
-        _ if sorts.is_empty() => Document::new()
+    let series = page.series.iter();
+    let tunings = series.map(|it| (it.summary.series.tuning.as_slice(), it.label.clone()));
+    let tunings = grouped(tunings.filter(|(measures, _)| !measures.is_empty()));
+    let all = tunings.iter().flat_map(|(measures, _)| measures.iter());
+    let words = match all.filter(|measure| !measure.ok).count() {
+        0 => "everything was granted".to_owned(),
+        number => format!("{number} refused"),
+    };
+    let caption = "Requested and granted settings";
+    let table = measures_table(caption, &tunings, doubts);
+    let document = match tunings.is_empty() {
+        true => Document::new()
             .missing("No tuning was requested: the threads ran as the system runs any other."),
-        refused => {
-            let words = match refused {
-                0 => "everything was granted".to_owned(),
-                number => format!("{number} refused"),
-            };
-            let mut table = measures_table("Requested and granted settings");
-            for (measures, labels) in &sorts {
-                table.push(Row::title(labels.join(", ")));
-                measures.iter().for_each(|it| table.push(row(it, doubts)));
-            }
-            let summary = format!("{}: {words}", table.caption);
-            Document::new().folded(summary, Document::new().table(table))
+        false => {
+            Document::new().folded(format!("{caption}: {words}"), Document::new().table(table))
         }
     };
     blocks::section(out, "tuning", "Tuning", &document);
 }
 
-fn measures<'a>(series: &SeriesOnPage<'a>) -> &'a [TuningMeasure] {
-    &series.summary.series.tuning
+/// Equal things, each once with the names of all.
+pub(super) fn grouped<'t, T: PartialEq + ?Sized>(
+    all: impl IntoIterator<Item = (&'t T, String)>,
+) -> Vec<(&'t T, Vec<String>)> {
+    let mut groups: Vec<(&T, Vec<String>)> = Vec::new();
+    for (one, name) in all {
+        match groups.iter_mut().find(|(known, _)| *known == one) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((one, vec![name])),
+        }
+    }
+    groups
 }
 
-/// An empty table of measures.
-pub(super) fn measures_table(caption: &'static str) -> Table {
-    Table::of(["Measure", "Asked", "Granted", "Result"], []).on_page("prose", caption)
+/// The measures of each group, below its names.
+pub(super) fn measures_table(
+    caption: &'static str,
+    groups: &[(&[TuningMeasure], Vec<String>)],
+    doubts: &[Doubt],
+) -> Table {
+    let head = ["Measure", "Asked", "Granted", "Result"];
+    let mut table = Table::of(head, []).on_page("prose", caption);
+    for (measures, names) in groups {
+        table.push(Row::title(names.join(", ")));
+        measures.iter().for_each(|it| table.push(row(it, doubts)));
+    }
+    table
 }
 
-/// A measure, whose reason and remedy stand among the doubts.
+/// A measure, with a link to its doubt; reason and remedy of one that is no doubt stand below it.
 fn row(measure: &TuningMeasure, doubts: &[Doubt]) -> Vec<TableCell> {
-    let number = doubt::number(doubts, measure);
-    let link = number.map(|number| (format!("#doubt-{number}"), "why"));
-    let mut cells = measure_row(measure);
-    cells[3].link = link;
-    cells
-}
-
-/// What was requested and granted, and whether that is the same.
-pub(super) fn measure_row(measure: &TuningMeasure) -> Vec<TableCell> {
-    let result = if measure.ok { "granted" } else { "refused" };
+    let words = if measure.ok { "granted" } else { "refused" };
+    let mut result = TableCell::standing(words, measure.ok);
+    match doubt::number(doubts, measure) {
+        Some(number) => result.link = Some((format!("#doubt-{number}"), "why")),
+        None => {
+            result.notes.extend(measure.reason.as_deref().map(printed));
+            result.remedy.clone_from(&measure.remedy);
+        }
+    }
     vec![
         TableCell::text(measure.name.replace('_', " ")),
         TableCell::text(&measure.requested),
         TableCell::text(&measure.granted),
-        TableCell::standing(result, measure.ok),
+        result,
     ]
 }
 

@@ -34,7 +34,6 @@ fn document(budget: &Budget) -> Document {
         Column::new("max", "Largest"),
     ];
     let mut table = Table::captioned("Where the time goes", columns);
-    table.label = "Table of the budget".into();
     table.class = Some("budget");
     for layer in &budget.layers {
         table.push(row(budget, layer, None));
@@ -99,7 +98,6 @@ pub(crate) fn messages(summary: &Summary) -> Vec<Document> {
     ];
     let caption = "Messages by subscriber, times from publishing on";
     let mut table = Table::captioned(caption, columns).at_most(MAX_DRAWN);
-    table.label = "Messages by subscriber".into();
     for it in &counted.subscribers {
         let name = it.series(ONE_WAY_FROM_SEND, counted.subscribers.len());
         let series = summary.named(&name);

@@ -3,7 +3,8 @@
 
 mod heat;
 
-use kadenz_record::run::model::TuningMeasure;
+use std::slice;
+
 use serde::Serialize;
 
 use super::blocks::{section, write};
@@ -11,12 +12,12 @@ use super::charts::plot;
 use super::data::{Buckets, RunData, buckets};
 use super::document::Link;
 use super::doubt::{self, Doubt};
-use super::machine::{self, measure_row, measures_table};
+use super::machine::{self, grouped, measures_table};
 use super::markup::Markup;
 use super::page::Page;
 use super::sections::{self, Contents};
 use super::verdict::h1;
-use crate::document::{Document, Row};
+use crate::document::Document;
 use crate::figures::{duration, printed};
 use crate::matrix::{
     Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
@@ -240,35 +241,15 @@ fn tables(out: &mut Markup, matrix: &Matrix) {
 
 /// The measures that the cells requested and did not get, each once; absent where everything was granted.
 fn refused(out: &mut Markup, matrix: &Matrix) {
-    let mut refused: Vec<(&TuningMeasure, Vec<String>)> = Vec::new();
-    for cell in &matrix.cells {
-        for measure in &cell.refused {
-            let name = cell.combination.to_string();
-            match refused.iter_mut().find(|(listed, _)| *listed == measure) {
-                Some((_, cells)) if !cells.contains(&name) => cells.push(name),
-                Some(_) => {}
-                None => refused.push((measure, vec![name])),
-            }
-        }
+    let refused = matrix.cells.iter().flat_map(|cell| {
+        let measures = cell.refused.iter().map(slice::from_ref);
+        measures.map(|it| (it, cell.combination.to_string()))
+    });
+    let table = measures_table("Refused settings by cell", &grouped(refused), &[]);
+    if !table.rows.is_empty() {
+        let document = Document::new().table(table);
+        section(out, "tuning", "What was not granted", &document);
     }
-    if refused.is_empty() {
-        return;
-    }
-    let mut table = measures_table("Refused settings by cell");
-    for (measure, cells) in refused {
-        table.push(Row::title(cells.join(", ")));
-        let mut row = measure_row(measure);
-        let reason = measure.reason.as_deref().map(printed);
-        row[3].notes.extend(reason);
-        row[3].remedy.clone_from(&measure.remedy);
-        table.push(row);
-    }
-    section(
-        out,
-        "tuning",
-        "What was not granted",
-        &Document::new().table(table),
-    );
 }
 
 /// Points of histogram that a panel may carry.
