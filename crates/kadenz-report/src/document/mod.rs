@@ -45,7 +45,7 @@ use crate::text::{Text, visible};
 
 pub use line::DocumentLine;
 pub use table::Table;
-pub(crate) use table::{Bar, CellMark, Column, Lines, Row, Split, TableCell};
+pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};
 
 /// The result of a command. Its JSON is the value itself, described by its [schema](crate::schema).
 pub trait Answer: Serialize + JsonSchema {

@@ -156,7 +156,7 @@ enum Value {
     /// Nanoseconds.
     Span(Option<f64>),
     Bars(Vec<Bar>),
-    Lines(Lines),
+    Lines(LineDrawing),
 }
 
 impl Default for Value {
@@ -167,7 +167,7 @@ impl Default for Value {
 
 /// Lines through values on one scale, which only a page draws.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct Lines {
+pub(crate) struct LineDrawing {
     /// For screen readers.
     pub(crate) words: String,
     /// The lowest and the highest value of the scale.
@@ -250,7 +250,7 @@ impl TableCell {
     }
 
     /// Lines, which only a page shows.
-    pub(crate) fn lines(lines: Lines) -> Self {
+    pub(crate) fn lines(lines: LineDrawing) -> Self {
         Self::of(Value::Lines(lines))
     }
 
@@ -295,7 +295,7 @@ impl TableCell {
     }
 
     /// Its lines.
-    pub(crate) fn lines_of(&self) -> Option<&Lines> {
+    pub(crate) fn lines_of(&self) -> Option<&LineDrawing> {
         match &self.value {
             Value::Lines(lines) => Some(lines),
             _ => None,

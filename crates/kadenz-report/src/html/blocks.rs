@@ -4,7 +4,7 @@ use super::doubt::write_remedy;
 use super::markup::Markup;
 use super::table::mark;
 use crate::document::{
-    Bar, CellMark, Document, DocumentBlock, Lines, Medium, Row, Table, TableCell,
+    Bar, CellMark, Document, DocumentBlock, LineDrawing, Medium, Row, Table, TableCell,
 };
 use crate::figures::printed;
 
@@ -216,7 +216,7 @@ fn words(out: &mut Markup, cell: &TableCell) {
 /// Width and height of lines, in their own units.
 const SIZE: (f64, f64) = (160.0, 40.0);
 
-fn lines(out: &mut Markup, lines: &Lines) {
+fn lines(out: &mut Markup, lines: &LineDrawing) {
     out.tag("<svg class=\"shape\" role=\"img\" preserveAspectRatio=\"none\"")
         .attr("viewBox", format!("0 0 {} {}", SIZE.0, SIZE.1))
         .attr("aria-label", &lines.words);
@@ -262,7 +262,7 @@ mod tests {
     fn drawn(typical: Vec<i64>, most: Vec<i64>, scale: (i64, i64)) -> String {
         let mut out = Markup::default();
         let words = "up <and> down".to_owned();
-        let drawn = Lines {
+        let drawn = LineDrawing {
             words,
             scale,
             typical,

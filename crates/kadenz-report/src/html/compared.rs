@@ -5,7 +5,7 @@ use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::verdict::h1;
 use crate::compare::{CompareOptions, Comparison};
-use crate::document::{Document, Lines, Row, Table, TableCell};
+use crate::document::{Document, LineDrawing, Row, Table, TableCell};
 use crate::figures::{printed, significant, span};
 use crate::sections::series::{SeriesFigure, by_series};
 use crate::statistics::Percent;
@@ -99,7 +99,7 @@ fn line(title: &str, values: Vec<i64>) -> TableCell {
         }
         _ => None,
     };
-    let lines = Lines {
+    let lines = LineDrawing {
         words: format!("{title} over the runs: {}", spans.join(", ")),
         scale: (0, values.iter().copied().max().unwrap_or(0)),
         typical: values,

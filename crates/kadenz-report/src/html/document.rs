@@ -7,7 +7,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::markup::Markup;
 use super::page::Page;
-use super::sections::Contents;
+use super::sections::{Link, SectionContents};
 use super::{charts, data, doubt, gaussian, machine, matrix, sections, table, verdict};
 use crate::figures::lasting;
 use crate::matrix::Matrix;
@@ -50,9 +50,6 @@ pub(super) const HEAD: &str = concat!(
     "<meta name=\"generator\" content=\"Kadenz\">",
     "<link rel=\"icon\" href=\"data:,\">",
 );
-
-/// The id of a section, and its name in the navigation.
-pub(super) type Link = (&'static str, &'static str);
 
 const LINKS: [Link; 5] = [
     ("series", "Figures"),
@@ -98,7 +95,7 @@ pub(super) fn render_matrix(page: &Page<'_>, matrix: &Matrix) -> String {
 /// Links around those of the sections with content.
 fn navigation(
     first: impl IntoIterator<Item = Link>,
-    contents: &[Contents<'_>],
+    contents: &[SectionContents<'_>],
     last: impl IntoIterator<Item = Link>,
 ) -> Vec<Link> {
     let contents = contents.iter().map(|it| (it.section.id, it.section.name));

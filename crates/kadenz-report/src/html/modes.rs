@@ -1,6 +1,6 @@
 //! Recurring modes: periodic interference, one row per mode.
 
-use crate::document::{Document, Lines, Table, TableCell};
+use crate::document::{Document, LineDrawing, Table, TableCell};
 use crate::figures::{count, printed, significant, span};
 use crate::modes::{ABOUT, Mode, SeriesModes, Shape, confidence, describe, extent};
 use crate::summary::Summary;
@@ -78,7 +78,7 @@ fn picture(shape: &Shape) -> TableCell {
     let low = shape.bins.iter().map(|it| it.0).min().unwrap_or(0);
     let high = shape.bins.iter().map(|it| it.1).max().unwrap_or(0);
     let lasting = significant(shape.span_s, 3);
-    TableCell::lines(Lines {
+    TableCell::lines(LineDrawing {
         words: format!(
             "Median and 90th percentile over {lasting} s around an occurrence, from {} to {}",
             span(low),

@@ -9,6 +9,9 @@ use crate::document::Document;
 use crate::sections;
 use crate::sections::{packets, round_trips};
 
+/// The id of a section, and its name in the navigation.
+pub(super) type Link = (&'static str, &'static str);
+
 /// A section: nothing where no run of the page has content for it.
 pub(super) struct Section {
     pub(super) id: &'static str,
@@ -87,7 +90,7 @@ pub(super) const ALL: [Section; 7] = [
 ];
 
 /// A section with the comparison of the runs, and with their documents and labels.
-pub(super) struct Contents<'p> {
+pub(super) struct SectionContents<'p> {
     pub(super) section: Section,
     compared: Document,
     documents: Vec<(&'p str, Document)>,
@@ -97,13 +100,13 @@ pub(super) struct Contents<'p> {
 pub(super) fn of<'p>(
     page: &'p Page<'_>,
     sections: impl IntoIterator<Item = Section>,
-) -> Vec<Contents<'p>> {
+) -> Vec<SectionContents<'p>> {
     let contents = |section: Section| {
         let documents = page.runs.iter().flat_map(|run| {
             let all = (section.of)(page, run).into_iter();
             all.map(|document| (run.label.as_str(), document))
         });
-        Contents {
+        SectionContents {
             documents: documents.collect(),
             compared: (section.compared)(page),
             section,
@@ -116,7 +119,7 @@ pub(super) fn of<'p>(
 }
 
 /// Writes them.
-pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[Contents<'_>]) {
+pub(super) fn all(out: &mut Markup, page: &Page<'_>, contents: &[SectionContents<'_>]) {
     for it in contents {
         let [side, item, end] = match it.section.is_side {
             true => ["<div class=\"side\">", "<div>", "</div>"],

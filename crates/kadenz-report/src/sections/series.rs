@@ -34,7 +34,7 @@ impl SeriesFigure {
     /// The figures of a series, in the same order for every series.
     pub(crate) fn all(series: &SeriesSummary) -> Vec<Self> {
         let samples = series.samples.as_ref();
-        let mut all = Figures(Vec::new());
+        let mut all = SeriesFigures(Vec::new());
         all.add_values(series);
         all.add_verdict(series.verdict.as_ref());
         all.add_jitter(samples.and_then(|it| it.jitter.as_ref()));
@@ -75,9 +75,9 @@ pub(crate) fn by_series<'s>(
     table
 }
 
-struct Figures(Vec<SeriesFigure>);
+struct SeriesFigures(Vec<SeriesFigure>);
 
-impl Figures {
+impl SeriesFigures {
     /// Adds a figure with its names on a terminal and on a page; a medium without a name does not show it.
     fn add(&mut self, group: FigureGroup, names: [&'static str; 2], cell: TableCell) {
         let head = match names {

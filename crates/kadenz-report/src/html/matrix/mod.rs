@@ -10,12 +10,11 @@ use serde::Serialize;
 use super::blocks::{section, write};
 use super::charts::plot;
 use super::data::{Buckets, RunData, buckets};
-use super::document::Link;
 use super::doubt::{self, Doubt};
 use super::machine::{self, grouped, measures_table};
 use super::markup::Markup;
 use super::page::Page;
-use super::sections::{self, Contents};
+use super::sections::{self, Link, SectionContents};
 use super::verdict::h1;
 use crate::document::Document;
 use crate::figures::{duration, printed};
@@ -55,7 +54,7 @@ pub(super) fn sections(
     out: &mut Markup,
     page: &Page<'_>,
     matrix: &Matrix,
-    recurring: &[Contents<'_>],
+    recurring: &[SectionContents<'_>],
 ) {
     let doubts = doubt::all(page);
     answer(out, matrix, &doubts);
