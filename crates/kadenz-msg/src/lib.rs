@@ -14,6 +14,7 @@
 //! - [`arrival`]: a message as it arrives, with its sender and its times.
 //! - [`provider`]: the transports of messages, a file each.
 //! - [`bus`]: publishing, subscribing, and the ways to receive.
+//! - [`bridge`]: carrying the messages of one bus to another.
 //! - [`loss`]: how many messages of which sender were lost, from LCM's own sequence numbers.
 //! - [`multicast`]: the reasons for which multicast fails on a host, and their remedies.
 //! - [`service`]: requests, parameters, heartbeats, clock offsets and types on the wire.
@@ -36,6 +37,7 @@ macro_rules! show_fields {
 }
 
 pub mod arrival;
+pub mod bridge;
 pub mod bus;
 pub mod channel;
 pub mod codec;

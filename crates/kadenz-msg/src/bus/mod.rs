@@ -18,6 +18,7 @@
 mod aggregator;
 mod delivery;
 mod leader_followers;
+mod listener;
 #[cfg(all(test, loom))]
 mod loom;
 mod mailbox;
@@ -34,6 +35,7 @@ use kadenz_rt::tuning::{Measure, Tuning};
 
 pub use aggregator::{Aggregator, Raw};
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
+pub use listener::{BusListener, Heard};
 pub use mailbox::{Counters, WhenFull};
 pub(crate) use publisher::{PublishedType, PublishedTypes, publish};
 pub use publisher::{Publisher, SendError};

@@ -1,17 +1,14 @@
 //! Shared parts of the commands on a bus: the URL, receiving, and the end.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::bus::{
-    Aggregator, Bus, Counters, Raw, RecvError, SubscribeError, SubscriptionOptions,
-};
+use kadenz::msg::bus::{Bus, BusListener, Heard, Raw, RecvError, SubscribeError};
 use kadenz::msg::provider::{self, Provider};
 use kadenz::report::numbers;
-use kadenz::rt::clock::{self, MonotonicTime};
+use kadenz::rt::clock::MonotonicTime;
 
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -63,6 +60,14 @@ pub(in crate::commands) fn open(url: &str) -> anyhow::Result<Arc<dyn Provider>> 
     provider::open(url).with_context(|| advice(url))
 }
 
+/// Adds that command to the error of a bus that cannot be listened to.
+pub(super) fn with_advice(error: SubscribeError, url: &str) -> anyhow::Error {
+    match error {
+        SubscribeError::Pattern(error) => error.into(),
+        error => anyhow::Error::from(error).context(advice(url)),
+    }
+}
+
 /// Names the command that explains why a bus is unavailable.
 fn advice(url: &str) -> String {
     match url.split_once("://") {
@@ -73,22 +78,12 @@ fn advice(url: &str) -> String {
     }
 }
 
-/// Messages that may wait while this program prints.
-const QUEUE: usize = 1000;
-/// Interval at which a stop is polled.
-const POLL_INTERVAL: Duration = Duration::from_millis(100);
-/// After this time without a message the user gets a hint.
-const SILENCE: Duration = Duration::from_secs(2);
-
-/// Receives messages until the time has passed, Ctrl-C, or a log's end.
+/// Receives messages until the time has passed, Ctrl-C, or a log's end, and notes silence and trouble.
 #[derive(Debug)]
 pub(super) struct Ears {
     pub(super) bus: Bus,
-    aggregator: Aggregator,
+    listener: BusListener,
     pub(super) stop: Stop,
-    pub(super) until: Option<MonotonicTime>,
-    silent_since: Option<MonotonicTime>,
-    trouble: Option<RecvError>,
 }
 
 /// Result of a wait for a message.
@@ -111,93 +106,42 @@ impl Ears {
         pattern: &str,
         duration: Option<Span>,
     ) -> anyhow::Result<Self> {
-        Self::over(option.open()?, pattern, duration)
-    }
-
-    /// Begins to receive on an open bus.
-    pub(super) fn over(bus: Bus, pattern: &str, duration: Option<Span>) -> anyhow::Result<Self> {
+        let bus = option.open()?;
         let stop = interrupt::quietly_stop_on_interrupt()?;
-        Self::until(bus, pattern, duration, stop)
-    }
-
-    /// The same with the caller's own stop.
-    pub(super) fn until(
-        bus: Bus,
-        pattern: &str,
-        duration: Option<Span>,
-        stop: Stop,
-    ) -> anyhow::Result<Self> {
-        let options = SubscriptionOptions {
-            queue: QUEUE,
-            ..SubscriptionOptions::default()
-        };
-        let aggregator = bus.aggregator_with(pattern, &options);
-        let aggregator = aggregator.map_err(|error| match error {
-            SubscribeError::Pattern(error) => anyhow::Error::from(error),
-            error => anyhow::Error::from(error).context(advice(bus.url())),
-        })?;
+        let duration = duration.map(|span| span.0);
+        let listener = BusListener::open(&bus, pattern, duration, stop.flag());
+        let listener = listener.map_err(|error| with_advice(error, bus.url()))?;
         note_refused(&bus);
-        let now = clock::now();
         Ok(Self {
             bus,
-            aggregator,
+            listener,
             stop,
-            until: duration.map(|span| now + span.0),
-            silent_since: Some(now),
-            trouble: None,
         })
     }
 
     /// Waits for a message, for a tenth of a second and until the given time at most.
     pub(super) fn next(&mut self, before: Option<MonotonicTime>) -> Came<'_> {
-        let now = clock::now();
-        if self.stop.requested() || self.until.is_some_and(|until| now >= until) {
-            return Came::End;
+        match self.listener.next(before) {
+            Heard::Message(raw) => return Came::Message(raw),
+            Heard::End => return Came::End,
+            Heard::Nothing => {}
+            Heard::Silence => output::note(&words_of_silence(self.bus.url())),
+            Heard::Trouble(error) => output::note(&words_of_trouble(&error)),
         }
-        self.note_silence(now);
-        let ends = [self.until, before].into_iter().flatten();
-        let wait = ends
-            .map(|end| end.remaining(now))
-            .fold(POLL_INTERVAL, Duration::min);
-        match self.aggregator.next_message(wait) {
-            Ok(Some(raw)) => {
-                self.silent_since = None;
-                Came::Message(raw)
-            }
-            Ok(None) => Came::Nothing,
-            Err(RecvError::Ended) => Came::End,
-            Err(error) => {
-                note_once(&mut self.trouble, error);
-                std::thread::sleep(wait);
-                Came::Nothing
-            }
-        }
-    }
-
-    fn note_silence(&mut self, now: MonotonicTime) {
-        let silent = |since: MonotonicTime| now.remaining(since) >= SILENCE;
-        if self.silent_since.is_some_and(silent) {
-            self.silent_since = None;
-            output::note(&words_of_silence(self.bus.url()));
-        }
-    }
-
-    /// Counters of the messages received here.
-    pub(super) fn counters(&self) -> Counters {
-        self.aggregator.counters()
+        Came::Nothing
     }
 
     /// Prints no note of silence: the answer reports it.
     pub(super) fn without_note_of_silence(&mut self) {
-        self.silent_since = None;
+        self.listener.ignore_silence();
     }
 
     /// Reports at the end which messages are missing in the output.
     pub(super) fn note_missing(&self) {
-        if self.silent_since.is_some() && !self.stop.requested() {
+        if self.listener.is_silent() && !self.stop.requested() {
             output::note(&words_of_silence(self.bus.url()));
         }
-        let counters = self.counters();
+        let counters = self.listener.counters();
         let dropped = counters.dropped_oldest + counters.dropped_newest;
         if dropped > 0 {
             output::note(&format!(
@@ -232,17 +176,14 @@ pub(super) fn advice_on_silence(url: &str) -> Option<String> {
     }
 }
 
-fn words_of_silence(url: &str) -> String {
+pub(super) fn words_of_silence(url: &str) -> String {
     let advice = advice_on_silence(url);
     let advice = advice.unwrap_or_else(|| "`kadenz msg list` lists the channels".to_owned());
     format!("no messages received on {url}; is a publisher running? {advice}")
 }
 
-fn note_once(last: &mut Option<RecvError>, error: RecvError) {
-    if last.as_ref() != Some(&error) {
-        output::note(&format!("{error}; listening on"));
-        *last = Some(error);
-    }
+pub(super) fn words_of_trouble(error: &RecvError) -> String {
+    format!("{error}; listening on")
 }
 
 /// Reports the settings that the provider requested and did not get: above all a receive buffer that is too short.

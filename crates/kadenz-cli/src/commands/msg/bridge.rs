@@ -1,13 +1,9 @@
 //! `kadenz msg bridge`: carries the messages of one bus to another.
 
-mod meeting;
-mod one_way;
-
-use std::time::Duration;
-
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::stop::Stop;
+use kadenz::msg::bridge::{Bridge, BridgeError, BridgeNotice, BridgeOptions, Carried};
 use kadenz::msg::bus::Bus;
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::report::numbers;
@@ -15,12 +11,10 @@ use kadenz::rt::beat::Rate;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{self, Ears};
+use super::bus;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
-use meeting::Shore;
-use one_way::{Carried, OneWayBridge};
 
 /// Carry the messages of one bus to another.
 ///
@@ -72,34 +66,26 @@ pub(super) struct Bridged {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    anyhow::ensure!(
-        options.from != options.to,
-        "both URLs are {}; a bridge joins two buses",
-        options.from
-    );
+    let (from, to) = (&options.from, &options.to);
+    anyhow::ensure!(from != to, "both URLs are {from}; a bridge joins two buses");
     let stop = interrupt::quietly_stop_on_interrupt()?;
-    let (mut a, mut b) = (Shore::open(&options.from)?, Shore::open(&options.to)?);
-    meeting::meet(&mut a, &mut b, options.both)?;
-    let mut ways = vec![options.way(&a, &b, &stop)?];
-    if options.both {
-        ways.push(options.way(&b, &a, &stop)?);
-    }
+    let buses = [open(from)?, open(to)?];
+    let bridge = Bridge::join(&buses[0], &buses[1], &options.bridge(&stop));
+    let mut bridge = bridge.map_err(with_advice)?;
+    buses.iter().for_each(bus::note_refused);
     output::note(&format!(
-        "carrying {} from {} to {}{}; Ctrl-C ends it",
+        "carrying {} from {from} to {to}{}; Ctrl-C ends it",
         options.channels,
-        options.from,
-        options.to,
         if options.both { " and back" } else { "" }
     ));
-    let ways: Vec<Carried> = std::thread::scope(|scope| {
-        let running = ways.iter_mut().map(|way| scope.spawn(|| way.carry()));
-        let running: Vec<_> = running.collect();
-        running
-            .into_iter()
-            .filter_map(|it| it.join().ok())
-            .collect()
+    let ways = bridge.carry(&|notice| {
+        output::note(&match notice {
+            BridgeNotice::Silence(url) => bus::words_of_silence(url),
+            BridgeNotice::Trouble(error) => bus::words_of_trouble(&error),
+            BridgeNotice::Refused(error) => format!("{error}; more are counted only"),
+        });
     });
-    let lossy = ways.iter().any(|it| it.refused + it.unheard > 0);
+    let lossy = ways.iter().any(Carried::is_lossy);
     output::answer(&Bridged {
         version: Version,
         ways,
@@ -107,26 +93,27 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::missed_if(lossy))
 }
 
+fn open(url: &str) -> anyhow::Result<Bus> {
+    let provider = bus::open(url).with_context(|| format!("cannot bridge {url}"))?;
+    Ok(Bus::over(url, provider))
+}
+
+fn with_advice(error: BridgeError) -> anyhow::Error {
+    match error {
+        BridgeError::Subscribe { url, source } => bus::with_advice(source, &url),
+        error => error.into(),
+    }
+}
+
 impl Options {
-    fn way(&self, from: &Shore, to: &Shore, stop: &Stop) -> anyhow::Result<OneWayBridge> {
-        let ears = Ears::until(
-            from.bus.clone(),
-            &self.channels,
-            self.duration,
-            stop.clone(),
-        )?;
-        let outlet = match &to.outlet {
-            Some(outlet) => std::sync::Arc::clone(outlet),
-            None => anyhow::bail!(
-                "nothing can be carried to {}: {}",
-                to.bus.url(),
-                to.trouble.as_deref().unwrap_or("it takes no messages")
-            ),
-        };
-        let interval = self.rate_limit.map(|rate| rate.interval().as_duration());
-        Ok(OneWayBridge::new(
-            ears, from, to, outlet, interval, self.both,
-        ))
+    fn bridge(&self, stop: &Stop) -> BridgeOptions {
+        BridgeOptions {
+            channels: self.channels.clone(),
+            both: self.both,
+            interval: self.rate_limit.map(|rate| rate.interval().as_duration()),
+            duration: self.duration.map(|span| span.0),
+            stop: stop.flag(),
+        }
     }
 }
 
@@ -159,16 +146,4 @@ impl Answer for Bridged {
         });
         Document::new().table(Table::new(&head, 2, rows.collect()))
     }
-}
-
-/// How long the bridge remembers messages that may return.
-const REMEMBERED: Duration = Duration::from_secs(1);
-/// The most remembered messages.
-const MAX_REMEMBERED: usize = 65_536;
-
-/// Opens a bus over one provider, for both directions.
-fn open(url: &str) -> anyhow::Result<(Bus, std::sync::Arc<dyn kadenz::msg::provider::Provider>)> {
-    let provider = bus::open(url).with_context(|| format!("cannot bridge {url}"))?;
-    let bus = Bus::over(url, std::sync::Arc::clone(&provider));
-    Ok((bus, provider))
 }

@@ -1,0 +1,154 @@
+//! How a bridge learns its own sender on each bus, and that the two buses differ.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use kadenz_rt::clock::{self, MonotonicTime, WallTime};
+
+use super::BridgeError;
+use crate::arrival::SenderId;
+use crate::bus::{Aggregator, Bus, Raw};
+use crate::channel::Channel;
+use crate::provider::{Discovery, Outlet};
+use crate::watch::TurnedBack;
+
+/// Channel on which a bridge finds its own messages.
+pub const GREETING: &str = "KADENZ_BRIDGE";
+/// How long a bridge waits for its own message.
+const PATIENCE: Duration = Duration::from_millis(500);
+/// How long peers have to find each other before that.
+const SETTLE: Duration = Duration::from_millis(200);
+/// Pause after a failed receive.
+const RETRY: Duration = Duration::from_millis(10);
+/// How long the bridge remembers messages that may return.
+const REMEMBERED: Duration = Duration::from_secs(1);
+/// The most remembered messages.
+const MAX_REMEMBERED: usize = 65_536;
+
+/// One end of a bridge.
+#[derive(Debug)]
+pub(super) struct BridgeEnd {
+    pub(super) bus: Bus,
+    discovery: Discovery,
+    /// Outlet for the messages carried to this bus; `None` where none are carried here.
+    pub(super) outlet: Option<Box<dyn Outlet>>,
+    /// The bridge's own sender on this bus, where it is known.
+    pub(super) own: Option<SenderId>,
+    /// Messages that the bridge sent here.
+    pub(super) sent: Arc<Mutex<TurnedBack>>,
+}
+
+impl BridgeEnd {
+    pub(super) fn of(bus: &Bus, is_target: bool) -> Result<Self, BridgeError> {
+        let outlet = is_target.then(|| bus.outlet()).transpose();
+        Ok(Self {
+            discovery: bus.guarantees().discovery,
+            outlet: outlet.map_err(|source| BridgeError::NoOutlet {
+                url: bus.url().to_owned(),
+                source,
+            })?,
+            own: None,
+            sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MAX_REMEMBERED))),
+            bus: bus.clone(),
+        })
+    }
+
+    fn is_log(&self) -> bool {
+        self.discovery == Discovery::File
+    }
+
+    /// Whether the bus distinguishes senders: behind a server all messages come from the server.
+    fn distinguishes_senders(&self) -> bool {
+        !matches!(self.discovery, Discovery::Server | Discovery::File)
+    }
+
+    fn listen(&self) -> Result<Aggregator, BridgeError> {
+        let mut aggregator = self.bus.aggregator(GREETING);
+        if let Ok(aggregator) = &mut aggregator {
+            // The first read opens an inlet that opens late, so that it receives the message.
+            let _ = aggregator.next_message(Duration::ZERO);
+        }
+        aggregator.map_err(|source| BridgeError::Subscribe {
+            url: self.bus.url().to_owned(),
+            source,
+        })
+    }
+
+    fn publish(&mut self, greeting: &[u8]) -> Result<(), BridgeError> {
+        let (Some(outlet), Ok(channel)) = (&mut self.outlet, Channel::new(GREETING)) else {
+            return Ok(());
+        };
+        let published = outlet.publish(&channel, greeting);
+        published.map_err(|source| BridgeError::Greeting {
+            url: self.bus.url().to_owned(),
+            source,
+        })
+    }
+}
+
+/// Publishes a unique message on each target bus, and listens on both: its sender is the bridge itself, and if it
+/// arrives on the other bus, the two buses are one.
+pub(super) fn greet(from: &mut BridgeEnd, to: &mut BridgeEnd) -> Result<(), BridgeError> {
+    if from.is_log() || to.is_log() {
+        // A log receives no messages, and listening to it would play it.
+        return Ok(());
+    }
+    let (mut on_from, mut on_to) = (from.listen()?, to.listen()?);
+    let is_multicast = |it: &BridgeEnd| it.discovery == Discovery::Multicast;
+    if !is_multicast(from) || !is_multicast(to) {
+        std::thread::sleep(SETTLE);
+    }
+    find(to, from, &mut on_to, &mut on_from)?;
+    if from.outlet.is_some() {
+        find(from, to, &mut on_from, &mut on_to)?;
+    }
+    Ok(())
+}
+
+/// Begin of the greetings of this process.
+fn own_greeting() -> String {
+    format!("kadenz bridge {} ", std::process::id())
+}
+
+/// Whether a message is a greeting of this process.
+pub(super) fn is_own_greeting(raw: &Raw<'_>) -> bool {
+    raw.channel.as_str() == GREETING && raw.payload.starts_with(own_greeting().as_bytes())
+}
+
+fn find(
+    here: &mut BridgeEnd,
+    there: &BridgeEnd,
+    on_here: &mut Aggregator,
+    on_there: &mut Aggregator,
+) -> Result<(), BridgeError> {
+    // No other program sends this payload, nor this one a second time.
+    let (wall, now) = (WallTime::now().as_unix_ns(), clock::now());
+    let greeting = format!("{}{wall} {}", own_greeting(), now.as_ns()).into_bytes();
+    here.publish(&greeting)?;
+    let sender = heard(on_here, &greeting, clock::now() + PATIENCE);
+    here.own = sender.filter(|_| here.distinguishes_senders());
+    // Through another bridge it arrives a little later.
+    let further = sender.map_or(Duration::ZERO, |_| SETTLE);
+    match heard(on_there, &greeting, clock::now() + further) {
+        None => Ok(()),
+        Some(_) => Err(BridgeError::OneBus {
+            from: here.bus.url().to_owned(),
+            to: there.bus.url().to_owned(),
+        }),
+    }
+}
+
+/// Returns the sender of the message, if it arrives before this time.
+fn heard(aggregator: &mut Aggregator, greeting: &[u8], until: MonotonicTime) -> Option<SenderId> {
+    loop {
+        let wait = until.remaining(clock::now());
+        match aggregator.next_message(wait) {
+            Ok(Some(raw)) if raw.payload == greeting => return Some(raw.delivery.sender),
+            Ok(Some(_)) => {}
+            Ok(None) => return None,
+            // The peer may not be there yet.
+            Err(_) if wait.is_zero() => return None,
+            Err(_) => std::thread::sleep(wait.min(RETRY)),
+        }
+    }
+}

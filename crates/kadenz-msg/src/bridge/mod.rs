@@ -1,0 +1,188 @@
+//! A bridge carries the messages of one bus to another: between networks, or between transports.
+//!
+//! It never carries its own messages back: it recognises them by its own sender, and on a bus that does not
+//! distinguish senders, by their content. It refuses two buses that are one, or that another bridge joins already; it
+//! detects that by a message on the channel [`GREETING`].
+//!
+//! ```
+//! use std::time::Duration;
+//! use kadenz_msg::bridge::{Bridge, BridgeOptions};
+//! use kadenz_msg::bus::Bus;
+//!
+//! let (robot, laptop) = (Bus::open("memq://")?, Bus::open("memq://")?);
+//! let mut shown = laptop.aggregator("ARM")?;
+//! let options = BridgeOptions { duration: Some(Duration::from_millis(100)), ..BridgeOptions::default() };
+//! let mut bridge = Bridge::join(&robot, &laptop, &options)?;
+//! robot.publish_bytes("ARM", b"12345678")?;
+//! let ways = bridge.carry(&|notice| eprintln!("{notice:?}"));
+//! assert_eq!((ways[0].carried, ways[0].bytes), (1, 8));
+//! assert!(shown.next_message(Duration::ZERO)?.is_some());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+
+mod direction;
+mod end;
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Duration;
+
+use crate::bus::{Bus, RecvError, SubscribeError};
+use crate::provider::{ProviderError, PublishError};
+use direction::Direction;
+use end::BridgeEnd;
+pub use end::GREETING;
+
+/// The options of a bridge.
+#[derive(Debug, Clone)]
+pub struct BridgeOptions {
+    /// The channels to carry: a name, or a regular expression that matches whole names.
+    pub channels: String,
+    /// Whether messages of the second bus are carried to the first, too.
+    pub both: bool,
+    /// The least interval between two messages of a channel; messages in between are held back.
+    pub interval: Option<Duration>,
+    /// How long to carry; without it until a stop.
+    pub duration: Option<Duration>,
+    /// Setting it ends the bridge.
+    pub stop: Arc<AtomicBool>,
+}
+
+impl Default for BridgeOptions {
+    /// All channels, in one direction, at any rate, until a stop.
+    fn default() -> Self {
+        Self {
+            channels: ".*".to_owned(),
+            both: false,
+            interval: None,
+            duration: None,
+            stop: Arc::default(),
+        }
+    }
+}
+
+/// The reason for which two buses cannot be joined.
+#[derive(Debug, thiserror::Error)]
+pub enum BridgeError {
+    /// The target bus takes no messages.
+    #[error("nothing can be carried to {url}: {source}")]
+    NoOutlet {
+        /// The URL of the bus.
+        url: String,
+        /// The provider's reason.
+        source: ProviderError,
+    },
+    /// A bus cannot be listened to.
+    #[error("cannot listen to {url}")]
+    Subscribe {
+        /// The URL of the bus.
+        url: String,
+        /// The reason.
+        source: SubscribeError,
+    },
+    /// The target bus did not take the bridge's first message.
+    #[error("{url} does not take messages")]
+    Greeting {
+        /// The URL of the bus.
+        url: String,
+        /// The provider's reason.
+        source: PublishError,
+    },
+    /// Messages on one bus arrive on the other without this bridge.
+    #[error(
+        "messages on {from} arrive on {to} already: they are one bus, or another bridge joins them; \
+         messages would go round forever"
+    )]
+    OneBus {
+        /// The URL of the bus of the message.
+        from: String,
+        /// The URL of the bus on which it arrived.
+        to: String,
+    },
+}
+
+/// An event while a bridge carries messages.
+#[derive(Debug)]
+pub enum BridgeNotice<'a> {
+    /// No message has arrived on the bus of this URL for the first two seconds.
+    Silence(&'a str),
+    /// Nothing can be received at present; the bridge goes on.
+    Trouble(RecvError),
+    /// The target bus refused a message. Further ones are counted only.
+    Refused(PublishError),
+}
+
+/// The counts of one direction.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[cfg_attr(feature = "schema", derive(serde::Serialize, schemars::JsonSchema))]
+pub struct Carried {
+    /// The URL of the source bus.
+    pub from: String,
+    /// The URL of the target bus.
+    pub to: String,
+    /// Messages received from `from`.
+    pub heard: u64,
+    /// Messages that the target bus accepted.
+    pub carried: u64,
+    /// Total length of their payloads.
+    pub bytes: u64,
+    /// Messages that this bridge had sent itself.
+    pub own: u64,
+    /// Messages above the rate limit.
+    pub held_back: u64,
+    /// Messages that the other bus did not accept.
+    pub refused: u64,
+    /// Messages that were lost because this bridge was too slow for them.
+    pub unheard: u64,
+}
+
+impl Carried {
+    /// Returns whether messages were refused or missed.
+    #[must_use]
+    pub fn is_lossy(&self) -> bool {
+        self.refused + self.unheard > 0
+    }
+}
+
+/// Two buses that are joined.
+#[derive(Debug)]
+pub struct Bridge {
+    directions: Vec<Direction>,
+}
+
+impl Bridge {
+    /// Joins two buses, and begins to receive. Publishes a message on [`GREETING`] to each target bus, and waits up to
+    /// half a second for it.
+    ///
+    /// # Errors
+    /// [`BridgeError`] if the target bus takes no messages, a bus cannot be listened to, or both are one bus.
+    pub fn join(from: &Bus, to: &Bus, options: &BridgeOptions) -> Result<Self, BridgeError> {
+        let mut from = BridgeEnd::of(from, options.both)?;
+        let mut to = BridgeEnd::of(to, true)?;
+        end::greet(&mut from, &mut to)?;
+        let outlets = (from.outlet.take(), to.outlet.take());
+        let there = outlets.1.map(|it| Direction::open(&from, &to, it, options));
+        let back = outlets.0.map(|it| Direction::open(&to, &from, it, options));
+        let directions = [there, back].into_iter().flatten();
+        Ok(Self {
+            directions: directions.collect::<Result<_, _>>()?,
+        })
+    }
+
+    /// Carries messages until the end, each direction on a thread of its own. Returns the counts of each direction.
+    pub fn carry(&mut self, notify: &(dyn Fn(BridgeNotice<'_>) + Sync)) -> Vec<Carried> {
+        std::thread::scope(|scope| {
+            let directions = self.directions.iter_mut();
+            let running: Vec<_> = directions
+                .map(|it| scope.spawn(move || it.carry(notify)))
+                .collect();
+            running
+                .into_iter()
+                .filter_map(|it| it.join().ok())
+                .collect()
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;
