@@ -87,8 +87,7 @@ impl Raw<'_> {
     /// The fingerprint of its type; `None` for fewer than eight bytes, which no LCM message has.
     #[must_use]
     pub fn fingerprint(&self) -> Option<Fingerprint> {
-        let first = self.payload.first_chunk()?;
-        Some(Fingerprint(u64::from_be_bytes(*first)))
+        Fingerprint::of(self.payload)
     }
 
     /// Returns the times at which the message passed the kernel and this program.

@@ -402,8 +402,7 @@ impl Entry {
     /// The fingerprint of an LCM message: its first eight bytes.
     #[must_use]
     pub fn fingerprint(&self) -> Option<crate::message::Fingerprint> {
-        let bytes = self.payload.first_chunk()?;
         let is_lcm = self.channel.encoding == LCM_ENCODING;
-        is_lcm.then(|| crate::message::Fingerprint(u64::from_be_bytes(*bytes)))
+        crate::message::Fingerprint::of(&self.payload).filter(|_| is_lcm)
     }
 }

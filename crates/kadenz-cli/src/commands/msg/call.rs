@@ -5,7 +5,7 @@ use clap::Args;
 use kadenz::msg::message::Fingerprint;
 use kadenz::msg::service::messages::{Reply, Request};
 use kadenz::msg::service::request::Client;
-use kadenz::msg::service::types_on_wire::TypeFinder;
+use kadenz::msg::service::types_on_wire::{KnownTypes, TypeFinder};
 use kadenz::msg::types::Value;
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -13,7 +13,7 @@ use serde::Serialize;
 
 use super::bus::BusOption;
 use super::shown;
-use super::types::{KnownTypes, TypesOption};
+use super::types::TypesOption;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -82,7 +82,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         version: Version,
         service: options.service.clone(),
         r#type: of.map(|record| record.of().name.to_string()),
-        fingerprint: fingerprint(&answer),
+        fingerprint: Fingerprint::of(&answer),
         answer: decoded.as_ref().map(Value::to_json),
         hex: decoded.is_none().then(|| shown::hex(&answer)),
     })
@@ -96,15 +96,10 @@ impl Answer for Called {
     }
 }
 
-fn fingerprint(payload: &[u8]) -> Option<Fingerprint> {
-    let first = payload.first_chunk()?;
-    Some(Fingerprint(u64::from_be_bytes(*first)))
-}
-
 fn decode(known: &KnownTypes, finder: &mut TypeFinder, answer: &[u8], wait: Span) -> Option<Value> {
     if let Ok(value) = known.decode(answer) {
         return Some(value);
     }
-    let found = finder.find(fingerprint(answer)?, wait.0).ok()??;
+    let found = finder.find(Fingerprint::of(answer)?, wait.0).ok()??;
     found.types.decode(answer).ok()
 }

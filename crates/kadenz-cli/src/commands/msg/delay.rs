@@ -4,12 +4,13 @@ use anyhow::Context as _;
 use clap::{Args, ValueEnum};
 use kadenz::lab::stamped::{ReadStamp, StampedCounts, StampedPlan, stamped};
 use kadenz::msg::bus::SubscriptionOptions;
+use kadenz::msg::service::types_on_wire::KnownTypes;
 use kadenz::msg::types::{Path, Value};
 use kadenz::report::numbers;
 use kadenz::rt::clock::{self, Synchronisation, WallTime};
 
 use super::bus::{self, BusOption};
-use super::types::{KnownTypes, TypesOption};
+use super::types::TypesOption;
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Span};
 use crate::output::{self, Outcome};
@@ -101,7 +102,7 @@ const QUEUE: usize = 1000;
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let bus = options.bus.open()?;
-    let known = options.types.need_or_ask(&bus)?;
+    let known = options.types.need_or_request(&bus)?;
     let queue = SubscriptionOptions {
         queue: QUEUE,
         ..SubscriptionOptions::default()
@@ -142,7 +143,7 @@ impl Options {
     fn reader(&self, mut known: KnownTypes) -> ReadStamp {
         let (path, unit) = (self.field.clone(), self.unit);
         Box::new(move |raw| {
-            known.ask(raw.fingerprint());
+            known.request(raw.fingerprint());
             let value = known.decode(raw.payload).ok()?;
             unit.stamp(&value.at(&path).ok()?)
         })

@@ -4,13 +4,14 @@ use clap::Args;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::message::Fingerprint;
+use kadenz::msg::service::types_on_wire::KnownTypes;
 use kadenz::msg::types::{Path, Value};
 use kadenz::report::document::{Answer, Document};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::bus::{BusOption, Came, Ears};
-use super::types::{self, KnownTypes, TypesOption};
+use super::types::{self, TypesOption};
 use super::{shown, stamp};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
@@ -98,7 +99,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut known = options.types.read()?;
     let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
     if !options.raw {
-        known = options.types.read_and_ask(&ears.bus)?;
+        known = options.types.read_and_request(&ears.bus)?;
     }
     let url = options.bus.url();
     let mut left = options.count;
@@ -112,7 +113,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         if known.is_about_types(raw.channel) {
             continue;
         }
-        known.ask_and_wait(raw.fingerprint());
+        known.request_and_wait(raw.fingerprint());
         let echoed = Echoed::of(&raw, options.say(&raw, &known), &known, &url);
         if let EchoedMessage::NoField(hint) = &echoed.said
             && !std::mem::replace(&mut hinted, true)
@@ -136,7 +137,7 @@ impl Options {
         if self.raw {
             return EchoedMessage::Bytes;
         }
-        match (known.decode(raw.payload), &self.field) {
+        match (types::decoded(known, raw.payload), &self.field) {
             (Ok(value), None) => EchoedMessage::Whole(value),
             (Ok(value), Some(path)) => match value.at(path) {
                 Ok(value) => EchoedMessage::Field(value),

@@ -87,7 +87,7 @@ pub(super) struct Rates {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
-    let mut known = options.types.read_and_ask(&ears.bus)?;
+    let mut known = options.types.read_and_request(&ears.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
     let mut whole = options.watcher(Duration::MAX, MAX_MESSAGES);
     let began = clock::now();
@@ -96,7 +96,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         match ears.next(Some(due)) {
             Came::Message(raw) if known.is_about_types(raw.channel) => {}
             Came::Message(raw) => {
-                known.ask(raw.fingerprint());
+                known.request(raw.fingerprint());
                 recent.add(&(&raw).into());
                 whole.add(&(&raw).into());
             }

@@ -65,7 +65,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if !output::is_json() {
         ears.without_note_of_silence();
     }
-    let mut known = options.types.read_and_ask(&ears.bus)?;
+    let mut known = options.types.read_and_request(&ears.bus)?;
     let mut watcher = Watcher::new(WatchOptions {
         window: options.duration.0,
         ..WatchOptions::default()
@@ -76,7 +76,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
             match ears.next(None) {
                 Came::Message(raw) if known.is_about_types(raw.channel) => {}
                 Came::Message(raw) => {
-                    known.ask(raw.fingerprint());
+                    known.request(raw.fingerprint());
                     watcher.add(&(&raw).into());
                 }
                 Came::Nothing => {}

@@ -3,6 +3,7 @@
 use kadenz::msg::channel::Channel;
 use kadenz::msg::loss::{SenderTally, Tally};
 use kadenz::msg::message::Fingerprint;
+use kadenz::msg::service::types_on_wire::KnownTypes;
 use kadenz::msg::watch::{ChannelFigures, SenderFigures};
 use kadenz::report::document::Table;
 use kadenz::report::numbers;
@@ -10,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::stamp;
-use super::types::{self, KnownTypes};
+use super::types;
 
 /// Mark for an unknown value, or one that a sample does not support.
 const NOTHING: &str = "-";

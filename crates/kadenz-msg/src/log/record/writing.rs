@@ -200,8 +200,7 @@ impl Writing {
         } else {
             counts.name(head.slot as usize).copied()
         };
-        let bytes = self.entry.payload.first_chunk();
-        let fingerprint = bytes.map(|it| Fingerprint(u64::from_be_bytes(*it)));
+        let fingerprint = Fingerprint::of(&self.entry.payload);
         self.entry.channel = self.channel(name.unwrap_or_default(), fingerprint);
         self.entry.log_time = WallTime::from_unix_ns(head.log_time);
         self.entry.publish_time = WallTime::from_unix_ns(head.publish_time);

@@ -32,6 +32,7 @@
 mod finder;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
+mod known;
 mod requester;
 mod responder;
 
@@ -41,8 +42,9 @@ use std::sync::Arc;
 use crate::message::{Fingerprint, Message};
 use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
-pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
 pub use requester::{FoundType, WrongAnswer};
+pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
+pub use known::KnownTypes;
 pub use responder::{AnnounceError, TypeResponder};
 
 /// The channel of questions.

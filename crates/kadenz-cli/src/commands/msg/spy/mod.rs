@@ -10,6 +10,7 @@ use std::time::Duration;
 use clap::Args;
 use kadenz::msg::bus::Raw;
 use kadenz::msg::loss::SenderTally;
+use kadenz::msg::service::types_on_wire::KnownTypes;
 use kadenz::msg::watch::{Throttle, WatchOptions, Watcher};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::clock::{self, MonotonicTime};
@@ -19,7 +20,7 @@ use serde::Serialize;
 use super::bus::{BusOption, Came, Ears};
 use super::stamp;
 use super::table::{self, HeardChannel};
-use super::types::{KnownTypes, TypesOption};
+use super::types::{self, TypesOption};
 use crate::options::Span;
 use crate::output::{self, Outcome, Printed};
 use fields::Fields;
@@ -92,7 +93,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         (_, given) => given,
     };
     let ears = Ears::open(&options.bus, &options.channels, duration)?;
-    let known = options.types.read_and_ask(&ears.bus)?;
+    let known = options.types.read_and_request(&ears.bus)?;
     let watcher = Watcher::new(WatchOptions {
         window: options.window.0,
         ..WatchOptions::default()
@@ -152,11 +153,11 @@ impl Heard {
             return;
         }
         watcher.add(&raw.into());
-        known.ask(raw.fingerprint());
+        known.request(raw.fingerprint());
         let is_message = raw.payload.len() >= 8;
         // Without any known type, a message that is not decoded is no error.
         if let Some(fields) = fields.filter(|it| it.is_of(raw.channel)) {
-            let decoded = known.decode(raw.payload);
+            let decoded = types::decoded(known, raw.payload);
             if !is_message || known.any() && decoded.is_err() {
                 watcher.undecodable(raw.channel);
             }
@@ -177,7 +178,7 @@ impl Spy {
         let mut due = clock::now() + Duration::from_secs(1);
         loop {
             match self.ears.next(Some(due)) {
-                Came::Message(raw) => self.heard.hear(&raw, None),
+                Came::Message(raw) => self.heard.add(&raw, None),
                 Came::Nothing => {}
                 Came::End => break,
             }
@@ -232,7 +233,7 @@ impl Spy {
             match self.ears.next(Some(before)) {
                 Came::Message(raw) => {
                     let fields = fields.as_mut().filter(|_| !view.is_paused());
-                    self.heard.hear(&raw, fields);
+                    self.heard.add(&raw, fields);
                 }
                 Came::Nothing => {}
                 Came::End => return Ok(()),
@@ -300,7 +301,7 @@ mod tests {
                 payload,
                 delivery,
             };
-            heard.hear(&raw, fields);
+            heard.add(&raw, fields);
             heard.watcher.figures(now)[0].undecodable
         };
         for (payload, count) in [(&[0; 16][..], 0), (&[0; 4][..], 1)] {

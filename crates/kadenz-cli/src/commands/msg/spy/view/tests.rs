@@ -1,5 +1,5 @@
 use super::*;
-use crate::commands::msg::types::KnownTypes;
+use kadenz::msg::service::types_on_wire::KnownTypes;
 use kadenz::msg::watch::{ChannelFigures, ReceivedMessage, WatchOptions, Watcher};
 use kadenz::rt::clock::MonotonicTime;
 
