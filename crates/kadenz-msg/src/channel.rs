@@ -213,6 +213,48 @@ impl Pattern {
     }
 }
 
+/// The channels that a caller wants of a log or a bus.
+///
+/// ```
+/// use kadenz_msg::channel::{ChannelFilter, Pattern};
+///
+/// let patterns = vec![Pattern::new("CAMERA.*")?];
+/// let others = ChannelFilter { patterns, inverted: true };
+/// assert!(others.wants("ARM") && !others.wants("CAMERA_LEFT"));
+/// assert!(ChannelFilter::default().wants("ARM"));
+/// # Ok::<(), kadenz_msg::channel::PatternError>(())
+/// ```
+#[derive(Debug, Clone, Default)]
+pub struct ChannelFilter {
+    /// The patterns; empty for all channels.
+    pub patterns: Vec<Pattern>,
+    /// Whether the channels that a pattern matches are left out, and all others wanted.
+    pub inverted: bool,
+}
+
+impl ChannelFilter {
+    /// Returns whether a channel is wanted.
+    #[must_use]
+    pub fn wants(&self, channel: &str) -> bool {
+        let named = self.patterns.iter().any(|it| it.matches(channel));
+        self.patterns.is_empty() || named != self.inverted
+    }
+
+    /// Returns whether the wanted channels are named, not those to leave out.
+    #[must_use]
+    pub fn is_named(&self) -> bool {
+        !self.patterns.is_empty() && !self.inverted
+    }
+
+    /// The patterns of a subscription, which may select more channels than are wanted.
+    pub(crate) fn to_subscribe(&self) -> Result<Vec<Pattern>, PatternError> {
+        match self.is_named() {
+            true => Ok(self.patterns.clone()),
+            false => Ok(vec![Pattern::new(".*")?]),
+        }
+    }
+}
+
 /// Returns whether a pattern is a plain name, which matches itself alone: a usual name, in which `-` and `/`
 /// and the like have no meaning outside of brackets, and any other that needs no escape.
 pub(crate) fn is_literal(pattern: &str) -> bool {

@@ -23,6 +23,7 @@
 mod channel_writer;
 mod chunks;
 pub mod compression;
+pub mod copy;
 mod dictionary;
 mod error;
 pub mod event;

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
+use kadenz::msg::log::copy::{self, Fate, OWN_CHANNELS, ToJson};
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::table::TableFormat;
 use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
@@ -10,7 +11,7 @@ use kadenz::msg::types::Types;
 use kadenz::report::numbers;
 
 use super::LimitOptions;
-use super::copying::{self, Fate};
+use super::copying;
 use super::cut::SelectionOptions;
 use super::output_file::LogOutputOptions;
 use super::tables::{self, Target};
@@ -58,9 +59,6 @@ pub(crate) struct Options {
     #[command(flatten)]
     limits: LimitOptions,
 }
-
-/// Begin of the names of Kadenz's own channels, for example of questions about types.
-const OWN_CHANNELS: &str = "KADENZ/";
 
 /// Encoding of the messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -139,35 +137,33 @@ struct Whole<'a> {
 impl Whole<'_> {
     fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
         let options = self.options;
-        let mut dictionary = self.dictionary;
-        let is_named = !self.part.channels.is_empty() && !self.part.inverted;
-        let is_passed = |channel: &str| !is_named && channel.starts_with(OWN_CHANNELS);
-        let mut passed = 0_u64;
-        let mut change = |entry: &mut Entry| {
-            if to_json {
-                return match dictionary.to_json(entry) {
-                    Ok(()) => Fate::Keep,
-                    Err(_) if entry.channel.encoding == "json" => Fate::Keep,
-                    Err(_) if is_passed(&entry.channel.name) => {
-                        passed += 1;
-                        Fate::Pass
-                    }
-                    Err(error) => Fate::LeaveOut(error.to_string()),
-                };
-            }
-            dictionary.complete(entry);
-            Fate::Keep
-        };
         let (output, limits) = (&options.output, options.limits);
-        let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, &mut change);
-        let copied = copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?;
+        let mut passed = 0;
+        let copied = if to_json {
+            let mut to_json = ToJson::new(self.dictionary, &self.part.channels);
+            let mut judge =
+                |entry: &mut Entry| copy::within(&self.part, entry, |it| to_json.convert(it));
+            let copied =
+                copying::into_log(self.reader, &[&options.log], output, limits, &mut judge);
+            passed = to_json.passed;
+            copied?
+        } else {
+            let mut dictionary = self.dictionary;
+            let mut judge = |entry: &mut Entry| {
+                copy::within(&self.part, entry, |entry| {
+                    dictionary.complete(entry);
+                    Fate::Keep
+                })
+            };
+            copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?
+        };
         if passed > 0 {
             let passed = numbers::counted(passed, "message");
             output::note(&format!(
                 "{passed} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them"
             ));
         }
-        Ok(copied.outcome().or_incomplete(copied.left_out > 0))
+        Ok(copying::outcome(&copied).or_incomplete(copied.left_out > 0))
     }
 
     fn into_tables(self, format: TableFormat) -> anyhow::Result<Outcome> {
@@ -182,9 +178,8 @@ impl Whole<'_> {
         let (tables, pending) = target.create(self.dictionary)?;
         let malformed = tables.malformed();
         let writer = Box::new(tables);
-        let limits = options.limits.limits();
-        let mut judge = |entry: &mut Entry| copying::within(&self.part, entry, |_| Fate::Keep);
-        let copied = copying::copy(self.reader, writer, limits, &stop, &mut judge)?;
+        let mut judge = |entry: &mut Entry| copy::within(&self.part, entry, |_| Fate::Keep);
+        let copied = copying::copy(self.reader, writer, options.limits, &stop, &mut judge)?;
         target.end(copied, &pending, malformed.get())
     }
 }

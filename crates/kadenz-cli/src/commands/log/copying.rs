@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::log::play::PlayOptions;
-use kadenz::msg::log::{Damage, Entry, Limits, LogError, LogReader, LogWriter};
+use kadenz::msg::log::copy::{self, Copied, Fate};
+use kadenz::msg::log::{Damage, Entry, LogReader, LogWriter};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
@@ -18,43 +18,15 @@ use crate::commands::interrupt;
 use crate::options::bar;
 use crate::output::{self, Outcome};
 
-/// Counts of a copy.
-#[derive(Debug, JsonSchema, Serialize)]
-pub(crate) struct Copied {
-    version: Version<1>,
-    /// Messages in the new log, or rows in all tables.
-    pub(crate) messages: u64,
-    /// Messages that the new format cannot hold, or that could not be converted.
-    pub(crate) left_out: u64,
-    /// The first reason for one of those.
-    pub(crate) reason: Option<String>,
-    /// Damaged places of the old log.
-    damaged_places: u64,
-    /// Bytes skipped at damaged places.
-    skipped_bytes: u64,
-    /// Whether the copy reached the end.
-    pub(crate) complete: bool,
-}
-
 /// Result of cut, merge, convert and recover.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct CopiedLog<'a> {
+    version: Version<1>,
     #[serde(flatten)]
     copied: &'a Copied,
     /// The new log, for people.
     #[serde(skip)]
     out: &'a Path,
-}
-
-/// Decision about a message.
-pub(crate) enum Fate {
-    Keep,
-    /// The message is outside the request.
-    Pass,
-    /// The message was requested but cannot be converted, with the reason.
-    LeaveOut(String),
-    /// The end of the request.
-    End,
 }
 
 /// Writes the messages that `judge` keeps into a new log, and reports the result.
@@ -67,128 +39,39 @@ pub(crate) fn into_log(
 ) -> anyhow::Result<Copied> {
     let stop = interrupt::stop_on_interrupt()?;
     let writer = output.create(inputs)?;
-    let copied = copy(reader, writer, limits.limits(), &stop, judge)?;
+    let copied = copy(reader, writer, limits, &stop, judge)?;
     output::answer(&CopiedLog {
+        version: Version,
         copied: &copied,
         out: &output.out,
     })?;
-    copied.note();
+    note(&copied);
     if !copied.complete {
         output::note("interrupted; the copied part is a whole log");
     }
     Ok(copied)
 }
 
-/// Decides about a message where a part of the log is wanted; `judge` decides within that part.
-pub(crate) fn within(
-    part: &PlayOptions,
-    entry: &mut Entry,
-    judge: impl FnOnce(&mut Entry) -> Fate,
-) -> Fate {
-    if part.until.is_some_and(|until| entry.log_time >= until) {
-        Fate::End
-    } else if part.wants(&entry.channel.name) {
-        judge(entry)
-    } else {
-        Fate::Pass
-    }
-}
-
-/// Copies the messages that `judge` keeps, and may change. Finishes the new log even after an interruption.
+/// Copies the messages that `judge` keeps, with progress, until the end or a stop.
 pub(crate) fn copy(
     reader: &mut dyn LogReader,
-    mut writer: Box<dyn LogWriter>,
-    limits: Limits,
+    writer: Box<dyn LogWriter>,
+    limits: LimitOptions,
     stop: &Stop,
     judge: &mut dyn FnMut(&mut Entry) -> Fate,
 ) -> anyhow::Result<Copied> {
-    let mut tally = Tally::default();
-    let length = reader.outline().bytes;
-    let check = |written: u64| limits.check(written, length);
     let mut progress = Working::new("copying");
-    let result = work(
-        reader,
-        writer.as_mut(),
-        stop,
-        &check,
-        judge,
-        &mut tally,
-        &mut progress,
-    );
-    drop(progress);
-    let given_up = writer.finish()?;
-    let complete = result?;
-    let Damage {
-        places,
-        skipped_bytes,
-    } = reader.damage();
-    anyhow::ensure!(
-        given_up == 0,
-        "the disk is full: {} in the new log, {given_up} given up",
-        numbers::counted(tally.messages - given_up, "message")
-    );
-    Ok(Copied {
-        version: Version,
-        messages: tally.messages,
-        left_out: tally.left_out,
-        reason: tally.reason,
-        damaged_places: places,
-        skipped_bytes,
-        complete,
-    })
-}
-
-#[derive(Default)]
-struct Tally {
-    messages: u64,
-    left_out: u64,
-    reason: Option<String>,
-}
-
-impl Tally {
-    fn leave_out(&mut self, reason: String) {
-        self.left_out += 1;
-        self.reason.get_or_insert(reason);
-    }
-}
-
-fn work(
-    reader: &mut dyn LogReader,
-    writer: &mut dyn LogWriter,
-    stop: &Stop,
-    check: &dyn Fn(u64) -> Result<(), LogError>,
-    judge: &mut dyn FnMut(&mut Entry) -> Fate,
-    tally: &mut Tally,
-    progress: &mut Working,
-) -> Result<bool, LogError> {
-    let mut entry = Entry::default();
-    while !stop.requested() {
-        if !reader.read(&mut entry)? {
-            return Ok(true);
-        }
+    let mut goes_on = |reader: &dyn LogReader| {
         progress.tick(|| reader.progress());
-        let fate = judge(&mut entry);
-        check(writer.length() + longest(&entry))?;
-        match fate {
-            Fate::Keep => match writer.write(&entry) {
-                Ok(()) => tally.messages += 1,
-                Err(error @ (LogError::Unfit { .. } | LogError::Undecodable(_))) => {
-                    tally.leave_out(error.to_string());
-                }
-                Err(error) => return Err(error),
-            },
-            Fate::Pass => {}
-            Fate::LeaveOut(reason) => tally.leave_out(reason),
-            Fate::End => return Ok(true),
-        }
-    }
-    Ok(false)
-}
-
-/// The most bytes of a message in any format, uncompressed.
-fn longest(entry: &Entry) -> u64 {
-    const HEAD: usize = 32;
-    (HEAD + entry.channel.name.len() + entry.payload.len()) as u64
+        !stop.requested()
+    };
+    Ok(copy::copy(
+        reader,
+        writer,
+        limits.limits(),
+        &mut goes_on,
+        judge,
+    )?)
 }
 
 impl Answer for CopiedLog<'_> {
@@ -198,25 +81,20 @@ impl Answer for CopiedLog<'_> {
     }
 }
 
-impl Copied {
-    /// Notes what is missing, and why.
-    pub(crate) fn note(&self) {
-        if let Some(reason) = &self.reason {
-            output::note(&format!(
-                "{} left out, the first because: {reason}",
-                numbers::counted(self.left_out, "message")
-            ));
-        }
-        note_damage(Damage {
-            places: self.damaged_places,
-            skipped_bytes: self.skipped_bytes,
-        });
+/// Notes what is missing, and why.
+pub(crate) fn note(copied: &Copied) {
+    if let Some(reason) = &copied.reason {
+        output::note(&format!(
+            "{} left out, the first because: {reason}",
+            numbers::counted(copied.left_out, "message")
+        ));
     }
+    note_damage(copied.damage());
+}
 
-    /// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written.
-    pub(crate) fn outcome(&self) -> Outcome {
-        Outcome::missed_if(self.damaged_places > 0 || self.skipped_bytes > 0)
-    }
+/// The outcome of a command that takes a whole log: damage is a defect, also where the rest was written.
+pub(crate) fn outcome(copied: &Copied) -> Outcome {
+    Outcome::missed_if(!copied.damage().is_none())
 }
 
 /// Notes the parts of a log that could not be read.

@@ -4,12 +4,13 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
-use kadenz::msg::channel::Pattern;
+use kadenz::msg::channel::{ChannelFilter, Pattern};
+use kadenz::msg::log::copy::{self, Fate};
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::{self, Entry};
 
 use super::LimitOptions;
-use super::copying::{self, Fate};
+use super::copying;
 use super::moment::{self, Moment};
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
@@ -78,8 +79,10 @@ impl SelectionOptions {
         Ok(PlayOptions {
             from,
             until,
-            channels: self.channels.clone(),
-            inverted: self.invert,
+            channels: ChannelFilter {
+                patterns: self.channels.clone(),
+                inverted: self.invert,
+            },
             ..PlayOptions::default()
         })
     }
@@ -93,7 +96,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         reader.seek(from)?;
     }
     let (reader, output) = (reader.as_mut(), &options.output);
-    let mut judge = |entry: &mut Entry| copying::within(&part, entry, |_| Fate::Keep);
+    let mut judge = |entry: &mut Entry| copy::within(&part, entry, |_| Fate::Keep);
     let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
-    Ok(copied.outcome())
+    Ok(copying::outcome(&copied))
 }

@@ -3,10 +3,11 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use kadenz::msg::log::copy::Fate;
 use kadenz::msg::log::merge::Merged;
 
 use super::LimitOptions;
-use super::copying::{self, Fate};
+use super::copying;
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
 
@@ -40,5 +41,5 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
     let (merged, output) = (&mut Merged::new(readers), &options.output);
     let copied = copying::into_log(merged, &inputs, output, options.limits, &mut |_| Fate::Keep)?;
-    Ok(copied.outcome())
+    Ok(copying::outcome(&copied))
 }

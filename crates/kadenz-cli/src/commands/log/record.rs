@@ -2,22 +2,23 @@
 
 use std::io::ErrorKind;
 use std::path::PathBuf;
-use std::time::{Duration, Instant};
+use std::sync::Arc;
 
 use clap::Args;
 use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::Bus;
-use kadenz::msg::channel::Pattern;
+use kadenz::msg::channel::{ChannelFilter, Pattern};
 use kadenz::msg::log::LogError;
 use kadenz::msg::log::compression::Compression;
-use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::record::{
-    ChannelCounts, FurtherCounts, Naming, RecordOptions, Recorded, Recorder, SetBack, Split, Watch,
+    ChannelCounts, FurtherCounts, Naming, RecordOptions, Recorded, SetBack, Split, host_facts,
+    next_free,
 };
-use kadenz::msg::provider::{Inlet, More, Received, Wait};
+use kadenz::msg::recording::{
+    BusRecording, BusRecordingError, BusRecordingOptions, RecordingNotice,
+};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
-use kadenz::rt::clock;
 use kadenz::rt::units::ParseQuantityError;
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -159,18 +160,20 @@ pub(super) struct RecordedLog {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let provider = bus::open(&url)?;
-    let mut inlet = provider.inlet()?;
     // A wait for a type's description must not keep a message in memory beyond a flush.
     let longest = options.flush_interval.0;
-    let describe = options
-        .types
-        .describe(&Bus::over(&url, provider), longest)?;
-    inlet.want(&options.wanted()?)?;
-    let stop = options.ends.stop()?;
-    let mut recorder = options.start(describe)?;
+    let bus = Bus::over(&url, Arc::clone(&provider));
+    let describe = options.types.describe(&bus, longest)?;
+    let request = options.request(&options.ends.stop()?)?;
+    let recording = BusRecording::start(&*provider, request, describe).map_err(with_remedy)?;
     output::note(&format!("recording {url}; Ctrl-C ends it"));
-    receive(options, inlet.as_mut(), &mut recorder, &stop);
-    let recorded = recorder.finish();
+    let recorded = recording.run(&mut |notice| {
+        output::note(&match notice {
+            RecordingNotice::Trouble(trouble) => format!("trouble: {trouble}"),
+            RecordingNotice::FurtherChannels => further_channels(),
+            RecordingNotice::ClockSetBack(set_back) => clock_set_back(set_back),
+        });
+    });
     output::summary(&RecordedLog::of(&recorded))?;
     complain(&recorded);
     Ok(Outcome::missed_if(
@@ -179,40 +182,19 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 impl Options {
-    /// The patterns for the provider. They may select all channels, of which this program then filters some.
-    fn wanted(&self) -> anyhow::Result<Vec<Pattern>> {
-        if self.channels.is_empty() || self.invert {
-            return Ok(vec![Pattern::new(".*")?]);
-        }
-        Ok(self.channels.clone())
-    }
-
     fn path(&self) -> PathBuf {
         let mut path = self.out.clone();
         if self.strftime {
             let name = self.out.to_string_lossy().into_owned();
             path = PathBuf::from(jiff::Zoned::now().strftime(&name).to_string());
         }
-        if !self.increment {
-            return path;
+        match self.increment {
+            true => next_free(&path),
+            false => path,
         }
-        let stem = path.file_stem().unwrap_or_default().to_os_string();
-        let ending = path.extension().map(std::ffi::OsStr::to_os_string);
-        let mut number = 0;
-        while path.exists() {
-            let mut name = stem.clone();
-            name.push(format!(".{number:02}"));
-            if let Some(ending) = &ending {
-                name.push(".");
-                name.push(ending);
-            }
-            path.set_file_name(name);
-            number += 1;
-        }
-        path
     }
 
-    fn start(&self, describe: kadenz::msg::log::record::Describe) -> anyhow::Result<Recorder> {
+    fn request(&self, stop: &Stop) -> anyhow::Result<BusRecordingOptions> {
         let path = self.path();
         let split = Split {
             bytes: self.split_mb,
@@ -239,13 +221,22 @@ impl Options {
             facts: host_facts(),
             ..RecordOptions::default()
         };
-        Recorder::start(&path, &record, describe).map_err(with_remedy)
+        Ok(BusRecordingOptions {
+            path,
+            record,
+            channels: ChannelFilter {
+                patterns: self.channels.clone(),
+                inverted: self.invert,
+            },
+            duration: self.duration.map(|span| span.0),
+            stop: stop.flag(),
+        })
     }
 }
 
 /// Adds the remedy to the error of a file that cannot be created.
-fn with_remedy(error: LogError) -> anyhow::Error {
-    let LogError::File { path, source } = error else {
+fn with_remedy(error: BusRecordingError) -> anyhow::Error {
+    let BusRecordingError::Log(LogError::File { path, source }) = error else {
         return error.into();
     };
     let path = path.display();
@@ -291,94 +282,6 @@ fn lasting(text: &str) -> Result<Span, String> {
         return Err("it must be longer than nothing, for example 1h".to_owned());
     }
     Ok(span)
-}
-
-/// Facts about this machine, for later readers of the log.
-fn host_facts() -> Vec<(String, Vec<(String, String)>)> {
-    let facts = kadenz::rt::host::facts();
-    let values = [
-        ("os", Some(facts.os)),
-        ("os_release", facts.os_release),
-        ("kernel", facts.kernel),
-        ("preemption", facts.preemption),
-        ("cpu", facts.cpu),
-        ("cpus", Some(facts.cpus.to_string())),
-        ("clock_source", facts.clock_source),
-        ("virtualisation", facts.virtualisation),
-    ];
-    let values = values.into_iter();
-    let pairs = values.filter_map(|(name, value)| Some((name.to_owned(), value?)));
-    vec![("kadenz.host".to_owned(), pairs.collect())]
-}
-
-/// Interval at which receiving polls for the end.
-const POLL_INTERVAL: Duration = Duration::from_millis(50);
-
-fn receive(options: &Options, inlet: &mut dyn Inlet, recorder: &mut Recorder, stop: &Stop) {
-    let begun = Instant::now();
-    let wanted = PlayOptions {
-        channels: options.channels.clone(),
-        inverted: options.invert,
-        ..PlayOptions::default()
-    };
-    let mut said = ReportedEvents {
-        watch: recorder.watch(),
-        trouble: None,
-        further: false,
-        set_back: 0,
-    };
-    while !stop.requested() {
-        if options.duration.is_some_and(|it| begun.elapsed() >= it.0) {
-            break;
-        }
-        let wait = Wait::Until(clock::now() + POLL_INTERVAL);
-        let received = inlet.receive(wait, &mut |arrival| {
-            if wanted.wants(arrival.channel) {
-                recorder.take(&arrival);
-            }
-            More::GoOn
-        });
-        match received {
-            Ok(Received::Ended) => break,
-            Ok(_) => {}
-            Err(error) => {
-                said.trouble(Some(error.to_string()));
-                std::thread::sleep(POLL_INTERVAL);
-            }
-        }
-        said.look();
-    }
-}
-
-/// Reported events of the recording: each is reported once, when it begins.
-struct ReportedEvents {
-    watch: Watch,
-    trouble: Option<String>,
-    further: bool,
-    set_back: u64,
-}
-
-impl ReportedEvents {
-    fn look(&mut self) {
-        let trouble = self.watch.trouble();
-        self.trouble(trouble);
-        if !self.further && self.watch.has_further_channels() {
-            self.further = true;
-            output::note(&further_channels());
-        }
-        let set_back = self.watch.set_back();
-        if set_back.times > self.set_back {
-            self.set_back = set_back.times;
-            output::note(&clock_set_back(set_back));
-        }
-    }
-
-    fn trouble(&mut self, now: Option<String>) {
-        if now.is_some() && self.trouble != now {
-            output::note(&format!("trouble: {}", now.clone().unwrap_or_default()));
-            self.trouble = now;
-        }
-    }
 }
 
 fn further_channels() -> String {

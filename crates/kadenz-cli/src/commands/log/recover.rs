@@ -4,9 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kadenz::msg::log::Entry;
+use kadenz::msg::log::copy::Fate;
 
 use super::LimitOptions;
-use super::copying::{self, Fate};
+use super::copying;
 use super::output_file::LogOutputOptions;
 use crate::output::Outcome;
 

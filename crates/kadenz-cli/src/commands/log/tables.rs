@@ -7,15 +7,16 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
-use kadenz::msg::log::table::{FileGrouping, MakeTable, TableFormat, Tables};
+use kadenz::msg::log::copy::Copied;
+use kadenz::msg::log::table::{MakeTable, TableFormat, Tables, FileGrouping};
 use kadenz::msg::log::{Dictionary, LogError};
-use kadenz::report::document::{Answer, Document};
+use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use schemars::JsonSchema;
 use serde::Serialize;
 use tempfile::TempPath;
 
-use super::copying::Copied;
+use super::copying;
 use crate::output::{self, Outcome};
 
 /// Format and place of tables.
@@ -189,6 +190,7 @@ impl Target<'_> {
         }
         let files = pending.persist(self.overwrite)?;
         let written = WrittenTables {
+            version: Version,
             malformed: malformed.0,
             malformed_reason: malformed.1,
             files,
@@ -197,7 +199,7 @@ impl Target<'_> {
         output::answer(&written)?;
         written.note();
         let whole = written.copied.left_out == 0 && written.malformed == 0;
-        Ok(written.copied.outcome().or_incomplete(!whole))
+        Ok(copying::outcome(&written.copied).or_incomplete(!whole))
     }
 }
 
@@ -235,6 +237,7 @@ fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> Strin
 /// Result of convert into CSV or Parquet: as copy, with the counts of the tables.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct WrittenTables {
+    version: Version<1>,
     #[serde(flatten)]
     copied: Copied,
     /// Rows without fields, of messages that do not follow their type, and rows that lack a field with too long a
@@ -248,7 +251,7 @@ pub(crate) struct WrittenTables {
 impl WrittenTables {
     /// Notes what is missing, and why.
     fn note(&self) {
-        self.copied.note();
+        copying::note(&self.copied);
         if let Some(reason) = &self.malformed_reason {
             output::note(&format!(
                 "{} without fields, as a message does not follow its type or a text is too long, the first because: \

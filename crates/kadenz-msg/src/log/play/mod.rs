@@ -11,7 +11,7 @@ use kadenz_rt::random::Random;
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
 
 use super::{Damage, Entry, LogError, LogReader};
-use crate::channel::Pattern;
+use crate::channel::ChannelFilter;
 
 /// Determines when each message of a log is due.
 ///
@@ -147,7 +147,7 @@ impl Player {
     }
 
     fn is_wanted(&mut self) -> bool {
-        if !self.options.wants(&self.head.channel.name) {
+        if !self.options.channels.wants(&self.head.channel.name) {
             return false;
         }
         let lost = self.options.loss > 0.0 && self.random.unit() < self.options.loss;
@@ -235,10 +235,8 @@ pub struct PlayOptions {
     pub from: Option<WallTime>,
     /// The time of the log before which it ends.
     pub until: Option<WallTime>,
-    /// The channels; empty for all.
-    pub channels: Vec<Pattern>,
-    /// Whether those channels are left out.
-    pub inverted: bool,
+    /// The channels to play.
+    pub channels: ChannelFilter,
     /// Whether it begins again at its end.
     pub looped: bool,
     /// The maximum delay of a message, evenly distributed from zero on.
@@ -256,22 +254,12 @@ impl Default for PlayOptions {
             speed: 1.0,
             from: None,
             until: None,
-            channels: Vec::new(),
-            inverted: false,
+            channels: ChannelFilter::default(),
             looped: false,
             jitter: Duration::ZERO,
             loss: 0.0,
             seed: 0,
         }
-    }
-}
-
-impl PlayOptions {
-    /// Returns whether a channel is to be played.
-    #[must_use]
-    pub fn wants(&self, channel: &str) -> bool {
-        let named = self.channels.iter().any(|it| it.matches(channel));
-        self.channels.is_empty() || named != self.inverted
     }
 }
 

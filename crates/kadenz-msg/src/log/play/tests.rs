@@ -2,7 +2,7 @@ use std::io::Cursor;
 use std::time::Duration;
 
 use super::*;
-use crate::channel::Pattern;
+use crate::channel::{ChannelFilter, Pattern};
 use crate::log::{LogWriter as _, LoggedChannel, SmallDisk, event};
 
 const BEGIN_NS: i64 = 1_700_000_000_000_000_000;
@@ -101,17 +101,27 @@ fn a_message_that_was_late_makes_none_of_the_next_ones_late() {
     assert_eq!(late, [0, 0, 0, 15, 5, 0, 0, 0, 0, 0]);
 }
 
+fn only(channel: &str) -> ChannelFilter {
+    ChannelFilter {
+        patterns: vec![Pattern::new(channel).unwrap()],
+        inverted: false,
+    }
+}
+
 #[test]
 fn a_part_of_the_log_and_some_of_its_channels() {
     let at = |n: i64| Some(WallTime::from_unix_ns(BEGIN_NS + n * 10 * MS));
     let options = PlayOptions {
         from: at(3),
         until: at(8),
-        channels: vec![Pattern::new("B").unwrap()],
+        channels: only("B"),
         ..PlayOptions::default()
     };
     let inverted = PlayOptions {
-        inverted: true,
+        channels: ChannelFilter {
+            inverted: true,
+            ..only("B")
+        },
         ..options.clone()
     };
     assert_eq!(played(options, 99), [(3, 0.0), (5, 20.0), (7, 40.0)]);
@@ -128,7 +138,7 @@ fn a_loop_goes_on_where_the_round_before_has_ended() {
     assert_eq!(all[10], (0, 90.0));
     assert_eq!(all[24], (4, 220.0));
     let nothing = PlayOptions {
-        channels: vec![Pattern::new("C").unwrap()],
+        channels: only("C"),
         ..options
     };
     assert!(played(nothing, 25).is_empty());

@@ -19,6 +19,18 @@ pub enum Naming {
     Rotating(u32),
 }
 
+/// Returns the name itself, or where there is such a file, the name with the next free number: `drive.00.mcap`,
+/// `drive.01.mcap`, ...
+#[must_use]
+pub fn next_free(path: &Path) -> PathBuf {
+    let (mut free, mut number) = (path.to_owned(), 0);
+    while free.exists() {
+        free = numbered(path, &format!(".{number:02}"));
+        number += 1;
+    }
+    free
+}
+
 /// Makes an empty file under a name; the `bool` allows overwriting an existing one. The writing thread calls
 /// it.
 pub type MakeFile = Box<dyn FnMut(&Path, bool) -> io::Result<Box<dyn LogFile>> + Send>;
@@ -183,6 +195,17 @@ mod tests {
         let named = |path: &str| numbered(Path::new(path), "-001");
         assert_eq!(named("a/drive.mcap"), Path::new("a/drive-001.mcap"));
         assert_eq!(named("lcmlog"), Path::new("lcmlog-001"));
+    }
+
+    #[test]
+    fn a_name_that_is_taken_gets_the_next_free_number() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("drive.mcap");
+        for name in ["drive.mcap", "drive.00.mcap", "drive.01.mcap"] {
+            let free = next_free(&path);
+            assert_eq!(free, folder.path().join(name));
+            fs::write(free, "").unwrap();
+        }
     }
 
     #[test]

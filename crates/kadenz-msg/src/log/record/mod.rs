@@ -5,6 +5,7 @@
 //! when there is room.
 
 mod counts;
+mod facts;
 mod files;
 mod log_clock;
 #[cfg(all(test, loom))]
@@ -22,8 +23,9 @@ use kadenz_rt::clock::{self, WallTime};
 
 use counts::AtomicChannelCounts;
 pub use counts::{ChannelCounts, FurtherCounts};
+pub use facts::host_facts;
 use files::Files;
-pub use files::{MakeFile, Naming, Split};
+pub use files::{MakeFile, Naming, Split, next_free};
 use log_clock::{LogClock, Reading};
 use ring::{MessageHeader, Producer};
 
