@@ -8,6 +8,7 @@
 //! - [`port`]: what carries frames: a network interface, or a segment in this process.
 //! - [`running_loop`]: the threads of a loop, and the socket by which other processes reach it.
 //! - [`sim`]: a virtual segment of SubDevices, for tests without hardware.
+//! - [`value`]: values of objects as text and as bytes.
 //! - [`wire`]: the formats of EtherCAT on the wire; sans-IO, safe against hostile bytes.
 #![forbid(unsafe_code)]
 
@@ -21,4 +22,5 @@ pub mod running_loop;
 pub mod sim;
 mod sync;
 mod text_file;
+pub mod value;
 pub mod wire;

@@ -4,6 +4,7 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::sii::Sii;
+use kadenz::ethercat::value::number;
 use kadenz::ethercat::wire::sii::{checksum, word};
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -11,7 +12,6 @@ use serde::Serialize;
 
 use super::access::DeviceAccess;
 use super::device::{Device, DeviceSelector, label_of, weigh};
-use super::number;
 use super::segment::SegmentOrLoop;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};

@@ -6,11 +6,11 @@ use std::str::FromStr;
 use kadenz::ethercat::control::supervisor::DeviceStatus;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::survey::SurveyedDevice;
+use kadenz::ethercat::value::number;
 use kadenz::ethercat::wire::Configured;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::number;
 use crate::output;
 
 /// Selects SubDevices: by the position from 0, the name, the alias (`alias:7`), or all of them.

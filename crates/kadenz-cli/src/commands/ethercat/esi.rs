@@ -7,10 +7,10 @@ use anyhow::Context as _;
 use clap::Args;
 use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::ethercat::main_device::from_esi::{Choice, Descriptions, Matched};
+use kadenz::ethercat::value::number;
 
 use super::access::DeviceAccess;
 use super::device::{DeviceSelector, label_of};
-use super::number;
 use super::segment::SegmentOrLoop;
 use crate::output;
 

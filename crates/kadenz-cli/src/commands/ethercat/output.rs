@@ -2,6 +2,7 @@
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::ethercat::value::EntryType;
 use kadenz::ethercat::wire::coe::Address;
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -12,7 +13,6 @@ use super::device::{Device, DeviceSelector};
 use super::inputs::type_of;
 use super::running_loop::RunningLoop;
 use super::sdo::ObjectAddress;
-use super::value::{TYPES, ValueType};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -43,8 +43,8 @@ pub(crate) struct Options {
     value: String,
 
     /// Type of the value, where the device reports none: bool, u8 to u64, i8 to i64, f32, f64, bytes
-    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
-    r#type: Option<ValueType>,
+    #[arg(long, value_name = "TYPE", value_parser = complete::<EntryType>(EntryType::COMMON), hide_possible_values = true)]
+    r#type: Option<EntryType>,
 
     /// Name of the loop, as given to `run --name` [default: the only running one]
     #[arg(long = "loop", value_name = "NAME")]

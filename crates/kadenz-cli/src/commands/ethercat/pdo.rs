@@ -8,6 +8,7 @@ use kadenz::ethercat::main_device::from_esi::Matched;
 use kadenz::ethercat::main_device::mapping::MappedEntry;
 use kadenz::ethercat::main_device::mapping::{self, MappedManager, Placed, placed};
 use kadenz::ethercat::main_device::survey::SurveyedDevice;
+use kadenz::ethercat::value::{EntryType, bits_at};
 use kadenz::ethercat::wire::State;
 use kadenz::ethercat::wire::coe::Address;
 #[cfg(target_os = "linux")]
@@ -25,7 +26,6 @@ use super::operate;
 #[cfg(target_os = "linux")]
 use super::running_loop::RunningLoop;
 use super::segment::Segment;
-use super::value::{ValueType, bits_at};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
@@ -103,7 +103,7 @@ struct PdoEntry {
     #[schemars(range(max = 7))]
     bit: usize,
     #[serde(skip)]
-    value_type: ValueType,
+    value_type: EntryType,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -228,7 +228,7 @@ fn mapped_managers(
 impl PdoEntry {
     fn of(device: Device, placed: &Placed<'_>) -> Self {
         let entry = placed.entry;
-        let r#type = entry.data_type.and_then(ValueType::of);
+        let r#type = entry.data_type.and_then(EntryType::of);
         Self {
             device,
             sync_manager: placed.manager,
@@ -246,7 +246,7 @@ impl PdoEntry {
             logical_bit: (placed.logical_bit % 8) as u8,
             byte: placed.bit / 8,
             bit: placed.bit % 8,
-            value_type: r#type.unwrap_or(ValueType::Bytes),
+            value_type: r#type.unwrap_or(EntryType::Bytes),
         }
     }
 

@@ -2,6 +2,7 @@
 
 use kadenz::ethercat::control::catalogue::{Direction, Item};
 use kadenz::ethercat::running_loop::control_socket::ClientError;
+use kadenz::ethercat::value::EntryType;
 use kadenz::ethercat::wire::coe::{Address, DataType};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::report::numbers;
@@ -12,7 +13,6 @@ use serde_json::Value;
 use super::posts::ImageSnapshot;
 use crate::commands::ethercat::device::Device;
 use crate::commands::ethercat::running_loop::RunningLoop;
-use crate::commands::ethercat::value::ValueType;
 use crate::output;
 
 /// Values of a running loop's process data, all of one cycle; one JSON line per cycle with `--watch`.
@@ -59,16 +59,16 @@ struct InputEntry {
 pub(super) struct ImageEntry {
     item: Item,
     device: Device,
-    r#type: ValueType,
+    r#type: EntryType,
     unit: Option<String>,
 }
 
 /// The type of an entry; bytes where the device reports none.
-pub(in crate::commands::ethercat) fn type_of(item: &Item) -> ValueType {
-    let known = ValueType::of(DataType(item.data_type));
+pub(in crate::commands::ethercat) fn type_of(item: &Item) -> EntryType {
+    let known = EntryType::of(DataType(item.data_type));
     known.unwrap_or(match item.bits {
-        1 => ValueType::Bool,
-        _ => ValueType::Bytes,
+        1 => EntryType::Bool,
+        _ => EntryType::Bytes,
     })
 }
 

@@ -2,10 +2,8 @@
 
 use std::str::FromStr;
 
+use kadenz::ethercat::value::{EntryType, number};
 use kadenz::ethercat::wire::register::{self, KnownRegister};
-
-use crate::commands::ethercat::number;
-use crate::commands::ethercat::value::ValueType;
 
 /// Most bytes per access: one datagram carries them, so that they are consistent.
 pub(super) const MAX: u16 = 1024;
@@ -38,19 +36,19 @@ impl RegisterAddress {
     }
 
     /// The register's type by the standard.
-    pub(super) fn r#type(self) -> Option<ValueType> {
+    pub(super) fn r#type(self) -> Option<EntryType> {
         self.known().map(|it| match u8::try_from(it.bytes) {
-            Ok(bytes @ 1..=8) if it.is_number => ValueType::Unsigned(bytes),
-            _ => ValueType::Bytes,
+            Ok(bytes @ 1..=8) if it.is_number => EntryType::Unsigned(bytes),
+            _ => EntryType::Bytes,
         })
     }
 
     /// Number and type of the bytes to read.
     pub(super) fn span(
         self,
-        r#type: Option<ValueType>,
+        r#type: Option<EntryType>,
         length: Option<u16>,
-    ) -> anyhow::Result<(ValueType, u16)> {
+    ) -> anyhow::Result<(EntryType, u16)> {
         let known_bytes = self.known().map(|it| it.bytes);
         let (r#type, length) = match (r#type, length) {
             (Some(r#type), length) => {
@@ -63,9 +61,9 @@ impl RegisterAddress {
                 (r#type, own)
             }
             (None, length) if length.is_none() || length == known_bytes => {
-                (self.r#type().unwrap_or(ValueType::Bytes), known_bytes)
+                (self.r#type().unwrap_or(EntryType::Bytes), known_bytes)
             }
-            (None, length) => (ValueType::Bytes, length),
+            (None, length) => (EntryType::Bytes, length),
         };
         let Some(length) = length else {
             anyhow::bail!(

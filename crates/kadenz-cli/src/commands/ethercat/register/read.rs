@@ -1,6 +1,7 @@
 //! `kadenz ethercat register read`.
 
 use clap::{Args, ValueEnum};
+use kadenz::ethercat::value::{EntryType, hex};
 use kadenz::ethercat::wire::SyncManager;
 use kadenz::ethercat::wire::register::{RAM, SYNC_MANAGER, SYNC_MANAGER_SIZE};
 use kadenz::ethercat::wire::sync_manager::SyncManagerMode;
@@ -13,7 +14,7 @@ use super::address::RegisterAddress;
 use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value::{self, TYPES, ValueType};
+use crate::commands::ethercat::value;
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -49,8 +50,8 @@ pub(crate) struct RegisterReadOptions {
     place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: that of the register]
-    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
-    r#type: Option<ValueType>,
+    #[arg(long, value_name = "TYPE", value_parser = complete::<EntryType>(EntryType::COMMON), hide_possible_values = true)]
+    r#type: Option<EntryType>,
 
     /// Read it in spite of objections
     #[arg(long)]
@@ -113,7 +114,7 @@ struct DeviceRegisters {
 #[derive(Clone, Copy)]
 struct RegisterFormat {
     form: Form,
-    r#type: ValueType,
+    r#type: EntryType,
     address: RegisterAddress,
 }
 
@@ -135,7 +136,7 @@ pub(super) fn run(options: &RegisterReadOptions) -> anyhow::Result<Outcome> {
         registers.push(DeviceRegisters {
             device,
             value: bytes.map_or(Value::Null, |it| r#type.json(it)),
-            bytes: bytes.map(value::hex),
+            bytes: bytes.map(hex),
             raw,
         });
     }

@@ -1,6 +1,7 @@
 //! `kadenz ethercat register write`.
 
 use clap::Args;
+use kadenz::ethercat::value::{EntryType, hex};
 use kadenz::ethercat::wire::register::{RAM, Writing, writing};
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -11,7 +12,6 @@ use super::address::RegisterAddress;
 use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::segment::SegmentOrLoop;
-use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -44,8 +44,8 @@ pub(crate) struct RegisterWriteOptions {
     place: SegmentOrLoop,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: that of the register]
-    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
-    r#type: Option<ValueType>,
+    #[arg(long, value_name = "TYPE", value_parser = complete::<EntryType>(EntryType::COMMON), hide_possible_values = true)]
+    r#type: Option<EntryType>,
 
     /// Write it in spite of its effect on a running device
     #[arg(long)]
@@ -111,8 +111,8 @@ pub(super) fn run(options: &RegisterWriteOptions) -> anyhow::Result<Outcome> {
         name: address.known().map(|it| it.name),
         r#type: r#type.to_string(),
         value: r#type.json(&bytes),
-        bytes: value::hex(&bytes),
-        reads: reads.as_deref().map(value::hex),
+        bytes: hex(&bytes),
+        reads: reads.as_deref().map(hex),
         shown: format!(
             "{address} = {}{now}   ({type}; {})",
             r#type.shown(&bytes),

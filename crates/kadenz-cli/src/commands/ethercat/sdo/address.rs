@@ -2,9 +2,8 @@
 
 use std::str::FromStr;
 
+use kadenz::ethercat::value::number;
 use kadenz::ethercat::wire::coe::Address;
-
-use crate::commands::ethercat::number;
 
 /// An object's index, with an entry's sub-index or without.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

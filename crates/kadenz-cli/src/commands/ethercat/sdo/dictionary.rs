@@ -3,6 +3,7 @@
 use clap::Args;
 use kadenz::ethercat::main_device::dictionary::{self, DictionaryObject};
 use kadenz::ethercat::main_device::objects::{AccessError, Objects};
+use kadenz::ethercat::value::EntryType;
 use kadenz::ethercat::wire::coe::{Access, Address, DataType, ObjectCode};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
@@ -13,7 +14,6 @@ use super::address::ObjectAddress;
 use super::objects::{AnsweringDevice, with_objects};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
-use crate::commands::ethercat::value::ValueType;
 use crate::output::{self, Outcome};
 
 /// List every object of a device, with its value
@@ -213,8 +213,8 @@ impl ObjectReport {
 
 impl ObjectEntry {
     fn of(entry: dictionary::DictionaryEntry, value: Option<Vec<u8>>) -> Self {
-        let known = ValueType::of(entry.data_type);
-        let r#type = known.unwrap_or(ValueType::Bytes);
+        let known = EntryType::of(entry.data_type);
+        let r#type = known.unwrap_or(EntryType::Bytes);
         let DataType(data_type) = entry.data_type;
         Self {
             sub: entry.address.sub,

@@ -4,6 +4,7 @@ use clap::Args;
 use kadenz::ethercat::main_device::dictionary::DictionaryError;
 use kadenz::ethercat::main_device::from_esi::Described;
 use kadenz::ethercat::main_device::objects::{AccessError, Objects};
+use kadenz::ethercat::value::{EntryType, hex};
 use kadenz::ethercat::wire::coe::Address;
 use kadenz::report::document::{Answer, Document, Version};
 use schemars::JsonSchema;
@@ -14,7 +15,6 @@ use super::address::ObjectAddress;
 use super::objects::{AnsweringDevice, with_objects};
 use crate::commands::ethercat::device::{Device, DeviceSelector};
 use crate::commands::ethercat::esi::DevicesOptions;
-use crate::commands::ethercat::value::{self, TYPES, ValueType};
 use crate::options::complete;
 use crate::output::{self, Outcome};
 
@@ -75,8 +75,8 @@ struct TransferOptions {
     devices: DevicesOptions,
 
     /// Type: bool, u8 to u64, i8 to i64, f32, f64, text, bytes [default: as the device reports]
-    #[arg(long, value_name = "TYPE", value_parser = complete::<ValueType>(TYPES), hide_possible_values = true)]
-    r#type: Option<ValueType>,
+    #[arg(long, value_name = "TYPE", value_parser = complete::<EntryType>(EntryType::COMMON), hide_possible_values = true)]
+    r#type: Option<EntryType>,
 
     /// Transfer all entries from this one on, at once
     #[arg(long, conflicts_with = "running")]
@@ -109,7 +109,7 @@ pub(crate) struct Transfer {
 /// The value of an entry, with its type.
 struct Transferred {
     name: Option<String>,
-    r#type: ValueType,
+    r#type: EntryType,
     bytes: Vec<u8>,
 }
 
@@ -117,11 +117,11 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
         let (name, known) = described(objects, esi, entry)?;
-        let whole = how.complete.then_some(ValueType::Bytes);
+        let whole = how.complete.then_some(EntryType::Bytes);
         let r#type = how.r#type.or(whole).or(known);
         Ok(Transferred {
             name,
-            r#type: r#type.unwrap_or(ValueType::Bytes),
+            r#type: r#type.unwrap_or(EntryType::Bytes),
             bytes: objects.read(entry, how.complete)?,
         })
     })?;
@@ -130,7 +130,7 @@ pub(super) fn read(options: &SdoReadOptions) -> anyhow::Result<Outcome> {
 
 pub(super) fn write(options: &SdoWriteOptions) -> anyhow::Result<Outcome> {
     let (entry, how) = (options.object.entry(), &options.how);
-    let encode = |of: ValueType| of.encode(&options.value).map_err(anyhow::Error::msg);
+    let encode = |of: EntryType| of.encode(&options.value).map_err(anyhow::Error::msg);
     // A text that does not fit the type fails before the segment is opened.
     let early = how.r#type.map(encode).transpose()?;
     let (answered, done) = with_objects(&how.devices, &options.device, |objects, esi| {
@@ -154,14 +154,14 @@ fn described(
     objects: &mut dyn Objects,
     esi: Option<&Described>,
     entry: Address,
-) -> anyhow::Result<(Option<String>, Option<ValueType>)> {
+) -> anyhow::Result<(Option<String>, Option<EntryType>)> {
     match objects.entry(entry) {
-        Ok(found) => Ok((Some(found.name), ValueType::of(found.data_type))),
+        Ok(found) => Ok((Some(found.name), EntryType::of(found.data_type))),
         Err(error) if error.is_refusal() || is_damaged(&error) => {
             let found = esi.and_then(|it| it.entry(entry));
             Ok((
                 found.map(|it| it.0.to_owned()),
-                found.and_then(|it| ValueType::of(it.1)),
+                found.and_then(|it| EntryType::of(it.1)),
             ))
         }
         Err(error) => Err(error.into()),
@@ -181,7 +181,7 @@ fn answer(answered: AnsweringDevice, entry: Address, done: Transferred) -> anyho
         sub: entry.sub,
         r#type: done.r#type.to_string(),
         value: done.r#type.json(&done.bytes),
-        bytes: value::hex(&done.bytes),
+        bytes: hex(&done.bytes),
         shown: done.r#type.shown(&done.bytes),
         name: done.name,
     })

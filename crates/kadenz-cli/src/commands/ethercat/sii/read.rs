@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use anyhow::Context as _;
 use clap::Args;
+use kadenz::ethercat::value::hex;
 use kadenz::ethercat::wire::sii::{Image, Mailboxes, category};
 use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
@@ -120,7 +121,7 @@ impl SiiReport {
             checksum_holds: image.checksum_holds(),
             protocols: protocols(fixed.protocols),
             categories,
-            bytes: value::hex(bytes),
+            bytes: hex(bytes),
             mailboxes: fixed.mailboxes,
             dump: None,
         })

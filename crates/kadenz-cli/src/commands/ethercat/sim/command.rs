@@ -5,7 +5,7 @@ use kadenz::ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
 use kadenz::ethercat::wire::{AlStatusCode, State};
 
 use super::lines::Names;
-use crate::commands::ethercat::number;
+use kadenz::ethercat::value::number;
 use crate::options::Span;
 use kadenz::rt::units::ParseQuantityError;
 

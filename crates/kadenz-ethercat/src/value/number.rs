@@ -1,7 +1,8 @@
 //! Whole numbers as users type them: decimal, or `0x` and hexadecimal digits.
 
 /// Reads a number without a sign; `None` if it is anything else, or does not fit.
-pub(super) fn unsigned<T: TryFrom<u64>>(text: &str) -> Option<T> {
+#[must_use]
+pub fn unsigned<T: TryFrom<u64>>(text: &str) -> Option<T> {
     let (digits, radix) = match text.strip_prefix("0x") {
         Some(digits) => (digits, 16),
         None => (text, 10),
@@ -15,7 +16,8 @@ pub(super) fn unsigned<T: TryFrom<u64>>(text: &str) -> Option<T> {
 }
 
 /// As [`unsigned`], of a number that must be hexadecimal.
-pub(super) fn hexadecimal<T: TryFrom<u64>>(text: &str) -> Option<T> {
+#[must_use]
+pub fn hexadecimal<T: TryFrom<u64>>(text: &str) -> Option<T> {
     match text.starts_with("0x") {
         true => unsigned(text),
         false => None,
@@ -23,7 +25,8 @@ pub(super) fn hexadecimal<T: TryFrom<u64>>(text: &str) -> Option<T> {
 }
 
 /// As [`unsigned`], of a number that may have a sign.
-pub(super) fn signed<T: TryFrom<i128>>(text: &str) -> Option<T> {
+#[must_use]
+pub fn signed<T: TryFrom<i128>>(text: &str) -> Option<T> {
     let (negative, digits) = match text.strip_prefix('-') {
         Some(digits) => (true, digits),
         None => (false, text.strip_prefix('+').unwrap_or(text)),
