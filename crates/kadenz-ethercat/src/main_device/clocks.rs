@@ -31,6 +31,7 @@
 mod again;
 mod delays;
 mod latch;
+mod status;
 mod sync;
 mod topology;
 
@@ -45,6 +46,7 @@ use crate::wire::register::{
 };
 use crate::wire::{Configured, Position};
 
+pub use status::{ClockReport, ClockStatus, ReferenceClock, configured, survey};
 pub use sync::{Sync, SyncError, pulses_by_sii, start_sync};
 pub use topology::TopologyError;
 
@@ -77,6 +79,17 @@ pub enum Width {
     Bits32,
     /// They wrap after 584 years.
     Bits64,
+}
+
+impl Width {
+    /// Its number of bits.
+    #[must_use]
+    pub const fn bits(self) -> u8 {
+        match self {
+            Self::Bits32 => 32,
+            Self::Bits64 => 64,
+        }
+    }
 }
 
 /// The measured values of one SubDevice's clock.
@@ -177,8 +190,9 @@ impl Default for Bounds {
     }
 }
 
-/// The progress or result of [`Clocks::align`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+/// The progress or result of an alignment of clocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Alignment {
     /// Frames that were sent.
     pub frames: u32,

@@ -1,17 +1,10 @@
 //! `kadenz ethercat dc`.
 
 use clap::Args;
-use kadenz::ethercat::main_device::clocks::{
-    self, Alignment, Bounds, ClockSettings, Clocks, Epoch, Width, since_2000,
-};
-use kadenz::ethercat::main_device::device::SubDevice;
-use kadenz::ethercat::main_device::exchange::{ExchangeError, Registers, Target};
-use kadenz::ethercat::wire::Position;
-use kadenz::ethercat::wire::register::DC_OFFSET;
 #[cfg(target_os = "linux")]
-use kadenz::ethercat::wire::register::{
-    DC_DELAY, DC_DIFFERENCE, DC_SYSTEM_TIME, FEATURES, features,
-};
+use kadenz::ethercat::main_device::clocks::ReferenceClock;
+use kadenz::ethercat::main_device::clocks::{self, Alignment, ClockStatus, Epoch, since_2000};
+use kadenz::ethercat::main_device::device::SubDevice;
 use kadenz::report::document::{Answer, Document, Table, Version};
 use kadenz::rt::clock::WallTime;
 use schemars::JsonSchema;
@@ -73,33 +66,17 @@ pub(super) struct ClockReport {
     #[serde(skip)]
     silent: Option<u16>,
     /// Result of `--align`.
-    alignment: Option<Aligned>,
-    devices: Vec<ClockStatus>,
+    alignment: Option<Alignment>,
+    devices: Vec<DeviceClock>,
 }
 
+/// A device of the segment, and its clock.
 #[derive(JsonSchema, Serialize)]
-struct Aligned {
-    frames: u32,
-    worst_ns: u64,
-}
-
-#[derive(JsonSchema, Serialize)]
-struct ClockStatus {
+struct DeviceClock {
     #[serde(flatten)]
     device: Device,
-    /// Width of its time, 32 or 64; null without a clock, and where the device does not answer.
-    #[schemars(extend("enum" = [32, 64, null]))]
-    bits: Option<u8>,
-    parent: Option<u16>,
-    parent_port: Option<u8>,
-    delay_ns: Option<u32>,
-    delay_is_measured: Option<bool>,
-    /// How much faster than the reference the clock ran.
-    rate_ppb: Option<i64>,
-    /// The offset in the device's register; it wraps around.
-    offset_ns: Option<u64>,
-    /// How far ahead of the reference the device reports its time.
-    difference_ns: Option<i64>,
+    #[serde(flatten)]
+    clock: ClockStatus,
 }
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
@@ -118,207 +95,90 @@ fn measured(segment: &mut Segment, options: &Options) -> anyhow::Result<ClockRep
     }
     let met = segment.adopt()?;
     let devices: Vec<SubDevice> = met.into_iter().map(|it| it.device).collect();
-    let mut report = segment.ask(|registers| measure(registers, &devices, options))?;
-    report.segment.clone_from(&segment.name);
-    Ok(report)
-}
-
-fn measure(
-    registers: &mut Registers<'_>,
-    devices: &[SubDevice],
-    options: &Options,
-) -> anyhow::Result<ClockReport> {
-    let clocks = clocks::measure(registers, devices, &ClockSettings::default())?;
-    let alignment = match options.align {
-        true => Some(align(registers, &clocks, options.time)?),
-        false => None,
-    };
-    let differences = clocks.differences(registers)?;
-    let mut all = Vec::with_capacity(devices.len());
-    for ((clock, difference_ns), device) in clocks.devices().iter().zip(differences).zip(devices) {
-        let bits = clock.width.map(bits);
-        all.push(ClockStatus {
-            device: Device::from(device),
-            bits,
-            parent: clock.parent.map(|(Position(parent), _)| parent),
-            parent_port: clock.parent.map(|(_, port)| port),
-            delay_ns: Some(clock.delay_ns),
-            delay_is_measured: Some(clock.measured),
-            rate_ppb: clock.width.map(|_| clock.rate_ppb),
-            offset_ns: match bits {
-                Some(bits) => offset(registers, Target::Of(clock.station), bits)?,
-                None => None,
-            },
-            difference_ns,
-        });
-    }
-    let reference = clocks.reference();
-    let mut clocks = clocks.devices().iter();
-    let reference = clocks.find(|it| Some(it.station) == reference);
+    let found = segment.ask(|registers| clocks::survey(registers, &devices, options.epoch()))?;
+    let all = devices.iter().zip(found.devices);
     Ok(ClockReport {
         version: Version,
-        segment: String::new(),
-        reference: reference.map(|it| it.position.0),
+        segment: segment.name.clone(),
+        reference: found.reference.map(|it| devices[it].position.0),
         silent: None,
-        alignment: alignment.map(|it| Aligned {
-            frames: it.frames,
-            worst_ns: it.worst_ns,
-        }),
-        devices: all,
+        alignment: found.alignment,
+        devices: all
+            .map(|(device, clock)| DeviceClock {
+                device: Device::from(device),
+                clock,
+            })
+            .collect(),
     })
 }
 
-/// Reads the clocks as they are configured, without a measurement: that would latch new receive times under the running
-/// loop's own measurement.
+/// Reads the clocks as they are configured.
 #[cfg(target_os = "linux")]
 fn as_set(access: &mut DeviceAccess) -> anyhow::Result<ClockReport> {
     let devices = access.among(&DeviceSelector::All)?;
     let mut all = Vec::with_capacity(devices.len());
-    let mut silent = None;
-    for device in devices {
-        let found = access.ask(&device, find)?;
-        if found == DeviceClock::Silence {
+    for device in &devices {
+        let clock = access.ask(device, clocks::configured)?;
+        if clock.is_none() {
             output::note(&format!("{} does not answer", device.label()));
-            silent = silent.or(Some(all.len()));
         }
-        let set = access.ask(&device.clone(), |registers, target| {
-            set(registers, target, device, found)
-        });
-        all.push(set?);
+        all.push(clock);
     }
-    // The other clocks follow the first device that has one; a silent device may have one or not.
-    let heard = &all[..silent.unwrap_or(all.len())];
-    let reference = heard.iter().find(|it: &&ClockStatus| it.bits.is_some());
-    let silent = silent.filter(|_| reference.is_none());
+    let (reference, silent) = match ReferenceClock::among(&all) {
+        ReferenceClock::Device(at) => (Some(devices[at].position), None),
+        ReferenceClock::Unknown(at) => (None, Some(devices[at].position)),
+        ReferenceClock::Nowhere => (None, None),
+    };
+    let all = devices.into_iter().zip(all);
     Ok(ClockReport {
         version: Version,
         segment: access.name(),
-        reference: reference.map(|it| it.device.position),
-        silent: silent.map(|it| all[it].device.position),
+        reference,
+        silent,
         alignment: None,
-        devices: all,
+        devices: all
+            .map(|(device, clock)| DeviceClock {
+                device,
+                clock: clock.unwrap_or_default(),
+            })
+            .collect(),
     })
 }
 
-/// Clock of a device.
-#[cfg(target_os = "linux")]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum DeviceClock {
-    /// The device does not answer.
-    Silence,
-    /// The device has no clock, or its features report one, but its registers do not answer.
-    NoClock,
-    /// A clock with a time of this many bits.
-    Clock(u8),
-}
-
-#[cfg(target_os = "linux")]
-fn find(registers: &mut Registers<'_>, target: Target) -> Result<DeviceClock, ExchangeError> {
-    let Some(features) = read(registers, target, FEATURES)?.map(u16::from_le_bytes) else {
-        return Ok(DeviceClock::Silence);
-    };
-    let is_there = read::<4>(registers, target, DC_SYSTEM_TIME)?.is_some();
-    Ok(
-        match (features & features::DC, features & features::DC_64) {
-            (0, _) => DeviceClock::NoClock,
-            _ if !is_there => DeviceClock::NoClock,
-            (_, 0) => DeviceClock::Clock(32),
-            _ => DeviceClock::Clock(64),
-        },
-    )
-}
-
-#[cfg(target_os = "linux")]
-fn set(
-    registers: &mut Registers<'_>,
-    target: Target,
-    device: Device,
-    found: DeviceClock,
-) -> Result<ClockStatus, ExchangeError> {
-    let mut status = ClockStatus {
-        device,
-        bits: None,
-        parent: None,
-        parent_port: None,
-        delay_ns: None,
-        delay_is_measured: None,
-        rate_ppb: None,
-        offset_ns: None,
-        difference_ns: None,
-    };
-    if let DeviceClock::Clock(bits) = found {
-        status.bits = Some(bits);
-        status.delay_ns = read(registers, target, DC_DELAY)?.map(u32::from_le_bytes);
-        status.offset_ns = offset(registers, target, bits)?;
-        let difference = read(registers, target, DC_DIFFERENCE)?.map(u32::from_le_bytes);
-        status.difference_ns = difference.map(clocks::difference_ns);
+impl Options {
+    /// The time to set the reference clock to, where the clocks are to be aligned.
+    fn epoch(&self) -> Option<Epoch> {
+        self.align.then(|| match self.time {
+            EpochOption::Wall => Epoch::Now(since_2000(WallTime::now())),
+            EpochOption::Own => Epoch::Own,
+            EpochOption::Kept => Epoch::Kept,
+        })
     }
-    Ok(status)
-}
-
-/// `None` where the device does not answer there.
-fn read<const N: usize>(
-    registers: &mut Registers<'_>,
-    target: Target,
-    address: u16,
-) -> Result<Option<[u8; N]>, ExchangeError> {
-    let mut bytes = [0; N];
-    let count = registers.count_reading(target, address, &mut bytes)?;
-    Ok((count > 0).then_some(bytes))
-}
-
-fn align(
-    registers: &mut Registers<'_>,
-    clocks: &Clocks,
-    epoch: EpochOption,
-) -> anyhow::Result<Alignment> {
-    let epoch = match epoch {
-        EpochOption::Wall => Epoch::Now(since_2000(WallTime::now())),
-        EpochOption::Own => Epoch::Own,
-        EpochOption::Kept => Epoch::Kept,
-    };
-    clocks.set(registers, epoch)?;
-    Ok(clocks.align(registers, &Bounds::default(), &mut |_| {})?)
-}
-
-const fn bits(width: Width) -> u8 {
-    match width {
-        Width::Bits32 => 32,
-        Width::Bits64 => 64,
-    }
-}
-
-fn offset(
-    registers: &mut Registers<'_>,
-    target: Target,
-    bits: u8,
-) -> Result<Option<u64>, ExchangeError> {
-    Ok(match bits {
-        32 => read(registers, target, DC_OFFSET)?.map(|it| u32::from_le_bytes(it).into()),
-        _ => read(registers, target, DC_OFFSET)?.map(u64::from_le_bytes),
-    })
 }
 
 impl Answer for ClockReport {
     fn document(&self) -> Document {
-        let rows = self.devices.iter().map(|it| {
-            let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
-            let about = match it.delay_is_measured {
-                Some(false) => "~",
-                _ => "",
-            };
-            let parent = it.parent.zip(it.parent_port);
-            vec![
-                it.device.position.to_string(),
-                it.device.called().to_owned(),
-                or_not(it.bits.map(|it| format!("{it} bits"))),
-                or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
-                or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
-                or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
-                or_not(it.difference_ns.map(|it| it.to_string())),
-                or_not(it.offset_ns.map(|it| it.to_string())),
-            ]
-        });
+        let rows = self
+            .devices
+            .iter()
+            .map(|DeviceClock { device, clock: it }| {
+                let or_not = |it: Option<String>| it.unwrap_or_else(|| "-".to_owned());
+                let about = match it.delay_is_measured {
+                    Some(false) => "~",
+                    _ => "",
+                };
+                let parent = it.parent.zip(it.parent_port);
+                vec![
+                    device.position.to_string(),
+                    device.called().to_owned(),
+                    or_not(it.bits.map(|it| format!("{it} bits"))),
+                    or_not(parent.map(|(parent, port)| format!("{parent}.{port}"))),
+                    or_not(it.delay_ns.map(|it| format!("{about}{it}"))),
+                    or_not(it.rate_ppb.map(|it| format!("{:+.3}", it as f64 / 1e3))),
+                    or_not(it.difference_ns.map(|it| it.to_string())),
+                    or_not(it.offset_ns.map(|it| it.to_string())),
+                ]
+            });
         let head = [
             "pos",
             "device",
@@ -354,6 +214,7 @@ mod tests {
     use kadenz::ethercat::running_loop::control_socket::{
         Answer as Reply, Question, Reply as Line,
     };
+    use kadenz::ethercat::wire::register::{FEATURES, features};
     use kadenz::report::text::Style;
 
     use super::*;
@@ -398,6 +259,6 @@ mod tests {
         assert_eq!(report.reference, Some(0));
         let said = report.document().terminal(Style::plain()).to_string();
         assert!(said.contains("clock is that of device 0"), "{said}");
-        assert_eq!(report.devices[1].bits, None);
+        assert_eq!(report.devices[1].clock.bits, None);
     }
 }
