@@ -5,7 +5,7 @@
 //! - [`mod@file`] reads a segment from TOML, [`humanoid`] lays out Yoon's robot.
 //! - [`model`] are devices ready for use, [`coe`] is their mailbox server.
 //! - [`Segment`] is the wire with the devices on it: line, tree, star or ring.
-//! - [`fault`] are faults, by a plan or by command.
+//! - [`fault`] are faults, by a plan or by command; [`command`] reads them from lines of text.
 //! - [`serve`] puts a segment behind a port in real time; `beside` puts any MainDevice in front of it.
 //! - [`Time`] is the segment's own clock; the caller sets it.
 //!
@@ -16,6 +16,7 @@ mod application;
 #[cfg(target_os = "linux")]
 pub mod beside;
 pub mod coe;
+pub mod command;
 mod controller;
 pub mod fault;
 pub mod file;

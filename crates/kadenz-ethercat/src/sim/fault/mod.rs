@@ -221,6 +221,11 @@ impl FaultPlan {
         before != self.lines.len()
     }
 
+    /// Removes all faults from the plan; returns how many there were. The effects of past faults stay.
+    pub fn clear(&mut self) -> usize {
+        self.lines.drain(..).count()
+    }
+
     /// Whether the plan is empty.
     #[must_use]
     pub(crate) fn is_empty(&self) -> bool {

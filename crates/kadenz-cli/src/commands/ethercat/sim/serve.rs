@@ -5,6 +5,7 @@ use std::time::Instant;
 use anyhow::Context as _;
 use kadenz::ethercat::port::{InterfacePort, Port, RingPort, WaitMode};
 use kadenz::ethercat::sim::Counts;
+use kadenz::ethercat::sim::command::{self, SegmentNames, SimCommand};
 use kadenz::ethercat::sim::file::SegmentPlan;
 use kadenz::ethercat::sim::serve::Pace;
 use kadenz::lab::stop::Stop;
@@ -15,8 +16,7 @@ use kadenz::rt::net::cable::Cable;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::command::{self, FaultInjection, SimCommand};
-use super::lines::{Names, listen};
+use super::lines::listen;
 use super::{Options, PaceOption};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
@@ -93,7 +93,7 @@ pub(super) fn serve(
     if !is_ring {
         segment.unplug_second();
     }
-    let names = Names::of(plan, &mut segment, is_ring);
+    let names = SegmentNames::of(plan, &mut segment, is_ring);
     // From here on every end removes the cables.
     let stop = stop(options)?;
     let ends = Ends::of(options, interface)?;
@@ -192,7 +192,7 @@ fn stop(options: &Options) -> anyhow::Result<Stop> {
 
 fn obey(
     line: &str,
-    names: &Names,
+    names: &SegmentNames,
     server: &mut Server,
     report: &impl Fn(&mut Server) -> SimReport,
 ) {
@@ -204,28 +204,16 @@ fn obey(
             output::note(&report(server).document().terminal(Style::plain()));
         }
         Ok(Some(SimCommand::Clear)) => {
-            let faults = server.segment_mut().faults();
-            let planned: Vec<_> = faults.lines().map(|(id, _)| id).collect();
-            for id in &planned {
-                faults.remove(*id);
-            }
-            output::note(&format!("{} taken back", planned.len()));
+            let planned = server.segment_mut().faults().clear();
+            output::note(&format!("{planned} taken back"));
         }
-        Ok(Some(SimCommand::Strike(order))) => match strike(order, server) {
-            Ok(()) => output::note(&format!("done: {}", line.trim())),
-            Err(error) => output::note(&error),
-        },
-        Err(error) => output::note(&error),
+        Ok(Some(SimCommand::Strike(fault))) => {
+            let now = server.now();
+            match fault.strike(server.segment_mut(), now) {
+                Ok(()) => output::note(&format!("done: {}", line.trim())),
+                Err(error) => output::note(&error.to_string()),
+            }
+        }
+        Err(error) => output::note(&error.to_string()),
     }
-}
-
-fn strike(order: FaultInjection, server: &mut Server) -> Result<(), String> {
-    let now = server.now();
-    let segment = server.segment_mut();
-    let Some(planned) = order.planned(now, segment.counts().frames) else {
-        segment.inject(order.fault, now);
-        return Ok(());
-    };
-    let added = segment.faults().add_line(planned);
-    added.map(|_| ()).map_err(|error| error.to_string())
 }

@@ -1,18 +1,18 @@
-use kadenz::ethercat::sim::humanoid::humanoid;
-use kadenz::ethercat::sim::{CableId, DeviceId};
-
 use super::*;
+use crate::port::Side;
+use crate::sim::humanoid::humanoid;
+use crate::sim::{CableId, DeviceId};
 
-fn names() -> Names {
+fn names() -> SegmentNames {
     let plan = humanoid(59);
-    Names::of(&plan, &mut plan.build().unwrap(), false)
+    SegmentNames::of(&plan, &mut plan.build().unwrap(), false)
 }
 
 /// The same, with the cable that closes a ring.
-fn names_of_ring() -> Names {
+fn names_of_ring() -> SegmentNames {
     let mut plan = humanoid(59);
     assert!(plan.close_ring());
-    Names::of(&plan, &mut plan.build().unwrap(), true)
+    SegmentNames::of(&plan, &mut plan.build().unwrap(), true)
 }
 
 impl FaultInjection {
@@ -20,7 +20,7 @@ impl FaultInjection {
     fn now(fault: Fault) -> Self {
         Self {
             fault,
-            start: Start::Now,
+            start: FaultStart::Now,
             frames: 1,
             lasts: None,
             chance: None,
@@ -164,7 +164,7 @@ fn the_cable_of_a_ring_has_a_name_where_there_is_one() {
 fn positions_are_those_of_the_wire_and_not_of_the_file() {
     let plan = humanoid(59);
     let mut segment = plan.build().unwrap();
-    let names = Names::of(&plan, &mut segment, false);
+    let names = SegmentNames::of(&plan, &mut segment, false);
     for (position, id) in segment_positions(&mut segment).into_iter().enumerate() {
         assert_eq!(names.device(&position.to_string()).unwrap().0, id);
         let name = &plan.devices[usize::from(id.0)].name;
@@ -172,8 +172,8 @@ fn positions_are_those_of_the_wire_and_not_of_the_file() {
     }
 }
 
-fn segment_positions(segment: &mut kadenz::ethercat::sim::Segment) -> Vec<DeviceId> {
-    segment.positions(kadenz::ethercat::port::Side::Primary)
+fn segment_positions(segment: &mut Segment) -> Vec<DeviceId> {
+    segment.positions(Side::Primary)
 }
 
 #[test]
@@ -231,7 +231,7 @@ fn nonsense_is_refused_with_words_and_never_ends_the_segment() {
         "power 'ü' off",
         &long,
     ] {
-        let error = parse(line, &names).unwrap_err();
+        let error = parse(line, &names).unwrap_err().to_string();
         assert!(!error.is_empty(), "{line}");
     }
 }

@@ -1,41 +1,72 @@
-//! Parses the lines of standard input that inject faults.
+//! Commands to a virtual segment as lines of text: faults, each at once or planned.
+//!
+//! ```
+//! use kadenz_ethercat::sim::Time;
+//! use kadenz_ethercat::sim::command::{SegmentNames, SimCommand, parse};
+//! use kadenz_ethercat::sim::humanoid::humanoid;
+//!
+//! let plan = humanoid(12);
+//! let mut segment = plan.build()?;
+//! let names = SegmentNames::of(&plan, &mut segment, false);
+//! for line in ["every 10s next 3 lose", "cut 'torso coupler'  # at once"] {
+//!     if let Some(SimCommand::Strike(fault)) = parse(line, &names)? {
+//!         fault.strike(&mut segment, Time(0))?;
+//!     }
+//! }
+//! assert_eq!((segment.faults().lines().count(), segment.counts().wire_faults), (1, 1));
+//! assert!(parse("explode", &names).is_err());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
-use kadenz::ethercat::sim::Time;
-use kadenz::ethercat::sim::fault::{Fault, FrameFault, Planned, When, WireFault};
-use kadenz::ethercat::wire::{AlStatusCode, State};
+mod names;
 
-use super::lines::Names;
-use kadenz::ethercat::value::number;
-use crate::options::Span;
-use kadenz::rt::units::ParseQuantityError;
+use kadenz_rt::units::{ParseQuantityError, Span};
 
-/// Command of a line.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum SimCommand {
+use super::fault::{Fault, FrameFault, FullError, Planned, When, WireFault};
+use super::{Segment, Time};
+use crate::value::number;
+use crate::wire::{AlStatusCode, State};
+pub use names::SegmentNames;
+
+/// A command to a virtual segment.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SimCommand {
+    /// List the commands: [`HELP`].
     Help,
+    /// List the devices: [`SegmentNames::list`].
     Devices,
+    /// Report the counts of frames.
     Counts,
-    /// Removes all planned faults.
+    /// Remove all planned faults.
     Clear,
+    /// Inject or plan a fault.
     Strike(FaultInjection),
 }
 
-/// A fault, with its start.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct FaultInjection {
-    pub(super) fault: Fault,
-    pub(super) start: Start,
+/// The line is no command: the reason, and what could be written.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{0}")]
+pub struct ParseCommandError(String);
+
+/// A fault, and when it strikes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct FaultInjection {
+    /// The fault.
+    pub fault: Fault,
+    /// When it strikes.
+    pub start: FaultStart,
     /// Number of consecutive frames.
-    pub(super) frames: u64,
+    pub frames: u64,
     /// All frames for this time.
-    pub(super) lasts: Option<Span>,
+    pub lasts: Option<Span>,
     /// Each frame, with this probability.
-    pub(super) chance: Option<f64>,
+    pub chance: Option<f64>,
 }
 
-/// Start of a fault.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Start {
+/// When a fault strikes first.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum FaultStart {
+    /// At once.
     Now,
     /// After this span.
     In(Span),
@@ -48,26 +79,40 @@ pub(super) enum Start {
 }
 
 impl FaultInjection {
+    /// Injects the fault into a segment at that time, or adds it to the segment's plan.
+    ///
+    /// # Errors
+    /// [`FullError`] if the plan is full.
+    pub fn strike(self, segment: &mut Segment, now: Time) -> Result<(), FullError> {
+        match self.planned(now, segment.counts().frames) {
+            Some(planned) => segment.faults().add_line(planned).map(|_| ()),
+            None => {
+                segment.inflict(self.fault, now);
+                Ok(())
+            }
+        }
+    }
+
     /// The plan entry at that time, after this many passed frames; `None` for an immediate fault.
-    pub(super) fn planned(self, now: Time, passed: u64) -> Option<Planned> {
+    fn planned(self, now: Time, passed: u64) -> Option<Planned> {
         let frame = |first: u64| match self.frames {
             1 => When::Frame(first),
             more => When::Frames(first, first.saturating_add(more)),
         };
         let from = match self.start {
-            Start::In(span) => now.after(span.as_ns()),
-            Start::At(span) => Time(span.as_ns()),
-            Start::Now | Start::After(_) | Start::Every(_) => now,
+            FaultStart::In(span) => now.after(span.as_ns()),
+            FaultStart::At(span) => Time(span.as_ns()),
+            FaultStart::Now | FaultStart::After(_) | FaultStart::Every(_) => now,
         };
         let next = passed.saturating_add(1);
         let when = match (self.start, self.lasts, self.chance) {
-            (Start::Now, None, Some(probability)) => When::Chance(probability),
+            (FaultStart::Now, None, Some(probability)) => When::Chance(probability),
             (_, None, None) => match self.start {
-                Start::Now if self.frames == 1 => return None,
-                Start::Now => frame(next),
-                Start::After(frames) => frame(next.saturating_add(frames)),
-                Start::In(_) | Start::At(_) => When::At(from),
-                Start::Every(span) => When::Every {
+                FaultStart::Now if self.frames == 1 => return None,
+                FaultStart::Now => frame(next),
+                FaultStart::After(frames) => frame(next.saturating_add(frames)),
+                FaultStart::In(_) | FaultStart::At(_) => When::At(from),
+                FaultStart::Every(span) => When::Every {
                     first: now.after(span.as_ns()),
                     period: span.as_ns(),
                 },
@@ -97,7 +142,10 @@ impl FaultInjection {
                     .to_owned(),
             );
         }
-        if spread && (self.frames > 1 || matches!(self.start, Start::After(_) | Start::Every(_))) {
+        if spread
+            && (self.frames > 1
+                || matches!(self.start, FaultStart::After(_) | FaultStart::Every(_)))
+        {
             return Err(
                 "`for` and `chance` stand alone, or behind `in` or `at`; take `next` with the others"
                     .to_owned(),
@@ -108,10 +156,10 @@ impl FaultInjection {
 }
 
 /// Longest accepted line, in bytes.
-pub(super) const MAX: usize = 1_000;
+pub const MAX_LINE: usize = 1_000;
 
 /// List of the commands.
-pub(super) const HELP: &str = "\
+pub const HELP: &str = "\
 frames:   lose [N] [after K]      the next N (1) get lost, behind K devices
           corrupt [N] [after K]   their check sequence is wrong
           garble BITS             bits flip, and no check sequence tells
@@ -135,9 +183,16 @@ others:   devices, counts, help
 DEVICE is a position from 0 or a name ('left knee'); SPAN has a unit: 300ms; numbers also 0x...";
 
 /// Parses a line; `None` for an empty one or a comment.
-pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, String> {
+///
+/// # Errors
+/// [`ParseCommandError`] if the line is no command, or names no device of the segment.
+pub fn parse(line: &str, names: &SegmentNames) -> Result<Option<SimCommand>, ParseCommandError> {
+    parse_words(line, names).map_err(ParseCommandError)
+}
+
+fn parse_words(line: &str, names: &SegmentNames) -> Result<Option<SimCommand>, String> {
     let words = words(line)?;
-    let mut words = Arguments(&words);
+    let mut words = CommandWords(&words);
     let Some(first) = words.next() else {
         return Ok(None);
     };
@@ -156,8 +211,8 @@ pub(super) fn parse(line: &str, names: &Names) -> Result<Option<SimCommand>, Str
 
 /// Splits a line into words; quotes keep blanks.
 fn words(line: &str) -> Result<Vec<String>, String> {
-    if line.len() > MAX {
-        return Err(format!("a line has {MAX} bytes at most"));
+    if line.len() > MAX_LINE {
+        return Err(format!("a line has {MAX_LINE} bytes at most"));
     }
     let mut words = Vec::new();
     let mut rest = line.trim();
@@ -175,9 +230,9 @@ fn words(line: &str) -> Result<Vec<String>, String> {
 }
 
 /// The remaining words.
-struct Arguments<'w>(&'w [String]);
+struct CommandWords<'w>(&'w [String]);
 
-impl<'w> Arguments<'w> {
+impl<'w> CommandWords<'w> {
     fn next(&mut self) -> Option<&'w str> {
         let (first, rest) = self.0.split_first()?;
         self.0 = rest;
@@ -194,11 +249,11 @@ impl<'w> Arguments<'w> {
         span.map_err(|error: ParseQuantityError| error.to_string())
     }
 
-    fn every(&mut self) -> Result<Start, String> {
+    fn every(&mut self) -> Result<FaultStart, String> {
         let span = self.span()?;
         match span.as_ns() {
             0 => Err("what strikes every 0 s never ends; write a longer span".to_owned()),
-            _ => Ok(Start::Every(span)),
+            _ => Ok(FaultStart::Every(span)),
         }
     }
 
@@ -223,14 +278,14 @@ impl<'w> Arguments<'w> {
     }
 
     /// Parses the start and the fault.
-    fn order(&mut self, first: &'w str, names: &Names) -> Result<FaultInjection, String> {
+    fn order(&mut self, first: &'w str, names: &SegmentNames) -> Result<FaultInjection, String> {
         let (mut start, mut frames, mut lasts, mut chance) = (None, None, None, None);
         let mut word = first;
         loop {
             let again = match word {
-                "in" => start.replace(Start::In(self.span()?)).is_some(),
-                "at" => start.replace(Start::At(self.span()?)).is_some(),
-                "after" => start.replace(Start::After(self.frames()?)).is_some(),
+                "in" => start.replace(FaultStart::In(self.span()?)).is_some(),
+                "at" => start.replace(FaultStart::At(self.span()?)).is_some(),
+                "after" => start.replace(FaultStart::After(self.frames()?)).is_some(),
                 "every" => start.replace(self.every()?).is_some(),
                 "next" => frames.replace(self.frames()?).is_some(),
                 "for" => lasts.replace(self.span()?).is_some(),
@@ -248,7 +303,7 @@ impl<'w> Arguments<'w> {
         }
         FaultInjection {
             fault,
-            start: start.unwrap_or(Start::Now),
+            start: start.unwrap_or(FaultStart::Now),
             frames: frames.unwrap_or(times),
             lasts,
             chance,
@@ -257,7 +312,7 @@ impl<'w> Arguments<'w> {
     }
 
     /// Parses a fault, and the number of frames that it affects.
-    fn fault(&mut self, what: &str, names: &Names) -> Result<(u64, Fault), String> {
+    fn fault(&mut self, what: &str, names: &SegmentNames) -> Result<(u64, Fault), String> {
         let frame = match what {
             "lose" | "corrupt" => {
                 let times = match self.0.first().is_some_and(|it| it != "after") {
@@ -297,7 +352,7 @@ impl<'w> Arguments<'w> {
         Ok((1, Fault::Frame(frame)))
     }
 
-    fn wire_fault(&mut self, what: &str, names: &Names) -> Result<WireFault, String> {
+    fn wire_fault(&mut self, what: &str, names: &SegmentNames) -> Result<WireFault, String> {
         let known = [
             "cut", "heal", "flap", "power", "leave", "fail", "drift", "spoil",
         ];
