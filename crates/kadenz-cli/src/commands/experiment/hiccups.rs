@@ -4,11 +4,11 @@
 use clap::Args;
 use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
-use kadenz::report::summary::{SeriesSummary, Summary};
+use kadenz::report::summary::SeriesSummary;
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{ExperimentPlan, Output};
+use super::{ExperimentPlan, Output, StepRun};
 use crate::options::Span;
 use kadenz::report::document::Document;
 
@@ -66,10 +66,9 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
     }
 }
 
-fn tables(runs: &[Summary]) -> Document {
+fn tables(runs: &[StepRun<'_>]) -> Document {
     let post = POST.iter().map(|cells| published(&HEAD, cells));
-    let here = runs.iter().flat_map(|run| {
-        let name = run.folder.file_name().unwrap_or_default().to_string_lossy();
+    let here = runs.iter().flat_map(|StepRun { name, run }| {
         let hiccups = run.series.iter().find(|it| it.series.name == "hiccup");
         hiccups.map(|hiccups| row(&format!("here, {name}"), hiccups))
     });

@@ -47,7 +47,14 @@ struct Output {
 }
 
 /// Makes tables of the runs.
-type Tables = Box<dyn Fn(&[Summary]) -> ExperimentSummary>;
+type Tables = Box<dyn Fn(&[StepRun<'_>]) -> ExperimentSummary>;
+
+/// A finished run, with what its step measures.
+#[derive(Clone, Copy)]
+struct StepRun<'a> {
+    name: &'a str,
+    run: &'a Summary,
+}
 
 /// A published experiment.
 struct ExperimentPlan {
@@ -96,8 +103,10 @@ fn play(plan: &ExperimentPlan, output: &Output) -> anyhow::Result<Outcome> {
         }
         output::note(&format!("step {} of {}", index + 1, plan.groups.len()));
         let ended = steps::run(group, &folder, &stop);
-        let runs = group.iter().map(|step| folder.join(step.folder()));
-        made.extend(runs.filter(|run| run.join("run.json").exists()));
+        let runs = group
+            .iter()
+            .map(|step| (step.name(), folder.join(step.folder())));
+        made.extend(runs.filter(|(_, run)| run.join("run.json").exists()));
         ended?;
     }
     report_runs(plan, &folder, &made)?;
@@ -122,11 +131,17 @@ fn prepare(folder: &Path) -> anyhow::Result<()> {
     Ok(())
 }
 
-fn report_runs(plan: &ExperimentPlan, folder: &Path, made: &[PathBuf]) -> anyhow::Result<()> {
+fn report_runs(
+    plan: &ExperimentPlan,
+    folder: &Path,
+    made: &[(&str, PathBuf)],
+) -> anyhow::Result<()> {
     anyhow::ensure!(!made.is_empty(), "nothing was measured");
-    let runs = outcome::read(made.iter().map(PathBuf::as_path))?;
+    let runs = outcome::read(made.iter().map(|(_, run)| run.as_path()))?;
+    let named = made.iter().zip(&runs);
+    let named = named.map(|((name, _), run)| StepRun { name, run });
     let (table, page) = (folder.join("table.md"), folder.join("report.html"));
-    let tables = (plan.tables)(&runs);
+    let tables = (plan.tables)(&named.collect::<Vec<_>>());
     let repeated = Repeated {
         runs: kadenz::report::json::Output::new(&runs),
         folder,

@@ -11,6 +11,8 @@ use crate::output;
 
 /// One command and its run folder.
 pub(super) struct Step {
+    /// What it measures; several steps that repeat one measurement share it.
+    name: String,
     folder: String,
     arguments: Vec<String>,
     /// Whether the experiment continues if the step fails.
@@ -21,10 +23,20 @@ impl Step {
     /// Creates a step; spaces separate the words of `command`, without `--out`, which is added at its end. `{out}` in
     /// it is the folder of the experiment.
     pub(super) fn new(folder: impl Into<String>, command: &str) -> Self {
+        let folder = folder.into();
         Self {
-            folder: folder.into(),
+            name: folder.clone(),
+            folder,
             arguments: command.split_whitespace().map(str::to_owned).collect(),
             may_fail: false,
+        }
+    }
+
+    /// The same by another name than its folder's.
+    pub(super) fn named(self, name: impl Into<String>) -> Self {
+        Self {
+            name: name.into(),
+            ..self
         }
     }
 
@@ -40,6 +52,11 @@ impl Step {
             may_fail: true,
             ..self
         }
+    }
+
+    /// What it measures.
+    pub(super) fn name(&self) -> &str {
+        &self.name
     }
 
     /// The run folder, in the folder of the experiment.

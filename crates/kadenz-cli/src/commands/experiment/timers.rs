@@ -9,7 +9,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{ExperimentPlan, Output};
+use super::{ExperimentPlan, Output, StepRun};
 use kadenz::report::document::Document;
 
 /// Measure whether a timer keeps a timeout and a rate, at every policy, idle and busy
@@ -70,15 +70,16 @@ fn step(suite: TimerSuite, wait: &str, policy: &str, load: &str, n: u64, sleeper
         TimerSuite::OneShot => ("oneshot", "--timeout"),
         TimerSuite::Cyclic => ("cyclic", "--rate"),
     };
-    let mut folder = format!("{name}-{wait}-{}-{load}", policy.replace(':', ""));
-    if sleeper == "all" {
-        folder.push_str("-every-sleeper");
-    }
+    let measured = format!("{name}-{wait}-{}-{load}", policy.replace(':', ""));
+    let folder = match sleeper {
+        "all" => format!("{measured}-every-sleeper"),
+        _ => measured.clone(),
+    };
     let command = format!(
         "timer {name} {option} {wait} --count {n} --policy {policy} --load {load} \
          --sleeper {sleeper} --deadline 400us"
     );
-    Step::new(folder, &command)
+    Step::new(folder, &command).named(measured)
 }
 
 /// The deadline of [Sticha2014], from the tests of PREEMPT_RT.
@@ -125,7 +126,7 @@ const CYCLIC_THESIS: [&str; 2] = [
     "ROS, every real-time run | 32,000,000 | -1 ms | 0 us | - | - | - | 400 us | 0 | 12 % at -900 us",
 ];
 
-pub(super) fn tables(runs: &[Summary]) -> Document {
+pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
     let here = |suite: &'static str, row: fn(&RunSeries<'_>) -> Row| {
         let mut rows = Vec::new();
         for shown in runs.iter().flat_map(|run| RunSeries::of(run, suite)) {
@@ -150,15 +151,14 @@ struct RunSeries<'a> {
 
 impl<'a> RunSeries<'a> {
     /// The series of a run with the name `wanted`, one for each sleeper.
-    fn of(run: &'a Summary, wanted: &'static str) -> impl Iterator<Item = Self> {
-        let folder = run.folder.file_name().unwrap_or_default();
-        let folder = folder.to_string_lossy().replace("-every-sleeper", "");
+    fn of(StepRun { name, run }: &StepRun<'a>, wanted: &'static str) -> impl Iterator<Item = Self> {
+        let (measured, run) = (*name, *run);
         run.series.iter().filter_map(move |series| {
             if series.series.value() != wanted {
                 return None;
             }
             let sleeper = series.series.label(SLEEPER).unwrap_or_default();
-            let name = format!("{folder} {sleeper}");
+            let name = format!("{measured} {sleeper}");
             Some(Self {
                 name: named(name.trim_end(), series),
                 run,

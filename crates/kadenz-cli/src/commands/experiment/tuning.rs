@@ -4,10 +4,9 @@
 use clap::Args;
 use kadenz::report::document::Document;
 use kadenz::report::matrix::{self, Combination, Matrix};
-use kadenz::report::summary::Summary;
 
 use super::steps::Step;
-use super::{ExperimentPlan, Output};
+use super::{ExperimentPlan, Output, StepRun};
 use crate::commands::tune::Bus;
 use crate::options::Span;
 
@@ -56,8 +55,8 @@ pub(super) fn plan(options: &Options) -> ExperimentPlan {
     }
 }
 
-fn tables(runs: &[Summary]) -> Document {
-    let matrices = runs.iter().filter_map(Matrix::of);
+fn tables(runs: &[StepRun<'_>]) -> Document {
+    let matrices = runs.iter().filter_map(|it| Matrix::of(it.run));
     let document = |it: Matrix| matrix::document(&it).and(matrix::beside_the_paper(&it));
     matrices.map(document).fold(Document::new(), Document::and)
 }

@@ -87,7 +87,7 @@ impl FaultInjection {
         match self.planned(now, segment.counts().frames) {
             Some(planned) => segment.faults().add_line(planned).map(|_| ()),
             None => {
-                segment.inflict(self.fault, now);
+                segment.inject(self.fault, now);
                 Ok(())
             }
         }

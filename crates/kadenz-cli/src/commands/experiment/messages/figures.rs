@@ -9,13 +9,14 @@ use kadenz::report::verdict::messages;
 use schemars::JsonSchema;
 use serde::Serialize;
 
+use super::super::StepRun;
 use super::MessageLoad;
 use super::contestants::Contestant;
 
 /// A run folder, with its contestant, load and round.
 pub(super) struct MessageRun {
-    /// Path of the folder.
-    pub(super) folder: String,
+    /// The name of its step.
+    pub(super) name: String,
     pub(super) contestant: &'static str,
     /// Index of its load.
     pub(super) load: usize,
@@ -121,7 +122,7 @@ struct ContestantRun {
 }
 
 impl Roster {
-    pub(super) fn figures(&self, runs: &[Summary]) -> MessageFigures {
+    pub(super) fn figures(&self, runs: &[StepRun<'_>]) -> MessageFigures {
         let loads = self.loads.iter().enumerate();
         MessageFigures {
             loads: loads
@@ -131,7 +132,7 @@ impl Roster {
         }
     }
 
-    fn of_load(&self, runs: &[Summary], at: usize, load: &MessageLoad) -> Option<OfLoad> {
+    fn of_load(&self, runs: &[StepRun<'_>], at: usize, load: &MessageLoad) -> Option<OfLoad> {
         let seen: Vec<Vec<ContestantRun>> = self
             .contestants
             .iter()
@@ -175,11 +176,16 @@ impl Roster {
         })
     }
 
-    fn seen(&self, runs: &[Summary], contestant: &Contestant, load: usize) -> Vec<ContestantRun> {
+    fn seen(
+        &self,
+        runs: &[StepRun<'_>],
+        contestant: &Contestant,
+        load: usize,
+    ) -> Vec<ContestantRun> {
         let meant = |it: &&MessageRun| it.contestant == contestant.name && it.load == load;
         let of = |it: &MessageRun| {
-            let run = runs.iter().find(|run| run.folder.ends_with(&it.folder))?;
-            ContestantRun::of(run, it.round)
+            let found = runs.iter().find(|run| run.name == it.name)?;
+            ContestantRun::of(found.run, it.round)
         };
         self.measured.iter().filter(meant).filter_map(of).collect()
     }

@@ -169,10 +169,10 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
                 .collect();
             for turn in 0..fit.len() {
                 let contestant = *fit[(turn + round) % fit.len()];
-                let folder = format!("{:04}-{}", groups.len() + 1, contestant.name);
-                groups.push(vec![step(&folder, &contestant, load, options)]);
+                let name = format!("{:04}-{}", groups.len() + 1, contestant.name);
+                groups.push(vec![step(&name, &contestant, load, options)]);
                 measured.push(MessageRun {
-                    folder,
+                    name,
                     contestant: contestant.name,
                     load: at,
                     round,

@@ -95,7 +95,9 @@ fn plan(options: &Options) -> ExperimentPlan {
 
 /// One measurement in a testbed of its own.
 fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
-    let folder = parts::folder(part, leg, round);
+    let name = parts::name(part, leg);
+    let folder = format!("{name}-{round}");
+    let testbed = parts::testbed_folder(&folder);
     let Leg {
         topology,
         command,
@@ -108,7 +110,7 @@ fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
         _ => lasting,
     };
     let line = format!(
-        "testbed run {topology} --out {{out}}/{folder}-testbed -- kadenz {command} {options} --duration {lasting}"
+        "testbed run {topology} --out {{out}}/{testbed} -- kadenz {command} {options} --duration {lasting}"
     );
-    Step::new(folder, &line)
+    Step::new(folder, &line).named(name)
 }

@@ -91,12 +91,12 @@ pub(super) fn legs(part: ExperimentPart) -> &'static [Leg] {
     }
 }
 
-/// The run folder of a measurement, in the experiment's; the testbed's own is beside it.
-pub(super) fn folder(part: ExperimentPart, leg: &Leg, round: u32) -> String {
-    format!("{}-{round}", folder_stem(part, leg))
+/// The folder of the testbed's own run, beside that of a measurement.
+pub(super) fn testbed_folder(folder: &str) -> String {
+    format!("{folder}-testbed")
 }
 
-/// The same without the round.
-pub(super) fn folder_stem(part: ExperimentPart, leg: &Leg) -> String {
+/// What all rounds of a measurement measure.
+pub(super) fn name(part: ExperimentPart, leg: &Leg) -> String {
     format!("{}-{}", format!("{part:?}").to_lowercase(), leg.name)
 }

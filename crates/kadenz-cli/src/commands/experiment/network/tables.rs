@@ -13,6 +13,7 @@ use kadenz::report::summary::{SeriesSummary, Summary};
 use kadenz::report::verdict::packets;
 use kadenz::report::verdict::wire::RoundTrip;
 
+use super::super::StepRun;
 use super::super::table::{Row, table, value, whole};
 use super::ExperimentPart;
 use super::parts::{self, Leg};
@@ -39,7 +40,7 @@ const DEVICES: &str = "\
 180 us at best and mostly above 300 us, the last some 100 us later; at 1 kHz the same.";
 
 /// Tables of every measured part.
-pub(super) fn tables(runs: &[Summary]) -> Document {
+pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
     let sections = [
         baseline(runs),
         switches(runs),
@@ -61,17 +62,12 @@ struct LegRuns<'a> {
 
 impl<'a> LegRuns<'a> {
     /// The finished measurements of a part.
-    fn of(part: ExperimentPart, runs: &'a [Summary]) -> Vec<Self> {
+    fn of(part: ExperimentPart, runs: &[StepRun<'a>]) -> Vec<Self> {
         let legs = parts::legs(part).iter();
         let measured = legs.map(|leg| {
-            let stem = parts::folder_stem(part, leg);
-            let of_leg = |run: &&Summary| {
-                let name = run.folder.file_name().unwrap_or_default();
-                let rest = name.to_str().and_then(|name| name.strip_prefix(&stem));
-                let number = rest.and_then(|rest| rest.strip_prefix('-'));
-                number.is_some_and(|number| number.parse::<u32>().is_ok())
-            };
-            let runs = runs.iter().filter(of_leg).collect();
+            let name = parts::name(part, leg);
+            let runs = runs.iter().filter(|it| it.name == name);
+            let runs = runs.map(|it| it.run).collect();
             Self { leg, runs }
         });
         measured.filter(|it| !it.runs.is_empty()).collect()
@@ -186,7 +182,7 @@ fn section(title: &str, rows: impl IntoIterator<Item = Row>, words: String) -> D
         .sentence(words)
 }
 
-fn baseline(runs: &[Summary]) -> Option<Document> {
+fn baseline(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Baseline, runs);
     let one = measured.first()?;
     let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
@@ -225,9 +221,8 @@ fn baseline(runs: &[Summary]) -> Option<Document> {
 fn wire_error(measured: &[LegRuns<'_>]) -> String {
     let runs = measured.iter().flat_map(|it| &it.runs);
     let testbeds = runs.filter_map(|run| {
-        let mut name = run.folder.file_name()?.to_owned();
-        name.push("-testbed");
-        Summary::of_run(run.folder.with_file_name(name)).ok()
+        let folder = run.folder.file_name()?.to_str()?;
+        Summary::of_run(run.folder.with_file_name(parts::testbed_folder(folder))).ok()
     });
     let testbeds: Vec<Summary> = testbeds.collect();
     let errors = testbeds.iter().filter_map(|run| run.series.first());
@@ -242,7 +237,7 @@ fn wire_error(measured: &[LegRuns<'_>]) -> String {
     )
 }
 
-fn switches(runs: &[Summary]) -> Option<Document> {
+fn switches(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Switches, runs);
     let first = measured.iter().find(|it| it.leg.name == "none")?;
     let base = first.round_trip();
@@ -293,7 +288,7 @@ fn switch_row(name: &str) -> usize {
         .unwrap_or(0)
 }
 
-fn speeds(runs: &[Summary]) -> Option<Document> {
+fn speeds(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Speeds, runs);
     let of = |name: &str| measured.iter().find(|it| it.leg.name == name);
     let (slow, fast) = (of("100M")?, of("1G")?);
@@ -334,7 +329,7 @@ fn speeds(runs: &[Summary]) -> Option<Document> {
     Some(section("100 Mbit/s against 1 Gbit/s", rows, words))
 }
 
-fn devices(runs: &[Summary]) -> Option<Document> {
+fn devices(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Devices, runs);
     measured.first()?;
     let model = modelled("forty-devices", Receivers::Broadcast);
@@ -374,7 +369,7 @@ fn devices(runs: &[Summary]) -> Option<Document> {
     Some(document.sentence(DEVICES))
 }
 
-fn senders(runs: &[Summary]) -> Option<Document> {
+fn senders(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Senders, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
@@ -396,7 +391,7 @@ fn senders(runs: &[Summary]) -> Option<Document> {
     Some(section("Senders", rows, wire_error(&measured)))
 }
 
-fn traffic(runs: &[Summary]) -> Option<Document> {
+fn traffic(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Traffic, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
@@ -424,7 +419,7 @@ fn traffic(runs: &[Summary]) -> Option<Document> {
     Some(section(title, rows, wire_error(&measured)))
 }
 
-fn cut(runs: &[Summary]) -> Option<Document> {
+fn cut(runs: &[StepRun<'_>]) -> Option<Document> {
     let measured = LegRuns::of(ExperimentPart::Cut, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {

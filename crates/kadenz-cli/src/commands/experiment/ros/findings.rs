@@ -6,6 +6,7 @@ use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::{SeriesSummary, Summary};
 
+use super::super::StepRun;
 use super::{Cell, RosSuite, first};
 
 /// Verdict on a finding.
@@ -52,13 +53,14 @@ const NONE: &str = "-";
 /// Runs by suite and setting.
 struct Runs<'a> {
     cells: &'a [Cell],
-    runs: &'a [Summary],
+    runs: &'a [StepRun<'a>],
 }
 
 impl<'a> Runs<'a> {
     fn run(&self, cell: &Cell) -> Option<&'a Summary> {
-        let folder = cell.folder();
-        self.runs.iter().find(|it| it.folder.ends_with(&folder))
+        let name = cell.name();
+        let found = self.runs.iter().find(|it| it.name == name);
+        found.map(|it| it.run)
     }
 
     fn series(&self, cell: &Cell) -> Option<&'a SeriesSummary> {
@@ -103,7 +105,7 @@ impl<'a> Runs<'a> {
 }
 
 impl Findings {
-    pub(super) fn of(cells: &[Cell], runs: &[Summary]) -> Self {
+    pub(super) fn of(cells: &[Cell], runs: &[StepRun<'_>]) -> Self {
         let runs = Runs { cells, runs };
         Self(vec![
             below_a_millisecond(&runs),

@@ -11,12 +11,12 @@ use kadenz::record::run::messages::ONE_WAY_FROM_SEND;
 use kadenz::report::document::Document;
 use kadenz::report::numbers;
 use kadenz::report::statistics::Percent;
-use kadenz::report::summary::{SeriesSummary, Summary};
+use kadenz::report::summary::SeriesSummary;
 
 use self::findings::Findings;
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
-use super::{ExperimentPlan, Output, timers};
+use super::{ExperimentPlan, Output, StepRun, timers};
 use crate::options::waiting;
 
 /// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]
@@ -66,7 +66,8 @@ pub(super) enum RosSuite {
 }
 
 impl Cell {
-    fn folder(&self) -> String {
+    /// What it measures, and its run folder.
+    fn name(&self) -> String {
         let suite = match self.suite {
             RosSuite::OneShot => "oneshot",
             RosSuite::Cyclic => "cyclic",
@@ -103,7 +104,7 @@ impl Cell {
                 self.subscribers
             ),
         };
-        vec![Step::new(self.folder(), &command)]
+        vec![Step::new(self.name(), &command)]
     }
 }
 
@@ -225,7 +226,7 @@ const PUBLISHED: [&str; 5] = [
     "2014, every real-time run | 184,000,000 | about 200 us | - | - | - | below 1.6 ms | - | -",
 ];
 
-fn tables(cells: &[Cell], runs: &[Summary]) -> Document {
+fn tables(cells: &[Cell], runs: &[StepRun<'_>]) -> Document {
     let rows = runs.iter().flat_map(communication_rows);
     let communication = PUBLISHED
         .iter()
@@ -241,8 +242,7 @@ fn tables(cells: &[Cell], runs: &[Summary]) -> Document {
 }
 
 /// The values of messages, a row for each subscriber.
-fn communication_rows(run: &Summary) -> Vec<Row> {
-    let folder = run.folder.file_name().unwrap_or_default().to_string_lossy();
+fn communication_rows(StepRun { name, run }: &StepRun<'_>) -> Vec<Row> {
     let series: Vec<&SeriesSummary> = run.series.iter().filter(is_of_messages).collect();
     let lost = |at: usize| {
         run.run
@@ -252,7 +252,7 @@ fn communication_rows(run: &Summary) -> Vec<Row> {
     };
     let row = |(at, series): (usize, &&SeriesSummary)| {
         let cells = [
-            named(&format!("{folder} {}", at + 1), series),
+            named(&format!("{name} {}", at + 1), series),
             numbers::thousands(series.count),
             whole(series.min_ns),
             value(series.mean_ns),
@@ -278,7 +278,7 @@ fn first(series: &SeriesSummary, place: usize) -> Option<i64> {
 }
 
 /// The ten highest values of each measurement and when they came, and the ten lowest: `|value:index|` as the suites print it.
-fn extremes(runs: &[Summary]) -> kadenz::report::document::Table {
+fn extremes(runs: &[StepRun<'_>]) -> kadenz::report::document::Table {
     let head = ["series", "ten highest, us:index", "ten lowest, us:index"];
     let is_meant = |it: &&SeriesSummary| {
         is_of_messages(it) || ["measured", "jitter"].contains(&it.series.value())
@@ -289,18 +289,12 @@ fn extremes(runs: &[Summary]) -> kadenz::report::document::Table {
         };
         all.iter().map(one).collect::<Vec<_>>().join(" ")
     };
-    let rows = runs.iter().flat_map(|run| {
-        let folder = run
-            .folder
-            .file_name()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned();
+    let rows = runs.iter().flat_map(|StepRun { name, run }| {
         let series = run.series.iter().filter(is_meant);
         series.filter_map(move |it| {
             let samples = it.samples.as_ref()?;
-            let name = format!("{folder} {}", it.series.name);
-            Some(vec![name, list(&samples.highest), list(&samples.lowest)])
+            let series = format!("{name} {}", it.series.name);
+            Some(vec![series, list(&samples.highest), list(&samples.lowest)])
         })
     });
     kadenz::report::document::Table::new(&head, 3, rows.collect())
@@ -312,8 +306,7 @@ mod tests {
 
     #[test]
     fn each_measurement_has_a_folder_of_its_own() {
-        let folders: std::collections::BTreeSet<String> =
-            cells().iter().map(Cell::folder).collect();
+        let folders: std::collections::BTreeSet<String> = cells().iter().map(Cell::name).collect();
         assert_eq!(folders.len(), cells().len());
         assert!(
             folders.contains("communication-1kHz-5-rr95-idle"),

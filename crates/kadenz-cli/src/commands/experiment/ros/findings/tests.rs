@@ -12,7 +12,13 @@ use super::*;
 const INTERVAL_NS: i64 = 1_000_000;
 
 /// A run of a cell that has these values first and then repeats one value.
-fn recorded(folder: &Path, cell: &str, value: &str, first: &[i64], then: i64) -> Summary {
+fn recorded(
+    folder: &Path,
+    cell: &'static str,
+    value: &str,
+    first: &[i64],
+    then: i64,
+) -> (&'static str, Summary) {
     let folder = folder.join(cell);
     let series = Series {
         name: value.to_owned(),
@@ -34,12 +40,13 @@ fn recorded(folder: &Path, cell: &str, value: &str, first: &[i64], then: i64) ->
         });
     }
     running.finish(EndedBy::Finished).unwrap();
-    Summary::of_run(folder).unwrap()
+    (cell, Summary::of_run(folder).unwrap())
 }
 
 /// The verdict on the finding that begins with this text.
-fn verdict(runs: &[Summary], begins: &str) -> Verdict {
-    let findings = Findings::of(&cells(), runs).0;
+fn verdict(runs: &[(&str, Summary)], begins: &str) -> Verdict {
+    let runs = runs.iter().map(|(name, run)| StepRun { name, run });
+    let findings = Findings::of(&cells(), &runs.collect::<Vec<_>>()).0;
     let found = findings.iter().find(|it| it.says.starts_with(begins));
     found.unwrap().verdict
 }
