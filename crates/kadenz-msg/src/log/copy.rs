@@ -219,10 +219,11 @@ mod tests {
     use crate::channel::Pattern;
     use crate::log::{self, Format, LoggedChannel};
 
-    fn entry(channel: &str, n: i64) -> Entry {
+    /// A message whose time is so many microseconds, the unit of event logs.
+    fn entry(channel: &str, us: i64) -> Entry {
         Entry {
             channel: Arc::new(LoggedChannel::lcm(channel)),
-            log_time: WallTime::from_unix_ns(n),
+            log_time: WallTime::from_unix_ns(us * 1000),
             payload: vec![0; 8],
             ..Entry::default()
         }
@@ -259,11 +260,11 @@ mod tests {
     #[test]
     fn a_part_is_copied_to_its_end_and_what_cannot_be_converted_is_counted() {
         let part = PlayOptions {
-            until: Some(WallTime::from_unix_ns(6)),
+            until: Some(WallTime::from_unix_ns(6000)),
             ..PlayOptions::default()
         };
         let judge = |entry: &mut Entry| {
-            let n = entry.log_time.as_unix_ns();
+            let n = entry.log_time.as_unix_ns() / 1000;
             within(&part, entry, |_| match n {
                 0 | 1 => Fate::LeaveOut(format!("number {n}")),
                 _ => Fate::Keep,
