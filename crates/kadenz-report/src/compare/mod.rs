@@ -15,8 +15,9 @@ pub use network::NetworkRow;
 
 use std::fmt;
 
-use interval::Cells;
-use interval::Estimate;
+use interval::{Cells, Estimate};
+use schemars::JsonSchema;
+use serde::{Serialize, Serializer};
 
 use crate::numbers;
 use crate::statistics::Percent;
@@ -92,21 +93,49 @@ impl Candidate {
 }
 
 /// One figure in baseline and candidate.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, JsonSchema)]
 pub struct FigureComparison {
     /// The figure that is compared.
+    #[serde(rename = "figure", serialize_with = "as_text")]
+    #[schemars(
+        with = "String",
+        regex(pattern = r"^(p[0-9]+(\.[0-9]+)?|min|mean|stddev|max|misses|miss-rate)$")
+    )]
     pub metric: Metric,
     /// The baseline's, in nanoseconds, as a number or as a share.
     pub baseline: f64,
     /// The candidate's.
     pub candidate: f64,
-    /// Candidate by baseline; absent where the baseline is not above zero.
+    /// Candidate by baseline; `None` where the baseline is not above zero.
     pub ratio: Option<f64>,
     /// Interval of the ratio, for this figure alone, or why there is none.
+    #[serde(flatten, serialize_with = "bounds")]
+    #[schemars(with = "Bounds")]
     pub interval: Result<(f64, f64), NoInterval>,
     /// Whether chance hardly explains the difference: whether 1 lies outside of an interval that is wide enough that,
-    /// with this confidence, chance marks no figure of the comparison (C. E. Bonferroni). Absent without an interval.
+    /// with this confidence, chance marks no figure of the comparison (C. E. Bonferroni). `None` without an interval.
     pub significant: Option<bool>,
+}
+
+/// An interval in JSON.
+#[derive(Serialize, JsonSchema)]
+struct Bounds {
+    /// Lower end of the ratio's interval; `None` where the sample does not support one.
+    low: Option<f64>,
+    /// Upper end of the ratio's interval.
+    high: Option<f64>,
+}
+
+fn bounds<S: Serializer>(
+    interval: &Result<(f64, f64), NoInterval>,
+    to: S,
+) -> Result<S::Ok, S::Error> {
+    let (low, high) = interval.ok().unzip();
+    Bounds { low, high }.serialize(to)
+}
+
+fn as_text<S: Serializer>(metric: &Metric, to: S) -> Result<S::Ok, S::Error> {
+    to.collect_str(metric)
 }
 
 /// "p99.9 1.32x (95 %: 1.21 to 1.45)".

@@ -3,28 +3,36 @@
 
 use kadenz_record::run::network::{Network, RTT, WirePath};
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use crate::statistics::Percent;
 use crate::summary::Summary;
 use crate::verdict::packets;
-use crate::verdict::wire::RoundTrip;
+use crate::verdict::wire::{PathOutput, RoundTrip};
 
 /// The percentile that Enner compares.
 pub(crate) const COMPARED: Percent = Percent::P90;
 
-/// One run's round trips, and their path and machine.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// One run's round trips in a comparison: 90 %, the wire part, and the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct NetworkRow {
     /// Which run, by its place in the comparison; 0 is the baseline.
+    #[serde(skip)]
     pub run: usize,
-    /// The links, where they are known.
+    /// Folder of the run.
+    #[serde(rename = "run")]
+    pub folder: String,
+    /// The links to the devices; `None` where they are not known.
+    #[serde(serialize_with = "with_connection")]
+    #[schemars(with = "Option<PathOutput<'static>>")]
     pub path: Option<WirePath>,
-    /// The round trip that 90 % of the answered packets keep, and its wire part.
+    /// The round trip that 90 % of the answered packets keep.
+    #[serde(rename = "p90")]
     pub round_trip: RoundTrip,
-    /// The same less the baseline's; absent for the baseline itself.
+    /// The same less the baseline's; `None` for the baseline itself.
     pub beyond_baseline: Option<RoundTrip>,
     /// Packets sent, answered or not.
+    #[serde(rename = "sent")]
     pub packets: u64,
     /// Packets without an answer in time.
     pub lost: u64,
@@ -32,6 +40,10 @@ pub struct NetworkRow {
     pub reordered: u64,
     /// The controller's machine.
     pub host: NetworkHost,
+}
+
+fn with_connection<S: Serializer>(path: &Option<WirePath>, to: S) -> Result<S::Ok, S::Error> {
+    path.as_ref().map(PathOutput::new).serialize(to)
 }
 
 /// The controller's machine, and its network interface. Unknown facts are absent.
@@ -76,6 +88,7 @@ impl NetworkRow {
             .and_then(|series| series.percentile(COMPARED));
         Self {
             run,
+            folder: summary.shown().display().to_string(),
             round_trip: RoundTrip::new(measured_ns, network.path.as_ref()),
             path: network.path.clone(),
             beyond_baseline: None,

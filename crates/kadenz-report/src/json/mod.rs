@@ -20,10 +20,10 @@ use crate::statistics::{Extreme, JitterFacts, Percentile, Percentiles, by_name_a
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict::messages;
 
-pub use comparison::{ComparisonOutput, FigureOutput, PairOutput, RoundTripsOutput};
+pub use comparison::{ComparisonOutput, PairOutput};
 pub use network::{
-    BroadcastsOutput, ErrorOutput, FlowOutput, InterfaceOutput, ModelOutput, NetworkOutput,
-    PathOutput, PlacesOutput, TestbedOutput,
+    BroadcastsOutput, FlowOutput, InterfaceOutput, ModelOutput, NetworkOutput, PlacesOutput,
+    TestbedOutput,
 };
 
 /// The runs as show and every measuring command print them. Durations are in nanoseconds, as their names say; early

@@ -1,14 +1,15 @@
 //! Counts of packets, and the testbed in which they were sent, as JSON.
 
-use kadenz_record::run::network::{Broadcasts, Flow, Interface, LostHere, Places, WirePath};
+use kadenz_record::run::network::{Broadcasts, Flow, Interface, LostHere, Places};
 use kadenz_record::run::testbed::TestbedLink;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::answers::broadcasts;
 use crate::answers::testbed::{self, Beside};
-use crate::summary::Summary;
-use crate::verdict::{packets, wire};
+use crate::summary::{Summary, TestbedError};
+use crate::verdict::packets;
+use crate::verdict::wire::PathOutput;
 
 /// Counts of a network measurement; its series hold the times.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
@@ -33,16 +34,6 @@ pub struct NetworkOutput<'a> {
     pub testbed: Option<TestbedOutput<'a>>,
     /// How devices answered broadcasts together; `null` where no broadcasts were sent.
     pub broadcasts: Option<BroadcastsOutput>,
-}
-
-/// The links between this machine and the devices, and the wire part of a round trip.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct PathOutput<'a> {
-    /// The links in words.
-    pub connection: String,
-    /// The same links in numbers.
-    #[serde(flatten)]
-    pub path: &'a WirePath,
 }
 
 /// How devices answered broadcasts together.
@@ -141,7 +132,7 @@ pub struct TestbedOutput<'a> {
     pub model: Option<ModelOutput>,
     /// How much later frames were delivered than the topology requires; `null` where the testbed's own run is not
     /// beside the run's folder.
-    pub error: Option<ErrorOutput>,
+    pub error: Option<&'a TestbedError>,
 }
 
 /// Round trips of the model.
@@ -152,16 +143,6 @@ pub struct ModelOutput {
     pub times: Beside,
     /// Packets without an answer, in addition to the answered ones (count).
     pub lost: u64,
-}
-
-/// The testbed's own error.
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct ErrorOutput {
-    /// Times of the delivered frames.
-    #[serde(flatten)]
-    pub times: Beside,
-    /// Whether its run is complete; otherwise it still runs, or was killed.
-    pub complete: bool,
 }
 
 impl<'a> NetworkOutput<'a> {
@@ -181,15 +162,6 @@ impl<'a> NetworkOutput<'a> {
             testbed: TestbedOutput::new(summary),
             broadcasts: network.broadcasts.map(together),
         })
-    }
-}
-
-impl<'a> PathOutput<'a> {
-    pub(super) fn new(path: &'a WirePath) -> Self {
-        Self {
-            connection: wire::connection(path),
-            path,
-        }
     }
 }
 
@@ -271,10 +243,7 @@ impl<'a> TestbedOutput<'a> {
                 times: testbed::by_model(model),
                 lost: model.lost,
             }),
-            error: summary.testbed_error.as_ref().map(|error| ErrorOutput {
-                times: testbed::own_error(error),
-                complete: error.complete,
-            }),
+            error: summary.testbed_error.as_ref(),
         })
     }
 }

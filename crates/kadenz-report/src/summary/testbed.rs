@@ -4,18 +4,18 @@ use std::ffi::OsStr;
 use std::path::{Component, Path, PathBuf};
 
 use kadenz_record::run::testbed::WIRE_ERROR;
+use schemars::JsonSchema;
+use serde::Serialize;
 
 use super::{SeriesSummary, Summary, SummaryOptions};
 use crate::statistics::Percent;
 
 /// How much later than its topology requires a testbed handed frames to their receivers, as far as its run shows. A
 /// round trip has two such frames.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, JsonSchema)]
 pub struct TestbedError {
-    /// Whether the testbed's run is complete. Otherwise it still runs, or was killed, and more frames may have been
-    /// delivered than it reports.
-    pub complete: bool,
     /// Frames delivered by the testbed, as far as its run shows.
+    #[serde(rename = "count")]
     pub frames: u64,
     /// Median, in nanoseconds.
     pub p50_ns: Option<i64>,
@@ -23,6 +23,9 @@ pub struct TestbedError {
     pub p99_ns: Option<i64>,
     /// The largest, in nanoseconds.
     pub max_ns: Option<i64>,
+    /// Whether the testbed's run is complete. Otherwise it still runs, or was killed, and more frames may have been
+    /// delivered than it reports.
+    pub complete: bool,
 }
 
 /// The error of the testbed around a run; absent where its run is not beside the run's folder.

@@ -78,6 +78,25 @@ impl From<RoundTrip> for RoundTripOutput {
     }
 }
 
+/// The links between this machine and the devices, and the wire part of a round trip.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct PathOutput<'a> {
+    /// The links in words.
+    pub connection: String,
+    /// The same links in numbers.
+    #[serde(flatten)]
+    pub path: &'a WirePath,
+}
+
+impl<'a> PathOutput<'a> {
+    pub(crate) fn new(path: &'a WirePath) -> Self {
+        Self {
+            connection: connection(path),
+            path,
+        }
+    }
+}
+
 /// The links in a few words, as in Enner's table: `2x 100 Mbit/s`,
 /// `100 Mbit/s + 1 Gbit/s + 100 Mbit/s`, `loopback`, `1 Gbit/s (assumed)`.
 ///
