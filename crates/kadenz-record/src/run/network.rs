@@ -17,6 +17,10 @@ pub const SEND_STACK: &str = "send-stack";
 pub const WIRE_AND_DEVICE: &str = "wire-and-device";
 /// Name of the series: from then until the program had the answer.
 pub const RECEIVE_STACK: &str = "receive-stack";
+/// Name of the series: the packet's way to the device, by the clocks of both.
+pub const TO_DEVICE: &str = "to-device";
+/// Name of the series: the answer's way from the device, by the clocks of both.
+pub const FROM_DEVICE: &str = "from-device";
 /// Name of the series: the time from handing a broadcast over until the first device's answer was received.
 pub const FIRST_REPLY: &str = "first-reply";
 /// Name of the series: the time from handing a broadcast over until the last device's answer was received.

@@ -4,8 +4,8 @@ use kadenz_record::run::folder::{RunWriter, SeriesRecorder};
 use kadenz_record::run::labels::{DEVICE, Labels, VALUE, labels};
 use kadenz_record::run::model::Kind;
 use kadenz_record::run::network::{
-    DENSEST_HALF, FIRST_REPLY, Flow, LAST_REPLY, LATENESS, RECEIVE_STACK, REPLY_SPREAD, RESPONSE,
-    RTT, SEND_STACK, WIRE_AND_DEVICE, half_of,
+    DENSEST_HALF, FIRST_REPLY, FROM_DEVICE, Flow, LAST_REPLY, LATENESS, RECEIVE_STACK,
+    REPLY_SPREAD, RESPONSE, RTT, SEND_STACK, TO_DEVICE, WIRE_AND_DEVICE, half_of,
 };
 use kadenz_record::samples::Sample;
 use kadenz_rt::net::port::{StampSource, UdpPort};
@@ -71,9 +71,9 @@ impl Series {
         let words = "how long the device held the packet, by its own clock";
         let device = maker.latency_if(plan.device_stamps, "device", words)?;
         let words = "the packet's way to the device, by both clocks";
-        let there = maker.latency_if(plan.device_stamps, "to-device", words)?;
+        let there = maker.latency_if(plan.device_stamps, TO_DEVICE, words)?;
         let words = "the answer's way from the device, by both clocks";
-        let back = maker.latency_if(plan.device_stamps, "from-device", words)?;
+        let back = maker.latency_if(plan.device_stamps, FROM_DEVICE, words)?;
         let each = match several {
             true => each(&mut maker, plan)?,
             false => Vec::new(),

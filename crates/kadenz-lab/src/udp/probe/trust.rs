@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use kadenz_record::run::model::Warning;
+use kadenz_record::run::network::{FROM_DEVICE, TO_DEVICE};
 use kadenz_rt::clock::{self, ClockPair, MonotonicTime, Synchronisation};
 use kadenz_udp::clock_fit::Span;
 
@@ -32,7 +33,7 @@ pub(super) fn note_ways(ongoing: &Ongoing, plan: &ProbePlan, facts: OneWayFacts)
         parameters.insert("one_way_error_ns".to_owned(), error_ns.into());
         parameters.insert("one_way_by".to_owned(), by.as_str().into());
         for series in &mut run.series {
-            if ["to-device", "from-device"].contains(&series.name.as_str()) {
+            if [TO_DEVICE, FROM_DEVICE].contains(&series.value()) {
                 let words = format!(", {by}, true within {error_ns} ns");
                 series.description.push_str(&words);
             }
