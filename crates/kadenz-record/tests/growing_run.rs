@@ -44,6 +44,7 @@ fn parts_become_one_series_each_at_its_time() {
 
     let sum = run.series[0].counts;
     assert_eq!(sum.recorded, 900);
+    assert_eq!(run.series[0].files.hlog_parts, Some(3));
     assert_eq!(sum.early, counts.iter().map(|it| it.early).sum::<u64>());
     assert_eq!(sum.misses, counts.iter().map(|it| it.misses).sum::<u64>());
     assert_eq!((sum.min_ns, sum.max_ns), (Some(-100), Some(799)));

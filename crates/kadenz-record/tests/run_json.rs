@@ -111,6 +111,7 @@ fn full() -> Run {
         files: SeriesFiles {
             hlog: Some(text()),
             hlog_bytes: Some(1),
+            hlog_parts: Some(1),
             samples: Some(text()),
         },
         counts: Counts {
@@ -242,15 +243,17 @@ fn schema_requires_no_more_than_the_types_do() {
     }
 }
 
+const KINDS: [Kind; 5] = [
+    Kind::Lateness,
+    Kind::Hiccup,
+    Kind::Jitter,
+    Kind::Latency,
+    Kind::Floor,
+];
+
 #[test]
 fn every_kind_and_ending_has_its_word_in_the_schema() {
-    for kind in [
-        Kind::Lateness,
-        Kind::Hiccup,
-        Kind::Jitter,
-        Kind::Latency,
-        Kind::Floor,
-    ] {
+    for kind in KINDS {
         let mut run = full();
         run.series[0].kind = kind;
         assert_valid(&serde_json::to_value(run).expect("JSON"));
@@ -363,14 +366,9 @@ fn counts() -> impl Strategy<Value = Counts> {
 }
 
 fn all_series() -> impl Strategy<Value = Series> {
-    let kinds = prop::sample::select(vec![
-        Kind::Lateness,
-        Kind::Hiccup,
-        Kind::Jitter,
-        Kind::Latency,
-        Kind::Floor,
-    ]);
-    let files = (of("[a-z]{1,9}"), of(any::<u64>()), of("[a-z]{1,9}"));
+    let kinds = prop::sample::select(&KINDS);
+    let log = (of("[a-z]{1,9}"), of(any::<u64>()), of(any::<u32>()));
+    let files = (log, of("[a-z]{1,9}"));
     let limits = (of(any::<u64>()), of(any::<u64>()));
     let tuning = prop::collection::vec(tunings(), 0..3);
     (
@@ -384,7 +382,7 @@ fn all_series() -> impl Strategy<Value = Series> {
     )
         .prop_map(
             |(name, (labels, description), kind, limits, tuning, files, counts)| {
-                let (hlog, hlog_bytes, samples) = files;
+                let ((hlog, hlog_bytes, hlog_parts), samples) = files;
                 Series {
                     name,
                     labels,
@@ -397,6 +395,7 @@ fn all_series() -> impl Strategy<Value = Series> {
                     files: SeriesFiles {
                         hlog,
                         hlog_bytes,
+                        hlog_parts,
                         samples,
                     },
                     counts,

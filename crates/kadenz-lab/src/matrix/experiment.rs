@@ -1,6 +1,5 @@
 //! The matrix as an experiment: round after round into one run.
 
-use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -8,7 +7,7 @@ use kadenz_record::run::folder::{
     AddPartError, CreateRunError, GrowingRun, OpenRunError, RunReader,
 };
 use kadenz_record::run::matrix::{Content, Load, labels_of, name_of};
-use kadenz_record::run::model::{EndedBy, Run, TuningMeasure, Warning};
+use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
 use kadenz_record::run::tune::Tune;
 use serde_json::Value;
 
@@ -17,8 +16,6 @@ use crate::lock::{FolderLock, LockError, clear, clear_earlier};
 use crate::session::{self, SessionError, SessionPlan};
 use crate::stop::Stop;
 
-/// Name of the parameter that says how many rounds each cell has.
-const DONE: &str = "rounds_done";
 /// Name of the parameter that holds the measured load.
 const LOAD_RATES: &str = "load_rates";
 /// Folder in the matrix's folder into which a round is measured, with the number of this process appended: a process of
@@ -143,10 +140,7 @@ pub fn measure(
         (whole, FolderLock::take(&plan.session.out)?)
     };
     let meanwhile = session::CpuUsage::begin();
-    let mut matrix = Matrix {
-        done: done_so_far(whole.run()),
-        whole,
-    };
+    let mut matrix = Matrix { whole };
     let mut ended = matrix.visit_all(plan, rounds, stop);
     match rounds.unload() {
         Ok(rates) => matrix.note_rates(rates),
@@ -184,18 +178,8 @@ fn reopened(plan: &MatrixPlan) -> Result<GrowingRun, MatrixError> {
     Ok(GrowingRun::reopen(folder)?)
 }
 
-/// How many rounds each series has, by name.
-type Done = BTreeMap<String, u32>;
-
-fn done_so_far(run: &Run) -> Done {
-    let noted = run.parameters.get(DONE);
-    let noted = noted.and_then(|done| serde_json::from_value(done.clone()).ok());
-    noted.unwrap_or_default()
-}
-
 struct Matrix {
     whole: GrowingRun,
-    done: Done,
 }
 
 impl Matrix {
@@ -228,9 +212,11 @@ impl Matrix {
 
     fn has(&self, visit: &Visit) -> bool {
         let [lateness, _] = series_names(visit);
-        self.done
-            .get(&lateness)
-            .is_some_and(|&done| done > visit.round)
+        let mut series = self.whole.run().series.iter();
+        let rounds = series
+            .find(|it| it.name == lateness)
+            .and_then(|it| it.files.hlog_parts);
+        rounds.is_some_and(|rounds| rounds > visit.round)
     }
 
     fn change_load(&mut self, rounds: &mut dyn Rounds, load: Load) -> Result<(), MatrixError> {
@@ -273,9 +259,6 @@ impl Matrix {
         for series in &part.run().series {
             self.note_refusals(visit, &series.tuning);
         }
-        let before = self.done.clone();
-        self.done.insert(lateness.clone(), visit.round + 1);
-        self.note_done();
         let names = [
             (its_lateness, lateness.as_str()),
             (its_jitter, jitter.as_str()),
@@ -284,38 +267,16 @@ impl Matrix {
             let labels = labels_of(visit.load, visit.cell, content);
             self.whole.label(name, labels);
         }
-        let taken = self.whole.add(part, &names);
-        if taken.is_err() {
-            // The round is measured again when the matrix goes on.
-            self.done = before;
-            self.note_done();
-        }
-        Ok(taken?)
-    }
-
-    /// Says how many rounds each series has, in the same `run.json` that has them.
-    fn note_done(&mut self) {
-        let parameters = &mut self.whole.run_mut().parameters;
-        parameters.insert(DONE.to_owned(), serde_json::json!(self.done));
+        Ok(self.whole.add(part, &names)?)
     }
 
     /// Adds a refusal to the run once, not once a round.
     fn note_refusals(&mut self, visit: &Visit, measures: &[TuningMeasure]) {
         let warnings = &mut self.whole.run_mut().warnings;
-        for measure in measures.iter().filter(|measure| !measure.ok) {
-            let id = format!("{}_refused", measure.name);
-            let reason = measure.reason.as_deref().unwrap_or("no reason was given");
-            let text = format!(
-                "{}: {} was requested and not granted ({} is in force): {reason}",
-                visit.cell, measure.requested, measure.granted
-            );
-            if !warnings.iter().any(|known| known.id == id) {
-                warnings.push(Warning {
-                    id,
-                    text,
-                    remedy: measure.remedy.clone(),
-                    tuning: Some(measure.name.clone()),
-                });
+        for mut refusal in measures.iter().filter_map(TuningMeasure::refusal) {
+            if !warnings.iter().any(|known| known.id == refusal.id) {
+                refusal.text = format!("{}: {}", visit.cell, refusal.text);
+                warnings.push(refusal);
             }
         }
     }

@@ -317,6 +317,9 @@ pub struct SeriesFiles {
     /// was not taken over, since the process was killed meanwhile.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hlog_bytes: Option<u64>,
+    /// Parts that the interval log holds, in a run that grows by parts: rounds of a matrix.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hlog_parts: Option<u32>,
     /// Raw samples, Arrow IPC stream, `<series>.samples.arrow`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(

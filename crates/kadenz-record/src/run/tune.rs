@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::matrix::{Combination, Load, Measure};
+use super::matrix::{Combination, Content, Load, Measure, name_of, of_series};
 use super::model::Run;
 use crate::histogram::Percent;
 
@@ -58,11 +58,23 @@ impl Default for Tune {
     }
 }
 
-/// Fills in the request of a matrix from before runs stored it: there it stood in texts among the parameters. The
-/// only code that parses them.
+/// Fills in the request of a matrix, and the number of rounds in each series, from before runs stored these: there
+/// they stood among the parameters. The only code that parses them.
 pub(crate) fn tune_by_parameters(run: &mut Run) {
-    if run.experiment == EXPERIMENT && run.tune.is_none() {
+    if run.experiment != EXPERIMENT {
+        return;
+    }
+    if run.tune.is_none() {
         run.tune = Some(of_parameters(&run.parameters));
+    }
+    let Some(Value::Object(rounds)) = run.parameters.remove("rounds_done") else {
+        return;
+    };
+    for series in &mut run.series {
+        series.files.hlog_parts = of_series(series).and_then(|(load, cell, _)| {
+            let rounds = rounds.get(&name_of(load, cell, Content::Lateness))?;
+            u32::try_from(rounds.as_u64()?).ok()
+        });
     }
 }
 
@@ -122,6 +134,8 @@ fn cpus(text: &str) -> Option<BTreeSet<u32>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::run::matrix::labels_of;
+    use crate::run::model::Series;
 
     fn of(parameters: &[(&str, Value)]) -> Tune {
         let own = |(name, value): &(&str, Value)| ((*name).to_owned(), value.clone());
@@ -161,6 +175,35 @@ mod tests {
         assert_eq!(json["claim_percent"], 99.9);
         assert_eq!(json["cells"][1], "PMI");
         assert_eq!(serde_json::from_value::<Tune>(json).unwrap(), tune);
+    }
+
+    #[test]
+    fn rounds_of_before_series_counted_them_are_counted() {
+        let series = |content| {
+            let (load, cell) = (Load::Heavy, Combination::NONE);
+            Series {
+                labels: labels_of(load, cell, content),
+                ..Series::default()
+            }
+        };
+        let mut run = Run {
+            experiment: EXPERIMENT.to_owned(),
+            parameters: [(
+                "rounds_done".to_owned(),
+                serde_json::json!({"heavy-none": 3}),
+            )]
+            .into(),
+            series: vec![
+                series(Content::Lateness),
+                series(Content::Jitter),
+                Series::default(),
+            ],
+            ..Run::default()
+        };
+        tune_by_parameters(&mut run);
+        let parts: Vec<_> = run.series.iter().map(|it| it.files.hlog_parts).collect();
+        assert_eq!(parts, [Some(3), Some(3), None]);
+        assert!(run.parameters.is_empty());
     }
 
     #[test]

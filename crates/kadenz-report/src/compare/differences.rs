@@ -126,10 +126,9 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
 
 /// Whether a parameter is a setting; counts and findings of the measurement always differ.
 fn is_setting(name: &str, value: &serde_json::Value) -> bool {
-    const FOUND: [&str; 5] = [
+    const FOUND: [&str; 4] = [
         "reader_waits",
         "load_done",
-        "rounds_done",
         "source_file",
         "source_comments",
     ];

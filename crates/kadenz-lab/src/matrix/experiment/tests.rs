@@ -1,3 +1,4 @@
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 use kadenz_record::run::folder::{RunWriter, SeriesSpec};
@@ -96,7 +97,7 @@ fn plan(out: &Path, rounds: u32) -> MatrixPlan {
             out: out.to_owned(),
             experiment: "tune",
             command: vec!["kadenz".to_owned(), "tune".to_owned()],
-            request: std::collections::BTreeMap::new(),
+            request: BTreeMap::new(),
             parameters: BTreeMap::from([("rounds".to_owned(), rounds.into())]),
             interval: Duration::from_secs(1),
             raw: false,

@@ -234,6 +234,7 @@ impl GrowingRun {
         let series = &mut run.series[place];
         let bytes = append_whole(&self.dir, name, lines.text.as_bytes()).map_err(failed)?;
         series.files.hlog_bytes = Some(bytes);
+        series.files.hlog_parts = Some(series.files.hlog_parts.unwrap_or(0) + 1);
         add_counts(&mut series.counts, &like.counts);
         let end_ns = (lines.end_s * 1e9) as u64;
         run.duration_ns = run.duration_ns.max(end_ns);
