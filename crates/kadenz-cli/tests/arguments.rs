@@ -65,25 +65,6 @@ fn a_second_run_does_not_overwrite_the_first() {
     assert_eq!(std::fs::read(out.join("run.json")).unwrap(), before);
 }
 
-#[cfg(unix)]
-#[test]
-fn a_folder_that_other_commands_are_given_has_a_name_in_utf_8() {
-    use std::os::unix::ffi::OsStrExt as _;
-
-    let folder = std::ffi::OsStr::from_bytes(b"r\xffn");
-    for command in [
-        &["tune", "--out"][..],
-        &["tune", "--load-dir"],
-        &["campaign", "--resume"],
-        &["experiment", "hiccups", "--out"],
-    ] {
-        let output = kadenz(command).arg(folder).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
-        let said = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(said.contains("a name in UTF-8; choose another"), "{said}");
-    }
-}
-
 #[test]
 fn a_file_in_the_way_is_named() {
     let folder = folder();

@@ -191,3 +191,21 @@ fn pages_and_exports_are_written_beside_names_that_are_taken() {
     let table = ["export", RUN, "--format", "csv", "--out", "/tmp/a.csv"];
     assault(test, &["/tmp/a.csv.new", "/tmp/a.csv"], &table);
 }
+
+#[test]
+fn a_folder_that_other_commands_are_given_has_a_name_in_utf_8() {
+    use std::os::unix::ffi::OsStrExt as _;
+
+    let folder = std::ffi::OsStr::from_bytes(b"r\xffn");
+    for command in [
+        &["tune", "--out"][..],
+        &["tune", "--load-dir"],
+        &["campaign", "--resume"],
+        &["experiment", "hiccups", "--out"],
+    ] {
+        let output = kadenz(command).arg(folder).output().unwrap();
+        assert_eq!(output.status.code(), Some(2));
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(said.contains("a name in UTF-8; choose another"), "{said}");
+    }
+}

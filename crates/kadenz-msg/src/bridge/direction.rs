@@ -9,7 +9,7 @@ use super::{BridgeError, BridgeNotice, BridgeOptions, Carried};
 use crate::arrival::SenderId;
 use crate::bus::{Bus, BusListener, Heard, Raw};
 use crate::provider::Outlet;
-use crate::watch::{Throttle, TurnedBack};
+use crate::watch::{EchoFilter, Throttle};
 
 /// The most channels with a rate limit of their own.
 const MAX_CHANNELS: usize = 10_000;
@@ -29,9 +29,9 @@ struct Relay {
     /// The bridge's own sender on the source bus.
     own: Option<SenderId>,
     /// Messages that the bridge sent to the source bus.
-    sent_here: Arc<Mutex<TurnedBack>>,
+    sent_here: Arc<Mutex<EchoFilter>>,
     /// Messages sent to the target bus; `None` where no direction needs them.
-    sent_there: Option<Arc<Mutex<TurnedBack>>>,
+    sent_there: Option<Arc<Mutex<EchoFilter>>>,
     throttle: Option<Throttle>,
     carried: Carried,
 }

@@ -10,7 +10,7 @@ use crate::arrival::SenderId;
 use crate::bus::{Aggregator, Bus, Raw};
 use crate::channel::Channel;
 use crate::provider::{Discovery, Outlet};
-use crate::watch::TurnedBack;
+use crate::watch::EchoFilter;
 
 /// Channel on which a bridge finds its own messages.
 pub const GREETING: &str = "KADENZ_BRIDGE";
@@ -35,7 +35,7 @@ pub(super) struct BridgeEnd {
     /// The bridge's own sender on this bus, where it is known.
     pub(super) own: Option<SenderId>,
     /// Messages that the bridge sent here.
-    pub(super) sent: Arc<Mutex<TurnedBack>>,
+    pub(super) sent: Arc<Mutex<EchoFilter>>,
 }
 
 impl BridgeEnd {
@@ -48,7 +48,7 @@ impl BridgeEnd {
                 source,
             })?,
             own: None,
-            sent: Arc::new(Mutex::new(TurnedBack::new(REMEMBERED, MAX_REMEMBERED))),
+            sent: Arc::new(Mutex::new(EchoFilter::new(REMEMBERED, MAX_REMEMBERED))),
             bus: bus.clone(),
         })
     }

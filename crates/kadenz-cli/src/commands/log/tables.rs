@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use kadenz::msg::log::copy::Copied;
-use kadenz::msg::log::table::{MakeTable, TableFormat, Tables, FileGrouping};
+use kadenz::msg::log::table::{FileGrouping, MakeTable, TableFormat, Tables};
 use kadenz::msg::log::{Dictionary, LogError};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;

@@ -161,7 +161,7 @@ impl ControlServer {
                     |order| order.outcome(context, stop),
                     |received| self.answer_at_once(received, context),
                     |lines, received| {
-                        self.spawn_client(scope, (lines, received), slots, context, stop)
+                        self.spawn_client(scope, (lines, received), slots, context, stop);
                     },
                 );
                 pause(accepted, &pending);

@@ -263,7 +263,7 @@ impl<'a> Play<'a> {
         let payload = self.asking.payload;
         match self.asking.receivers {
             Receivers::Broadcast => {
-                self.send(payload, self.controller, Mac::BROADCAST, beat, content)
+                self.send(payload, self.controller, Mac::BROADCAST, beat, content);
             }
             Receivers::Each => {
                 for device in self.devices {

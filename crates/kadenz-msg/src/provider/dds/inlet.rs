@@ -9,7 +9,7 @@ use rustdds::GUID;
 use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
-use super::{Cdr, ChannelFilter, DdsBus, ReceivedSample};
+use super::{Cdr, DdsBus, ReceivedSample, TopicFilter};
 use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
@@ -62,7 +62,7 @@ impl DdsInlet {
 
     /// Returns the next sample that is a message, or a malformed one.
     fn next(&mut self) -> Result<Option<DeserializedCacheChange<ReceivedSample>>, ReceiveError> {
-        let filter = ChannelFilter {
+        let filter = TopicFilter {
             wanted: &self.wanted,
             largest: self.bus.settings.largest,
         };

@@ -254,13 +254,13 @@ impl DeserializerAdapter<ReceivedSample> for Cdr {
 
 /// Copies the payloads of wanted channels alone.
 #[derive(Clone, Copy)]
-struct ChannelFilter<'a> {
+struct TopicFilter<'a> {
     wanted: &'a [Pattern],
     /// The longest payload that is taken.
     largest: usize,
 }
 
-impl<'de> Decode<'de, ReceivedSample> for ChannelFilter<'_> {
+impl<'de> Decode<'de, ReceivedSample> for TopicFilter<'_> {
     type Error = Infallible;
 
     fn decode_bytes(

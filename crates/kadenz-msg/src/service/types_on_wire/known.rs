@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
 
-use super::{ASK, FinderError, FoundType, Look, TELL, TypeFinder};
+use super::{ANSWERS, FinderError, FoundType, LookupResult, QUESTIONS, TypeFinder};
 use crate::bus::Bus;
 use crate::channel::Channel;
 use crate::log::Dictionary;
@@ -136,7 +136,7 @@ impl KnownTypes {
             return;
         };
         let look = self.finder.as_mut().map(|finder| finder.look(unknown));
-        if let Some(Ok(Look::Known(found))) = look {
+        if let Some(Ok(LookupResult::Known(found))) = look {
             self.learn(found);
         }
     }
@@ -165,7 +165,7 @@ impl KnownTypes {
     /// does not want to see.
     #[must_use]
     pub fn is_about_types(&self, channel: Channel) -> bool {
-        self.finder.is_some() && [ASK, TELL].contains(&channel.as_str())
+        self.finder.is_some() && [QUESTIONS, ANSWERS].contains(&channel.as_str())
     }
 
     fn knows(&self, fingerprint: Fingerprint) -> bool {

@@ -42,9 +42,9 @@ use std::sync::Arc;
 use crate::message::{Fingerprint, Message};
 use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
-pub use requester::{FoundType, WrongAnswer};
 pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
 pub use known::KnownTypes;
+pub use requester::{FoundType, WrongAnswer};
 pub use responder::{AnnounceError, TypeResponder};
 
 /// The channel of questions.

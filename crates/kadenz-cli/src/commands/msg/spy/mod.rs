@@ -143,7 +143,7 @@ impl Heard {
     }
 
     /// Counts a message, and takes in its fields where its channel is on the screen.
-    fn hear(&mut self, raw: &Raw<'_>, fields: Option<&mut Fields>) {
+    fn add(&mut self, raw: &Raw<'_>, fields: Option<&mut Fields>) {
         let Self {
             known,
             watcher,
