@@ -122,13 +122,13 @@ impl Answer for Bridged {
         let head = [
             "From",
             "To",
-            "Heard",
+            "Received",
             "Carried",
             "Bytes",
             "Own",
             "Held back",
             "Refused",
-            "Unheard",
+            "Missed",
         ];
         let rows = self.ways.iter().map(|it| {
             let mut row = vec![it.from.clone(), it.to.clone()];
