@@ -1,6 +1,6 @@
-//! The layout of a running loop's posts, for readers that know nothing of the segment.
+//! The layout of the process images that a running loop publishes, for readers that know nothing of the segment.
 //!
-//! A post is a [`Heading`](super::cyclic::Heading), all inputs and all outputs. Each entry of the PDO
+//! An image is an [`ImageHeader`](super::cyclic::ImageHeader), all inputs and all outputs. Each entry of the PDO
 //! mapping has a name, a type, and its first bit counted from the beginning of the cycle image, so that a program in
 //! any language finds it: `docs/ethercat-inputs.md`.
 

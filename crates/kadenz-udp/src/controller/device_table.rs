@@ -156,7 +156,7 @@ impl<M: Memory<DeviceTableSlot>> DeviceTable<M> {
         (self.slots.as_ref().len() / 2).min(usize::from(u16::MAX / 2))
     }
 
-    /// Datagrams of unknown devices, counted by [`heard`](Self::heard).
+    /// Datagrams of unknown devices, counted by [`count_datagram`](Self::count_datagram).
     #[must_use]
     pub fn unknown_senders(&self) -> u64 {
         self.unknown_senders
