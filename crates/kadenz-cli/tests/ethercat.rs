@@ -188,7 +188,7 @@ fn objects_are_written_and_refusals_are_in_words() {
             "does not exist",
         ),
         (&["read", "8", "0x1018:9"][..], "sub-index does not exist"),
-        (&["read", "0", "0x1018"][..], "no CoE"),
+        (&["read", "0", "0x1018"][..], "does not support CoE"),
         (&["read", "59", "0x1018"][..], "the last of 59 is at 58"),
         (&["read", "no-such-device", "0x1018"][..], "scan"),
         (
