@@ -56,7 +56,7 @@ pub struct ClockReport {
 /// use kadenz_ethercat::sim::humanoid::humanoid;
 ///
 /// let mut link = Link::new(WirePort::new(humanoid(3).build()?), 1);
-/// let mut exchange = BlockingExchange { link: &mut link, patience: RetryPolicy::default() };
+/// let mut exchange = BlockingExchange { link: &mut link, retry: RetryPolicy::default() };
 /// let mut registers = Registers::by(&mut exchange);
 /// let devices = find(&mut registers)?;
 /// let report = survey(&mut registers, &devices, Some(Epoch::Own))?;
