@@ -104,7 +104,7 @@ fn pairs(out: &mut Markup, pairs: &[(String, String)]) {
 fn table(out: &mut Markup, table: &Table) {
     out.tag("<div class=\"scroll\" role=\"region\" tabindex=\"0\"");
     if !table.caption.is_empty() {
-        out.attr("aria-label", &table.caption);
+        out.attr("aria-label", format!("Table: {}", table.caption));
     }
     out.tag("><table");
     if let Some(class) = table.class {
