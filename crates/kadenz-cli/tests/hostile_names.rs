@@ -200,11 +200,13 @@ fn a_folder_that_other_commands_are_given_has_a_name_in_utf_8() {
     for command in [
         &["tune", "--out"][..],
         &["tune", "--load-dir"],
+        &["tune", "--resume"],
+        &["campaign", "--out"],
         &["campaign", "--resume"],
         &["experiment", "hiccups", "--out"],
     ] {
         let output = kadenz(command).arg(folder).output().unwrap();
-        assert_eq!(output.status.code(), Some(2));
+        assert_eq!(output.status.code(), Some(2), "{command:?}");
         let said = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(said.contains("a name in UTF-8; choose another"), "{said}");
     }

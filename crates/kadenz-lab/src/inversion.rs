@@ -79,9 +79,9 @@ const STAGE: u8 = 30;
 const REAL_TIME: u8 = 20;
 const MIDDLE: u8 = 10;
 /// Work of the task of middle priority: some ten milliseconds, far from RT throttling.
-const WORK_ITERATIONS: u64 = 2_000_000;
+const MIDDLE_ITERATIONS: u64 = 2_000_000;
 /// The rest of B's work.
-const LITTLE: u64 = 1_000;
+const HOLDER_ITERATIONS: u64 = 1_000;
 
 /// Stages the inversion once with `lock`, and returns the events in their order.
 ///
@@ -180,14 +180,14 @@ fn run_tasks<'scope>(
         lock.with(|| {
             arrive();
             stage.wait_for_go();
-            work(LITTLE);
+            work(HOLDER_ITERATIONS);
             stage.happened(Event::HolderDone);
         });
     });
     let middle = InversionTask::start(scope, Policy::Fifo(MIDDLE), stage, |arrive| {
         arrive();
         stage.wait_for_go();
-        work(WORK_ITERATIONS);
+        work(MIDDLE_ITERATIONS);
         stage.happened(Event::MiddleDone);
     });
     let mut staged = holder.is_waiting() && middle.is_waiting();
@@ -251,8 +251,8 @@ impl<'scope> InversionTask<'scope> {
 
     /// Waits until the task sleeps at the lock, or for the start; false if it never does.
     fn is_waiting(&self) -> bool {
-        const TIMEOUT: u32 = 60_000;
-        (0..TIMEOUT).any(|_| {
+        const MAX_ATTEMPTS: u32 = 60_000;
+        (0..MAX_ATTEMPTS).any(|_| {
             // Lower tasks on this CPU run meanwhile.
             thread::sleep(Duration::from_millis(1));
             self.arrived.get().is_some_and(|own| {

@@ -4,7 +4,6 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use anyhow::Context as _;
 use kadenz::lab::check::CheckPlan;
 use kadenz::lab::measuring_threads::BEATS_NOT_RUN;
 use kadenz::lab::stop::Stop;
@@ -124,7 +123,14 @@ pub(super) fn find(plan: &CheckPlan, rate: Rate, stop: &Stop) -> anyhow::Result<
         nothing_needed()
     } else {
         let folder = plan.measuring.session.out.join(TUNING);
-        if let Err(error) = measure(plan, rate, seen, &folder, stop) {
+        let Some(out) = folder.to_str() else {
+            output::note(
+                "the cheapest tuning stays unknown: the commands that look for it need a folder with a name in UTF-8; \
+                 choose another `--out`",
+            );
+            return Ok(None);
+        };
+        if let Err(error) = measure(plan, rate, seen, out, stop) {
             output::note(&format!("the cheapest tuning stays unknown: {error}"));
             return Ok(None);
         }
@@ -174,7 +180,7 @@ fn measure(
     plan: &CheckPlan,
     rate: Rate,
     seen: CheckResult,
-    folder: &Path,
+    folder: &str,
     stop: &Stop,
 ) -> anyhow::Result<()> {
     let cells = seen.cells();
@@ -207,8 +213,7 @@ fn measure(
         "round",
         Span((each / TURNS).clamp(MIN, MAX_ROUND)).to_string(),
     );
-    let folder_text = folder.to_str().context("its folder has no name in UTF-8")?;
-    with("out", folder_text.to_owned());
+    with("out", folder.to_owned());
     if let Policy::Fifo(priority) = plan.measuring.tuning.policy {
         with("priority", priority.to_string());
     }
@@ -217,7 +222,7 @@ fn measure(
     let said = running.finish()?;
     // Exit code 2 may also mean that some of the cells are unavailable: the others still give a result.
     anyhow::ensure!(
-        matches!(status.code(), Some(0..=2)) && folder.join("run.json").exists(),
+        matches!(status.code(), Some(0..=2)) && Path::new(folder).join("run.json").exists(),
         "{}",
         String::from_utf8_lossy(&said.stderr)
     );

@@ -159,6 +159,16 @@ pub enum Epoch {
     Now(u64),
 }
 
+impl Epoch {
+    /// The epoch for a call that comes so many ns later.
+    fn after_ns(self, ns: u64) -> Self {
+        match self {
+            Self::Now(then) => Self::Now(then.wrapping_add(ns)),
+            it => it,
+        }
+    }
+}
+
 /// Nanoseconds from 2000-01-01 00:00 UTC to a time, for [`Epoch::Now`]; 0 for times before.
 #[must_use]
 pub fn since_2000(wall: kadenz_rt::clock::WallTime) -> u64 {

@@ -125,7 +125,7 @@ impl Worker {
         let mut to = filled(self.buffer, stop)?;
         while !stop.requested() {
             self.copy(&from, &mut to, stop);
-            self.allocate_repeatedly(stop)?;
+            self.allocate_and_free(stop)?;
         }
         Ok(())
     }
@@ -142,7 +142,7 @@ impl Worker {
     }
 
     /// Memory is mapped, written, which makes its pages, and given back.
-    fn allocate_repeatedly(&self, stop: &Stop) -> Result<(), TryReserveError> {
+    fn allocate_and_free(&self, stop: &Stop) -> Result<(), TryReserveError> {
         let before = page_faults();
         let fresh = filled(FRESH, stop)?;
         std::hint::black_box(&fresh);

@@ -103,7 +103,7 @@ impl Part {
             rates: counters
                 .map(|(counter, meter)| counter.rate(meter))
                 .collect(),
-            trouble: self.workers.trouble(),
+            trouble: self.workers.first_error(),
         }
     }
 }

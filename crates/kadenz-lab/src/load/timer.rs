@@ -17,7 +17,7 @@ const SLEEPERS_A_CPU: usize = 4;
 /// How long they sleep; each wake-up is a timer interrupt of its CPU.
 const SLEEP: Duration = Duration::from_micros(100);
 /// How soon a thread that waits for its turn notices the end.
-const TIMEOUT: Duration = Duration::from_millis(50);
+const STOP_POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// CPUs above are not pinned to.
 const MAX_CPUS: u32 = 1024;
 
@@ -31,7 +31,7 @@ pub(super) fn start(options: &LoadOptions, site: &Site) -> Result<LoadGenerator,
     for sleeper in 0..sleepers {
         let (cpu, sleeps) = (cpus[sleeper % cpus.len()], sleeps.clone());
         let work =
-            move |stop: &Stop| on_cpu(cpu, || sleep_until_next(stop, || sleeps.add(sleeper, 1)));
+            move |stop: &Stop| on_cpu(cpu, || sleep_repeatedly(stop, || sleeps.add(sleeper, 1)));
         workers.spawn(&format!("nap-{sleeper}"), work)?;
     }
     for pair in 0..pairs {
@@ -90,7 +90,7 @@ impl Turn {
         let holder = self.holder.lock().unwrap_or_else(PoisonError::into_inner);
         let waited = self
             .changed
-            .wait_timeout_while(holder, TIMEOUT, |holder| *holder != mine);
+            .wait_timeout_while(holder, STOP_POLL_INTERVAL, |holder| *holder != mine);
         let (mut holder, _) = waited.unwrap_or_else(PoisonError::into_inner);
         if *holder != mine {
             return false;
@@ -102,7 +102,7 @@ impl Turn {
     }
 }
 
-fn sleep_until_next(stop: &Stop, mut woke: impl FnMut()) {
+fn sleep_repeatedly(stop: &Stop, mut woke: impl FnMut()) {
     while !stop.requested() {
         std::thread::sleep(SLEEP);
         woke();

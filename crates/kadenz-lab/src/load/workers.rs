@@ -47,7 +47,7 @@ const STACK: usize = 128 << 10;
 pub(super) struct Workers {
     kind: LoadKind,
     site: Site,
-    trouble: FirstError,
+    first_error: FirstError,
     threads: Vec<JoinHandle<()>>,
 }
 
@@ -56,7 +56,7 @@ impl Workers {
         Self {
             kind,
             site: site.clone(),
-            trouble: FirstError::default(),
+            first_error: FirstError::default(),
             threads: Vec::new(),
         }
     }
@@ -91,19 +91,19 @@ impl Workers {
         name: &str,
         mut work: impl FnMut(&Stop) -> Result<(), String> + Send + 'static,
     ) -> Result<(), StartLoadError> {
-        let trouble = self.trouble.clone();
+        let first_error = self.first_error.clone();
         self.spawn(name, move |stop| {
             while !stop.requested() {
                 if let Err(what) = work(stop) {
-                    trouble.note(what);
+                    first_error.note(what);
                 }
             }
         })
     }
 
     /// The first thing that kept them from their work.
-    pub(super) fn trouble(&self) -> Option<String> {
-        self.trouble.get()
+    pub(super) fn first_error(&self) -> Option<String> {
+        self.first_error.get()
     }
 
     /// Ends and joins them.
@@ -171,11 +171,11 @@ mod tests {
     }
 
     #[test]
-    fn the_first_trouble_stays() {
-        let trouble = FirstError::default();
-        assert_eq!(trouble.get(), None);
-        trouble.note("first".to_owned());
-        trouble.note("second".to_owned());
-        assert_eq!(trouble.get().as_deref(), Some("first"));
+    fn the_first_error_stays() {
+        let first_error = FirstError::default();
+        assert_eq!(first_error.get(), None);
+        first_error.note("first".to_owned());
+        first_error.note("second".to_owned());
+        assert_eq!(first_error.get().as_deref(), Some("first"));
     }
 }

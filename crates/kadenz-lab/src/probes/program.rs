@@ -75,7 +75,7 @@ pub(crate) struct ProbeProgram {
 }
 
 /// Time for a probe to open its middleware.
-const TIMEOUT: Duration = Duration::from_secs(20);
+const READY_TIMEOUT: Duration = Duration::from_secs(20);
 /// A probe that received the order to end ends within this time.
 pub(crate) const END: Duration = Duration::from_secs(3);
 /// How long a wait for a line lasts before this checks whether further lines are needed.
@@ -155,7 +155,7 @@ impl ProbeProgram {
     }
 
     fn wait_until_ready(&mut self) -> Result<String, ProbeFailed> {
-        let until = Instant::now() + TIMEOUT;
+        let until = Instant::now() + READY_TIMEOUT;
         let mut early = VecDeque::new();
         loop {
             match self.next(until.saturating_duration_since(Instant::now())) {
@@ -170,7 +170,7 @@ impl ProbeProgram {
                     return Err(self.failed(why));
                 }
                 None => {
-                    let seconds = TIMEOUT.as_secs();
+                    let seconds = READY_TIMEOUT.as_secs();
                     return Err(self.failed(format!(
                         "did not write `ready NAME` within {seconds} s; it must speak the probe protocol"
                     )));

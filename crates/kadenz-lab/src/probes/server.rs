@@ -49,7 +49,7 @@ pub enum ServerError {
         source: io::Error,
     },
     /// It runs and does not listen.
-    #[error("{kind} did not listen at port {port} within {} s; it said: {said}", TIMEOUT.as_secs())]
+    #[error("{kind} did not listen at port {port} within {} s; it said: {said}", LISTEN_TIMEOUT.as_secs())]
     Deaf {
         /// The kind of the server that was to start.
         kind: ServerKind,
@@ -94,7 +94,7 @@ const ROS_MASTER: &str =
 /// The Python that Debian's packages are for.
 const PYTHON: &str = "/usr/bin/python3";
 /// How long a server may take until it listens.
-const TIMEOUT: Duration = Duration::from_secs(90);
+const LISTEN_TIMEOUT: Duration = Duration::from_secs(90);
 /// How often the port is checked.
 const POLL_INTERVAL: Duration = Duration::from_millis(50);
 /// Bytes of a log that are shown.
@@ -240,7 +240,7 @@ impl Server {
     }
 
     fn wait_until_it_listens(&mut self, kind: ServerKind, log: &Path) -> Result<(), ServerError> {
-        let end = Instant::now() + TIMEOUT;
+        let end = Instant::now() + LISTEN_TIMEOUT;
         while TcpStream::connect(("127.0.0.1", self.port)).is_err() {
             if Instant::now() > end {
                 let said = std::fs::read_to_string(log).unwrap_or_default();

@@ -85,7 +85,7 @@ impl Direction {
         let counters = self.listener.counters();
         let dropped = counters.dropped_oldest + counters.dropped_newest;
         Carried {
-            unheard: dropped + self.bus.inlet_counters().overrun,
+            missed: dropped + self.bus.inlet_counters().overrun,
             ..self.relay.carried.clone()
         }
     }
@@ -93,7 +93,7 @@ impl Direction {
 
 impl Relay {
     fn carry(&mut self, raw: &Raw<'_>, notify: &dyn Fn(BridgeNotice<'_>)) {
-        self.carried.heard += 1;
+        self.carried.received += 1;
         if self.is_own(raw) {
             self.carried.own += 1;
             return;

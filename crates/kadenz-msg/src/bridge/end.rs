@@ -13,9 +13,9 @@ use crate::provider::{Discovery, Outlet};
 use crate::watch::EchoFilter;
 
 /// Channel on which a bridge finds its own messages.
-pub const GREETING: &str = "KADENZ_BRIDGE";
+pub const CHANNEL: &str = "KADENZ_BRIDGE";
 /// How long a bridge waits for its own message.
-const PATIENCE: Duration = Duration::from_millis(500);
+const GREETING_TIMEOUT: Duration = Duration::from_millis(500);
 /// How long peers have to find each other before that.
 const SETTLE: Duration = Duration::from_millis(200);
 /// Pause after a failed receive.
@@ -63,7 +63,7 @@ impl BridgeEnd {
     }
 
     fn listen(&self) -> Result<Aggregator, BridgeError> {
-        let mut aggregator = self.bus.aggregator(GREETING);
+        let mut aggregator = self.bus.aggregator(CHANNEL);
         if let Ok(aggregator) = &mut aggregator {
             // The first read opens an inlet that opens late, so that it receives the message.
             let _ = aggregator.next_message(Duration::ZERO);
@@ -75,7 +75,7 @@ impl BridgeEnd {
     }
 
     fn publish(&mut self, greeting: &[u8]) -> Result<(), BridgeError> {
-        let (Some(outlet), Ok(channel)) = (&mut self.outlet, Channel::new(GREETING)) else {
+        let (Some(outlet), Ok(channel)) = (&mut self.outlet, Channel::new(CHANNEL)) else {
             return Ok(());
         };
         let published = outlet.publish(&channel, greeting);
@@ -112,7 +112,7 @@ fn own_greeting() -> String {
 
 /// Whether a message is a greeting of this process.
 pub(super) fn is_own_greeting(raw: &Raw<'_>) -> bool {
-    raw.channel.as_str() == GREETING && raw.payload.starts_with(own_greeting().as_bytes())
+    raw.channel.as_str() == CHANNEL && raw.payload.starts_with(own_greeting().as_bytes())
 }
 
 fn find(
@@ -125,11 +125,11 @@ fn find(
     let (wall, now) = (WallTime::now().as_unix_ns(), clock::now());
     let greeting = format!("{}{wall} {}", own_greeting(), now.as_ns()).into_bytes();
     here.publish(&greeting)?;
-    let sender = heard(on_here, &greeting, clock::now() + PATIENCE);
+    let sender = receive_greeting(on_here, &greeting, clock::now() + GREETING_TIMEOUT);
     here.own = sender.filter(|_| here.distinguishes_senders());
     // Through another bridge it arrives a little later.
     let further = sender.map_or(Duration::ZERO, |_| SETTLE);
-    match heard(on_there, &greeting, clock::now() + further) {
+    match receive_greeting(on_there, &greeting, clock::now() + further) {
         None => Ok(()),
         Some(_) => Err(BridgeError::OneBus {
             from: here.bus.url().to_owned(),
@@ -139,7 +139,11 @@ fn find(
 }
 
 /// Returns the sender of the message, if it arrives before this time.
-fn heard(aggregator: &mut Aggregator, greeting: &[u8], until: MonotonicTime) -> Option<SenderId> {
+fn receive_greeting(
+    aggregator: &mut Aggregator,
+    greeting: &[u8],
+    until: MonotonicTime,
+) -> Option<SenderId> {
     loop {
         let wait = until.remaining(clock::now());
         match aggregator.next_message(wait) {

@@ -47,7 +47,7 @@ fn messages_above_the_rate_and_of_other_channels_stay() {
     let [there] = &ways[..] else {
         panic!("{ways:?}");
     };
-    assert_eq!((there.heard, there.carried, there.held_back), (3, 2, 1));
+    assert_eq!((there.received, there.carried, there.held_back), (3, 2, 1));
 }
 
 #[test]
@@ -66,5 +66,5 @@ fn a_bridge_ends_when_it_is_stopped() {
     options
         .stop
         .store(true, std::sync::atomic::Ordering::Relaxed);
-    assert_eq!(bridge.carry(&|_| {})[0].heard, 0);
+    assert_eq!(bridge.carry(&|_| {})[0].received, 0);
 }

@@ -146,7 +146,7 @@ impl Mailbox {
     }
 
     /// Returns whether something waits; if not, the calling thread is unparked by the next message.
-    pub(crate) fn wait_for_letter(&self) -> bool {
+    pub(crate) fn wait_for_message(&self) -> bool {
         self.state.with(|state| {
             let waits = state.count > 0;
             state.collector = (!waits).then(thread::current);

@@ -90,7 +90,7 @@ impl Routes {
     }
 
     /// Posts a message to each mailbox that wants it, or shows it to the visitor, which comes first.
-    /// Allocates when a channel is seen for the first time, and when a message has less room than the message
+    /// Allocates when a channel is seen for the first time, and when a slot has less room than the message
     /// needs.
     ///
     /// Returns `false` if LCM does not allow the channel's name.

@@ -208,7 +208,7 @@ impl SubscriptionCore {
         if until.is_over() {
             return Ok(Waited::Nothing);
         }
-        if !self.mailbox.wait_for_letter() {
+        if !self.mailbox.wait_for_message() {
             until.park();
         }
         Ok(Waited::GoOn)

@@ -6,11 +6,11 @@ use crate::channel::ChannelFilter;
 
 /// The decision about a message.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Fate {
+pub enum Decision {
     /// It is in the new log.
     Keep,
     /// It is outside the request.
-    Pass,
+    Skip,
     /// It was requested and cannot be converted, with the reason.
     LeaveOut(String),
     /// It is the end of the request.
@@ -58,7 +58,7 @@ pub enum CopyError {
     #[error(transparent)]
     Log(#[from] LogError),
     /// The new log is whole, and lacks messages.
-    #[error("the disk is full: {messages} messages in the new log, {given_up} given up")]
+    #[error("the disk is full: messages in the new log: {messages}, given up: {given_up}")]
     GaveUp {
         /// How many messages are in the new log.
         messages: u64,
@@ -71,7 +71,7 @@ pub enum CopyError {
 /// `false`, the copy ends early. The new log is finished in any case.
 ///
 /// ```
-/// use kadenz_msg::log::copy::{Fate, copy};
+/// use kadenz_msg::log::copy::{Decision, copy};
 /// use kadenz_msg::log::{self, Entry, Format, Limits, LogWriter as _};
 /// # let folder = tempfile::tempdir()?;
 /// # let (old, new) = (folder.path().join("old.lcmlog"), folder.path().join("new.mcap"));
@@ -83,8 +83,8 @@ pub enum CopyError {
 ///
 /// let (mut reader, writer) = (log::open(&old)?, log::create(&new, Format::Mcap)?);
 /// let mut judge = |entry: &mut Entry| match entry.channel.name.as_str() {
-///     "CAMERA" => Fate::Pass,
-///     _ => Fate::Keep,
+///     "CAMERA" => Decision::Skip,
+///     _ => Decision::Keep,
 /// };
 /// let copied = copy(reader.as_mut(), writer, Limits::default(), &mut |_| true, &mut judge)?;
 /// assert_eq!((copied.messages, copied.complete), (1, true));
@@ -99,7 +99,7 @@ pub fn copy(
     mut writer: Box<dyn LogWriter>,
     limits: Limits,
     goes_on: &mut dyn FnMut(&dyn LogReader) -> bool,
-    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+    judge: &mut dyn FnMut(&mut Entry) -> Decision,
 ) -> Result<Copied, CopyError> {
     let mut copied = Copied::default();
     let length = reader.outline().bytes;
@@ -125,7 +125,7 @@ fn copy_all(
     writer: &mut dyn LogWriter,
     check: &dyn Fn(u64) -> Result<(), LogError>,
     goes_on: &mut dyn FnMut(&dyn LogReader) -> bool,
-    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+    judge: &mut dyn FnMut(&mut Entry) -> Decision,
     copied: &mut Copied,
 ) -> Result<bool, LogError> {
     let mut entry = Entry::default();
@@ -136,16 +136,16 @@ fn copy_all(
         let fate = judge(&mut entry);
         check(writer.length() + longest(&entry))?;
         match fate {
-            Fate::Keep => match writer.write(&entry) {
+            Decision::Keep => match writer.write(&entry) {
                 Ok(()) => copied.messages += 1,
                 Err(error @ (LogError::Unfit { .. } | LogError::Undecodable(_))) => {
                     copied.leave_out(error.to_string());
                 }
                 Err(error) => return Err(error),
             },
-            Fate::Pass => {}
-            Fate::LeaveOut(reason) => copied.leave_out(reason),
-            Fate::End => return Ok(true),
+            Decision::Skip => {}
+            Decision::LeaveOut(reason) => copied.leave_out(reason),
+            Decision::End => return Ok(true),
         }
     }
     Ok(false)
@@ -161,14 +161,14 @@ fn longest(entry: &Entry) -> u64 {
 pub fn within(
     part: &PlayOptions,
     entry: &mut Entry,
-    judge: impl FnOnce(&mut Entry) -> Fate,
-) -> Fate {
+    judge: impl FnOnce(&mut Entry) -> Decision,
+) -> Decision {
     if part.until.is_some_and(|until| entry.log_time >= until) {
-        Fate::End
+        Decision::End
     } else if part.channels.wants(&entry.channel.name) {
         judge(entry)
     } else {
-        Fate::Pass
+        Decision::Skip
     }
 }
 
@@ -196,15 +196,15 @@ impl ToJson {
     }
 
     /// Converts a message; one that is JSON already stays as it is.
-    pub fn convert(&mut self, entry: &mut Entry) -> Fate {
+    pub fn convert(&mut self, entry: &mut Entry) -> Decision {
         match self.dictionary.to_json(entry) {
-            Ok(()) => Fate::Keep,
-            Err(_) if entry.channel.encoding == "json" => Fate::Keep,
+            Ok(()) => Decision::Keep,
+            Err(_) if entry.channel.encoding == "json" => Decision::Keep,
             Err(_) if !self.own_are_wanted && entry.channel.name.starts_with(OWN_CHANNELS) => {
                 self.passed += 1;
-                Fate::Pass
+                Decision::Skip
             }
-            Err(error) => Fate::LeaveOut(error.to_string()),
+            Err(error) => Decision::LeaveOut(error.to_string()),
         }
     }
 }
@@ -232,7 +232,7 @@ mod tests {
     /// Copies a log of ten messages; `goes_on` gets the number of messages read.
     fn copied(
         goes_on: impl Fn(u32) -> bool,
-        mut judge: impl FnMut(&mut Entry) -> Fate,
+        mut judge: impl FnMut(&mut Entry) -> Decision,
     ) -> (Copied, usize) {
         let folder = tempfile::tempdir().unwrap();
         let path = |name: &str| folder.path().join(name);
@@ -266,8 +266,8 @@ mod tests {
         let judge = |entry: &mut Entry| {
             let n = entry.log_time.as_unix_ns() / 1000;
             within(&part, entry, |_| match n {
-                0 | 1 => Fate::LeaveOut(format!("number {n}")),
-                _ => Fate::Keep,
+                0 | 1 => Decision::LeaveOut(format!("number {n}")),
+                _ => Decision::Keep,
             })
         };
         let (copied, count) = copied(|_| true, judge);
@@ -279,7 +279,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_is_ended_early_is_a_whole_log() {
-        let (copied, count) = copied(|read| read <= 3, |_| Fate::Keep);
+        let (copied, count) = copied(|read| read <= 3, |_| Decision::Keep);
         assert_eq!((copied.messages, count, copied.complete), (3, 3, false));
     }
 
@@ -293,10 +293,13 @@ mod tests {
         for (channels, passed) in [(ChannelFilter::default(), 1), (named, 0)] {
             let mut to_json = ToJson::new(Dictionary::default(), &channels);
             let fate = to_json.convert(&mut entry("KADENZ/TYPES/ASK", 0));
-            assert_eq!((fate == Fate::Pass, to_json.passed), (passed == 1, passed));
+            assert_eq!(
+                (fate == Decision::Skip, to_json.passed),
+                (passed == 1, passed)
+            );
         }
         let mut to_json = ToJson::default();
         let fate = to_json.convert(&mut entry("ARM", 0));
-        assert!(matches!(fate, Fate::LeaveOut(_)));
+        assert!(matches!(fate, Decision::LeaveOut(_)));
     }
 }

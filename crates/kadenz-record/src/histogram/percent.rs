@@ -88,6 +88,12 @@ impl Percent {
         count.saturating_sub(self.rank(count))
     }
 
+    /// The fewest samples that can carry this percentile: 1,000 for 99.9 %.
+    #[must_use]
+    pub fn needed(self) -> u64 {
+        WHOLE.div_ceil(WHOLE - self.0)
+    }
+
     /// Whether `count` samples can carry this percentile: `count * (1 - p) >= 1`, so that at
     /// least one sample lies beyond it. A percentile that is not carried is not printed.
     #[must_use]
@@ -212,5 +218,15 @@ mod tests {
             );
         }
         assert!(matches!("1.0123456789".parse::<Percent>(), Err(TooFine(_))));
+    }
+
+    #[test]
+    fn a_percentile_needs_as_many_samples_as_it_has_nines() {
+        assert_eq!(Percent::P50.needed(), 2);
+        for (nines, percent) in (1..).zip(&Percent::LADDER[1..]) {
+            assert_eq!(percent.needed(), 10_u64.pow(nines));
+            assert!(percent.is_carried_by(percent.needed()));
+            assert!(!percent.is_carried_by(percent.needed() - 1));
+        }
     }
 }

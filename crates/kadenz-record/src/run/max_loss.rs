@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(into = "String", try_from = "String")]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^[0-9]+(\\.[0-9]+)?%?$")))]
+#[cfg_attr(feature = "schema", schemars(extend("pattern" = "^([0-9]+|[0-9]+(\\.[0-9]+)?%)$")))]
 pub enum MaxLoss {
     /// Percentage of all sent packets, 0 to 100.
     Percent(f64),
@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_loss_is_a_share_or_a_number() {
+    fn a_loss_is_a_percentage_or_a_number() {
         let loss = |text: &str| text.parse::<MaxLoss>();
         assert_eq!(loss("0.5%"), Ok(MaxLoss::Percent(0.5)));
         assert_eq!(loss("3"), Ok(MaxLoss::Packets(3)));

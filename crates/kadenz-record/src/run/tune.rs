@@ -58,8 +58,8 @@ impl Default for Tune {
     }
 }
 
-/// Fills in the request of a matrix, and the number of rounds in each series, from before runs stored these: there
-/// they stood among the parameters. The only code that parses them.
+/// Fills in what older runs of a matrix keep among the parameters: the request, and the rounds of each series
+/// (`rounds_done`). No other code parses these.
 pub(crate) fn tune_by_parameters(run: &mut Run) {
     if run.experiment != EXPERIMENT {
         return;
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn rounds_of_before_series_counted_them_are_counted() {
+    fn rounds_done_of_an_older_run_becomes_hlog_parts() {
         let series = |content| {
             let (load, cell) = (Load::Heavy, Combination::NONE);
             Series {

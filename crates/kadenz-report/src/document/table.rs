@@ -153,6 +153,8 @@ enum Value {
     /// One text on a terminal and another on a page.
     Either(String, String),
     Count(Option<u64>),
+    /// What there is none of: nothing on a terminal, and this on a page beside rows that have it.
+    Absent(&'static str),
     /// Nanoseconds.
     Span(Option<f64>),
     Bars(Vec<Bar>),
@@ -223,9 +225,18 @@ impl TableCell {
         Self::count(None).noted(reason)
     }
 
-    /// Whether it is unknown, and no reason says why.
-    pub(crate) fn is_unknown(&self) -> bool {
-        matches!(self.value, Value::Count(None) | Value::Span(None)) && self.notes.is_empty()
+    /// What there is none of: nothing on a terminal, and this on a page beside rows that have it.
+    pub(crate) fn absent(page: &'static str) -> Self {
+        Self::of(Value::Absent(page))
+    }
+
+    /// Whether there is none of it, or it is unknown and no reason says why.
+    pub(crate) fn is_absent(&self) -> bool {
+        match self.value {
+            Value::Absent(_) => true,
+            Value::Count(None) | Value::Span(None) => self.notes.is_empty(),
+            _ => false,
+        }
     }
 
     /// What was kept or granted, or was not: with an icon on a page.
@@ -278,6 +289,7 @@ impl TableCell {
         let shown = match &self.value {
             Value::Text(text) => return text.into(),
             Value::Either(drawn, on_page) => return if page { on_page } else { drawn }.into(),
+            Value::Absent(words) => return if page { words } else { "" }.into(),
             Value::Count(count) => count.map(numbers::thousands),
             Value::Span(ns) if page => ns.map(figures::duration),
             Value::Span(ns) => ns.map(numbers::value),

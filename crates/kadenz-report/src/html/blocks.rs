@@ -70,7 +70,7 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             DocumentBlock::List(items) => {
                 out.tag("<ul class=\"sentences\">");
                 for item in items {
-                    out.element("li", printed(item));
+                    out.tag("<li>").ticked(&printed(item)).tag("</li>");
                 }
                 out.tag("</ul>");
             }

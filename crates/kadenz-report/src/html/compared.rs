@@ -1,14 +1,15 @@
 //! The comparison of several runs: the difference first, and with more than two the trend of each percentile from run
 //! to run.
 
+use std::iter::once;
+
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use super::verdict::h1;
 use crate::compare::{CompareOptions, Comparison};
 use crate::document::{Document, LineDrawing, Row, Table, TableCell};
 use crate::figures::{printed, significant, span};
-use crate::sections::series::{SeriesFigure, by_series};
-use crate::statistics::Percent;
+use crate::sections::series::{Figure, SeriesFigure, by_series};
 use crate::summary::SeriesSummary;
 
 /// The first sentence of the comparison; the others are returned.
@@ -66,24 +67,22 @@ fn table(page: &Page<'_>, name: &str) -> Table {
     let rows = series
         .iter()
         .map(|it| (TableCell::text(&page.runs[it.run].label), it.summary));
-    let mut table = by_series(name.to_owned(), "Run", rows, SeriesFigure::is_main);
-    let of = |title, figure: &dyn Fn(&SeriesSummary) -> Option<i64>| {
+    let (mut table, figures) = by_series(name.to_owned(), "Run", rows, SeriesFigure::is_main);
+    let of = |title: &str, figure: &dyn Fn(&SeriesSummary) -> Option<i64>| {
         let values: Option<Vec<i64>> = series.iter().map(|it| figure(it.summary)).collect();
         values.map_or(TableCell::unknown(None), |values| line(title, values))
     };
-    let at = |title, percent| of(title, &|it| it.percentile(percent));
+    let lines = figures.into_iter().map(|figure| match figure {
+        Figure::Percentile(it) => of(&format!("{it} %"), &|series| series.percentile(it)),
+        Figure::Max => of("Largest", &|series| series.max_ns),
+        _ => TableCell::default(),
+    });
+    let cells: Vec<_> = once(TableCell::text("First to last"))
+        .chain(lines)
+        .collect();
     table.push(Row {
         class: Some("whole"),
-        ..vec![
-            TableCell::text("First to last"),
-            TableCell::default(),
-            at("50 %", Percent::P50),
-            at("99 %", Percent::P99),
-            at("99.9 %", Percent::P99_9),
-            of("Largest", &|it| it.max_ns),
-            TableCell::default(),
-        ]
-        .into()
+        ..cells.into()
     });
     table
 }

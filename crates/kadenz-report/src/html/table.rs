@@ -2,6 +2,7 @@
 //! and dash of each series in all charts.
 
 use std::borrow::Cow;
+use std::iter::once;
 
 use super::blocks;
 use super::markup::Markup;
@@ -61,7 +62,7 @@ pub(super) fn table(
         let kind = kind_in_words(it.summary.series.kind).to_owned();
         (name.noted(kind), it.summary)
     });
-    by_series(caption, "Series", rows, figure)
+    by_series(caption, "Series", rows, figure).0
 }
 
 /// Every figure, with every percentile that some series supports, and the first that none does.
@@ -97,10 +98,14 @@ fn extremes(page: &Page<'_>) -> Document {
 fn extremes_of(label: &str, facts: &SampleFacts) -> Table {
     let rows = facts.highest.iter().zip(&facts.lowest).map(|(high, low)| {
         let cells = [high, low].map(|it| [count(it.index), span(it.value_ns)]);
-        cells.concat().into_iter().map(TableCell::text).collect()
+        cells.concat()
+    });
+    let rows = (1..).zip(rows).map(|(rank, cells)| {
+        let cells = once(count(rank)).chain(cells);
+        cells.map(TableCell::text).collect()
     });
     let caption = format!("Highest and lowest samples of {label}: sample number and value");
-    Table::of(["Highest", "Value", "Lowest", "Value"], rows).on_page("rows", caption)
+    Table::of(["Rank", "Highest", "Value", "Lowest", "Value"], rows).on_page("rows", caption)
 }
 
 /// Colours in the style sheet, `--series-0` and on.

@@ -7,11 +7,11 @@ mod sheet;
 use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
 
 use crate::answers::answer;
-use crate::document::{Document, DocumentLine, Medium, Table, TableCell};
+use crate::document::{Document, DocumentLine, Table, TableCell};
 use crate::matrix::{self, Matrix};
 use crate::modes::describe_series;
 use crate::numbers;
-use crate::sections::series::{SeriesFigure, by_series};
+use crate::sections::series::{Figure, SeriesFigure, by_series};
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
 
@@ -185,16 +185,18 @@ fn modes(summary: &Summary) -> Document {
 /// deviations the maximum lies from the mean. For normally distributed values the last column
 /// would stay below 6 even in a day.
 fn overview(runs: &[Summary]) -> Table {
-    const FIGURES: [&str; 5] = ["samples", "mean", "stddev", "max", "(max-mean)/stddev"];
     let rows = runs.iter().flat_map(|run| {
         let series = run.series.iter();
         series.map(move |it| (TableCell::text(label(run, it, runs)), it))
     });
     let is_wanted = |it: &SeriesFigure| {
-        let name = it.head.head(Medium::Terminal);
-        name.is_some_and(|it| FIGURES.contains(&it))
+        use Figure::{Deviation, Max, MaxInDeviations, Mean, Samples};
+        matches!(
+            it.figure,
+            Samples | Mean | Deviation | Max | MaxInDeviations
+        )
     };
-    by_series("", "", rows, is_wanted)
+    by_series("", "", rows, is_wanted).0
 }
 
 /// The name of a series; its run's where there are several, with both where a run has more than one.

@@ -1,9 +1,9 @@
-//! The figures of series, each described once: a terminal has a row for each, a page a column.
+//! The figures of series, each described once, for the tables of terminals and pages.
 
 use std::borrow::Cow;
 use std::iter::once;
 
-use crate::document::{Column, Medium, Table, TableCell};
+use crate::document::{Column, Table, TableCell};
 use crate::figures::{bound, count, duration, percent, plural, rate, significant, span};
 use crate::numbers;
 use crate::statistics::{Cluster, JitterFacts, Percent, Percentile};
@@ -13,11 +13,25 @@ use crate::verdict::{Standing, Verdict};
 /// With fewer samples than this beyond it, a percentile is printed with their number.
 pub(crate) const FEW_BEYOND: u64 = 100;
 
-/// A figure of a series. Its cell is unknown where the series does not have it.
+/// A figure of a series. Its cell is absent where the series does not have it.
 pub(crate) struct SeriesFigure {
+    pub(crate) figure: Figure,
     pub(crate) head: Column,
     pub(crate) group: FigureGroup,
     pub(crate) cell: TableCell,
+}
+
+/// The figures that tables choose by themselves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Figure {
+    Samples,
+    Mean,
+    Deviation,
+    Percentile(Percent),
+    Max,
+    MaxInDeviations,
+    Misses,
+    Other,
 }
 
 /// The table of a page in which a figure stands.
@@ -44,93 +58,115 @@ impl SeriesFigure {
 
     /// Whether it is one of the few that a reader looks for first.
     pub(crate) fn is_main(&self) -> bool {
-        let drawn = self.head.head(Medium::Terminal).unwrap_or_default();
-        ["samples", "50 %", "99 %", "99.9 %", "max", "misses"].contains(&drawn)
+        use Figure::{Max, Misses, Samples};
+        const PERCENTILES: [Percent; 3] = [Percent::P50, Percent::P99, Percent::P99_9];
+        match self.figure {
+            Figure::Percentile(it) => PERCENTILES.contains(&it),
+            it => matches!(it, Samples | Max | Misses),
+        }
     }
 }
 
-/// A table with a row for each series. It has those of the wanted figures that are known, or missing for a reason.
+/// A table with a row for each series, and the figures in its columns after the first. It has those of the wanted
+/// figures that are not absent from every row.
 pub(crate) fn by_series<'s>(
     caption: impl Into<Cow<'static, str>>,
     first: &'static str,
     rows: impl IntoIterator<Item = (TableCell, &'s SeriesSummary)>,
     wanted: impl Fn(&SeriesFigure) -> bool,
-) -> Table {
+) -> (Table, Vec<Figure>) {
     let (names, rows): (Vec<TableCell>, Vec<_>) = rows
         .into_iter()
         .map(|(name, series)| (name, SeriesFigure::all(series)))
         .unzip();
-    let has_words = |place: usize| rows.iter().any(|it| !it[place].cell.is_unknown());
+    let is_there = |place: usize| rows.iter().any(|it| !it[place].cell.is_absent());
     let figures = rows.first().into_iter().flatten().enumerate();
-    let figures = figures.filter(|(place, it)| wanted(it) && has_words(*place));
-    let (places, heads): (Vec<usize>, Vec<Column>) =
-        figures.map(|(place, it)| (place, it.head.clone())).unzip();
+    let figures = figures.filter(|(place, it)| wanted(it) && is_there(*place));
+    let (places, figures): (Vec<usize>, Vec<&SeriesFigure>) = figures.unzip();
+    let heads = figures.iter().map(|it| it.head.clone());
     let columns = once(Column::new(first, first).words()).chain(heads);
     let mut table = Table::captioned(caption, columns.collect());
     table.class = Some("rows");
-    for (name, figures) in names.into_iter().zip(&rows) {
-        let cells = places.iter().map(|&it| figures[it].cell.clone());
+    for (name, row) in names.into_iter().zip(&rows) {
+        let cells = places.iter().map(|&it| row[it].cell.clone());
         table.push(once(name).chain(cells).collect::<Vec<_>>());
     }
-    table
+    (table, figures.iter().map(|it| it.figure).collect())
 }
 
 struct SeriesFigures(Vec<SeriesFigure>);
 
 impl SeriesFigures {
     /// Adds a figure with its names on a terminal and on a page; a medium without a name does not show it.
-    fn add(&mut self, group: FigureGroup, names: [&'static str; 2], cell: TableCell) {
+    fn add(&mut self, place: (FigureGroup, Figure), names: [&'static str; 2], cell: TableCell) {
         let head = match names {
             ["", page] => Column::on_page(page),
             [drawn, ""] => Column::on_terminal(drawn),
             [drawn, page] => Column::new(drawn, page),
         };
-        self.0.push(SeriesFigure { head, group, cell });
+        let (group, figure) = place;
+        self.0.push(SeriesFigure {
+            figure,
+            head,
+            group,
+            cell,
+        });
     }
 
     fn add_values(&mut self, series: &SeriesSummary) {
+        let group = FigureGroup::Samples;
+        let samples = TableCell::count(series.count);
+        self.add((group, Figure::Samples), ["samples", "Samples"], samples);
+        let mut add = |names, cell| self.add((group, Figure::Other), names, cell);
         let counts = &series.series.counts;
-        let mut add = |names, cell| self.add(FigureGroup::Samples, names, cell);
         let interval = series.series.expected_interval_ns.map(|ns| ns as f64);
         let share = counts.early as f64 / series.count.max(1) as f64;
         let early = some(counts.early).map(|it| it.noted(rate(share)));
         let dropped = some(counts.dropped);
         let dropped = dropped.map(|it| it.noted("counted nevertheless".to_owned()));
-        add(["samples", "Samples"], TableCell::count(series.count));
+        let beyond = some(counts.saturated);
         add(["", "Expected interval"], time(interval, "none stated"));
-        add(["early", "Early (below zero)"], or_unknown(early));
-        add(["dropped", "Dropped raw samples"], or_unknown(dropped));
-        add(["", "Beyond one hour"], or_unknown(some(counts.saturated)));
+        add(["early", "Early (below zero)"], early.unwrap_or_else(zero));
+        add(
+            ["dropped", "Dropped raw samples"],
+            dropped.unwrap_or_else(zero),
+        );
+        add(["", "Beyond one hour"], beyond.unwrap_or_else(zero));
+        self.add_shape(series);
+    }
 
-        let mut add = |names, cell| self.add(FigureGroup::Extremes, names, cell);
+    /// Extremes, mean, deviation, and the percentiles between them.
+    fn add_shape(&mut self, series: &SeriesSummary) {
+        let group = FigureGroup::Extremes;
+        let mut add = |figure, names, cell| self.add((group, figure), names, cell);
         let value = |ns| time(ns, "nothing recorded");
-        add(
-            ["min", "Smallest"],
-            value(series.min_ns.map(|ns| ns as f64)),
-        );
-        add(["mean", "Mean"], value(series.mean_ns));
-        add(
-            ["stddev", "Standard deviation (SD)"],
-            value(series.stddev_ns),
-        );
+        let [min, max] = [series.min_ns, series.max_ns].map(|it| it.map(|ns| ns as f64));
+        add(Figure::Other, ["min", "Smallest"], value(min));
+        add(Figure::Mean, ["mean", "Mean"], value(series.mean_ns));
+        let names = ["stddev", "Standard deviation (SD)"];
+        add(Figure::Deviation, names, value(series.stddev_ns));
         self.add_percentiles(&series.percentiles);
 
-        let mut add = |names, cell| self.add(FigureGroup::Extremes, names, cell);
+        let mut add = |figure, names, cell| self.add((group, figure), names, cell);
         let deviations = |it| TableCell::either(numbers::three_digits(it), significant(it, 3));
         let equal = || TableCell::unknown("all values are equal".to_owned());
         let deviations = series.max_in_stddevs.map_or_else(equal, deviations);
-        add(["max", "Largest"], value(series.max_ns.map(|ns| ns as f64)));
-        add(["(max-mean)/stddev", "(max − mean) / SD"], deviations);
-        let hiccups = or_unknown(series.hiccup_total_ns.map(in_words));
-        add(["total hiccups", "All hiccups together"], hiccups);
+        add(Figure::Max, ["max", "Largest"], value(max));
+        let names = ["(max-mean)/stddev", "(max − mean) / SD"];
+        add(Figure::MaxInDeviations, names, deviations);
+        let hiccups = series.hiccup_total_ns.map(in_words);
+        let hiccups = hiccups.unwrap_or_else(|| absent().noted("not hiccups".to_owned()));
+        let names = ["total hiccups", "All hiccups together"];
+        add(Figure::Other, names, hiccups);
     }
 
     fn add_percentiles(&mut self, rows: &[Percentile]) {
         for at in Percent::LADDER {
             let row = rows.iter().find(|row| row.percent == at);
-            let needed = || plural(needed(at), "sample", "samples");
+            let needed = || plural(at.needed(), "sample", "samples");
             let missing = || TableCell::unknown(format!("needs {}", needed()));
             self.0.push(SeriesFigure {
+                figure: Figure::Percentile(at),
                 head: Column::new(format!("{at} %"), percent(at.percent())),
                 group: FigureGroup::Percentile(at),
                 cell: row.map_or_else(missing, percentile),
@@ -139,14 +175,20 @@ impl SeriesFigures {
     }
 
     fn add_verdict(&mut self, verdict: Option<&Verdict>) {
-        let mut add = |names, cell: fn(&Verdict) -> TableCell| {
-            self.add(FigureGroup::Deadline, names, or_unknown(verdict.map(cell)));
-        };
-        add(["deadline", "Limit"], |it| in_words(it.limit_ns as f64));
-        add(["misses", "Misses"], |it| {
+        let group = FigureGroup::Deadline;
+        let limit = verdict.map(|it| in_words(it.limit_ns as f64));
+        let limit = limit.unwrap_or_else(|| absent().noted("none stated".to_owned()));
+        self.add((group, Figure::Other), ["deadline", "Limit"], limit);
+        let misses = verdict.map(|it| {
             let limit = duration(it.limit_ns as f64);
             TableCell::count(it.misses).noted(format!("of {limit}"))
         });
+        let misses = misses.unwrap_or_else(absent);
+        self.add((group, Figure::Misses), ["misses", "Misses"], misses);
+        let mut add = |names, cell: fn(&Verdict) -> TableCell| {
+            let cell = verdict.map_or_else(absent, cell);
+            self.add((group, Figure::Other), names, cell);
+        };
         add(["miss rate", "Rate of misses"], |it| {
             let drawn = (it.misses > 0).then(|| numbers::percentage(it.rate));
             TableCell::either(drawn.unwrap_or_default(), rate(it.rate))
@@ -170,7 +212,8 @@ impl SeriesFigures {
     }
 
     fn add_jitter(&mut self, jitter: Option<&JitterFacts>) {
-        let mut add = |names, cell| self.add(FigureGroup::Jitter, names, cell);
+        let place = (FigureGroup::Jitter, Figure::Other);
+        let mut add = |names, cell| self.add(place, names, cell);
         let value = |of: fn(&JitterFacts) -> f64| TableCell::time(jitter.map(of));
         let frequency = jitter.and_then(|it| it.frequency.as_ref());
         add(
@@ -182,7 +225,7 @@ impl SeriesFigures {
         add(["jitter stddev", "SD"], value(|it| it.stddev_ns));
         add(["jitter max", "Longest"], value(|it| it.max_ns as f64));
         let caught_up = jitter.and_then(|it| some(it.catching_up));
-        add(["beats caught up", ""], or_unknown(caught_up));
+        add(["beats caught up", ""], caught_up.unwrap_or_else(absent));
         let mean = frequency.map(|it| it.mean_interval_ns);
         add(["mean interval", ""], TableCell::time(mean));
         let kept = frequency.map(|it| {
@@ -197,7 +240,7 @@ impl SeriesFigures {
             let page = format!("{word} ({} ppm off)", ppm.replace('-', "−"));
             TableCell::either(drawn, page).judged(it.kept)
         });
-        add(["frequency kept", "Frequency"], or_unknown(kept));
+        add(["frequency kept", "Frequency"], kept.unwrap_or_else(absent));
     }
 
     fn add_early_clusters(&mut self, clusters: &[Cluster]) {
@@ -210,13 +253,20 @@ impl SeriesFigures {
         let [drawn, page] = [drawn.collect::<Vec<_>>(), page.collect()].map(|it| it.join(", "));
         let cell = TableCell::either(drawn, page).judged(false);
         let cell = (!clusters.is_empty()).then_some(cell);
+        let cell = cell.unwrap_or_else(|| TableCell::absent("none"));
         let names = ["early clusters", "Groups of early wake-ups"];
-        self.add(FigureGroup::Samples, names, or_unknown(cell));
+        self.add((FigureGroup::Samples, Figure::Other), names, cell);
     }
 }
 
-fn or_unknown(cell: Option<TableCell>) -> TableCell {
-    cell.unwrap_or_else(|| TableCell::unknown(None))
+/// A figure that a series does not have.
+fn absent() -> TableCell {
+    TableCell::absent("—")
+}
+
+/// A zero, which only a page shows, and only beside another number.
+fn zero() -> TableCell {
+    TableCell::absent("0")
 }
 
 /// A number that is only shown where it is not zero.
@@ -245,26 +295,5 @@ fn percentile(row: &Percentile) -> TableCell {
         None => TableCell::either(drawn, value).noted(beyond),
         Some(_) => TableCell::either(drawn, format!("{} to {value}", span(row.at_least_ns)))
             .noted(format!("{beyond}; the log is coarse")),
-    }
-}
-
-/// The smallest sample that supports a percentile.
-fn needed(percent: Percent) -> u64 {
-    let near = (1.0 / (1.0 - percent.fraction())) as u64;
-    (near.saturating_sub(near / 1000 + 1)..)
-        .find(|count| percent.is_carried_by(*count))
-        .unwrap_or(near)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_percentile_needs_as_many_samples_as_it_has_nines() {
-        assert_eq!(needed(Percent::P50), 2);
-        for (nines, percent) in Percent::LADDER.into_iter().enumerate().skip(1) {
-            assert_eq!(needed(percent), 10_u64.pow(nines as u32));
-        }
     }
 }

@@ -93,7 +93,8 @@ fn in_a_row(total: &Flow) -> String {
     }
 }
 
-/// Devices that answered nothing, else the one that lost the most; `None` where the total says as much.
+/// Devices that answered nothing in time, else the one that lost the most packets; `None` where there is one device, none
+/// lost a packet, or several lost the most.
 fn of_devices(flows: &[Flow]) -> Option<String> {
     if flows.len() < 2 {
         return None;
@@ -105,10 +106,11 @@ fn of_devices(flows: &[Flow]) -> Option<String> {
         let named = silent[..silent.len() - more].join(", ");
         let more = (more > 0).then(|| format!(" and {more} more"));
         let more = more.unwrap_or_default();
-        return Some(format!(" No packet was answered by {named}{more}."));
+        return Some(format!(" No packet was answered in time by {named}{more}."));
     }
     let worst = flows.iter().max_by_key(|it| it.lost)?;
-    (worst.lost > 0).then(|| {
+    let is_alone = flows.iter().filter(|it| it.lost == worst.lost).count() == 1;
+    (worst.lost > 0 && is_alone).then(|| {
         let [lost, sent] = [worst.lost, worst.sent].map(numbers::thousands);
         format!(" {} lost the most: {lost} of {sent}.", worst.device)
     })
@@ -171,7 +173,12 @@ mod tests {
             ..flow(100, lost)
         };
         let one = answer(&network(vec![named(1, 3), named(2, 100)]));
-        assert!(one.ends_with(" No packet was answered by leg-2."), "{one}");
+        assert!(
+            one.ends_with(" No packet was answered in time by leg-2."),
+            "{one}"
+        );
+        let same = answer(&network(vec![named(1, 3), named(2, 3)]));
+        assert!(same.ends_with("0 reordered."), "none lost the most: {same}");
         let many = (1..=7).map(|device| named(device, 100)).collect();
         let many = answer(&network(many));
         assert!(many.ends_with("leg-4, leg-5 and 2 more."), "{many}");

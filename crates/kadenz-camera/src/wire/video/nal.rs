@@ -153,10 +153,10 @@ impl AccessUnitAssembler {
             .first()
             .is_some_and(|first| self.format.is_slice(*first))
         {
-            self.note_parameter_set(nal);
+            self.note_nal_unit(nal);
         } else {
             // Some cameras send a byte stream in place of a NAL unit: parameter sets and the slice in one.
-            annex_b::units(nal).for_each(|nal| self.note_parameter_set(nal));
+            annex_b::units(nal).for_each(|nal| self.note_nal_unit(nal));
         }
         self.open.bytes = bytes;
     }
@@ -166,7 +166,7 @@ impl AccessUnitAssembler {
         self.open.about.is_damaged = true;
     }
 
-    fn note_parameter_set(&mut self, nal: &[u8]) {
+    fn note_nal_unit(&mut self, nal: &[u8]) {
         match self.format.kind(nal) {
             NalUnitKind::Slice(slice) => self.slice(slice),
             NalUnitKind::Set { rank, .. } => {

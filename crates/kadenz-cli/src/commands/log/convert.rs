@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use kadenz::msg::log::copy::{self, Fate, OWN_CHANNELS, ToJson};
+use kadenz::msg::log::copy::{self, Decision, OWN_CHANNELS, ToJson};
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::table::TableFormat;
 use kadenz::msg::log::{self, Dictionary, Entry, LogReader};
@@ -152,7 +152,7 @@ impl Whole<'_> {
             let mut judge = |entry: &mut Entry| {
                 copy::within(&self.part, entry, |entry| {
                     dictionary.complete(entry);
-                    Fate::Keep
+                    Decision::Keep
                 })
             };
             copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?
@@ -178,7 +178,7 @@ impl Whole<'_> {
         let (tables, pending) = target.create(self.dictionary)?;
         let malformed = tables.malformed();
         let writer = Box::new(tables);
-        let mut judge = |entry: &mut Entry| copy::within(&self.part, entry, |_| Fate::Keep);
+        let mut judge = |entry: &mut Entry| copy::within(&self.part, entry, |_| Decision::Keep);
         let copied = copying::copy(self.reader, writer, options.limits, &stop, &mut judge)?;
         target.end(copied, &pending, malformed.get())
     }

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use indicatif::ProgressBar;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::log::copy::{self, Copied, Fate};
+use kadenz::msg::log::copy::{self, Copied, Decision};
 use kadenz::msg::log::{Damage, Entry, LogReader, LogWriter};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
@@ -35,7 +35,7 @@ pub(crate) fn into_log(
     inputs: &[&Path],
     output: &LogOutputOptions,
     limits: LimitOptions,
-    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+    judge: &mut dyn FnMut(&mut Entry) -> Decision,
 ) -> anyhow::Result<Copied> {
     let stop = interrupt::stop_on_interrupt()?;
     let writer = output.create(inputs)?;
@@ -58,7 +58,7 @@ pub(crate) fn copy(
     writer: Box<dyn LogWriter>,
     limits: LimitOptions,
     stop: &Stop,
-    judge: &mut dyn FnMut(&mut Entry) -> Fate,
+    judge: &mut dyn FnMut(&mut Entry) -> Decision,
 ) -> anyhow::Result<Copied> {
     let mut progress = Working::new("copying");
     let mut goes_on = |reader: &dyn LogReader| {

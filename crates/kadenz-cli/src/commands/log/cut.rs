@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::msg::channel::{ChannelFilter, Pattern};
-use kadenz::msg::log::copy::{self, Fate};
+use kadenz::msg::log::copy::{self, Decision};
 use kadenz::msg::log::play::PlayOptions;
 use kadenz::msg::log::{self, Entry};
 
@@ -96,7 +96,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         reader.seek(from)?;
     }
     let (reader, output) = (reader.as_mut(), &options.output);
-    let mut judge = |entry: &mut Entry| copy::within(&part, entry, |_| Fate::Keep);
+    let mut judge = |entry: &mut Entry| copy::within(&part, entry, |_| Decision::Keep);
     let copied = copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
     Ok(copying::outcome(&copied))
 }

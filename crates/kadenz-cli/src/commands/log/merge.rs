@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use kadenz::msg::log::copy::Fate;
+use kadenz::msg::log::copy::Decision;
 use kadenz::msg::log::merge::Merged;
 
 use super::LimitOptions;
@@ -40,6 +40,8 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let inputs: Vec<&Path> = options.logs.iter().map(PathBuf::as_path).collect();
     let (merged, output) = (&mut Merged::new(readers), &options.output);
-    let copied = copying::into_log(merged, &inputs, output, options.limits, &mut |_| Fate::Keep)?;
+    let copied = copying::into_log(merged, &inputs, output, options.limits, &mut |_| {
+        Decision::Keep
+    })?;
     Ok(copying::outcome(&copied))
 }

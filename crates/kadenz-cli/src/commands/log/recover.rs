@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kadenz::msg::log::Entry;
-use kadenz::msg::log::copy::Fate;
+use kadenz::msg::log::copy::Decision;
 
 use super::LimitOptions;
 use super::copying;
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut reader = options.limits.open(&options.log)?;
     let (reader, output) = (reader.as_mut(), &options.output);
-    let mut judge = |_: &mut Entry| Fate::Keep;
+    let mut judge = |_: &mut Entry| Decision::Keep;
     copying::into_log(reader, &[&options.log], output, options.limits, &mut judge)?;
     Ok(Outcome::Kept)
 }

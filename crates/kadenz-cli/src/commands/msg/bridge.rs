@@ -72,7 +72,12 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let buses = [open(from)?, open(to)?];
     let bridge = Bridge::join(&buses[0], &buses[1], &options.bridge(&stop));
     let mut bridge = bridge.map_err(with_advice)?;
-    buses.iter().for_each(bus::note_refused);
+    let sources = if options.both {
+        &buses[..]
+    } else {
+        &buses[..1]
+    };
+    sources.iter().for_each(bus::note_refused);
     output::note(&format!(
         "carrying {} from {from} to {to}{}; Ctrl-C ends it",
         options.channels,
@@ -133,13 +138,13 @@ impl Answer for Bridged {
         let rows = self.ways.iter().map(|it| {
             let mut row = vec![it.from.clone(), it.to.clone()];
             let counts = [
-                it.heard,
+                it.received,
                 it.carried,
                 it.bytes,
                 it.own,
                 it.held_back,
                 it.refused,
-                it.unheard,
+                it.missed,
             ];
             row.extend(counts.map(numbers::thousands));
             row

@@ -63,18 +63,18 @@ pub(crate) struct PathOption {
 }
 
 impl PathOption {
-    /// The known links to the devices of these questions.
-    pub(crate) fn wiring(&self, questions: &PacketSchedule) -> anyhow::Result<Wiring> {
+    /// The known links to the devices of this schedule.
+    pub(crate) fn wiring(&self, schedule: &PacketSchedule) -> anyhow::Result<Wiring> {
         let testbed = around();
         let wiring = if self.path.is_empty() {
-            let devices = questions.devices.iter().copied();
+            let devices = schedule.devices.iter().copied();
             let chain = testbed.as_ref().and_then(|it| it.chain_to(devices));
             chain.map_or_else(Wiring::default, |it| Wiring::stated(it, ToldBy::Testbed))
         } else {
             Wiring::stated(Chain::new(self.path.clone())?, ToldBy::User)
         };
         Ok(match testbed {
-            Some(testbed) => wiring.within(testbed.facts(questions)),
+            Some(testbed) => wiring.within(testbed.facts(schedule)),
             None => wiring,
         })
     }

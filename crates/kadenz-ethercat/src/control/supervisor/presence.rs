@@ -403,7 +403,7 @@ impl SegmentSupervisor {
             }
             if seen == Some(*row) || awaited {
                 looked = looked.max(PollOutcome::Moving);
-                self.debounce(device, *row, now);
+                self.accept_status(device, *row, now);
             } else {
                 looked = PollOutcome::Unsure;
             }
@@ -411,7 +411,7 @@ impl SegmentSupervisor {
         looked
     }
 
-    fn debounce(&mut self, device: usize, row: StationStatus, now: MonotonicTime) {
+    fn accept_status(&mut self, device: usize, row: StationStatus, now: MonotonicTime) {
         let watched = &mut self.watched[device];
         let before = watched.row.replace(row);
         watched.acknowledged &= row.status.error();

@@ -33,7 +33,7 @@ enum Task {
     /// To give up: the device did not reach the state in time.
     GiveUp(State),
     Acknowledge(State),
-    RegisterAccess(State, State),
+    RequestState(State, State),
 }
 
 fn rank(state: State) -> u8 {
@@ -71,11 +71,11 @@ impl SupervisedDevice {
         }
         match state {
             _ if state == wanted && (self.configured || rank(state) < 2) => Task::Nothing,
-            _ if rank(wanted) < rank(state) => Task::RegisterAccess(state, wanted),
-            State::Init => Task::RegisterAccess(state, State::PreOp),
-            State::PreOp => Task::RegisterAccess(state, State::SafeOp),
-            State::SafeOp if self.configured => Task::RegisterAccess(state, State::Op),
-            _ => Task::RegisterAccess(state, State::Init),
+            _ if rank(wanted) < rank(state) => Task::RequestState(state, wanted),
+            State::Init => Task::RequestState(state, State::PreOp),
+            State::PreOp => Task::RequestState(state, State::SafeOp),
+            State::SafeOp if self.configured => Task::RequestState(state, State::Op),
+            _ => Task::RequestState(state, State::Init),
         }
     }
 
@@ -98,7 +98,7 @@ impl SegmentSupervisor {
         let mut asked = Vec::new();
         for device in 0..self.watched.len() {
             let task = self.watched[device].task(self.wanted(device), now);
-            if task != Task::RegisterAccess(State::PreOp, State::SafeOp) {
+            if task != Task::RequestState(State::PreOp, State::SafeOp) {
                 self.pool.cancel(device);
                 self.watched[device].set_up = false;
             }
@@ -121,9 +121,9 @@ impl SegmentSupervisor {
                     self.write(&mut batch, device, &control);
                     asked.push((device, state, state, from, batch.next()));
                 }
-                Task::RegisterAccess(State::PreOp, State::SafeOp)
-                    if !self.is_set_up(device, now) => {}
-                Task::RegisterAccess(from, to) => {
+                Task::RequestState(State::PreOp, State::SafeOp) if !self.is_set_up(device, now) => {
+                }
+                Task::RequestState(from, to) => {
                     if let Some(first) = self.prepare(&mut batch, device, (from, to), now) {
                         asked.push((device, from, to, first, batch.next()));
                     }

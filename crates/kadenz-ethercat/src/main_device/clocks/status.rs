@@ -36,7 +36,7 @@ pub struct ClockStatus {
 /// The clocks of a segment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ClockReport {
-    /// The place of the device with the reference clock among the devices.
+    /// The index of the device with the reference clock in `devices`.
     pub reference: Option<usize>,
     /// The result of the alignment, where one was asked for.
     pub alignment: Option<Alignment>,
@@ -45,7 +45,8 @@ pub struct ClockReport {
 }
 
 /// Measures the clocks of a segment and reads each device's own figures. With an epoch, it sets and aligns the clocks
-/// before; without, it changes nothing but the latched receive times. Waits, allocates.
+/// before; [`Epoch::Now`] is the time at the call, and the time of the measurement is added. Without an epoch, it
+/// changes nothing but the latched receive times and, in a ring, closes its last port meanwhile. Waits, allocates.
 ///
 /// ```
 /// use kadenz_ethercat::main_device::bring_up::find;
@@ -72,10 +73,12 @@ pub fn survey(
     devices: &[SubDevice],
     align: Option<Epoch>,
 ) -> Result<ClockReport, ClockError> {
+    let called = registers.exchange().now();
     let clocks = measure(registers, devices, &ClockSettings::default())?;
     let alignment = match align {
         Some(epoch) => {
-            clocks.set(registers, epoch)?;
+            let since_call = registers.exchange().now().since(called).unsigned_abs();
+            clocks.set(registers, epoch.after_ns(since_call))?;
             Some(clocks.align(registers, &Bounds::default(), &mut |_| {})?)
         }
         None => None,
@@ -137,9 +140,9 @@ pub fn configured(
 /// The device with the reference clock, by clocks as they are configured.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ReferenceClock {
-    /// The device at this place.
+    /// The device at this index.
     Device(usize),
-    /// Not known: the device at this place does not answer, and may have it.
+    /// Not known: the device at this index does not answer, and may have it.
     Unknown(usize),
     /// No device has a clock.
     Nowhere,

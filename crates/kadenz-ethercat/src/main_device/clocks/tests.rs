@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 
-use super::{Bounds, ClockSettings, Clocks, Epoch, Sync, measure, start_sync};
+use super::{Bounds, ClockSettings, Clocks, Epoch, Sync, measure, start_sync, survey};
 use crate::description::Description;
 use crate::description::{Hardware, PortKind};
 use crate::main_device::device::SubDevice;
@@ -351,6 +351,23 @@ fn system_time_is_what_was_asked_for() {
     let first = bench.segment().device(DeviceId(0)).unwrap();
     assert!(first.system_time(now) > wanted);
     assert!(bench.apart() < 10);
+}
+
+#[test]
+fn a_survey_adds_the_time_of_its_measurement() {
+    let mut bench = Bench::new(segment(&line(&[500; 3])));
+    let wanted = 800_000_000_000_000_000;
+    let called = bench.link.port_mut().time();
+    bench.request(|it, devices| survey(it, devices, Some(Epoch::Now(wanted))).unwrap());
+    let now = bench.link.port_mut().time();
+    let first = bench.segment().device(DeviceId(0)).unwrap();
+    let measured_ns = (now - called).as_nanos() as u64;
+    let lag = first.system_time(now).abs_diff(wanted + measured_ns);
+    assert!(lag < 5_000_000, "{lag} ns of {measured_ns} ns");
+    assert!(
+        measured_ns > 10_000_000,
+        "the measurement takes longer than the bound"
+    );
 }
 
 #[test]

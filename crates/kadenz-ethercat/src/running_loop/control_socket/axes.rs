@@ -9,7 +9,7 @@ use crate::motion::{MotionHandle, StageName, Status};
 
 /// The longest time until the loop hears an order: it looks once a cycle, and a cycle takes at most a
 /// second.
-const RETRY_POLICY: Duration = Duration::from_secs(3);
+const ORDER_TIMEOUT: Duration = Duration::from_secs(3);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 
 /// Reports the last known state of all axes; waits for no drive.
@@ -49,7 +49,7 @@ pub(super) fn reset(context: &ServerContext<'_>) -> Result<Order, String> {
 
 impl Order {
     fn after(reset_after: Option<u64>) -> Self {
-        let until = Instant::now() + RETRY_POLICY;
+        let until = Instant::now() + ORDER_TIMEOUT;
         Self { reset_after, until }
     }
 
@@ -79,7 +79,7 @@ impl Order {
             format!("its last status is of cycle {}", it.cycle)
         });
         Some(Err(format!(
-            "the loop did not acknowledge within {RETRY_POLICY:?} ({last}); the request takes effect in its next \
+            "the loop did not acknowledge within {ORDER_TIMEOUT:?} ({last}); the request takes effect in its next \
              cycle, and a drive without frames stops by its watchdog"
         )))
     }

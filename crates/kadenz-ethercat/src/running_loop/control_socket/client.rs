@@ -13,7 +13,7 @@ use crate::control::notice::Notice;
 /// The longest answer: the client keeps no more of a control socket that sends without end.
 const MAX_ANSWER: usize = 16 << 20;
 /// The longest time for an answer: a change of state takes up to ten seconds.
-const RETRY_POLICY: Duration = Duration::from_secs(30);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(30);
 
 /// The reason why there is no answer.
 #[derive(Debug, thiserror::Error)]
@@ -97,14 +97,14 @@ impl ControlClient {
             Err(error) if has_hung_up(&error) => {}
             sent => sent?,
         }
-        let end = Instant::now() + RETRY_POLICY;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         loop {
             match self.poll(end.saturating_duration_since(Instant::now()))? {
                 Some(Reply::Ok(answer)) => return Ok(Some(answer)),
                 Some(Reply::Error(why)) => return Err(ClientError::Refused(why)),
                 Some(Reply::Closed(_)) => return Ok(None),
                 Some(other) => return Err(ClientError::Nonsense(format!("{other:?}"))),
-                None if Instant::now() >= end => return Err(ClientError::Silent(RETRY_POLICY)),
+                None if Instant::now() >= end => return Err(ClientError::Silent(ANSWER_TIMEOUT)),
                 None => {}
             }
         }

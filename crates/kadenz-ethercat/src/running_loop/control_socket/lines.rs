@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::Serialize;
 
 /// The longest time that a peer may take to accept data sent to it.
-const RETRY_POLICY: Duration = Duration::from_secs(5);
+const WRITE_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The result of waiting for a line.
 #[derive(Debug, PartialEq, Eq)]
@@ -43,7 +43,7 @@ impl LineStream {
     /// A stream with lines of at most `most` bytes.
     pub(super) fn of(stream: UnixStream, most: usize) -> io::Result<Self> {
         stream.set_nonblocking(false)?;
-        stream.set_write_timeout(Some(RETRY_POLICY))?;
+        stream.set_write_timeout(Some(WRITE_TIMEOUT))?;
         Ok(Self {
             stream,
             most,

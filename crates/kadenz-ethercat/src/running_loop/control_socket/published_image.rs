@@ -12,7 +12,7 @@ use crate::sync::AtomicU64;
 use crate::wire::coe::Address;
 
 /// The longest time until the loop takes a request: it takes one a cycle, and a cycle lasts at most a second.
-const RETRY_POLICY: Duration = Duration::from_secs(3);
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// The place at which a loop posts what it read and wrote.
 #[derive(Debug, Clone, Copy)]
@@ -105,7 +105,7 @@ pub(super) fn set(
     let catalogue = of(context)?.catalogue;
     let found = catalogue.output(device, entry.index, entry.sub);
     let item = found.map_err(|it| it.to_string())?;
-    let cycle = output_requests.set(change(catalogue, item, value)?, RETRY_POLICY);
+    let cycle = output_requests.set(change(catalogue, item, value)?, REQUEST_TIMEOUT);
     let cycle = cycle.map_err(|it| it.to_string())?;
     Ok(Answer::Set { cycle })
 }

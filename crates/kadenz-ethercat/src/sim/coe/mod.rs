@@ -10,7 +10,7 @@ mod server;
 
 pub use dictionary::{Dictionary, DictionarySlot};
 pub use pdo::ProcessMap;
-pub use server::{CoeAnswer, CoeServer, ValueRejection};
+pub use server::{CoeAnswer, CoeServer, ValueCheck};
 
 #[cfg(test)]
 mod tests;

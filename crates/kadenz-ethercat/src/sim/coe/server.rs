@@ -73,7 +73,7 @@ pub struct CoeServer {
 }
 
 /// A device's own check of a value that the dictionary's rules allow.
-pub type ValueRejection<'o> = &'o mut dyn FnMut(&Dictionary, Address, &[u8]) -> Result<(), Abort>;
+pub type ValueCheck<'o> = &'o mut dyn FnMut(&Dictionary, Address, &[u8]) -> Result<(), Abort>;
 
 impl CoeServer {
     /// Creates a server, with or without complete access.
@@ -107,7 +107,7 @@ impl CoeServer {
         state: State,
         message: &[u8],
         room: &mut [u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> CoeAnswer {
         let mut written = None;
         let length = match Header::read(message) {
@@ -162,7 +162,7 @@ impl RequestContext<'_> {
         counter: Counter,
         data: &[u8],
         room: &mut [u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> Result<usize, MailboxError> {
         let size = room.len();
         match Message::read(data) {
@@ -194,7 +194,7 @@ impl RequestContext<'_> {
         &mut self,
         request: &Request<'_>,
         mailbox: usize,
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> (Address, Result<Option<OwnedResponse>, Abort>) {
         let nowhere = Address::new(0, 0);
         match *request {
@@ -327,7 +327,7 @@ impl RequestContext<'_> {
         complete: bool,
         size: usize,
         data: &[u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> Result<OwnedResponse, Abort> {
         self.server.transfer = Transfer::None;
         if complete {
@@ -357,7 +357,7 @@ impl RequestContext<'_> {
         asked: bool,
         last: bool,
         data: &[u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> Result<OwnedResponse, Abort> {
         let Transfer::Download {
             address,
@@ -394,7 +394,7 @@ impl RequestContext<'_> {
         address: Address,
         complete: bool,
         value: &[u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> Result<(), Abort> {
         if complete {
             let before = self.dictionary.snapshot(address.index);
@@ -416,7 +416,7 @@ impl RequestContext<'_> {
         &mut self,
         address: Address,
         value: &[u8],
-        objection: ValueRejection<'_>,
+        objection: ValueCheck<'_>,
     ) -> Result<(), Abort> {
         let zero = Address::new(address.index, 0);
         let entries: Vec<Entry> = self.allows_complete(address)?.entries().to_vec();

@@ -9,8 +9,8 @@
 //! let mut segment = plan.build()?;
 //! let names = SegmentNames::of(&plan, &mut segment, false);
 //! for line in ["every 10s next 3 lose", "cut 'torso coupler'  # at once"] {
-//!     if let Some(SimCommand::Strike(fault)) = parse(line, &names)? {
-//!         fault.strike(&mut segment, Time(0))?;
+//!     if let Some(SimCommand::Inject(fault)) = parse(line, &names)? {
+//!         fault.inject_into(&mut segment, Time(0))?;
 //!     }
 //! }
 //! assert_eq!((segment.faults().lines().count(), segment.counts().wire_faults), (1, 1));
@@ -40,7 +40,7 @@ pub enum SimCommand {
     /// Remove all planned faults.
     Clear,
     /// Inject or plan a fault.
-    Strike(FaultInjection),
+    Inject(FaultInjection),
 }
 
 /// The line is no command: the reason, and what could be written.
@@ -83,7 +83,7 @@ impl FaultInjection {
     ///
     /// # Errors
     /// [`FullError`] if the plan is full.
-    pub fn strike(self, segment: &mut Segment, now: Time) -> Result<(), FullError> {
+    pub fn inject_into(self, segment: &mut Segment, now: Time) -> Result<(), FullError> {
         match self.planned(now, segment.counts().frames) {
             Some(planned) => segment.faults().add_line(planned).map(|_| ()),
             None => {
@@ -201,7 +201,7 @@ fn parse_words(line: &str, names: &SegmentNames) -> Result<Option<SimCommand>, S
         "devices" => SimCommand::Devices,
         "counts" => SimCommand::Counts,
         "clear" => SimCommand::Clear,
-        _ => SimCommand::Strike(words.order(first, names)?),
+        _ => SimCommand::Inject(words.order(first, names)?),
     };
     match words.next() {
         None => Ok(Some(command)),

@@ -29,11 +29,11 @@ impl FaultInjection {
 }
 
 fn now(fault: FrameFault) -> SimCommand {
-    SimCommand::Strike(FaultInjection::now(Fault::Frame(fault)))
+    SimCommand::Inject(FaultInjection::now(Fault::Frame(fault)))
 }
 
 fn wire(fault: WireFault) -> SimCommand {
-    SimCommand::Strike(FaultInjection::now(Fault::Wire(fault)))
+    SimCommand::Inject(FaultInjection::now(Fault::Wire(fault)))
 }
 
 #[test]
@@ -42,7 +42,7 @@ fn every_fault_has_its_words() {
     let (knee, cable) = names.device("left knee").unwrap();
     let lose = |after| Fault::Frame(FrameFault::Lose { after });
     let frames = |frames, fault| {
-        SimCommand::Strike(FaultInjection {
+        SimCommand::Inject(FaultInjection {
             frames,
             ..FaultInjection::now(fault)
         })
@@ -131,7 +131,7 @@ fn when_it_strikes_is_said_before() {
         ),
         ("at 0s chance 0.1 lose", during(0, Time::NEVER, 0.1), 1),
     ] {
-        let Ok(Some(SimCommand::Strike(order))) = parse(line, &names) else {
+        let Ok(Some(SimCommand::Inject(order))) = parse(line, &names) else {
             panic!("{line}");
         };
         let planned = order.planned(now, 100).unwrap();

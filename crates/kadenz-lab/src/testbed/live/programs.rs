@@ -21,7 +21,7 @@ const OWN_PROGRAM: &str = "kadenz";
 /// Above all ordinary programs, below the wire and a measured controller.
 const PRIORITY: u8 = 50;
 const POLL_INTERVAL: Duration = Duration::from_millis(200);
-const TIMEOUT: Duration = Duration::from_secs(2);
+const END_TIMEOUT: Duration = Duration::from_secs(2);
 const STEP: Duration = Duration::from_millis(20);
 
 /// A program of a host.
@@ -180,7 +180,7 @@ fn keep(mut running: Vec<Running>, states: &Mutex<Vec<ProgramState>>, ending: &m
             end_program(&it.record, ending);
         }
         let mut waited = Duration::ZERO;
-        while !running.is_empty() && waited < TIMEOUT {
+        while !running.is_empty() && waited < END_TIMEOUT {
             running.retain_mut(|it| !matches!(it.program.try_wait(), Ok(Some(_))));
             std::thread::sleep(STEP);
             waited += STEP;

@@ -1,4 +1,4 @@
-//! Hands measurements on to a logging server.
+//! Sends measurements to a logging server.
 
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use super::packet_counts::ProbeReply;
 
 /// How long a measurement waits at most for others of the same batch.
 const FLUSH_AFTER_NS: i64 = 100_000_000;
-/// How often the controller sends its introduction before it measures, and its last batch at the end, and how long
+/// How often the controller sends its hello before it measures, and its last batch at the end, and how long
 /// the server has to answer each time.
 const TRIES: u32 = 5;
 const REPLY_TIMEOUT: Duration = Duration::from_millis(100);

@@ -51,7 +51,7 @@ enum ReceiveThread {
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CannotPack {
     #[error(transparent)]
-    EncodeError(#[from] EncodeError),
+    Encode(#[from] EncodeError),
     #[error(transparent)]
     Outbox(#[from] OutboxFull),
     #[error(transparent)]

@@ -23,7 +23,7 @@ pub struct HeartbeatPublisher {
     due: MonotonicTime,
 }
 
-/// The reason for which there is no heart.
+/// The reason for which no heartbeat can be published.
 #[derive(Debug, thiserror::Error)]
 pub enum HeartbeatError {
     /// The name cannot be shown.
@@ -44,7 +44,7 @@ pub enum HeartbeatError {
 }
 
 impl Bus {
-    /// Returns a heart for a program of that name. The program's own loop makes it beat, or a thread
+    /// Returns the publisher of a program's heartbeat. The program's own loop publishes the beats, or a thread
     /// ([`HeartbeatPublisher::on_thread`]).
     ///
     /// # Errors
@@ -85,7 +85,7 @@ impl HeartbeatPublisher {
     /// Publishes one beat.
     ///
     /// # Errors
-    /// If the provider does not take it. The heart goes on.
+    /// If the provider does not take it. Later beats may succeed.
     ///
     /// # Real-time safety
     /// Real-time safe as [`Publisher::publish`]: allocates nothing, takes no lock.
@@ -145,7 +145,7 @@ impl HeartbeatPublisher {
     }
 }
 
-/// A heart on a thread of its own. Dropping it ends the beats.
+/// A heartbeat published by a thread of its own. Dropping it ends the beats.
 #[derive(Debug)]
 pub struct HeartbeatThread {
     _thread: TunedThread,

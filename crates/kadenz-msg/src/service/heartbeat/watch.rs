@@ -10,7 +10,7 @@ use crate::channel::MAX_CHANNEL;
 use crate::service::cut;
 use crate::service::messages::Heartbeat;
 
-/// The allowed intervals of a heart; a stated interval outside is taken as the nearest of these.
+/// The allowed intervals of a heartbeat; a stated interval outside is taken as the nearest of these.
 pub(super) const INTERVALS: RangeInclusive<Duration> =
     Duration::from_millis(1)..=Duration::from_secs(3600);
 

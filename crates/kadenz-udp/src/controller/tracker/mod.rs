@@ -292,8 +292,8 @@ enum NumberState {
 }
 
 /// Counts a number that is no longer outstanding.
-fn settle(state_of: NumberState, counts: &mut Counts, losing: &mut u64) {
-    match state_of {
+fn settle(state: NumberState, counts: &mut Counts, losing: &mut u64) {
+    match state {
         NumberState::NotSent => {}
         NumberState::Answered => *losing = 0,
         NumberState::Unanswered => {
@@ -315,11 +315,11 @@ fn settle_word(word: &TrackWord, bits: u64, counts: &mut Counts, losing: &mut u6
         return;
     }
     for bit in (0..64).map(|at| 1 << at).filter(|bit| sent & bit != 0) {
-        let state_of = match word.answered & bit {
+        let state = match word.answered & bit {
             0 => NumberState::Unanswered,
             _ => NumberState::Answered,
         };
-        settle(state_of, counts, losing);
+        settle(state, counts, losing);
     }
 }
 

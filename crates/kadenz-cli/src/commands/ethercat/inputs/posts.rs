@@ -13,7 +13,7 @@ use kadenz::rt::shared::Viewer;
 use crate::commands::ethercat::running_loop::RunningLoop;
 
 /// How long to wait until the loop begins, and until a read succeeds that the loop keeps overwriting.
-const RETRY_POLICY: Duration = Duration::from_secs(5);
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(5);
 const POLL_INTERVAL: Duration = Duration::from_millis(1);
 /// A loop stands still if its last cycle is older than this, or than this many cycles.
 const OLD: Duration = Duration::from_secs(1);
@@ -81,7 +81,7 @@ impl Posts {
 
     /// The loop's latest process image; `None` where the loop has ended; an error where the image is old.
     pub(super) fn next(&mut self) -> anyhow::Result<Option<ImageSnapshot<'_>>> {
-        let end = Instant::now() + RETRY_POLICY;
+        let end = Instant::now() + ANSWER_TIMEOUT;
         loop {
             if self.has_ended() {
                 return Ok(None);
@@ -165,7 +165,7 @@ enum Unread {
 
 /// Maps a loop's memory. It holds no process image before the loop's first cycle.
 fn mapped(memory: &str) -> anyhow::Result<PostSource> {
-    let end = Instant::now() + RETRY_POLICY;
+    let end = Instant::now() + ANSWER_TIMEOUT;
     loop {
         match Reader::of(Box::new(Viewer::open(memory)?)) {
             Ok(reader) => return Ok(PostSource::Mapped(reader, Viewer::open(memory)?)),

@@ -207,9 +207,9 @@ fn obey(
             let planned = server.segment_mut().faults().clear();
             output::note(&format!("{planned} taken back"));
         }
-        Ok(Some(SimCommand::Strike(fault))) => {
+        Ok(Some(SimCommand::Inject(fault))) => {
             let now = server.now();
-            match fault.strike(server.segment_mut(), now) {
+            match fault.inject_into(server.segment_mut(), now) {
                 Ok(()) => output::note(&format!("done: {}", line.trim())),
                 Err(error) => output::note(&error.to_string()),
             }

@@ -13,7 +13,7 @@ use super::super::StepRun;
 use super::MessageLoad;
 use super::contestants::Contestant;
 
-/// A run folder, with its contestant, load and round.
+/// A planned run: the name of its step, its contestant, load and round.
 pub(super) struct MessageRun {
     /// The name of its step.
     pub(super) name: String,
