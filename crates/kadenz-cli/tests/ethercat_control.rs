@@ -439,9 +439,9 @@ fn the_page_s_reader_in_python_waits_for_the_first_cycle() {
     assert_eq!(lines.next().unwrap().unwrap(), "here");
     // At first there is no process image, and then an empty one.
     std::thread::sleep(Duration::from_millis(200));
-    let mut poster = ProcessImageWriter::begin(owner.words(), 16).unwrap();
+    let mut publisher = ProcessImageWriter::begin(owner.words(), 16).unwrap();
     std::thread::sleep(Duration::from_millis(200));
-    poster.post(&[7; 16]).unwrap();
+    publisher.publish(&[7; 16]).unwrap();
     let read = lines.next().map(Result::unwrap);
     let said = Said::of(child.wait_with_output().unwrap());
     assert_eq!(said.code, 0, "{}", said.err);

@@ -14,7 +14,7 @@ use std::process::Command;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use common::*;
-use kadenz::rt::shield::{self, Leftovers};
+use kadenz::rt::shield::{self, LeftoverShield};
 use kadenz::rt::tuning::CpuSet;
 use serde_json::Value;
 
@@ -43,7 +43,10 @@ fn machine(test: &str) -> Option<(MutexGuard<'static, ()>, usize)> {
 }
 
 fn busy() -> bool {
-    matches!(shield::leftovers(), Ok(Some(Leftovers { alive: true, .. })))
+    matches!(
+        shield::leftovers(),
+        Ok(Some(LeftoverShield { alive: true, .. }))
+    )
 }
 
 fn online() -> CpuSet {

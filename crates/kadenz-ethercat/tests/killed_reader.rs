@@ -62,8 +62,8 @@ fn reader() {
         loads: AtomicU64::new(0),
     };
     let reader = Reader::of(Box::new(standing)).unwrap();
-    let mut post = vec![0; reader.bytes()];
-    let read = reader.read(&mut post);
+    let mut image = vec![0; reader.bytes()];
+    let read = reader.read(&mut image);
     panic!("it came through: {read:?}");
 }
 
@@ -83,16 +83,16 @@ fn start_reader(name: &str) -> Child {
     child
 }
 
-/// Waits until the loop has posted `more` more cycles.
+/// Waits until the loop has published `more` more cycles.
 fn await_posts(reader: &Reader<Box<Viewer>>, more: u64) {
-    let (start, end) = (reader.posts(), Instant::now() + Duration::from_secs(30));
-    while reader.posts() < start + more {
+    let (start, end) = (reader.images(), Instant::now() + Duration::from_secs(30));
+    while reader.images() < start + more {
         assert!(Instant::now() < end, "the loop stands");
         std::thread::sleep(Duration::from_millis(1));
     }
 }
 
-/// Runs the loop, which posts on the process image, until it is stopped.
+/// Runs the loop, which publishes on the process image, until it is stopped.
 fn run_loop(
     owner: &Owner,
     link: &mut Link<WirePort>,
@@ -135,14 +135,14 @@ fn a_reader_killed_in_the_middle_of_a_read_leaves_the_loop_as_it_is() {
                 child.wait().unwrap();
                 await_posts(&reader, 100);
             }
-            let mut post = vec![0; reader.bytes()];
-            while reader.read(&mut post).is_err() {
+            let mut image = vec![0; reader.bytes()];
+            while reader.read(&mut image).is_err() {
                 assert!(
                     Instant::now() < end + Duration::from_secs(60),
                     "never whole"
                 );
             }
-            assert!(CycleImage::of(&post).unwrap().heading.number > 1_000);
+            assert!(CycleImage::of(&image).unwrap().header.number > 1_000);
         };
         let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(watch));
         stop.store(true, Ordering::Relaxed);

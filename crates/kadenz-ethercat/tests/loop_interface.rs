@@ -115,11 +115,11 @@ fn to_op_and_stop(mode: LoopMode) {
         states::reach(&mut registers, Target::All(DEVICES), State::Op).unwrap();
         assert!(await_it(|| seen.whole_in_op.load(Ordering::Relaxed) >= 200));
         let reader = Reader::of(words).unwrap();
-        let mut post = vec![0; reader.bytes()];
+        let mut image = vec![0; reader.bytes()];
         assert!(await_it(|| {
-            reader.read(&mut post).is_ok()
-                && CycleImage::of(&post)
-                    .is_some_and(|it| it.heading.whole && it.heading.number > 200)
+            reader.read(&mut image).is_ok()
+                && CycleImage::of(&image)
+                    .is_some_and(|it| it.header.whole && it.header.number > 200)
         }));
     });
     assert_eq!(ended.by, EndedBy::Flag);

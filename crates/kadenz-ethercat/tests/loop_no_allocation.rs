@@ -9,7 +9,7 @@ use std::time::Duration;
 use allocation_counter::measure;
 use kadenz_ethercat::control::cyclic::{
     CycleContext, CycleReport, LockedPublisher, Loop, LoopMode, LoopSettings, SeqlockPublisher,
-    VirtualTime, operate, post_bytes,
+    VirtualTime, image_bytes, operate,
 };
 use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::control::output_requests::{Change, OutputRequests};
@@ -68,7 +68,7 @@ fn posting_and_obeying_others_allocates_nothing() {
     let words: Vec<_> = (0..SeqlockPublisher::words(&layout))
         .map(|_| AtomicU64::new(0))
         .collect();
-    let locked = Locked::new(post_bytes(&layout)).unwrap();
+    let locked = Locked::new(image_bytes(&layout)).unwrap();
     let mut observer = (
         SeqlockPublisher::begin(&words, &layout).unwrap(),
         LockedPublisher::begin(&locked, &layout),

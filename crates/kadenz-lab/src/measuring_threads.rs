@@ -8,7 +8,7 @@ use kadenz_record::run::folder::Progress;
 pub use kadenz_record::run::model::BEATS_NOT_RUN;
 use kadenz_record::run::model::{EndedBy, TuningMeasure, Warning};
 use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
-use kadenz_rt::shield::Entrance;
+use kadenz_rt::shield::ShieldEntrance;
 use kadenz_rt::sleep::{self, Sleeper, SleeperKind, SleeperOptions};
 use kadenz_rt::tuning::{self, Tuning};
 
@@ -120,11 +120,11 @@ pub fn work(
     stop: &Stop,
     watch: &mut dyn Watch,
 ) -> Result<EndedBy, MeasuringThreadError> {
-    let hired = members
+    let threads = members
         .into_iter()
         .map(|member| start_thread(member, stop.clone(), ongoing))
         .collect::<Result<Vec<_>, _>>()?;
-    for member in &hired {
+    for member in &threads {
         let measures = member
             .ready
             .recv()
@@ -133,17 +133,17 @@ pub fn work(
         ongoing.note_tuning(&member.series, &measures);
     }
     let start = clock::now() + HEAD_START;
-    for member in &hired {
+    for member in &threads {
         member
             .start
             .send(start)
             .map_err(|_| MeasuringThreadError::Lost)?;
     }
-    while !hired.iter().all(|member| member.thread.is_finished()) {
+    while !threads.iter().all(|member| member.thread.is_finished()) {
         std::thread::sleep(TICK);
         watch.tick(&ongoing.running.progress());
     }
-    for member in hired {
+    for member in threads {
         let owed = member
             .thread
             .join()
@@ -166,7 +166,10 @@ fn start_thread(
     ongoing: &Ongoing,
 ) -> Result<StartedThread, MeasuringThreadError> {
     let origin = ongoing.origin;
-    let cover = member.shielded.then(|| ongoing.cover.clone()).flatten();
+    let shield_view = member
+        .shielded
+        .then(|| ongoing.shield_view.clone())
+        .flatten();
     let (ready_sender, ready) = mpsc::sync_channel(1);
     let (start, start_receiver) = mpsc::sync_channel(1);
     let series = member.series.clone();
@@ -176,7 +179,7 @@ fn start_thread(
         .spawn(move || {
             serve(
                 member,
-                cover.as_ref(),
+                shield_view.as_ref(),
                 &stop,
                 origin,
                 &ready_sender,
@@ -194,7 +197,7 @@ fn start_thread(
 /// The life of one measuring thread; returns how many beats it owed when it gave up.
 fn serve(
     member: Member,
-    cover: Option<&ShieldView>,
+    shield_view: Option<&ShieldView>,
     stop: &Stop,
     origin: MonotonicTime,
     ready: &mpsc::SyncSender<TuningResult>,
@@ -217,11 +220,13 @@ fn serve(
     };
     // The thread enters the shield before it is pinned to CPUs, because the shield offers no others. It leaves in the
     // reverse order.
-    let inside = cover
-        .and_then(|cover| cover.entrance.as_ref())
-        .map(Entrance::enter);
+    let inside = shield_view
+        .and_then(|shield_view| shield_view.entrance.as_ref())
+        .map(ShieldEntrance::enter);
     let applied = tuning::apply(&member.tuning);
-    let of_shield = cover.iter().flat_map(|cover| &cover.measures);
+    let of_shield = shield_view
+        .iter()
+        .flat_map(|shield_view| &shield_view.measures);
     let of_thread = inside
         .iter()
         .map(|inside| &inside.measure)

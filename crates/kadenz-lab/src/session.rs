@@ -12,7 +12,7 @@ use kadenz_rt::clock::{self, Clock, ClockKind, MonotonicTime};
 use kadenz_rt::doctor::{self, Severity};
 use kadenz_rt::host::cpu_time::CpuTime;
 use kadenz_rt::host::{self, Root};
-use kadenz_rt::shield::{self, Entrance, Shield};
+use kadenz_rt::shield::{self, Shield, ShieldEntrance};
 use kadenz_rt::tuning::{self, CpuSet};
 use serde_json::Value;
 
@@ -97,7 +97,7 @@ pub struct Ongoing {
     /// Start of the run on `CLOCK_MONOTONIC`; sample times count from here.
     pub origin: MonotonicTime,
     /// The part of the shield that its threads share, where one was requested.
-    pub cover: Option<ShieldView>,
+    pub shield_view: Option<ShieldView>,
     /// Dropped with the run, whatever ends it.
     shield: Option<Shield>,
     meanwhile: CpuUsage,
@@ -129,7 +129,7 @@ pub struct ShieldView {
     /// The measures of the shield; noted with each thread's own tuning.
     pub measures: Vec<tuning::Measure>,
     /// The way into the shield; absent where it was refused.
-    pub entrance: Option<Entrance>,
+    pub entrance: Option<ShieldEntrance>,
 }
 
 /// More stolen CPU time than this, in percent, is worth a warning.
@@ -144,14 +144,14 @@ pub fn start(
     interval: Duration,
     shielded: Option<&CpuSet>,
 ) -> Result<Ongoing, StartRunError> {
-    let (cover, shield) = shielded.map(raise).unzip();
+    let (shield_view, shield) = shielded.map(raise).unzip();
     let origin = clock::now();
     run.restart_time(origin.as_ns());
     Ok(Ongoing {
         running: run.start(interval)?,
         origin,
         meanwhile: CpuUsage::begin(),
-        cover,
+        shield_view,
         shield: shield.flatten(),
     })
 }
@@ -161,11 +161,11 @@ pub fn start(
 pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
     match shield::raise(cpus) {
         Ok(shield) => {
-            let cover = ShieldView {
+            let shield_view = ShieldView {
                 measures: shield.measures.clone(),
                 entrance: Some(shield.entrance()),
             };
-            (cover, Some(shield))
+            (shield_view, Some(shield))
         }
         Err(error) => {
             let refused = tuning::Measure {
@@ -176,11 +176,11 @@ pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
                 remedy: error.remedy(),
                 reason: Some(error.to_string()),
             };
-            let cover = ShieldView {
+            let shield_view = ShieldView {
                 measures: vec![refused],
                 entrance: None,
             };
-            (cover, None)
+            (shield_view, None)
         }
     }
 }
@@ -191,10 +191,10 @@ pub fn raise(cpus: &CpuSet) -> (ShieldView, Option<Shield>) {
 /// The system refuses a thread.
 pub fn try_tuning(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<TuningMeasure> {
     // The shield, where there is one, stays until the thread has left it.
-    let (cover, _shield) = shielded.map(raise).unwrap_or_default();
+    let (shield_view, _shield) = shielded.map(raise).unwrap_or_default();
     let tried = std::thread::scope(|scope| {
         let thread = scope.spawn(|| {
-            let inside = cover.entrance.as_ref().map(Entrance::enter);
+            let inside = shield_view.entrance.as_ref().map(ShieldEntrance::enter);
             let applied = tuning::apply(tuning);
             let inside = inside.iter().map(|inside| &inside.measure);
             let all = inside.chain(&applied.measures).map(measure_of);
@@ -203,7 +203,7 @@ pub fn try_tuning(tuning: &tuning::Tuning, shielded: Option<&CpuSet>) -> Vec<Tun
         thread.join()
     });
     let of_thread = tried.unwrap_or_else(|panic| std::panic::resume_unwind(panic));
-    let of_shield = cover.measures.iter().map(measure_of);
+    let of_shield = shield_view.measures.iter().map(measure_of);
     of_shield.chain(of_thread).collect()
 }
 

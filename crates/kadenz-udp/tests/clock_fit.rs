@@ -1,7 +1,7 @@
 //! The true offset lies within the bounds, whatever the network does, and the bounds are narrow.
 #![allow(clippy::unwrap_used, reason = "a test may panic")]
 
-use kadenz_udp::clock_fit::sim::{Clock, Trip, TrueValue};
+use kadenz_udp::clock_fit::sim::{Clock, TrueTimes, TrueValue};
 use kadenz_udp::clock_fit::{
     ClockFit, Exchange, FitSlot, Implausible, MAX_DRIFT_PPB, NoFit, Options,
 };
@@ -29,7 +29,7 @@ impl World {
         }
     }
 
-    fn exchange(&self, trip: &Trip) -> Exchange {
+    fn exchange(&self, trip: &TrueTimes) -> Exchange {
         let resolution = self.options.controller_resolution_ns;
         self.clock().exchange(trip, resolution)
     }
@@ -60,7 +60,7 @@ prop_compose! {
 
 /// Ways of different durations with queues of all lengths, on either way alone or on both; and ways that take no
 /// time at all, where each nanosecond of the bounds is needed.
-fn trips() -> impl Strategy<Value = Vec<Trip>> {
+fn trips() -> impl Strategy<Value = Vec<TrueTimes>> {
     let queue = || prop_oneof![3 => Just(0_u64), 3 => 0..500_u64, 3 => 0..100_000_u64, 1 => 0..20_000_000_u64];
     let trip = (0..SECOND / 5, queue(), 0..300_000_u64, queue());
     let least = || prop_oneof![Just(0_u64), 1..200_000_u64];
@@ -70,7 +70,7 @@ fn trips() -> impl Strategy<Value = Vec<Trip>> {
             let mut at = 0;
             let one = |(pause, there, held_ns, back)| {
                 at += pause;
-                Trip {
+                TrueTimes {
                     sent_ns: at,
                     there_ns: least_there + there * queues,
                     held_ns,
@@ -86,8 +86,8 @@ proptest! {
     #[test]
     fn the_truth_is_within_the_bounds(world in world(), trips in trips(), slots in 1_usize..40, look in 0..12 * SECOND) {
         let mut fit = ClockFit::over(vec![FitSlot::default(); slots], world.options);
-        let trips = trips.into_iter().map(|it| Trip { sent_ns: it.sent_ns + world.start_ns, ..it });
-        let trips: Vec<Trip> = trips.collect();
+        let trips = trips.into_iter().map(|it| TrueTimes { sent_ns: it.sent_ns + world.start_ns, ..it });
+        let trips: Vec<TrueTimes> = trips.collect();
         for trip in &trips {
             prop_assert_eq!(fit.observe(&world.exchange(trip)), Ok(()));
         }
@@ -113,7 +113,7 @@ proptest! {
     #[test]
     fn the_error_is_at_most_what_the_shortest_round_trip_says(world in world(), trips in trips()) {
         let mut fit = ClockFit::over([FitSlot::default(); 60], world.options);
-        let trips = trips.into_iter().map(|it| Trip { sent_ns: it.sent_ns + world.start_ns, ..it });
+        let trips = trips.into_iter().map(|it| TrueTimes { sent_ns: it.sent_ns + world.start_ns, ..it });
         let exchanges: Vec<Exchange> = trips.map(|it| world.exchange(&it)).collect();
         for exchange in &exchanges {
             fit.observe(exchange).unwrap();
@@ -170,8 +170,8 @@ fn steady(offset_ns: i64, drift_ppb: i64) -> World {
     }
 }
 
-fn trip(sent_ns: u64, there_ns: u64, back_ns: u64) -> Trip {
-    Trip {
+fn trip(sent_ns: u64, there_ns: u64, back_ns: u64) -> TrueTimes {
+    TrueTimes {
         sent_ns,
         there_ns,
         held_ns: 20_000,
@@ -232,7 +232,7 @@ fn a_step_of_the_clock_is_noticed_and_can_be_forgotten() {
         let world = if second < 5 { &before } else { &after };
         let trip = trip(world.start_ns + second * SECOND / 100, 80_000, 80_000);
         // The same window twice would keep one of them only.
-        let trip = Trip {
+        let trip = TrueTimes {
             sent_ns: trip.sent_ns + second * SECOND,
             ..trip
         };

@@ -7,7 +7,7 @@ use kadenz_record::samples::Sample;
 use kadenz_rt::beat::{Beat, ParseRateError, Rate};
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::{self, OpenSleeperError, Sleeper, SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::{self, Applied, Measure, Tuning};
+use kadenz_rt::tuning::{self, AppliedTuning, Measure, Tuning};
 use kadenz_rt::units::{self, ParseQuantityError};
 
 use crate::machine;
@@ -198,7 +198,7 @@ pub struct Ticks<'a> {
     sleeping: Measure,
     lateness: Option<Lateness>,
     /// Restores the thread's settings when dropped.
-    tuned: Applied,
+    tuned: AppliedTuning,
     /// Borrows the run, so that it ends after its loops.
     of_run: PhantomData<&'a Recording>,
 }

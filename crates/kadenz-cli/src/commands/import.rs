@@ -9,7 +9,7 @@ use kadenz::report::summary;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::outcome::{self, Taken};
+use super::outcome::{self, RunsAnswer};
 use crate::options::{Span, StdinOption, complete, waiting};
 use crate::output::{self, Outcome};
 
@@ -58,7 +58,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     }
     let runs = outcome::read(std::iter::once(out.as_path()))?;
     let imported = Imported {
-        taken: Taken::of(&runs, false),
+        taken: RunsAnswer::of(&runs, false),
         format: format.to_string(),
         run: &out,
     };
@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 pub(super) struct Imported<'a> {
     /// The run.
     #[serde(flatten)]
-    taken: Taken<'a>,
+    taken: RunsAnswer<'a>,
     /// Format of the imported file.
     format: String,
     /// The written run folder.

@@ -284,7 +284,7 @@ pub(crate) struct Reading {
 
 /// Answer of a command that reads finished runs.
 #[derive(Serialize, JsonSchema)]
-pub(crate) struct Taken<'a> {
+pub(crate) struct RunsAnswer<'a> {
     /// The runs.
     #[serde(flatten)]
     output: Output<'a>,
@@ -292,7 +292,7 @@ pub(crate) struct Taken<'a> {
     shown: RunsShown<'a>,
 }
 
-impl<'a> Taken<'a> {
+impl<'a> RunsAnswer<'a> {
     /// Answer for these runs, with every figure or on one screen.
     pub(crate) fn of(runs: &'a [Summary], details: bool) -> Self {
         Self {
@@ -318,7 +318,7 @@ impl<'a> Taken<'a> {
     }
 }
 
-impl Answer for Taken<'_> {
+impl Answer for RunsAnswer<'_> {
     fn document(&self) -> Document {
         self.shown.document(&Aside {
             kept: self.shown.kept,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::outcome::{self, Reading, Taken};
+use super::outcome::{self, Reading, RunsAnswer};
 use crate::output::{self, Outcome};
 
 /// Show runs in the terminal, or as JSON.
@@ -37,7 +37,7 @@ pub(crate) struct Options {
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let paths = options.runs.iter().map(PathBuf::as_path);
     let runs = outcome::read_with(paths, options.reading)?;
-    let taken = Taken::of(&runs, options.details || options.reading.modes);
+    let taken = RunsAnswer::of(&runs, options.details || options.reading.modes);
     output::answer(&taken)?;
     Ok(taken.outcome())
 }

@@ -6,7 +6,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::cyclic::{IMAGE_HEAD, post_bytes};
+use super::cyclic::{IMAGE_HEAD, image_bytes};
 use crate::main_device::layout::Layout;
 use crate::main_device::mapping::{MappedManager, Placed, placed};
 use crate::wire::coe::Address;
@@ -42,7 +42,7 @@ pub struct Item {
     pub data_type: u16,
     /// The length of the entry in bits.
     pub bits: u8,
-    /// Its first bit, from the beginning of a post.
+    /// Its first bit, from the beginning of an image.
     pub bit: usize,
     /// Its first bit in the segment's logical memory.
     #[serde(default)]
@@ -51,11 +51,11 @@ pub struct Item {
     pub axis: bool,
 }
 
-/// The layout of a whole segment's posts.
+/// The layout of a whole segment's images.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Catalogue {
-    /// Bytes of a post.
+    /// Bytes of an image.
     pub bytes: usize,
     /// Where its inputs begin.
     pub inputs_at: usize,
@@ -89,7 +89,7 @@ impl Catalogue {
             entries.extend(items);
         }
         Self {
-            bytes: post_bytes(layout),
+            bytes: image_bytes(layout),
             inputs_at,
             inputs: layout.inputs,
             outputs_at,
@@ -147,15 +147,15 @@ impl Item {
         })
     }
 
-    /// Returns its value in a post: its bits, the lowest first, shifted to begin with a byte. Bits beyond the
-    /// post are 0. Allocates.
+    /// Returns its value in an image: its bits, the lowest first, shifted to begin with a byte. Bits beyond the
+    /// image are 0. Allocates.
     #[must_use]
-    pub fn value(&self, post: &[u8]) -> Vec<u8> {
+    pub fn value(&self, image: &[u8]) -> Vec<u8> {
         let bits = usize::from(self.bits);
         let mut value = vec![0; bits.div_ceil(8)];
         for bit in 0..bits {
             let from = self.bit.saturating_add(bit);
-            let set = post
+            let set = image
                 .get(from / 8)
                 .is_some_and(|it| it >> (from % 8) & 1 != 0);
             value[bit / 8] |= u8::from(set) << (bit % 8);

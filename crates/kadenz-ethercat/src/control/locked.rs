@@ -15,9 +15,9 @@
 //! use kadenz_ethercat::control::locked::Locked;
 //!
 //! let image = Locked::new(4)?;
-//! assert_eq!(image.post(&[1, 2, 3, 4]), 0, "there was no reader to wait for");
+//! assert_eq!(image.publish(&[1, 2, 3, 4]), 0, "there was no reader to wait for");
 //! let mut inputs = [0; 4];
-//! assert_eq!(image.read(&mut inputs), 1, "the first post");
+//! assert_eq!(image.read(&mut inputs), 1, "the first image");
 //! assert_eq!(inputs, [1, 2, 3, 4]);
 //! # Ok::<(), kadenz_rt::pi_mutex::CreatePiMutexError>(())
 //! ```
@@ -31,9 +31,9 @@ use crate::sync::{AtomicU64, Ordering};
 /// The sleep of a reader that gives way: the writer's time in the lock is far shorter.
 const READER_BACKOFF: Duration = Duration::from_micros(20);
 
-/// The last post, and its number.
+/// The last image, and its number.
 #[derive(Debug)]
-struct LastPost {
+struct NumberedImage {
     bytes: Box<[u8]>,
     number: u64,
 }
@@ -47,20 +47,20 @@ pub struct Locked {
     served: AtomicU64,
     /// Readers that the writer waited for, since the beginning.
     waits: AtomicU64,
-    /// 1 once there will be no more posts.
+    /// 1 once there will be no more images.
     ended: AtomicU64,
     /// Held by the one reader that may go in.
     gate: PiMutex<()>,
-    post: PiMutex<LastPost>,
+    last: PiMutex<NumberedImage>,
 }
 
 impl Locked {
-    /// A process image for posts of `bytes` bytes, all zero. Allocates.
+    /// A process image of `bytes` bytes, all zero. Allocates.
     ///
     /// # Errors
     /// Where the operating system has no priority inheritance.
     pub fn new(bytes: usize) -> Result<Self, CreatePiMutexError> {
-        let post = LastPost {
+        let last = NumberedImage {
             bytes: vec![0; bytes].into_boxed_slice(),
             number: 0,
         };
@@ -70,69 +70,69 @@ impl Locked {
             waits: AtomicU64::new(0),
             ended: AtomicU64::new(0),
             gate: PiMutex::new(())?,
-            post: PiMutex::new(post)?,
+            last: PiMutex::new(last)?,
         })
     }
 
-    /// Bytes of a post.
+    /// Bytes of an image.
     #[must_use]
     pub fn bytes(&self) -> usize {
-        self.post.lock().bytes.len()
+        self.last.lock().bytes.len()
     }
 
-    /// Posts bytes; returns the number of readers that it waited for, which were in the lock when it asked or entered
-    /// before it: 0 or 1. Bytes beyond a post's are left out, missing ones stay as they were.
+    /// Publishes bytes; returns the number of readers that it waited for, which were in the lock when it asked or entered
+    /// before it: 0 or 1. Bytes beyond an image's are left out, missing ones stay as they were.
     ///
     /// # Real-time safety
-    /// Real-time safe except for the wait for that one reader, which copies a post.
-    pub fn post(&self, bytes: &[u8]) -> u64 {
+    /// Real-time safe except for the wait for that one reader, which copies an image.
+    pub fn publish(&self, bytes: &[u8]) -> u64 {
         self.asking.fetch_add(1, Ordering::SeqCst);
         let before = self.served.load(Ordering::SeqCst);
-        let mut post = self.post.lock();
+        let mut last = self.last.lock();
         let waited = self.served.load(Ordering::SeqCst) - before;
-        let length = bytes.len().min(post.bytes.len());
-        post.bytes[..length].copy_from_slice(&bytes[..length]);
-        post.number += 1;
-        drop(post);
+        let length = bytes.len().min(last.bytes.len());
+        last.bytes[..length].copy_from_slice(&bytes[..length]);
+        last.number += 1;
+        drop(last);
         self.asking.fetch_sub(1, Ordering::SeqCst);
         self.waits.fetch_add(waited, Ordering::Relaxed);
         waited
     }
 
-    /// Posts that had to wait for a reader, since the process image was made.
+    /// Images that had to wait for a reader, since the process image was made.
     pub fn waits(&self) -> u64 {
         self.waits.load(Ordering::Relaxed)
     }
 
-    /// Sets whether the last post is final. Wait-free.
+    /// Sets whether the last image is final. Wait-free.
     pub fn end(&self, is: bool) {
         self.ended.store(u64::from(is), Ordering::Release);
     }
 
-    /// Whether the writer marked the last post as final. Wait-free.
+    /// Whether the writer marked the last image as final. Wait-free.
     pub fn has_ended(&self) -> bool {
         self.ended.load(Ordering::Acquire) != 0
     }
 
-    /// Copies the last post and returns its number, from 1, or 0 where there is none yet. Waits for other readers, and
-    /// gives way to the writer. Bytes beyond a post's stay as they were.
+    /// Copies the last image and returns its number, from 1, or 0 where there is none yet. Waits for other readers, and
+    /// gives way to the writer. Bytes beyond an image's stay as they were.
     pub fn read(&self, to: &mut [u8]) -> u64 {
         loop {
             let gate = self.gate.lock();
             if self.asking.load(Ordering::SeqCst) == 0 {
-                let post = self.post.lock();
-                return self.copy(&post, to);
+                let last = self.last.lock();
+                return self.copy(&last, to);
             }
             drop(gate);
             std::thread::sleep(READER_BACKOFF);
         }
     }
 
-    fn copy(&self, post: &LastPost, to: &mut [u8]) -> u64 {
-        let length = to.len().min(post.bytes.len());
-        to[..length].copy_from_slice(&post.bytes[..length]);
+    fn copy(&self, last: &NumberedImage, to: &mut [u8]) -> u64 {
+        let length = to.len().min(last.bytes.len());
+        to[..length].copy_from_slice(&last.bytes[..length]);
         self.served.fetch_add(1, Ordering::SeqCst);
-        post.number
+        last.number
     }
 }
 
@@ -155,7 +155,7 @@ mod tests {
             while !done.load(Ordering::Relaxed) {
                 let number = read(image, &mut bytes);
                 assert!(number >= last, "time goes on");
-                assert!(bytes.iter().all(|it| *it == number as u8), "one post");
+                assert!(bytes.iter().all(|it| *it == number as u8), "one image");
                 last = number;
                 times.fetch_add(1, Ordering::Relaxed);
             }
@@ -183,7 +183,7 @@ mod tests {
                     || reads.load(Ordering::Relaxed) == 0 && std::time::Instant::now() < end;
                 while number < 2_000 || is_late() {
                     number += 1;
-                    most = most.max(image.post(&[number as u8; 64]));
+                    most = most.max(image.publish(&[number as u8; 64]));
                     if number.is_multiple_of(16) {
                         std::thread::sleep(Duration::from_micros(50));
                     }
@@ -198,14 +198,14 @@ mod tests {
     #[test]
     fn readers_that_do_not_give_way_are_counted() {
         let image = Locked::new(64).unwrap();
-        let rude = |image: &Locked, to: &mut [u8]| image.copy(&image.post.lock(), to);
+        let rude = |image: &Locked, to: &mut [u8]| image.copy(&image.last.lock(), to);
         let end = std::time::Instant::now() + Duration::from_secs(10);
         let mut most = 0;
         beside_readers(&image, 8, rude, |_| {
             let mut number = 0_u64;
             while most <= 1 && std::time::Instant::now() < end {
                 number += 1;
-                most = most.max(image.post(&[number as u8; 64]));
+                most = most.max(image.publish(&[number as u8; 64]));
             }
         });
         assert!(most > 1, "8 readers got in before it no more than once");
@@ -215,7 +215,7 @@ mod tests {
     fn posting_allocates_nothing() {
         let image = Locked::new(64).unwrap();
         let counted = allocation_counter::measure(|| {
-            image.post(&[1; 64]);
+            image.publish(&[1; 64]);
             image.read(&mut [0; 64]);
         });
         assert_eq!(counted.count_total, 0);

@@ -1,4 +1,4 @@
-//! The process image: the loop posts what it read and wrote in a cycle, and others read it.
+//! The process image: the loop publishes what it read and wrote in a cycle, and others read it.
 //!
 //! Assumption: one thread writes, by one `&mut` [`ProcessImageWriter`]. Guarantee: the writer never waits, whatever
 //! readers do and wherever they are killed: they change nothing. A reader gets a whole cycle, or an error where the
@@ -15,14 +15,14 @@ use crate::sync::{AtomicU64, Ordering, fence};
 
 /// `KDNZEC` and the version of the layout.
 const MAGIC: u64 = u64::from_le_bytes(*b"KDNZEC\x01\x00");
-/// Added to the same word once there will be no more posts.
+/// Added to the same word once there will be no more images.
 const ENDED: u64 = 1 << 56;
-/// Words before the copies: magic, bytes of a copy, copies, posts so far.
+/// Words before the copies: magic, bytes of a copy, copies, images so far.
 const HEAD: usize = 4;
 const AT_MAGIC: usize = 0;
 const AT_BYTES: usize = 1;
 const AT_COPIES: usize = 2;
-const AT_POSTS: usize = 3;
+const AT_IMAGES: usize = 3;
 /// Copies of a process image: a reader is overtaken by the third cycle that begins while it reads.
 const COPIES: usize = 4;
 /// How often a reader begins again before it reports that it was overtaken.
@@ -58,7 +58,7 @@ impl LoadWords for kadenz_rt::shared::Viewer {
     }
 }
 
-/// The number of words of a process image for posts of `bytes` bytes.
+/// The number of words of a process image of `bytes` bytes.
 #[must_use]
 pub const fn words_for(bytes: usize) -> usize {
     HEAD + COPIES * (1 + bytes.div_ceil(8))
@@ -75,14 +75,14 @@ pub enum ProcessImageError {
     /// Fewer words than the process image needs.
     #[error("a process image of {0} bytes needs {1} words, there are {2}")]
     TooSmall(usize, usize, usize),
-    /// Nothing was posted yet.
-    #[error("nothing was posted yet")]
+    /// Nothing was published yet.
+    #[error("nothing was published yet")]
     Empty,
     /// The writer was faster than the reader, several times in a row.
     #[error("the writer overtook the reader; retry")]
     Overtaken,
     /// The caller's buffer is of another length.
-    #[error("a post has {0} bytes, the memory for it {1}")]
+    #[error("an image has {0} bytes, the memory for it {1}")]
     Length(usize, usize),
 }
 
@@ -94,11 +94,11 @@ pub enum ProcessImageError {
 pub struct ProcessImageWriter<'w> {
     words: &'w [AtomicU64],
     bytes: usize,
-    posts: u64,
+    images: u64,
 }
 
 impl<'w> ProcessImageWriter<'w> {
-    /// Makes a process image from words that are zero, for posts of `bytes` bytes.
+    /// Makes a process image from words that are zero, for `bytes` bytes.
     ///
     /// # Errors
     /// [`ProcessImageError::TooSmall`]; see [`words_for`].
@@ -112,24 +112,24 @@ impl<'w> ProcessImageWriter<'w> {
         }
         words[AT_BYTES].store(bytes as u64, Ordering::Relaxed);
         words[AT_COPIES].store(COPIES as u64, Ordering::Relaxed);
-        words[AT_POSTS].store(0, Ordering::Relaxed);
+        words[AT_IMAGES].store(0, Ordering::Relaxed);
         words[AT_MAGIC].store(MAGIC, Ordering::Release);
         Ok(Self {
             words,
             bytes,
-            posts: 0,
+            images: 0,
         })
     }
 
-    /// Posts bytes that belong together; readers see them from now on.
+    /// Publishes bytes that belong together; readers see them from now on.
     ///
     /// # Errors
     /// [`ProcessImageError::Length`] for more or fewer bytes than the process image was made for.
-    pub fn post(&mut self, bytes: &[u8]) -> Result<(), ProcessImageError> {
+    pub fn publish(&mut self, bytes: &[u8]) -> Result<(), ProcessImageError> {
         if bytes.len() != self.bytes {
             return Err(ProcessImageError::Length(self.bytes, bytes.len()));
         }
-        let start = copy_at(self.posts, self.bytes);
+        let start = copy_at(self.images, self.bytes);
         let version = &self.words[start];
         let odd = version.load(Ordering::Relaxed).wrapping_add(1);
         version.store(odd, Ordering::Relaxed);
@@ -139,12 +139,12 @@ impl<'w> ProcessImageWriter<'w> {
             word.store(word_of(bytes), Ordering::Relaxed);
         }
         version.store(odd.wrapping_add(1), Ordering::Release);
-        self.posts += 1;
-        self.words[AT_POSTS].store(self.posts, Ordering::Release);
+        self.images += 1;
+        self.words[AT_IMAGES].store(self.images, Ordering::Release);
         Ok(())
     }
 
-    /// Marks the last post as final; it stays readable.
+    /// Marks the last image as final; it stays readable.
     pub fn end(&mut self) {
         self.words[AT_MAGIC].store(MAGIC | ENDED, Ordering::Release);
     }
@@ -182,49 +182,49 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
         Ok(Self { words, bytes })
     }
 
-    /// Bytes of a post.
+    /// Bytes of an image.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.bytes
     }
 
-    /// The number of posts.
+    /// The number of images so far.
     #[must_use]
-    pub fn posts(&self) -> u64 {
-        self.words.load(AT_POSTS, Ordering::Acquire)
+    pub fn images(&self) -> u64 {
+        self.words.load(AT_IMAGES, Ordering::Acquire)
     }
 
-    /// Whether the writer marked the last post as final. A writer that was killed does not.
+    /// Whether the writer marked the last image as final. A writer that was killed does not.
     #[must_use]
     pub fn has_ended(&self) -> bool {
         self.words.load(AT_MAGIC, Ordering::Acquire) & ENDED != 0
     }
 
-    /// Copies the last post; returns its number, from 1. After an error, the content of `to` is undefined.
+    /// Copies the last image; returns its number, from 1. After an error, the content of `to` is undefined.
     ///
     /// # Errors
-    /// [`ProcessImageError`]: nothing posted yet, overtaken, or memory of another length.
+    /// [`ProcessImageError`]: nothing published yet, overtaken, or memory of another length.
     pub fn read(&self, to: &mut [u8]) -> Result<u64, ProcessImageError> {
         if to.len() != self.bytes {
             return Err(ProcessImageError::Length(self.bytes, to.len()));
         }
         for _ in 0..TRIES {
-            let posts = self.posts();
-            if posts == 0 {
+            let images = self.images();
+            if images == 0 {
                 return Err(ProcessImageError::Empty);
             }
-            if self.copy(posts - 1, to) {
-                return Ok(posts);
+            if self.copy(images - 1, to) {
+                return Ok(images);
             }
         }
         Err(ProcessImageError::Overtaken)
     }
 
-    /// Copies a post; returns false when it was overwritten meanwhile.
-    fn copy(&self, post: u64, to: &mut [u8]) -> bool {
-        let start = copy_at(post, self.bytes);
+    /// Copies an image; returns false when it was overwritten meanwhile.
+    fn copy(&self, image: u64, to: &mut [u8]) -> bool {
+        let start = copy_at(image, self.bytes);
         // Each turn of the ring adds two to a copy's version.
-        let wanted = (post / COPIES as u64).wrapping_add(1).wrapping_mul(2);
+        let wanted = (image / COPIES as u64).wrapping_add(1).wrapping_mul(2);
         if self.words.load(start, Ordering::Acquire) != wanted {
             return false;
         }
@@ -237,9 +237,9 @@ impl<W: std::ops::Deref<Target: LoadWords>> Reader<W> {
     }
 }
 
-/// The index at which a post's copy begins, with its version.
-fn copy_at(post: u64, bytes: usize) -> usize {
-    HEAD + (post % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
+/// The index at which an image's copy begins, with its version.
+fn copy_at(image: u64, bytes: usize) -> usize {
+    HEAD + (image % COPIES as u64) as usize * (1 + bytes.div_ceil(8))
 }
 
 fn word_of(bytes: &[u8]) -> u64 {

@@ -77,7 +77,7 @@ impl AcyclicQueue {
             match link.send(question.frame.bytes_mut()) {
                 Ok(ticket) => {
                     question.out = Some((ticket, until));
-                    question.to(SlotState::SentFrame);
+                    question.to(SlotState::Sent);
                 }
                 Err(_) => {
                     question.to(SlotState::Lost);
@@ -103,7 +103,7 @@ impl AcyclicQueue {
     /// waits.
     pub(crate) fn deliver<P: Port>(&self, arrived: Arrived, answer: &[u8]) {
         for slot in &self.slots {
-            let Some(mut question) = slot.turn(SlotState::SentFrame) else {
+            let Some(mut question) = slot.turn(SlotState::Sent) else {
                 continue;
             };
             let out = question.out.as_ref();
@@ -122,7 +122,7 @@ impl AcyclicQueue {
     /// It neither allocates, locks nor waits.
     pub fn expire<P: Port>(&self, link: &mut Link<P>) {
         for slot in &self.slots {
-            let Some(question) = slot.turn(SlotState::SentFrame) else {
+            let Some(question) = slot.turn(SlotState::Sent) else {
                 continue;
             };
             let Some((ticket, until)) = &question.out else {

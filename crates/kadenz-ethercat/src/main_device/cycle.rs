@@ -64,7 +64,7 @@ struct Carrier {
     states: Option<Slot>,
     reference: Option<Reference>,
     out: Option<Ticket>,
-    came: FrameResult,
+    result: FrameResult,
     /// Whether its inputs went out marked.
     marked: bool,
 }
@@ -73,7 +73,7 @@ struct Carrier {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum FrameResult {
     /// It did not come back, or is not to be believed.
-    Not,
+    Missing,
     /// Some SubDevices took no part.
     Short,
     /// All SubDevices took part.
@@ -145,8 +145,8 @@ impl Cycle {
     #[must_use]
     pub fn took_part(&self, device: usize) -> bool {
         let frame = self.layout.shares.get(device).and_then(|it| it.frame);
-        match frame.map(|it| self.carriers[it].came) {
-            None | Some(FrameResult::Not) => false,
+        match frame.map(|it| self.carriers[it].result) {
+            None | Some(FrameResult::Missing) => false,
             Some(FrameResult::Short) => self.part[device],
             Some(FrameResult::Whole) => true,
         }
@@ -161,8 +161,8 @@ impl Cycle {
     pub fn send<P: Port>(&mut self, link: &mut Link<P>) {
         self.outcome = Outcome::default();
         for (frame, carrier) in self.carriers.iter_mut().enumerate() {
-            carrier.marked = carrier.came == FrameResult::Short;
-            carrier.came = FrameResult::Not;
+            carrier.marked = carrier.result == FrameResult::Short;
+            carrier.result = FrameResult::Missing;
             if let (Some(slot), Some(plan)) = (carrier.data, self.layout.frames.get(frame)) {
                 let outputs = &self.outputs[plan.outputs.clone()];
                 let data = &mut carrier.bytes[slot.range()];
@@ -249,7 +249,7 @@ impl Cycle {
     fn take_in(&mut self, frame: usize, arrived: Arrived) {
         let carrier = &mut self.carriers[frame];
         carrier.out = None;
-        carrier.came = FrameResult::Whole;
+        carrier.result = FrameResult::Whole;
         let bytes = &self.buffer[..arrived.length];
         self.outcome.answered += 1;
         if let Some(slot) = carrier.states {
@@ -271,11 +271,11 @@ impl Cycle {
                 self.inputs[plan.inputs.clone()].copy_from_slice(&bytes[inputs]);
             }
             Ordering::Less => {
-                carrier.came = FrameResult::Short;
+                carrier.result = FrameResult::Short;
                 self.take_in_short(frame, got, inputs);
             }
             // More SubDevices than all cannot have taken part: that frame is not to be believed.
-            Ordering::Greater => carrier.came = FrameResult::Not,
+            Ordering::Greater => carrier.result = FrameResult::Missing,
         }
     }
 
@@ -354,7 +354,7 @@ impl Carrier {
             states,
             reference: clock,
             out: None,
-            came: FrameResult::Not,
+            result: FrameResult::Missing,
             marked: false,
         })
     }

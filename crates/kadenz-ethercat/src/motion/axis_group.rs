@@ -185,14 +185,14 @@ impl<'s> AxisGroup<'s> {
     /// Returns the step of the trajectories: none while an axis may not have received its last target. Where that
     /// lasts and is tolerated, the others go on without that axis.
     fn onward(&mut self, step: TimeStep) -> f64 {
-        let goes = |it: &AxisRunner| it.is_out() || it.is_received();
+        let goes = |it: &AxisRunner| it.is_out() || it.received_target();
         if self.runners.iter().all(goes) {
             self.attempt.missed_targets = 0;
             return step.onward;
         }
         self.attempt.missed_targets = self.attempt.missed_targets.saturating_add(1);
         if self.attempt.missed_targets <= MAX_MISSED_TARGETS
-            || !self.runners.iter().any(AxisRunner::is_received)
+            || !self.runners.iter().any(AxisRunner::received_target)
         {
             return 0.0;
         }

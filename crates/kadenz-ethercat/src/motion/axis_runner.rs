@@ -179,7 +179,7 @@ impl AxisRunner {
     }
 
     /// Whether it received the last target.
-    pub(super) const fn is_received(&self) -> bool {
+    pub(super) const fn received_target(&self) -> bool {
         self.heard
     }
 

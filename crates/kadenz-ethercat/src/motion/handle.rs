@@ -1,6 +1,6 @@
 //! The interface of other threads to all axes: requests and status.
 
-mod post;
+mod shared;
 mod status;
 
 use std::collections::VecDeque;
@@ -11,9 +11,9 @@ use super::axis_runner::AxisRunner;
 use super::stage::Cause;
 use crate::control::process_image::ProcessImageWriter;
 use crate::wire::cia402::DriveState;
-use post::HandleShared;
+use shared::HandleShared;
 
-pub(super) use post::{HandleWriter, Report};
+pub(super) use shared::{HandleWriter, Report};
 pub use status::{AxisStatus, StageName, Status, Stopped};
 
 /// The number of no requester.
@@ -27,7 +27,7 @@ const MAX_NAME: usize = 100;
 
 /// The handle of all axes, for any thread: stop, reset, end, status.
 ///
-/// It belongs to one [`AxisGroup`](super::AxisGroup), which reads it once a cycle and posts its status there.
+/// It belongs to one [`AxisGroup`](super::AxisGroup), which reads it once a cycle and publishes its status there.
 ///
 /// ```
 /// use std::sync::Arc;
@@ -193,8 +193,8 @@ impl MotionHandle {
         if !is_new {
             return None;
         }
-        let poster = ProcessImageWriter::begin(shared.words(), shared.bytes()).ok()?;
-        Some(HandleWriter::new(poster, shared))
+        let publisher = ProcessImageWriter::begin(shared.words(), shared.bytes()).ok()?;
+        Some(HandleWriter::new(publisher, shared))
     }
 }
 

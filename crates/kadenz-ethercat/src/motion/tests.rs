@@ -140,14 +140,14 @@ impl Bench {
         registers.put_u16(devices, AL_CONTROL, op).unwrap();
     }
 
-    /// Plays for so many cycles; before each, `apply_frame_fault` may inspect and change the bench.
+    /// Plays for so many cycles; before each, `before_cycle` may inspect and change the bench.
     fn play(
         &mut self,
         cycles: u64,
         group: &mut AxisGroup<'_>,
-        apply_frame_fault: impl FnMut(u64, &AxisGroup<'_>),
+        before_cycle: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
-        self.play_by(cycles, group, &mut VirtualTime, apply_frame_fault)
+        self.play_by(cycles, group, &mut VirtualTime, before_cycle)
     }
 
     /// The same on a computer that is slow at times.
@@ -156,7 +156,7 @@ impl Bench {
         cycles: u64,
         group: &mut AxisGroup<'_>,
         time: &mut impl Timekeeper<WirePort>,
-        mut apply_frame_fault: impl FnMut(u64, &AxisGroup<'_>),
+        mut before_cycle: impl FnMut(u64, &AxisGroup<'_>),
     ) -> Ended {
         let settings = LoopSettings {
             cycles: Some(cycles),
@@ -164,7 +164,7 @@ impl Bench {
         };
         let (watched, words, seen) = (self.watched, &mut self.words, &mut self.seen);
         let mut controller = |context: &mut CycleContext<'_>| {
-            apply_frame_fault(context.number(), group);
+            before_cycle(context.number(), group);
             crate::control::cyclic::Controller::beat(group, context);
             if let Some(word) = context.outputs_of(watched).first_chunk() {
                 let word = Controlword(u16::from_le_bytes(*word));

@@ -223,7 +223,7 @@ impl ProgramListener {
         origin: MonotonicTime,
     ) {
         let report = &mut self.report;
-        let attended = self.program.read_to_end(None, |line| {
+        let end = self.program.read_to_end(None, |line| {
             if let Some(line) = line {
                 report.take(line, recorders, origin);
             }
@@ -236,8 +236,8 @@ impl ProgramListener {
             self.program
                 .failed("ended before it was told to".to_owned())
         };
-        let is_early = !attended.was_ordered_to_end;
-        self.failed = attended.failed.or_else(|| is_early.then(early));
+        let is_early = !end.was_ordered_to_end;
+        self.failed = end.failed.or_else(|| is_early.then(early));
     }
 
     /// Whether it ended before the order to end.

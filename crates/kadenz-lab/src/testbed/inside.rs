@@ -148,7 +148,7 @@ impl Inside {
     /// # Real-time safety
     /// Not real-time safe.
     #[must_use]
-    pub fn facts(&self, questions: &PacketSchedule) -> Testbed {
+    pub fn facts(&self, schedule: &PacketSchedule) -> Testbed {
         let topology = &self.topology;
         let switches = topology.switches.iter().map(|switch| TestbedSwitch {
             name: switch.name.clone(),
@@ -166,21 +166,21 @@ impl Inside {
             hosts: topology.hosts.iter().map(|it| it.name.clone()).collect(),
             switches: switches.collect(),
             links: links.collect(),
-            model: self.modelled(questions),
+            model: self.modelled(schedule),
         }
     }
 
-    fn modelled(&self, questions: &PacketSchedule) -> Option<Modelled> {
-        let topology = self.asked(&questions.devices)?;
-        let payload = Payload::new(questions.payload_bytes).ok()?;
-        let interval_ns = u64::try_from(questions.interval.as_nanos()).ok()?;
+    fn modelled(&self, schedule: &PacketSchedule) -> Option<Modelled> {
+        let topology = self.asked(&schedule.devices)?;
+        let payload = Payload::new(schedule.payload_bytes).ok()?;
+        let interval_ns = u64::try_from(schedule.interval.as_nanos()).ok()?;
         let interval = Picoseconds::from_ns(interval_ns);
-        let asked = payload.frames(Tag::None).count() * questions.devices.len();
+        let asked = payload.frames(Tag::None).count() * schedule.devices.len();
         let asking = Asking {
             payload,
             interval,
             count: beats(asked, interval, &topology.traffic)?,
-            receivers: questions.receivers,
+            receivers: schedule.receivers,
         };
         summed(&model::run(&topology, &asking).ok()?.round_trips)
     }
@@ -289,7 +289,7 @@ mod tests {
     fn facts(name: &str, devices: &[usize], receivers: Receivers) -> Testbed {
         let topology = Topology::parse(ready(name).unwrap()).unwrap();
         let devices = devices.iter().map(|&host| address(&topology, host).into());
-        let questions = PacketSchedule {
+        let schedule = PacketSchedule {
             devices: devices.collect(),
             payload_bytes: 200,
             interval: Duration::from_millis(10),
@@ -300,7 +300,7 @@ mod tests {
             host: 0,
             folder: "out/bed".into(),
         };
-        inside.facts(&questions)
+        inside.facts(&schedule)
     }
 
     #[test]
@@ -341,13 +341,13 @@ mod tests {
             host: 0,
             folder: "/".into(),
         };
-        let questions = PacketSchedule {
+        let schedule = PacketSchedule {
             devices: vec![[192, 0, 2, 1].into()],
             payload_bytes: 200,
             interval: Duration::from_millis(10),
             receivers: Receivers::Each,
         };
-        let facts = inside.facts(&questions);
+        let facts = inside.facts(&schedule);
         assert_eq!((facts.model, facts.run.as_str()), (None, ""));
     }
 
@@ -360,7 +360,7 @@ mod tests {
                 (traffic.interval, traffic.packets) = (interval, packets);
             }
             let device = topology.with_role(Role::Device).next().unwrap();
-            let questions = PacketSchedule {
+            let schedule = PacketSchedule {
                 devices: vec![address(&topology, device).into()],
                 payload_bytes: 200,
                 interval: Duration::from_secs(3600),
@@ -373,7 +373,7 @@ mod tests {
                 host,
                 folder,
             };
-            inside.facts(&questions).model
+            inside.facts(&schedule).model
         };
         let hour = Picoseconds::from_ns(3_600_000_000_000);
         assert_eq!(of(hour, 1).unwrap().round_trips, 1000);

@@ -244,7 +244,7 @@ fn receive(
 ) -> ProbeOutcome {
     let mut ended = ProbeOutcome::default();
     program.send(Order::Begin);
-    let attended = program.read_to_end(Some(SILENCE + interval), |line| {
+    let end = program.read_to_end(Some(SILENCE + interval), |line| {
         if let Some(Line::Note(text)) = line {
             ended.notes.push(text);
         } else if let Some(line) = line {
@@ -257,9 +257,9 @@ fn receive(
         }
     });
     let values = ended.values;
-    let is_early = values < count && !attended.was_ordered_to_end;
+    let is_early = values < count && !end.was_ordered_to_end;
     let early = || program.failed(format!("ended early, after {values} of {count} timers"));
-    ended.failed = attended.failed.or_else(|| is_early.then(early));
+    ended.failed = end.failed.or_else(|| is_early.then(early));
     ended
 }
 

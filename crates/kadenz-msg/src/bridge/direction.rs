@@ -7,7 +7,7 @@ use kadenz_rt::clock;
 use super::end::{BridgeEnd, is_own_greeting};
 use super::{BridgeError, BridgeNotice, BridgeOptions, Carried};
 use crate::arrival::SenderId;
-use crate::bus::{Bus, BusListener, Heard, Raw};
+use crate::bus::{Bus, BusListener, ListenerEvent, Raw};
 use crate::provider::Outlet;
 use crate::watch::{EchoFilter, Throttle};
 
@@ -75,11 +75,11 @@ impl Direction {
     pub(super) fn carry(&mut self, notify: &dyn Fn(BridgeNotice<'_>)) -> Carried {
         loop {
             match self.listener.next(None) {
-                Heard::Message(raw) => self.relay.carry(&raw, notify),
-                Heard::Nothing => {}
-                Heard::Silence => notify(BridgeNotice::Silence(self.bus.url())),
-                Heard::Trouble(error) => notify(BridgeNotice::Trouble(error)),
-                Heard::End => break,
+                ListenerEvent::Message(raw) => self.relay.carry(&raw, notify),
+                ListenerEvent::Nothing => {}
+                ListenerEvent::Silence => notify(BridgeNotice::Silence(self.bus.url())),
+                ListenerEvent::Trouble(error) => notify(BridgeNotice::Trouble(error)),
+                ListenerEvent::End => break,
             }
         }
         let counters = self.listener.counters();

@@ -17,7 +17,7 @@ const SILENCE: Duration = Duration::from_secs(2);
 ///
 /// ```
 /// use std::time::Duration;
-/// use kadenz_msg::bus::{Bus, BusListener, Heard};
+/// use kadenz_msg::bus::{Bus, BusListener, ListenerEvent};
 ///
 /// let bus = Bus::open("memq://")?;
 /// let stop = Default::default();
@@ -26,9 +26,9 @@ const SILENCE: Duration = Duration::from_secs(2);
 /// let mut count = 0;
 /// loop {
 ///     match listener.next(None) {
-///         Heard::Message(_) => count += 1,
-///         Heard::End => break,
-///         Heard::Nothing | Heard::Silence | Heard::Trouble(_) => {}
+///         ListenerEvent::Message(_) => count += 1,
+///         ListenerEvent::End => break,
+///         ListenerEvent::Nothing | ListenerEvent::Silence | ListenerEvent::Trouble(_) => {}
 ///     }
 /// }
 /// assert_eq!(count, 1);
@@ -49,7 +49,7 @@ pub struct BusListener {
 
 /// The result of a wait for a message.
 #[derive(Debug)]
-pub enum Heard<'a> {
+pub enum ListenerEvent<'a> {
     /// A message, lent until the next call.
     Message(Raw<'a>),
     /// No message for a while.
@@ -86,14 +86,14 @@ impl BusListener {
     }
 
     /// Waits for a message, for a tenth of a second and until the given time at most.
-    pub fn next(&mut self, before: Option<MonotonicTime>) -> Heard<'_> {
+    pub fn next(&mut self, before: Option<MonotonicTime>) -> ListenerEvent<'_> {
         let now = clock::now();
         if self.stop.load(Ordering::Relaxed) || self.until.is_some_and(|until| now >= until) {
-            return Heard::End;
+            return ListenerEvent::End;
         }
         if self.is_silent_too_long(now) {
             self.silent_since = None;
-            return Heard::Silence;
+            return ListenerEvent::Silence;
         }
         let ends = [self.until, before].into_iter().flatten();
         let wait = ends
@@ -102,17 +102,17 @@ impl BusListener {
         match self.aggregator.next_message(wait) {
             Ok(Some(raw)) => {
                 self.silent_since = None;
-                Heard::Message(raw)
+                ListenerEvent::Message(raw)
             }
-            Ok(None) => Heard::Nothing,
-            Err(RecvError::Ended) => Heard::End,
+            Ok(None) => ListenerEvent::Nothing,
+            Err(RecvError::Ended) => ListenerEvent::End,
             Err(error) => {
                 std::thread::sleep(wait);
                 if self.trouble.as_ref() == Some(&error) {
-                    return Heard::Nothing;
+                    return ListenerEvent::Nothing;
                 }
                 self.trouble = Some(error.clone());
-                Heard::Trouble(error)
+                ListenerEvent::Trouble(error)
             }
         }
     }

@@ -35,7 +35,7 @@ use kadenz_rt::tuning::{Measure, Tuning};
 
 pub use aggregator::{Aggregator, Raw};
 pub use delivery::{Delivery, Hops, Incoming, RecvError};
-pub use listener::{BusListener, Heard};
+pub use listener::{BusListener, ListenerEvent};
 pub use mailbox::{Counters, WhenFull};
 pub(crate) use publisher::{PublishedType, PublishedTypes, publish};
 pub use publisher::{Publisher, SendError};

@@ -181,7 +181,7 @@ pub struct ToJson {
     dictionary: Dictionary,
     own_are_wanted: bool,
     /// Messages of Kadenz's own channels ([`OWN_CHANNELS`]) that have no JSON, and were not asked for by name.
-    pub passed: u64,
+    pub skipped: u64,
 }
 
 impl ToJson {
@@ -191,7 +191,7 @@ impl ToJson {
         Self {
             dictionary,
             own_are_wanted: channels.is_named(),
-            passed: 0,
+            skipped: 0,
         }
     }
 
@@ -201,7 +201,7 @@ impl ToJson {
             Ok(()) => Decision::Keep,
             Err(_) if entry.channel.encoding == "json" => Decision::Keep,
             Err(_) if !self.own_are_wanted && entry.channel.name.starts_with(OWN_CHANNELS) => {
-                self.passed += 1;
+                self.skipped += 1;
                 Decision::Skip
             }
             Err(error) => Decision::LeaveOut(error.to_string()),
@@ -290,12 +290,12 @@ mod tests {
             patterns,
             inverted: false,
         };
-        for (channels, passed) in [(ChannelFilter::default(), 1), (named, 0)] {
+        for (channels, skipped) in [(ChannelFilter::default(), 1), (named, 0)] {
             let mut to_json = ToJson::new(Dictionary::default(), &channels);
             let fate = to_json.convert(&mut entry("KADENZ/TYPES/ASK", 0));
             assert_eq!(
-                (fate == Decision::Skip, to_json.passed),
-                (passed == 1, passed)
+                (fate == Decision::Skip, to_json.skipped),
+                (skipped == 1, skipped)
             );
         }
         let mut to_json = ToJson::default();

@@ -4,7 +4,7 @@ use std::net::IpAddr;
 
 use kadenz_rt::doctor::{Finding, Severity};
 use kadenz_rt::net::interface::InterfaceKind;
-use kadenz_rt::net::multicast::{LinkState, Situation};
+use kadenz_rt::net::multicast::{LinkState, MulticastFacts};
 
 use crate::provider::udpm::{NetworkSettings, SelfTest};
 
@@ -14,7 +14,7 @@ const SMALL_BUFFER: u64 = 2_000_000;
 /// Returns one finding for each part of the way.
 pub(super) fn network(
     asked: &NetworkSettings,
-    seen: &Situation,
+    seen: &MulticastFacts,
     tested: &SelfTest,
 ) -> Vec<Finding> {
     let all = [
@@ -61,7 +61,7 @@ fn self_test(asked: &NetworkSettings, tested: &SelfTest) -> Finding {
     }
 }
 
-fn route(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
+fn route(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
     let id = "multicast-route";
     let group = seen.group;
     if asked.interface.is_some() {
@@ -93,7 +93,7 @@ fn all_groups(group: IpAddr) -> &'static str {
     }
 }
 
-fn interface(asked: &NetworkSettings, seen: &Situation) -> Finding {
+fn interface(asked: &NetworkSettings, seen: &MulticastFacts) -> Finding {
     let id = "multicast-interface";
     let Some(name) = &seen.interface else {
         return Finding::new(id, Severity::Note, "no interface is known to be looked at")
@@ -126,7 +126,7 @@ fn interface(asked: &NetworkSettings, seen: &Situation) -> Finding {
 }
 
 /// Linux lets the loopback take part without the flag, but not LCM's users' routes.
-fn flag(seen: &Situation) -> Option<Finding> {
+fn flag(seen: &MulticastFacts) -> Option<Finding> {
     let (name, state) = (seen.interface.as_ref()?, seen.state?);
     if state.multicast {
         return None;
@@ -146,7 +146,7 @@ fn flag(seen: &Situation) -> Option<Finding> {
     Some(finding.remedy(format!("sudo ip link set {name} multicast on")))
 }
 
-fn ttl(asked: &NetworkSettings, seen: &Situation) -> Finding {
+fn ttl(asked: &NetworkSettings, seen: &MulticastFacts) -> Finding {
     let id = "multicast-ttl";
     let on_loopback = seen.state.is_some_and(|state| state.loopback);
     match asked.ttl {
@@ -168,7 +168,7 @@ fn ttl(asked: &NetworkSettings, seen: &Situation) -> Finding {
     }
 }
 
-fn several(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
+fn several(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
     if asked.interface.is_some() || seen.others.is_empty() || asked.ttl == 0 {
         return None;
     }
@@ -181,7 +181,7 @@ fn several(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     Some(finding.remedy("put `iface=` with the robot's interface into the URL, on this host"))
 }
 
-fn members(seen: &Situation) -> Option<Finding> {
+fn members(seen: &MulticastFacts) -> Option<Finding> {
     let id = "multicast-members";
     let chosen = seen.interface.as_ref()?;
     let elsewhere: Vec<&str> = seen
@@ -206,7 +206,7 @@ fn members(seen: &Situation) -> Option<Finding> {
     Some(finding.remedy("start it again, or give both the same `iface=`"))
 }
 
-fn wireless(seen: &Situation) -> Option<Finding> {
+fn wireless(seen: &MulticastFacts) -> Option<Finding> {
     let (name, state) = (seen.interface.as_ref()?, seen.state?);
     if state.kind != Some(InterfaceKind::Wireless) {
         return None;
@@ -220,7 +220,7 @@ fn wireless(seen: &Situation) -> Option<Finding> {
     )))
 }
 
-fn buffer(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
+fn buffer(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
     let id = "multicast-receive-buffer";
     let most = seen.largest_receive_buffer?;
     let wanted = (asked.receive_buffer as u64).max(SMALL_BUFFER);
@@ -238,7 +238,7 @@ fn buffer(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
     )))
 }
 
-fn reverse_path(seen: &Situation) -> Option<Finding> {
+fn reverse_path(seen: &MulticastFacts) -> Option<Finding> {
     let (name, filter) = (seen.interface.as_ref()?, seen.reverse_path_filter?);
     let id = "multicast-reverse-path";
     if filter != 1 || seen.others.is_empty() {
@@ -259,7 +259,7 @@ fn reverse_path(seen: &Situation) -> Option<Finding> {
     )))
 }
 
-fn firewall(asked: &NetworkSettings, seen: &Situation) -> Option<Finding> {
+fn firewall(asked: &NetworkSettings, seen: &MulticastFacts) -> Option<Finding> {
     let loaded = seen.firewall.as_ref()?;
     if asked.ttl == 0 {
         return None;

@@ -18,7 +18,7 @@
 mod judge;
 
 use kadenz_rt::doctor::{Finding, Severity};
-use kadenz_rt::net::multicast::{Situation, situation};
+use kadenz_rt::net::multicast::{MulticastFacts, situation};
 use kadenz_rt::tuning::Measure;
 
 use crate::provider::parameters::Address;
@@ -46,7 +46,12 @@ pub fn examine(address: &Address) -> Result<Vec<Finding>, ProviderError> {
     Ok(judge(&asked, &seen, &tested, &bus))
 }
 
-fn judge(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest, bus: &Udpm) -> Vec<Finding> {
+fn judge(
+    asked: &NetworkSettings,
+    seen: &MulticastFacts,
+    tested: &SelfTest,
+    bus: &Udpm,
+) -> Vec<Finding> {
     let mut findings = judge::network(asked, seen, tested);
     findings.extend(granted(bus));
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.severity));

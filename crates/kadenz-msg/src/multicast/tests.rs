@@ -13,8 +13,8 @@ fn asked(ttl: u8, interface: Option<&str>) -> NetworkSettings {
 }
 
 /// A network in which all is well.
-fn well() -> Situation {
-    Situation {
+fn well() -> MulticastFacts {
+    MulticastFacts {
         group: "239.255.76.67".parse().unwrap(),
         route: Ok(Route {
             interface: Some("eth0".to_owned()),
@@ -44,7 +44,7 @@ fn received() -> SelfTest {
 }
 
 /// The worst finding, as `id severity`, and its remedy.
-fn worst(asked: &NetworkSettings, seen: &Situation, tested: &SelfTest) -> (String, String) {
+fn worst(asked: &NetworkSettings, seen: &MulticastFacts, tested: &SelfTest) -> (String, String) {
     let mut findings = judge::network(asked, seen, tested);
     findings.sort_by_key(|it| std::cmp::Reverse(it.severity));
     let worst = &findings[0];
@@ -64,7 +64,7 @@ fn a_network_that_is_well_has_no_finding_that_costs() {
 }
 
 /// Returns the worst finding of a network with a single fault.
-fn but(ttl: u8, spoil: impl FnOnce(&mut Situation)) -> (String, String) {
+fn but(ttl: u8, spoil: impl FnOnce(&mut MulticastFacts)) -> (String, String) {
     let mut seen = well();
     spoil(&mut seen);
     worst(&asked(ttl, None), &seen, &received())

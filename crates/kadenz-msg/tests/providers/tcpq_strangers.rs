@@ -123,7 +123,7 @@ fn silent_connections_take_no_slot_from_clients_that_greet() {
 #[test]
 fn a_client_without_a_greeting_is_disconnected_and_one_that_greeted_is_not() {
     let server = serve(&ServerOptions {
-        greeting: Duration::from_millis(200),
+        handshake_timeout: Duration::from_millis(200),
         ..ServerOptions::default()
     });
     let mut silent = connect(&server);
@@ -295,7 +295,7 @@ fn parts_of_messages_that_are_never_completed_give_way_to_one_that_is() {
     const IDLE: Duration = Duration::from_millis(200);
     let options = ServerOptions {
         longest: BYTES,
-        idle: IDLE,
+        idle_timeout: IDLE,
         ..ServerOptions::default()
     };
     let server = serve(&ServerOptions {
@@ -320,7 +320,7 @@ fn an_idle_client_gives_its_slot_to_a_newcomer_and_a_served_one_does_not() {
     const IDLE: Duration = Duration::from_millis(200);
     let server = serve(&ServerOptions {
         clients: 3,
-        idle: IDLE,
+        idle_timeout: IDLE,
         ..ServerOptions::default()
     });
     let mut quiet = [(); 2].map(|()| subscribed(&server, &["QUIET"]));

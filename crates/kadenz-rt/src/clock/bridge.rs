@@ -54,7 +54,7 @@ struct Observed {
 
 /// A stamp on the sleep clock.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Bridged {
+pub struct BridgedStamp {
     /// The time of the stamp.
     pub at: MonotonicTime,
     /// The most by which `at` may be off, either way, in nanoseconds.
@@ -150,7 +150,7 @@ impl WallBridge {
     ///
     /// Returns `None` where the wall clock was stepped around the stamp, where a step gave two moments the same
     /// wall time, and where the stamp is older than the remembered pairs.
-    pub fn translate(&mut self, stamp: WallTime) -> Option<Bridged> {
+    pub fn translate(&mut self, stamp: WallTime) -> Option<BridgedStamp> {
         let newest = self.pairs[self.newest].map(|seen| seen.pair.wall());
         if newest.is_none_or(|wall| stamp >= wall) {
             self.observe();
@@ -161,10 +161,10 @@ impl WallBridge {
     /// As [`WallBridge::translate`], but only from the observations so far: returns `None` also for a stamp that is
     /// newer than the last observation.
     #[must_use]
-    pub fn look_up(&self, stamp: WallTime) -> Option<Bridged> {
+    pub fn look_up(&self, stamp: WallTime) -> Option<BridgedStamp> {
         // Without a step, only neighbouring pairs can enclose the stamp.
         let one_epoch = self.steps == 0 || self.steady_for >= REMEMBERED;
-        let mut found: Option<(u64, Moments)> = None;
+        let mut found: Option<(u64, EventBounds)> = None;
         for back in 0..REMEMBERED - 1 {
             let (Some(later), Some(earlier)) = (self.seen(back), self.seen(back + 1)) else {
                 break;
@@ -195,19 +195,19 @@ impl WallBridge {
 
 /// Where a stamp lies with respect to two observations.
 enum StampPosition {
-    Within(Moments),
+    Within(EventBounds),
     AroundStep,
     Elsewhere,
 }
 
 /// An interval of the sleep clock: the first and the last moment at which an event may have been.
 #[derive(Debug, Clone, Copy)]
-struct Moments {
+struct EventBounds {
     first: i128,
     last: i128,
 }
 
-impl Moments {
+impl EventBounds {
     fn and(self, other: Self) -> Self {
         Self {
             first: self.first.min(other.first),
@@ -224,9 +224,9 @@ impl Moments {
         (both.first <= both.last).then_some(both)
     }
 
-    fn bridged(self) -> Bridged {
+    fn bridged(self) -> BridgedStamp {
         let ns = |ns: i128| u64::try_from(ns.max(0)).unwrap_or(u64::MAX);
-        Bridged {
+        BridgedStamp {
             at: MonotonicTime::from_ns(ns((self.first + self.last) / 2)),
             error_ns: ns((self.last - self.first + 1) / 2),
         }
@@ -246,14 +246,14 @@ fn compare(earlier: &ClockPair, later: &ClockPair) -> Observation {
 
 fn between(earlier: &Observed, later: &Observed, stamp: WallTime) -> StampPosition {
     // The interval extends to the outer edges: a step may come right after the wall clock was read.
-    let meanwhile = Moments {
+    let meanwhile = EventBounds {
         first: earlier.pair.edges().0.as_ns().into(),
         last: later.pair.edges().1.as_ns().into(),
     };
     // The moments at which a clock with any lead of the range may have shown this time.
     let wall = i128::from(stamp.as_unix_ns());
     let shown = |(low, high): (i128, i128)| {
-        let moments = Moments {
+        let moments = EventBounds {
             first: wall - high,
             last: wall - low,
         };

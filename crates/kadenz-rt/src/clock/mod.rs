@@ -26,7 +26,7 @@ mod tsc;
 use std::fmt;
 use std::str::FromStr;
 
-pub use bridge::{Bridged, Observation, WallBridge};
+pub use bridge::{BridgedStamp, Observation, WallBridge};
 pub use pair::ClockPair;
 pub use phc::{OpenPhcError, PhcClock, PhcPair, PhcTime};
 pub use time::{MonotonicTime, WallTime};

@@ -8,7 +8,7 @@ pub(super) struct Setting {
     /// The name of the setting, for the finding that its file cannot be read.
     pub(super) what: &'static str,
     path: &'static str,
-    good: Good,
+    good: ExpectedValue,
     /// The title where the value is good.
     fine: &'static str,
     /// The finding for another value. Its evidence, if any, stands behind the file and the value.
@@ -16,7 +16,7 @@ pub(super) struct Setting {
 }
 
 /// How the file is read, and which values are good.
-enum Good {
+enum ExpectedValue {
     Number(fn(i64) -> bool),
     Seconds(fn(i64) -> bool),
     Text(fn(&str) -> bool),
@@ -26,9 +26,9 @@ impl Setting {
     pub(super) fn judge(&self, machine: &Machine<'_>) -> Result<Finding, Unknown> {
         let number = || machine.root.read_number(self.path);
         let (value, unit, is_good) = match self.good {
-            Good::Number(good) => number().map(|n| (n.to_string(), "", good(n)))?,
-            Good::Seconds(good) => number().map(|n| (n.to_string(), " s", good(n)))?,
-            Good::Text(good) => {
+            ExpectedValue::Number(good) => number().map(|n| (n.to_string(), "", good(n)))?,
+            ExpectedValue::Seconds(good) => number().map(|n| (n.to_string(), " s", good(n)))?,
+            ExpectedValue::Text(good) => {
                 let text = machine.root.read(self.path)?;
                 let is_good = good(&text);
                 (text, "", is_good)
@@ -56,7 +56,7 @@ pub(super) fn chosen(text: &str) -> Option<&str> {
 pub(super) static SMT: Setting = Setting {
     what: "simultaneous multithreading",
     path: "/sys/devices/system/cpu/smt/active",
-    good: Good::Text(|active| active == "0"),
+    good: ExpectedValue::Text(|active| active == "0"),
     fine: "each CPU is a whole core",
     otherwise: |machine, _| {
         let path = "/sys/devices/system/cpu/cpu0/topology/thread_siblings_list";
@@ -78,7 +78,7 @@ pub(super) static SMT: Setting = Setting {
 pub(super) static POWER_PROFILE: Setting = Setting {
     what: "power profile",
     path: "/sys/firmware/acpi/platform_profile",
-    good: Good::Text(|profile| profile == "performance"),
+    good: ExpectedValue::Text(|profile| profile == "performance"),
     fine: "the power profile is performance",
     otherwise: |_, profile| {
         note(format!("the power profile is {profile}"))
@@ -93,7 +93,7 @@ pub(super) static POWER_PROFILE: Setting = Setting {
 pub(super) static TIMER_MIGRATION: Setting = Setting {
     what: "timer migration",
     path: "/proc/sys/kernel/timer_migration",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "timers stay on their CPU",
     otherwise: |machine, _| {
         // On shielded CPUs it always happens: their timers go to the others.
@@ -112,7 +112,7 @@ pub(super) static TIMER_MIGRATION: Setting = Setting {
 pub(super) static HARD_LOCKUP_DETECTOR: Setting = Setting {
     what: "hard lockup detector",
     path: "/proc/sys/kernel/nmi_watchdog",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "the hard lockup detector is off",
     otherwise: |machine, _| {
         let threshold = watchdog_threshold(machine);
@@ -129,7 +129,7 @@ pub(super) static HARD_LOCKUP_DETECTOR: Setting = Setting {
 pub(super) static SOFT_LOCKUP_DETECTOR: Setting = Setting {
     what: "soft lockup detector",
     path: "/proc/sys/kernel/soft_watchdog",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "the soft lockup detector is off",
     otherwise: |machine, _| {
         let threshold = watchdog_threshold(machine);
@@ -154,7 +154,7 @@ fn watchdog_threshold(machine: &Machine<'_>) -> i64 {
 pub(super) static OVERCOMMIT: Setting = Setting {
     what: "memory overcommitment",
     path: "/proc/sys/vm/overcommit_memory",
-    good: Good::Number(|value| value == 2),
+    good: ExpectedValue::Number(|value| value == 2),
     fine: "memory is not overcommitted",
     otherwise: |_, _| {
         note("more memory is promised than there is")
@@ -173,7 +173,7 @@ pub(super) static OVERCOMMIT: Setting = Setting {
 pub(super) static NUMA_BALANCING: Setting = Setting {
     what: "NUMA balancing",
     path: "/proc/sys/kernel/numa_balancing",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "memory is not moved between nodes",
     otherwise: |_, _| {
         costs("memory is moved between nodes on its own")
@@ -189,7 +189,7 @@ pub(super) static NUMA_BALANCING: Setting = Setting {
 pub(super) static SAME_PAGE_MERGING: Setting = Setting {
     what: "same-page merging",
     path: "/sys/kernel/mm/ksm/run",
-    good: Good::Number(|value| value != 1),
+    good: ExpectedValue::Number(|value| value != 1),
     fine: "equal pages are not merged",
     otherwise: |machine, _| {
         let shared = machine.root.read("/sys/kernel/mm/ksm/pages_shared");
@@ -211,7 +211,7 @@ pub(super) static SAME_PAGE_MERGING: Setting = Setting {
 pub(super) static COMPACTION: Setting = Setting {
     what: "memory compaction",
     path: "/proc/sys/vm/compaction_proactiveness",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "memory is not compacted in advance",
     otherwise: |_, _| {
         note("memory is compacted in the background")
@@ -226,7 +226,7 @@ pub(super) static COMPACTION: Setting = Setting {
 pub(super) static COMPACTION_OF_LOCKED_PAGES: Setting = Setting {
     what: "compaction of locked pages",
     path: "/proc/sys/vm/compact_unevictable_allowed",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "compaction leaves locked pages alone",
     otherwise: |_, _| {
         note("compaction may move locked pages")
@@ -243,7 +243,7 @@ pub(super) static VM_STATISTICS: Setting = Setting {
     what: "memory statistics",
     path: "/proc/sys/vm/stat_interval",
     // As network and telecommunication profiles of tuned set it.
-    good: Good::Seconds(|value| value >= 10),
+    good: ExpectedValue::Seconds(|value| value >= 10),
     fine: "memory statistics are gathered seldom",
     otherwise: |_, seconds| {
         note("memory statistics are gathered often")
@@ -259,7 +259,7 @@ pub(super) static VM_STATISTICS: Setting = Setting {
 pub(super) static PCIE_POWER: Setting = Setting {
     what: "PCI Express power saving",
     path: "/sys/module/pcie_aspm/parameters/policy",
-    good: Good::Text(|text| chosen(text).unwrap_or(text) == "performance"),
+    good: ExpectedValue::Text(|text| chosen(text).unwrap_or(text) == "performance"),
     fine: "PCI Express links do not save power",
     otherwise: |machine, text| {
         let policy = chosen(text).unwrap_or(text);
@@ -280,7 +280,7 @@ pub(super) static PCIE_POWER: Setting = Setting {
 pub(super) static SPLIT_LOCK: Setting = Setting {
     what: "split lock penalty",
     path: "/proc/sys/kernel/split_lock_mitigate",
-    good: Good::Number(|value| value == 0),
+    good: ExpectedValue::Number(|value| value == 0),
     fine: "split locks are not punished",
     otherwise: |machine, _| {
         let detects = |flag: &String| flag == "split_lock_detect" || flag == "bus_lock_detect";

@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use super::{Launch, LaunchError, lock, measures};
 use crate::os::linux::die_with_thread;
-use crate::os::linux::launch::{LaunchReport, Orders, prepare};
-use crate::os::linux::signals::{self, Arrived, Mask};
+use crate::os::linux::launch::{ChildSettings, LaunchReport, prepare};
+use crate::os::linux::signals::{self, ArrivedSignal, Mask};
 use crate::tuning::Measure;
 use crate::tuning::linux::rights::Rights;
 use crate::tuning::linux::scheduling;
@@ -120,7 +120,7 @@ impl SignalRelay {
     }
 }
 
-fn is_for_the_program(arrived: Arrived) -> bool {
+fn is_for_the_program(arrived: ArrivedSignal) -> bool {
     match arrived.signal {
         libc::SIGCHLD => false,
         libc::SIGINT | libc::SIGQUIT => arrived.by_process,
@@ -143,7 +143,7 @@ impl HeldSignals {
         Ok(Self { held, before })
     }
 
-    fn next(&self) -> Option<Arrived> {
+    fn next(&self) -> Option<ArrivedSignal> {
         signals::next(&self.held, MAX_WAIT)
     }
 }
@@ -201,8 +201,8 @@ pub(super) fn start(mut command: Command, launch: &Launch) -> Result<Program, La
 }
 
 /// The settings that the program's process applies to itself.
-fn orders(launch: &Launch, mask: Mask, stop_at_exec: bool) -> io::Result<Orders> {
-    Ok(Orders {
+fn orders(launch: &Launch, mask: Mask, stop_at_exec: bool) -> io::Result<ChildSettings> {
+    Ok(ChildSettings {
         enter: launch.enter.as_deref().map(c_path).transpose()?,
         cpus: launch.cpus.as_ref().map(|cpus| *cpus.as_mask()),
         nice: launch.nice.map(i32::from),

@@ -25,7 +25,7 @@ const SET_ID: u32 = 0o6000;
 
 /// Why a program must not be stopped at its start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum NotToBeHeld {
+pub(super) enum HoldRefusal {
     /// It gains rights at its start, but not when it is traced; then it would fail.
     GainsRights,
     /// It is a script that `env` starts: a second `exec` starts the interpreter, without locks.
@@ -33,11 +33,11 @@ pub(super) enum NotToBeHeld {
 }
 
 /// Whether the program may be stopped at its start, and whether that is useful.
-pub(super) fn may_be_held(command: &Command) -> Result<(), NotToBeHeld> {
+pub(super) fn may_be_held(command: &Command) -> Result<(), HoldRefusal> {
     match find(command) {
-        Some(file) if gains_rights(&file) => Err(NotToBeHeld::GainsRights),
+        Some(file) if gains_rights(&file) => Err(HoldRefusal::GainsRights),
         Some(file) if interpreter(&file).is_some_and(|it| it.ends_with("/env")) => {
-            Err(NotToBeHeld::StartedByEnv)
+            Err(HoldRefusal::StartedByEnv)
         }
         _ => Ok(()),
     }
@@ -79,7 +79,7 @@ fn find(command: &Command) -> Option<PathBuf> {
 /// until the second returned value is dropped.
 pub(super) fn lock(
     pid: u32,
-    may_be_held: Result<(), NotToBeHeld>,
+    may_be_held: Result<(), HoldRefusal>,
     traced: Option<StepErrno>,
     mask: Mask,
     rights: &Rights,
@@ -152,15 +152,15 @@ fn limited(limit: u64) -> Note {
     )
 }
 
-fn not_held(why: NotToBeHeld) -> Note {
+fn not_held(why: HoldRefusal) -> Note {
     match why {
-        NotToBeHeld::GainsRights => Note::new(
+        HoldRefusal::GainsRights => Note::new(
             "the program gains rights at its start (set-user-ID or file capabilities), which it would not while it is \
              held to lock its memory",
             "start the program inside it: `sudo kadenz run --lock -- PROGRAM` instead of `kadenz run --lock -- sudo \
              PROGRAM`",
         ),
-        NotToBeHeld::StartedByEnv => Note::new(
+        HoldRefusal::StartedByEnv => Note::new(
             "the program is a script that `env` starts, and a lock does not outlive the `exec` of its interpreter",
             "name the interpreter: `kadenz run --lock -- python3 SCRIPT`",
         ),

@@ -9,7 +9,7 @@
 use std::io;
 use std::os::unix::fs::MetadataExt as _;
 
-use crate::os::linux::tap::Changer;
+use crate::os::linux::tap::InterfaceEditor;
 use crate::os::linux::{link, signals};
 use crate::shield::start_of;
 
@@ -24,7 +24,7 @@ pub struct Cable {
     near: String,
     /// The kernel's number of that end.
     number: u32,
-    maker: MakerProcess,
+    maker: OwnerProcess,
 }
 
 /// Why there is no cable.
@@ -74,7 +74,7 @@ impl Cable {
             let near = near.to_owned();
             move |source| CableError { what, near, source }
         };
-        let maker = MakerProcess::this().map_err(failed("make"))?;
+        let maker = OwnerProcess::this().map_err(failed("make"))?;
         link::create_veth(near, far).map_err(failed("make"))?;
         let gone = || io::Error::from(io::ErrorKind::NotFound);
         let number = link::number_of(near).ok_or_else(gone);
@@ -89,7 +89,7 @@ impl Cable {
             number,
             maker,
         };
-        let changer = Changer::open().map_err(failed("set up"))?;
+        let changer = InterfaceEditor::open().map_err(failed("set up"))?;
         for end in [near, far] {
             // The file is absent where the kernel is built without IPv6, which is as good.
             let _ = std::fs::write(format!("/proc/sys/net/ipv6/conf/{end}/disable_ipv6"), "1");
@@ -110,7 +110,7 @@ impl Cable {
         };
         let gone = || failed(io::ErrorKind::NotFound.into());
         let name = self.name().ok_or_else(gone)?;
-        let changer = Changer::open().map_err(failed)?;
+        let changer = InterfaceEditor::open().map_err(failed)?;
         let change = if up {
             changer.bring_up(&name)
         } else {
@@ -137,7 +137,7 @@ impl Drop for Cable {
 
 /// The process that made a cable.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct MakerProcess {
+struct OwnerProcess {
     pid: u32,
     /// When it started, in clock ticks since boot: the kernel uses process numbers again.
     start: u64,
@@ -145,7 +145,7 @@ struct MakerProcess {
     namespace: u64,
 }
 
-impl MakerProcess {
+impl OwnerProcess {
     fn this() -> io::Result<Self> {
         let stat = std::fs::read_to_string("/proc/self/stat")?;
         let strange = || io::Error::other("/proc/self/stat is strange");
@@ -191,7 +191,7 @@ impl MakerProcess {
 
 /// A cable whose process has ended without removing it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Abandoned {
+pub struct AbandonedCable {
     /// One of its ends.
     pub interface: String,
     /// The number that the ended process had.
@@ -202,16 +202,16 @@ pub struct Abandoned {
 struct End {
     number: u32,
     name: String,
-    maker: MakerProcess,
+    maker: OwnerProcess,
 }
 
 /// Every cable of the calling thread's network namespace.
 fn all() -> io::Result<Vec<End>> {
-    let end = |it: link::Aliased| {
+    let end = |it: link::AliasedInterface| {
         Some(End {
             number: it.number,
             name: it.name,
-            maker: MakerProcess::parse(&it.alias)?,
+            maker: OwnerProcess::parse(&it.alias)?,
         })
     };
     Ok(link::aliases()?.into_iter().filter_map(end).collect())
@@ -219,7 +219,7 @@ fn all() -> io::Result<Vec<End>> {
 
 /// The cables whose process has ended.
 fn left() -> io::Result<Vec<End>> {
-    let here = MakerProcess::this()?.namespace;
+    let here = OwnerProcess::this()?.namespace;
     let is_left = |it: &End| it.maker.namespace == here && !it.maker.lives();
     Ok(all()?.into_iter().filter(is_left).collect())
 }
@@ -229,8 +229,8 @@ fn left() -> io::Result<Vec<End>> {
 ///
 /// # Errors
 /// When the kernel does not list them.
-pub(crate) fn abandoned() -> io::Result<Vec<Abandoned>> {
-    let to_abandoned = |it: End| Abandoned {
+pub(crate) fn abandoned() -> io::Result<Vec<AbandonedCable>> {
+    let to_abandoned = |it: End| AbandonedCable {
         interface: it.name,
         pid: it.maker.pid,
     };
@@ -250,7 +250,7 @@ pub fn restore() -> Result<Vec<String>, CableError> {
     for End {
         number,
         name,
-        maker: MakerProcess { pid, .. },
+        maker: OwnerProcess { pid, .. },
     } in left().map_err(failed("look for", "any"))?
     {
         link::delete(number).map_err(failed("take away", &name))?;
@@ -264,7 +264,7 @@ pub fn restore() -> Result<Vec<String>, CableError> {
 /// Removes every cable that this process made in the calling thread's network namespace, for a program that is
 /// about to end without dropping them. It ignores cables that are already gone.
 pub fn remove_own() {
-    let Ok(this) = MakerProcess::this() else {
+    let Ok(this) = OwnerProcess::this() else {
         return;
     };
     for end in all().unwrap_or_default() {
@@ -294,8 +294,8 @@ mod tests {
 
     #[test]
     fn a_mark_is_read_as_it_was_written_and_nothing_else_is_one() {
-        let this = MakerProcess::this().unwrap();
-        assert_eq!(MakerProcess::parse(&this.mark()), Some(this));
+        let this = OwnerProcess::this().unwrap();
+        assert_eq!(OwnerProcess::parse(&this.mark()), Some(this));
         assert!(this.lives());
         for alias in [
             "",
@@ -304,24 +304,24 @@ mod tests {
             "kadenz 1 2 3 4",
             "uplink to 1 2 3",
         ] {
-            assert_eq!(MakerProcess::parse(alias), None, "{alias}");
+            assert_eq!(OwnerProcess::parse(alias), None, "{alias}");
         }
     }
 
     #[test]
     fn a_process_that_cannot_be_looked_at_lives_as_long_as_one_has_its_number() {
-        let this = MakerProcess::this().unwrap();
+        let this = OwnerProcess::this().unwrap();
         let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
         assert!(this.lives_by(Some(&stat), || panic!("it was seen")));
         assert!(this.lives_by(None, || true));
         assert!(!this.lives_by(None, || false));
-        let later = MakerProcess { start: 1, ..this };
+        let later = OwnerProcess { start: 1, ..this };
         assert!(
             !later.lives_by(Some(&stat), || true),
             "its number is another's"
         );
         // No system assigns such a number.
-        let never = MakerProcess {
+        let never = OwnerProcess {
             pid: 4_000_000_000,
             ..this
         };
@@ -356,9 +356,9 @@ mod tests {
     #[test]
     fn cables_of_dead_processes_are_taken_away_and_others_are_not() {
         alone("cables of dead processes", || {
-            let this = MakerProcess::this().unwrap();
-            let dead = MakerProcess { start: 1, ..this };
-            let elsewhere = MakerProcess {
+            let this = OwnerProcess::this().unwrap();
+            let dead = OwnerProcess { start: 1, ..this };
+            let elsewhere = OwnerProcess {
                 namespace: 1,
                 ..dead
             };

@@ -7,7 +7,7 @@ use crate::host::Root;
 
 /// The known facts about the way to a group. Facts that could not be read are absent.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Situation {
+pub struct MulticastFacts {
     /// The address of the multicast group.
     pub group: IpAddr,
     /// The route to the group.
@@ -60,7 +60,7 @@ pub struct LinkState {
 /// # Real-time safety
 /// Not for a real-time path.
 #[must_use]
-pub fn situation(group: IpAddr, interface: Option<&str>) -> Situation {
+pub fn situation(group: IpAddr, interface: Option<&str>) -> MulticastFacts {
     situation_at(&Root::system(), group, interface, route_to(group))
 }
 
@@ -71,7 +71,7 @@ pub(crate) fn situation_at(
     group: IpAddr,
     interface: Option<&str>,
     route: Result<Route, RouteError>,
-) -> Situation {
+) -> MulticastFacts {
     let by_route = || route.as_ref().ok()?.interface.clone();
     let interface = interface.map(str::to_owned).or_else(by_route);
     let is_other = |name: &String| {
@@ -79,7 +79,7 @@ pub(crate) fn situation_at(
         Some(name) != interface.as_ref() && state.is_some_and(|it| it.up && !it.loopback)
     };
     let names = names(root);
-    Situation {
+    MulticastFacts {
         state: interface.as_ref().and_then(|name| state(root, name)),
         others: names.into_iter().filter(is_other).collect(),
         members: members(root, group),

@@ -7,7 +7,7 @@ use std::net::Ipv4Addr;
 use std::os::fd::AsRawFd as _;
 use std::time::Duration;
 
-use crate::os::linux::tap::{self, Changer, PollSet};
+use crate::os::linux::tap::{self, InterfaceEditor, PollSet};
 
 /// The properties of an interface to make.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -63,7 +63,7 @@ impl Tap {
             let _ = std::fs::write(path, "1");
         }
         let tap = tap::open(&plan.name).map_err(failed("make"))?;
-        let changer = Changer::open().map_err(failed("set up"))?;
+        let changer = InterfaceEditor::open().map_err(failed("set up"))?;
         configure(&changer, plan).map_err(failed("set up"))?;
         Ok(Self(tap))
     }
@@ -103,7 +103,7 @@ impl Tap {
 /// that long on a shared machine. The kernel's default of 500 would lose frames silently.
 const QUEUE_FRAMES: u16 = 16_384;
 
-fn configure(changer: &Changer, plan: &TapPlan) -> io::Result<()> {
+fn configure(changer: &InterfaceEditor, plan: &TapPlan) -> io::Result<()> {
     let name = &plan.name;
     let [a, b, c, _] = plan.address.octets();
     changer.set_hardware_address(name, plan.hardware_address)?;

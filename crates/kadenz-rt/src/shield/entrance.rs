@@ -5,7 +5,7 @@ use std::marker::PhantomData;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::Raised;
+use super::RaisedShield;
 use super::journal::{Change, Members};
 use super::kernel::{Kernel, ShieldCgroup, ThreadFacts, cpu_list, place_of};
 use super::undo;
@@ -14,10 +14,10 @@ use crate::tuning::{CpuSet, Measure};
 
 /// The way into a shield, for any thread of this process and for its children.
 #[derive(Clone, Debug)]
-pub struct Entrance {
+pub struct ShieldEntrance {
     place: ShieldCgroup,
     cpus: CpuSet,
-    raised: Arc<Raised>,
+    raised: Arc<RaisedShield>,
 }
 
 /// The calling thread is in the shield, if the measure says so. Dropping this moves the thread back to its earlier
@@ -27,13 +27,13 @@ pub struct Entrance {
 pub struct Inside {
     /// Whether the thread got in.
     pub measure: Measure,
-    way_back: Option<(Change, Arc<Raised>)>,
+    way_back: Option<(Change, Arc<RaisedShield>)>,
     /// A thread can only enter and leave by itself.
     _not_send: PhantomData<*const ()>,
 }
 
-impl Entrance {
-    pub(super) fn new(place: ShieldCgroup, cpus: CpuSet, raised: Arc<Raised>) -> Self {
+impl ShieldEntrance {
+    pub(super) fn new(place: ShieldCgroup, cpus: CpuSet, raised: Arc<RaisedShield>) -> Self {
         Self {
             place,
             cpus,

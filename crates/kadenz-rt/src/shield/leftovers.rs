@@ -11,7 +11,7 @@ use crate::tuning::Measure;
 
 /// A journal that exists.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Leftovers {
+pub struct LeftoverShield {
     /// The owner, where the journal names it.
     pub owner: Option<ShieldOwner>,
     /// Whether that process lives; then its changes are not left over yet.
@@ -40,7 +40,7 @@ pub enum RestoreShieldError {
 ///
 /// # Errors
 /// The journal is there and this user may not read it.
-pub fn leftovers() -> Result<Option<Leftovers>, RestoreShieldError> {
+pub fn leftovers() -> Result<Option<LeftoverShield>, RestoreShieldError> {
     leftovers_in(&journal_folder())
 }
 
@@ -48,14 +48,14 @@ pub fn leftovers() -> Result<Option<Leftovers>, RestoreShieldError> {
 ///
 /// # Errors
 /// As [`leftovers`].
-pub fn leftovers_in(folder: &Path) -> Result<Option<Leftovers>, RestoreShieldError> {
+pub fn leftovers_in(folder: &Path) -> Result<Option<LeftoverShield>, RestoreShieldError> {
     let found = Writer::find(folder)?;
     Ok(found.map(|opened| {
         let (journal, alive) = match opened {
             Opened::Ours(_, journal) => (journal, false),
             Opened::Held(journal) => (journal, true),
         };
-        Leftovers {
+        LeftoverShield {
             owner: journal.owner,
             alive,
             changes: journal.changes.len(),

@@ -1,7 +1,7 @@
 //! C: the CPU shield, which keeps everything else off some CPUs, and restores the machine afterwards.
 //!
 //! [`raise`] moves threads, interrupts and the kernel's own workers to the other CPUs; the threads that are to run
-//! there alone enter by an [`Entrance`]. Dropping the [`Shield`] undoes everything. Every change is in a journal on
+//! there alone enter by an [`ShieldEntrance`]. Dropping the [`Shield`] undoes everything. Every change is in a journal on
 //! the disk before it is made, so that [`restore`] can undo the changes of a killed process ([`leftovers`] finds
 //! them). `docs/shield.md` names every file that is changed.
 //!
@@ -37,12 +37,14 @@ mod v2;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-pub use entrance::{Entrance, Inside};
+pub use entrance::{Inside, ShieldEntrance};
 pub use error::RaiseShieldError;
 pub use kernel::Kernel;
 #[cfg(target_os = "linux")]
 pub use kernel::LiveKernel;
-pub use leftovers::{Leftovers, RestoreShieldError, leftovers, leftovers_in, restore, restore_in};
+pub use leftovers::{
+    LeftoverShield, RestoreShieldError, leftovers, leftovers_in, restore, restore_in,
+};
 pub use permitted::is_permitted;
 pub use undo::{Restored, Unrestored};
 
@@ -60,20 +62,20 @@ pub struct Shield {
     pub measures: Vec<Measure>,
     cpus: CpuSet,
     place: ShieldCgroup,
-    raised: Arc<Raised>,
+    raised: Arc<RaisedShield>,
 }
 
 /// The changes to undo; `None` once they are undone. Locked while a shield is raised and while it is undone, so
 /// that a thread that waits for the lock finds one or the other complete.
-struct Raised(Mutex<Option<RollbackLog>>);
+struct RaisedShield(Mutex<Option<RollbackLog>>);
 
-impl std::fmt::Debug for Raised {
+impl std::fmt::Debug for RaisedShield {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Raised")
+        f.write_str("RaisedShield")
     }
 }
 
-impl Raised {
+impl RaisedShield {
     fn lock(&self) -> MutexGuard<'_, Option<RollbackLog>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -87,7 +89,7 @@ impl Raised {
 }
 
 /// The shields of this process, for its sudden end.
-static RAISED: Mutex<Vec<Weak<Raised>>> = Mutex::new(Vec::new());
+static RAISED: Mutex<Vec<Weak<RaisedShield>>> = Mutex::new(Vec::new());
 
 /// Keeps everything else off these CPUs of this machine until the shield is dropped. First undoes the changes of an
 /// earlier shield whose process has died.
@@ -117,7 +119,7 @@ pub fn raise_on(
     let mut plan = Plan::of(cpus, &plan::online(kernel.as_ref()))?;
     let hierarchy = Hierarchy::find(kernel.as_ref()).ok_or(RaiseShieldError::NoController)?;
     let writer = own_journal(kernel.as_ref(), cpus, journal, &mut plan)?;
-    let raised = Arc::new(Raised(Mutex::new(None)));
+    let raised = Arc::new(RaisedShield(Mutex::new(None)));
     let mut state = raised.lock();
     known().push(Arc::downgrade(&raised));
     let mut log = RollbackLog::new(kernel, writer);
@@ -207,7 +209,7 @@ pub(crate) fn journal_folder() -> PathBuf {
     std::env::var_os(FOLDER_VARIABLE).map_or_else(|| PathBuf::from(FOLDER), PathBuf::from)
 }
 
-fn known() -> MutexGuard<'static, Vec<Weak<Raised>>> {
+fn known() -> MutexGuard<'static, Vec<Weak<RaisedShield>>> {
     let mut known = RAISED.lock().unwrap_or_else(PoisonError::into_inner);
     known.retain(|raised| raised.strong_count() > 0);
     known
@@ -216,7 +218,7 @@ fn known() -> MutexGuard<'static, Vec<Weak<Raised>>> {
 /// Undoes the changes of every shield of this process, for a program that is about to end without dropping them.
 /// Waits for a shield that is just being raised or undone.
 pub fn lower_all() -> Restored {
-    let shields: Vec<Arc<Raised>> = known().iter().filter_map(Weak::upgrade).collect();
+    let shields: Vec<Arc<RaisedShield>> = known().iter().filter_map(Weak::upgrade).collect();
     let mut all = Restored::default();
     for shield in shields {
         let restored = shield.lower();
@@ -236,8 +238,8 @@ impl Shield {
     /// The way for threads and processes to enter. It outlives the shield without harm: nothing can enter any more
     /// then.
     #[must_use]
-    pub fn entrance(&self) -> Entrance {
-        Entrance::new(
+    pub fn entrance(&self) -> ShieldEntrance {
+        ShieldEntrance::new(
             self.place.clone(),
             self.cpus.clone(),
             Arc::clone(&self.raised),

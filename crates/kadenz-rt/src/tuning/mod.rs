@@ -141,7 +141,7 @@ impl Measure {
 /// The result of [`apply`]. Dropping it, on the thread that it tuned, restores the previous settings.
 #[derive(Debug)]
 #[must_use = "dropping this restores the thread at once"]
-pub struct Applied {
+pub struct AppliedTuning {
     /// One measure for each requested setting; always one for the policy.
     pub measures: Vec<Measure>,
     _restore: system::Restore,
@@ -149,7 +149,7 @@ pub struct Applied {
     _not_send: PhantomData<*const ()>,
 }
 
-impl Applied {
+impl AppliedTuning {
     /// Whether every requested setting was granted.
     #[must_use]
     pub fn all_granted(&self) -> bool {
@@ -164,9 +164,9 @@ impl Applied {
 ///
 /// # Real-time safety
 /// Not real-time safe: call it before the loop.
-pub fn apply(tuning: &Tuning) -> Applied {
+pub fn apply(tuning: &Tuning) -> AppliedTuning {
     let (measures, restore) = system::apply(tuning);
-    Applied {
+    AppliedTuning {
         measures,
         _restore: restore,
         _not_send: PhantomData,

@@ -10,13 +10,13 @@ const SECOND_NS: u64 = 1_000_000_000;
 /// The true behaviour of a device's clock. Times are those of a perfect controller's clock.
 ///
 /// ```
-/// use kadenz_udp::clock_fit::sim::{Clock, Trip};
+/// use kadenz_udp::clock_fit::sim::{Clock, TrueTimes};
 ///
 /// let clock = Clock { start_ns: 0, offset_ns: 5_000, drifts_ppb: &[1000], resolution_ns: 250 };
 /// assert_eq!(clock.reading_at(2_000_000_000), 2_000_007_000);
 /// assert_eq!(clock.reading_at(2_000_000_249), 2_000_007_000, "it counts in steps of 250 ns");
 ///
-/// let trip = Trip { sent_ns: 0, there_ns: 80_000, held_ns: 20_000, back_ns: 60_000 };
+/// let trip = TrueTimes { sent_ns: 0, there_ns: 80_000, held_ns: 20_000, back_ns: 60_000 };
 /// assert_eq!(clock.exchange(&trip, 1).device.received_ns, 85_000);
 /// ```
 #[derive(Clone, Copy, Debug)]
@@ -33,7 +33,7 @@ pub struct Clock<'d> {
 
 /// The true times of a question and its answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Trip {
+pub struct TrueTimes {
     /// When the question was sent.
     pub sent_ns: u64,
     /// How long the question took to the device.
@@ -89,7 +89,7 @@ impl Clock<'_> {
     /// The exchange that both clocks record of a trip; the resolution of the controller's is
     /// `controller_resolution_ns`.
     #[must_use]
-    pub fn exchange(&self, trip: &Trip, controller_resolution_ns: u64) -> Exchange {
+    pub fn exchange(&self, trip: &TrueTimes, controller_resolution_ns: u64) -> Exchange {
         let rounded = |at_ns: u64| at_ns - at_ns % controller_resolution_ns.max(1);
         let received = trip.sent_ns + trip.there_ns;
         let answered = received + trip.held_ns;

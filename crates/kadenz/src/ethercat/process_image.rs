@@ -1,10 +1,10 @@
-//! The process image that the loop posts in each cycle for other programs.
+//! The process image that the loop publishes in each cycle for other programs.
 
 use std::time::Duration;
 
 use kadenz_ethercat::control::catalogue::Catalogue;
 use kadenz_ethercat::control::cyclic::{
-    CycleReport, LockedPublisher, Observer, SeqlockPublisher, post_bytes,
+    CycleReport, LockedPublisher, Observer, SeqlockPublisher, image_bytes,
 };
 use kadenz_ethercat::control::locked::Locked;
 use kadenz_ethercat::main_device::layout::Layout;
@@ -23,7 +23,7 @@ pub enum Readers {
     PiMutex,
 }
 
-/// The memory that a process image is posted in.
+/// The memory that a process image is published in.
 enum ImageMemory {
     /// No memory, since no reader could reach it.
     Nowhere,
@@ -71,7 +71,7 @@ impl ProcessImage {
         refused: impl FnOnce(&str),
     ) -> Result<Self, CreatePiMutexError> {
         let place = match (readers, name) {
-            (Readers::PiMutex, _) => ImageMemory::Locked(Locked::new(post_bytes(layout))?),
+            (Readers::PiMutex, _) => ImageMemory::Locked(Locked::new(image_bytes(layout))?),
             (Readers::Seqlock, None) => ImageMemory::Nowhere,
             (Readers::Seqlock, Some(name)) => shared(name, layout).unwrap_or_else(|error| {
                 refused(&format!(
@@ -94,7 +94,7 @@ impl ProcessImage {
         self.has_axes
     }
 
-    /// The publisher that posts each cycle. Allocates.
+    /// The publisher that publishes each cycle. Allocates.
     pub(super) fn publisher(&self) -> Publisher<'_> {
         match &self.place {
             ImageMemory::Nowhere => Publisher::Nothing,
@@ -109,7 +109,7 @@ impl ProcessImage {
         }
     }
 
-    /// How many posts waited for a reader; `None` where the loop never waits.
+    /// How many images waited for a reader; `None` where the loop never waits.
     pub(super) fn waits(&self) -> Option<u64> {
         match &self.place {
             ImageMemory::Locked(image) => Some(image.waits()),
@@ -161,7 +161,7 @@ fn shared(_: &str, _: &Layout) -> OpenResult {
     Ok(ImageMemory::Nowhere)
 }
 
-/// Posts each cycle.
+/// Publishes each cycle.
 ///
 /// # Real-time safety
 /// Real-time safe: it never waits, or for one reader as [`Locked`] says.

@@ -28,7 +28,7 @@ Examples:
 Exit codes: 0 the axes are not stopped, 1 they are, 2 the loop gave no answer.")]
 pub(crate) struct AxesOptions {
     #[command(flatten)]
-    how: How,
+    how: LoopName,
 }
 
 /// Stop all axes of a running loop
@@ -42,7 +42,7 @@ Examples:
   kadenz ethercat stop --loop robot")]
 pub(crate) struct Stop {
     #[command(flatten)]
-    how: How,
+    how: LoopName,
 }
 
 /// Let the axes of a running loop continue after a stop
@@ -59,22 +59,22 @@ Exit codes: 0 the axes move; 1 they were stopped again; 2 they do not move yet, 
 there was nothing to reset, or no loop runs.")]
 pub(crate) struct Reset {
     #[command(flatten)]
-    how: How,
+    how: LoopName,
 
-    /// How long to wait until all axes are enabled
+    /// LoopName long to wait until all axes are enabled
     #[arg(long, value_name = "SPAN", default_value = "30s")]
     within: Span,
 }
 
 #[derive(Debug, Args)]
-struct How {
+struct LoopName {
     /// Name of the loop, as given to `run --name` [default: the only running one]
     #[arg(long = "loop", value_name = "NAME")]
     running: Option<String>,
 }
 
 const POLL_INTERVAL: Duration = Duration::from_millis(20);
-/// How many of the awaited devices and axes a text names.
+/// LoopName many of the awaited devices and axes a text names.
 const NAMED: usize = 5;
 
 #[derive(JsonSchema, Serialize)]

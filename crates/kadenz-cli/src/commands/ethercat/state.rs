@@ -106,7 +106,7 @@ struct DeviceState {
 }
 
 /// Why not all devices are in the requested state, and the state of each.
-type Reached = (Option<anyhow::Error>, Vec<DeviceState>);
+type ReachedStates = (Option<anyhow::Error>, Vec<DeviceState>);
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut access = options.devices.open()?;
@@ -129,7 +129,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Incomplete)
 }
 
-fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<Reached> {
+fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<ReachedStates> {
     let descriptions = options.devices.esi.read()?;
     if options.state.is_some() {
         segment.ensure_alone()?;
@@ -156,7 +156,7 @@ fn on_segment(options: &Options, segment: &mut Segment) -> anyhow::Result<Reache
 
 /// Lets the loop's supervisor bring devices to a state, one after the other until one fails to reach it.
 #[cfg(target_os = "linux")]
-fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<Reached> {
+fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<ReachedStates> {
     let chosen = options.device.among(running.devices()?)?;
     let mut bring = |wanted: RequestedState| {
         let mut numbers = chosen.iter();

@@ -138,14 +138,14 @@ impl Whole<'_> {
     fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
         let options = self.options;
         let (output, limits) = (&options.output, options.limits);
-        let mut passed = 0;
+        let mut skipped = 0;
         let copied = if to_json {
             let mut to_json = ToJson::new(self.dictionary, &self.part.channels);
             let mut judge =
                 |entry: &mut Entry| copy::within(&self.part, entry, |it| to_json.convert(it));
             let copied =
                 copying::into_log(self.reader, &[&options.log], output, limits, &mut judge);
-            passed = to_json.passed;
+            skipped = to_json.skipped;
             copied?
         } else {
             let mut dictionary = self.dictionary;
@@ -157,10 +157,10 @@ impl Whole<'_> {
             };
             copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?
         };
-        if passed > 0 {
-            let passed = numbers::counted(passed, "message");
+        if skipped > 0 {
+            let skipped = numbers::counted(skipped, "message");
             output::note(&format!(
-                "{passed} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them"
+                "{skipped} of Kadenz's own channels ({OWN_CHANNELS}...) not converted; --channel names them"
             ));
         }
         Ok(copying::outcome(&copied).or_incomplete(copied.left_out > 0))

@@ -60,7 +60,7 @@ pub(crate) fn copy(
     stop: &Stop,
     judge: &mut dyn FnMut(&mut Entry) -> Decision,
 ) -> anyhow::Result<Copied> {
-    let mut progress = Working::new("copying");
+    let mut progress = WorkProgress::new("copying");
     let mut goes_on = |reader: &dyn LogReader| {
         progress.tick(|| reader.progress());
         !stop.requested()
@@ -109,7 +109,7 @@ pub(crate) fn note_damage(damage: Damage) {
 }
 
 /// Progress bar on a terminal for work of more than two seconds; elsewhere a line at intervals.
-pub(crate) struct Working {
+pub(crate) struct WorkProgress {
     words: &'static str,
     begun: Instant,
     ticks: u32,
@@ -120,7 +120,7 @@ pub(crate) struct Working {
 const QUIET: Duration = Duration::from_secs(2);
 const LINE_EVERY_S: u64 = 15;
 
-impl Working {
+impl WorkProgress {
     pub(crate) fn new(words: &'static str) -> Self {
         Self {
             words,
@@ -157,7 +157,7 @@ impl Working {
     }
 }
 
-impl Drop for Working {
+impl Drop for WorkProgress {
     fn drop(&mut self) {
         if let Some(bar) = &self.bar {
             bar.finish_and_clear();

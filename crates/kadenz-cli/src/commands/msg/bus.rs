@@ -5,7 +5,7 @@ use std::sync::Arc;
 use anyhow::Context as _;
 use clap::Args;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::bus::{Bus, BusListener, Heard, Raw, RecvError, SubscribeError};
+use kadenz::msg::bus::{Bus, BusListener, ListenerEvent, Raw, RecvError, SubscribeError};
 use kadenz::msg::provider::{self, Provider};
 use kadenz::report::numbers;
 use kadenz::rt::clock::MonotonicTime;
@@ -80,7 +80,7 @@ fn advice(url: &str) -> String {
 
 /// Receives messages until the time has passed, Ctrl-C, or a log's end, and notes silence and trouble.
 #[derive(Debug)]
-pub(super) struct Ears {
+pub(super) struct BusReceiver {
     pub(super) bus: Bus,
     listener: BusListener,
     pub(super) stop: Stop,
@@ -91,7 +91,7 @@ pub(super) struct Ears {
     clippy::large_enum_variant,
     reason = "it is looked at once and never kept"
 )]
-pub(super) enum Came<'a> {
+pub(super) enum BusEvent<'a> {
     Message(Raw<'a>),
     /// No message for a while.
     Nothing,
@@ -99,7 +99,7 @@ pub(super) enum Came<'a> {
     End,
 }
 
-impl Ears {
+impl BusReceiver {
     /// Opens a bus and begins to receive.
     pub(super) fn open(
         option: &BusOption,
@@ -120,15 +120,15 @@ impl Ears {
     }
 
     /// Waits for a message, for a tenth of a second and until the given time at most.
-    pub(super) fn next(&mut self, before: Option<MonotonicTime>) -> Came<'_> {
+    pub(super) fn next(&mut self, before: Option<MonotonicTime>) -> BusEvent<'_> {
         match self.listener.next(before) {
-            Heard::Message(raw) => return Came::Message(raw),
-            Heard::End => return Came::End,
-            Heard::Nothing => {}
-            Heard::Silence => output::note(&words_of_silence(self.bus.url())),
-            Heard::Trouble(error) => output::note(&words_of_trouble(&error)),
+            ListenerEvent::Message(raw) => return BusEvent::Message(raw),
+            ListenerEvent::End => return BusEvent::End,
+            ListenerEvent::Nothing => {}
+            ListenerEvent::Silence => output::note(&words_of_silence(self.bus.url())),
+            ListenerEvent::Trouble(error) => output::note(&words_of_trouble(&error)),
         }
-        Came::Nothing
+        BusEvent::Nothing
     }
 
     /// Prints no note of silence: the answer reports it.

@@ -52,7 +52,7 @@ pub(crate) struct Options {
 
 /// answer is null where no description of its type is available; then it is in hex.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Called {
+pub(super) struct CallAnswer {
     version: Version<1>,
     service: String,
     r#type: Option<String>,
@@ -78,7 +78,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         output::note("no program describes the type of the answer; describe it with `--types`");
     }
     let of = decoded.as_ref().and_then(Value::record);
-    output::answer(&Called {
+    output::answer(&CallAnswer {
         version: Version,
         service: options.service.clone(),
         r#type: of.map(|record| record.of().name.to_string()),
@@ -88,7 +88,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     })
 }
 
-impl Answer for Called {
+impl Answer for CallAnswer {
     fn document(&self) -> Document {
         let hex = || self.hex.clone().unwrap_or_default();
         let answer = self.answer.as_ref();

@@ -30,7 +30,7 @@ pub(crate) struct Options {
 }
 
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Examined {
+pub(super) struct BusReport {
     version: Version<1>,
     url: String,
     works: bool,
@@ -41,7 +41,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let url = options.bus.url();
     let findings = multicast::examine(&Address::parse(&url)?)?;
     let works = multicast::works(&findings);
-    output::answer(&Examined {
+    output::answer(&BusReport {
         version: Version,
         url,
         works,
@@ -50,7 +50,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::missed_if(!works))
 }
 
-impl Answer for Examined {
+impl Answer for BusReport {
     fn document(&self) -> Document {
         let (fine, other): (Vec<_>, Vec<_>) = self
             .findings

@@ -10,7 +10,7 @@ use kadenz::report::document::{Answer, Document};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusOption, Came, Ears};
+use super::bus::{BusEvent, BusOption, BusReceiver};
 use super::types::{self, TypesOption};
 use super::{shown, stamp};
 use crate::options::Span;
@@ -97,7 +97,7 @@ enum EchoedMessage {
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut known = options.types.read()?;
-    let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
+    let mut ears = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
     if !options.raw {
         known = options.types.read_and_request(&ears.bus)?;
     }
@@ -106,9 +106,9 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut hinted = false;
     while left != Some(0) {
         let raw = match ears.next(None) {
-            Came::Message(raw) => raw,
-            Came::Nothing => continue,
-            Came::End => break,
+            BusEvent::Message(raw) => raw,
+            BusEvent::Nothing => continue,
+            BusEvent::End => break,
         };
         if known.is_about_types(raw.channel) {
             continue;

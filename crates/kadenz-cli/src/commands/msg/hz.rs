@@ -11,7 +11,7 @@ use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusOption, Came, Ears};
+use super::bus::{BusEvent, BusOption, BusReceiver};
 use super::table::{
     self, BANDWIDTH, CHANNEL, HeardChannel, INTERVAL, JITTER_MAX, JITTER_P50, JITTER_P99, LOST,
     MESSAGES, RATE, TYPE,
@@ -86,7 +86,7 @@ pub(super) struct Rates {
 }
 
 pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
-    let mut ears = Ears::open(&options.bus, &options.channel, options.duration)?;
+    let mut ears = BusReceiver::open(&options.bus, &options.channel, options.duration)?;
     let mut known = options.types.read_and_request(&ears.bus)?;
     let mut recent = options.watcher(options.window.0, 4096);
     let mut whole = options.watcher(Duration::MAX, MAX_MESSAGES);
@@ -94,14 +94,14 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let mut due = began + Duration::from_secs(1);
     let mut listen = || loop {
         match ears.next(Some(due)) {
-            Came::Message(raw) if known.is_about_types(raw.channel) => {}
-            Came::Message(raw) => {
+            BusEvent::Message(raw) if known.is_about_types(raw.channel) => {}
+            BusEvent::Message(raw) => {
                 known.request(raw.fingerprint());
                 recent.add(&(&raw).into());
                 whole.add(&(&raw).into());
             }
-            Came::Nothing => {}
-            Came::End => break clock::now(),
+            BusEvent::Nothing => {}
+            BusEvent::End => break clock::now(),
         }
         let now = clock::now();
         if now >= due {

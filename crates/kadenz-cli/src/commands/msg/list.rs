@@ -11,7 +11,7 @@ use kadenz::rt::clock;
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusOption, Came, Ears, advice_on_silence};
+use super::bus::{BusEvent, BusOption, BusReceiver, advice_on_silence};
 use super::table::{self, BANDWIDTH, CHANNEL, HeardChannel, MESSAGES, RATE, SENDERS, TYPE};
 use super::types::TypesOption;
 use crate::options::{Span, waiting};
@@ -61,7 +61,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     if options.providers {
         return providers();
     }
-    let mut ears = Ears::open(&options.bus, &options.channels, Some(options.duration))?;
+    let mut ears = BusReceiver::open(&options.bus, &options.channels, Some(options.duration))?;
     if !output::is_json() {
         ears.without_note_of_silence();
     }
@@ -74,13 +74,13 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     waiting(&listening, || {
         loop {
             match ears.next(None) {
-                Came::Message(raw) if known.is_about_types(raw.channel) => {}
-                Came::Message(raw) => {
+                BusEvent::Message(raw) if known.is_about_types(raw.channel) => {}
+                BusEvent::Message(raw) => {
                     known.request(raw.fingerprint());
                     watcher.add(&(&raw).into());
                 }
-                Came::Nothing => {}
-                Came::End => break,
+                BusEvent::Nothing => {}
+                BusEvent::End => break,
             }
         }
     });

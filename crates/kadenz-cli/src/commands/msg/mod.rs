@@ -37,8 +37,8 @@ commands! {
     /// The scheme of a bus's URL selects the transport: udpm://239.255.76.67:7667?ttl=0 is LCM's. Without `--url` the
     /// commands use the URL of LCM_DEFAULT_URL, or LCM's own.
     enum Msg in msg {
-        Doctor(doctor::Options) = doctor::run => "doctor": doctor::Examined;
-        Spy(spy::Options) = spy::run => "spy": spy::Spied;
+        Doctor(doctor::Options) = doctor::run => "doctor": doctor::BusReport;
+        Spy(spy::Options) = spy::run => "spy": spy::BusStatistics;
         Echo(echo::Options) = echo::run => "echo": echo::Echoed;
         Pub(publish::Options) = publish::run => "pub": publish::PublishCounts;
         Hz(hz::Options) = hz::run => "hz": hz::Rates;
@@ -46,7 +46,7 @@ commands! {
         List(list::Options) = list::run => "list": list::Channels, "list-providers": list::Providers;
         Bridge(bridge::Options) = bridge::run => "bridge": bridge::Bridged;
         Server(server::Options) = server::run => "server": server::ServerReport;
-        Call(call::Options) = call::run => "call": call::Called;
+        Call(call::Options) = call::run => "call": call::CallAnswer;
         #[command(subcommand)]
         Param(param::Param) = param::run => "param": param::Parameters;
         Nodes(nodes::Options) = nodes::run => "nodes": nodes::LiveNodes;

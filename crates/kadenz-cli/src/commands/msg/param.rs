@@ -21,7 +21,7 @@ pub(crate) enum Param {
 
 /// Options of every command of this group.
 #[derive(Debug, Args)]
-struct Asking {
+struct ParamOptions {
     /// Name of the program
     #[arg(value_name = "PROGRAM")]
     program: String,
@@ -42,7 +42,7 @@ Examples:
   kadenz msg param list arm --json")]
 pub(crate) struct ParamListOptions {
     #[command(flatten)]
-    asking: Asking,
+    asking: ParamOptions,
 }
 
 /// Print one parameter's value.
@@ -52,7 +52,7 @@ Examples:
   kadenz msg param get arm gain")]
 pub(crate) struct Get {
     #[command(flatten)]
-    asking: Asking,
+    asking: ParamOptions,
 
     /// Name of the parameter
     #[arg(value_name = "NAME")]
@@ -67,7 +67,7 @@ Examples:
   kadenz msg param set arm gain -- -0.75")]
 pub(crate) struct Set {
     #[command(flatten)]
-    asking: Asking,
+    asking: ParamOptions,
 
     /// Name of the parameter
     #[arg(value_name = "NAME")]
@@ -109,7 +109,7 @@ pub(super) fn run(param: &Param) -> anyhow::Result<Outcome> {
     })
 }
 
-impl Asking {
+impl ParamOptions {
     fn client(&self) -> anyhow::Result<ParameterClient> {
         Ok(ParameterClient::new(&self.bus.open()?, &self.program)?)
     }

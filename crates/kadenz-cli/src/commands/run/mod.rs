@@ -143,15 +143,15 @@ struct ProgramPlacement {
 }
 
 fn place(options: &Options) -> ProgramPlacement {
-    let (cover, shield) = match &options.shield {
+    let (shield_view, shield) = match &options.shield {
         Some(cpus) => session::raise(&cpus.set()),
         None => (ShieldView::default(), None),
     };
     let cpus = options.cpus.as_ref().or(options.shield.as_ref());
     let mut place = ProgramPlacement {
         cpus: cpus.map(CpuList::set),
-        enter: cover.entrance.map(|entrance| entrance.procs_path()),
-        measures: cover.measures,
+        enter: shield_view.entrance.map(|entrance| entrance.procs_path()),
+        measures: shield_view.measures,
         _awake: None,
         _shield: shield,
     };

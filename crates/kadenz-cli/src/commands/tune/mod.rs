@@ -145,7 +145,7 @@ enum LoadChoice {
 
 /// The options of an earlier attempt, from its run.
 #[derive(Parser)]
-struct Again {
+struct EarlierOptions {
     #[command(flatten)]
     options: Options,
 }
@@ -249,7 +249,7 @@ fn note_what_is_kept(plan: &MatrixPlan) {
 fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();
-    let again = Again::try_parse_from(words(run)).ok();
+    let again = EarlierOptions::try_parse_from(words(run)).ok();
     let (again, asked) = again.zip(run.tune.as_ref()).with_context(|| {
         format!(
             "{} holds no matrix that could go on: `{}`",
@@ -329,7 +329,7 @@ mod tests {
                 .into(),
             ..Run::default()
         };
-        let again = Again::try_parse_from(words(&run)).unwrap().options;
+        let again = EarlierOptions::try_parse_from(words(&run)).unwrap().options;
         assert_eq!(again.cells.len(), 2);
         let request = [
             ("rate", "500Hz".into()),
@@ -339,7 +339,7 @@ mod tests {
         ];
         run.command.insert(1, "--json".to_owned());
         run.request = request.map(|(name, value)| (name.to_owned(), value)).into();
-        let again = Again::try_parse_from(words(&run)).unwrap().options;
+        let again = EarlierOptions::try_parse_from(words(&run)).unwrap().options;
         let cells: Vec<String> = again.cells.iter().map(ToString::to_string).collect();
         assert_eq!(
             (cells.join(" "), again.priority),

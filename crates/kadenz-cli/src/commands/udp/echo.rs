@@ -10,7 +10,7 @@ use kadenz::lab::udp::echo::{EchoDevice, EchoPlan, Echoed, Listening, StampClock
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
 use kadenz::rt::beat::Rate;
-use kadenz::rt::tuning::{self, Applied, Policy, Tuning};
+use kadenz::rt::tuning::{self, AppliedTuning, Policy, Tuning};
 use kadenz::udp::device::{PerSecond, Policy as EchoPolicy};
 use kadenz::udp::wire::Name;
 use schemars::JsonSchema;
@@ -143,7 +143,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
 }
 
 /// Tunes this thread, if the user requested it: the program that started this one may have tuned it already.
-fn tune(options: &Options) -> Option<Applied> {
+fn tune(options: &Options) -> Option<AppliedTuning> {
     if options.policy.is_none() && options.cpus.is_none() {
         return None;
     }

@@ -61,7 +61,7 @@ use crate::port::Port;
 pub use context::{Controller, CycleContext};
 pub use operate::{NotInOp, operate};
 pub use publisher::{
-    CycleImage, HEAD as IMAGE_HEAD, ImageHeader, LockedPublisher, SeqlockPublisher, post_bytes,
+    CycleImage, HEAD as IMAGE_HEAD, ImageHeader, LockedPublisher, SeqlockPublisher, image_bytes,
 };
 pub use report::{CycleReport, Observer};
 pub use settings::{Ended, EndedBy, LoopMode, LoopSettings, Overrun};

@@ -1,7 +1,7 @@
 //! Publishes the inputs and outputs of every cycle on a process image, for readers in other threads and processes.
 //!
-//! There are two kinds of image. [`SeqlockPublisher`] posts on one that a sequence lock checks ([`process_image`]): it
-//! waits for no reader, and other processes can map it. [`LockedPublisher`] posts on one behind a lock ([`locked`]),
+//! There are two kinds of image. [`SeqlockPublisher`] publishes on one that a sequence lock checks ([`process_image`]): it
+//! waits for no reader, and other processes can map it. [`LockedPublisher`] publishes on one behind a lock ([`locked`]),
 //! as Yoon's: it waits for at most one reader.
 //!
 //! [`process_image`]: crate::control::process_image
@@ -17,13 +17,13 @@ use super::report::{CycleReport, Observer};
 /// Bytes before the inputs: [`ImageHeader`].
 pub const HEAD: usize = 32;
 
-/// Bytes of a post of a segment with this layout: heading, inputs, outputs.
+/// Bytes of an image of a segment with this layout: header, inputs, outputs.
 #[must_use]
-pub const fn post_bytes(layout: &Layout) -> usize {
+pub const fn image_bytes(layout: &Layout) -> usize {
     HEAD + layout.inputs + layout.outputs
 }
 
-/// The heading before the inputs of a post.
+/// The header before the inputs of an image.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ImageHeader {
     /// The cycle's number.
@@ -39,20 +39,20 @@ pub struct ImageHeader {
 }
 
 impl ImageHeader {
-    fn of(post: &[u8]) -> Option<(Self, &[u8])> {
-        let (number, rest) = post.split_first_chunk()?;
+    fn of(image: &[u8]) -> Option<(Self, &[u8])> {
+        let (number, rest) = image.split_first_chunk()?;
         let (received, rest) = rest.split_first_chunk()?;
         let (whole, rest) = rest.split_first_chunk::<8>()?;
         let (inputs, rest) = rest.split_first_chunk()?;
         let (outputs, rest) = rest.split_first_chunk()?;
-        let heading = Self {
+        let header = Self {
             number: u64::from_le_bytes(*number),
             received_ns: u64::from_le_bytes(*received),
             whole: whole[0] == 1,
             inputs: u32::from_le_bytes(*inputs),
             outputs: u32::from_le_bytes(*outputs),
         };
-        Some((heading, rest))
+        Some((header, rest))
     }
 
     fn write(self, to: &mut [u8]) {
@@ -68,7 +68,7 @@ impl ImageHeader {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CycleImage<'p> {
     /// The number and time of the cycle.
-    pub heading: ImageHeader,
+    pub header: ImageHeader,
     /// All inputs, as the controller saw them.
     pub inputs: &'p [u8],
     /// All outputs, as the controller left them.
@@ -76,27 +76,27 @@ pub struct CycleImage<'p> {
 }
 
 impl<'p> CycleImage<'p> {
-    /// Splits a post's bytes; `None` where they are fewer than its heading says.
+    /// Splits an image's bytes; `None` where they are fewer than its header says.
     #[must_use]
     pub fn of(bytes: &'p [u8]) -> Option<Self> {
-        let (heading, rest) = ImageHeader::of(bytes)?;
-        let (inputs, rest) = rest.split_at_checked(heading.inputs as usize)?;
-        let outputs = rest.get(..heading.outputs as usize)?;
+        let (header, rest) = ImageHeader::of(bytes)?;
+        let (inputs, rest) = rest.split_at_checked(header.inputs as usize)?;
+        let outputs = rest.get(..header.outputs as usize)?;
         Some(Self {
-            heading,
+            header,
             inputs,
             outputs,
         })
     }
 }
 
-/// A buffer for the bytes of a post, allocated before the loop.
+/// A buffer for the bytes of an image, allocated before the loop.
 #[derive(Debug)]
 struct ImageBuffer(Vec<u8>);
 
 impl ImageBuffer {
     fn of(layout: &Layout) -> Self {
-        Self(vec![0; post_bytes(layout)])
+        Self(vec![0; image_bytes(layout)])
     }
 
     /// Writes a cycle; returns `None` where it is one of another segment.
@@ -106,14 +106,14 @@ impl ImageBuffer {
             debug_assert!(false, "a publisher for another segment");
             return None;
         }
-        let heading = ImageHeader {
+        let header = ImageHeader {
             number: report.number,
             received_ns: report.received.as_ns(),
             whole: report.is_whole(),
             inputs: inputs.len() as u32,
             outputs: outputs.len() as u32,
         };
-        heading.write(&mut self.0);
+        header.write(&mut self.0);
         let (to, rest) = self.0[HEAD..].split_at_mut(inputs.len());
         to.copy_from_slice(inputs);
         rest.copy_from_slice(outputs);
@@ -121,13 +121,13 @@ impl ImageBuffer {
     }
 }
 
-/// Posts a [`ImageHeader`], all inputs and all outputs once a cycle. On drop, it marks the last post as final.
+/// Publishes an [`ImageHeader`], all inputs and all outputs once a cycle. On drop, it marks the last image as final.
 ///
 /// # Real-time safety
 /// It neither allocates, locks nor waits, whatever readers do.
 #[derive(Debug)]
 pub struct SeqlockPublisher<'w> {
-    poster: ProcessImageWriter<'w>,
+    publisher: ProcessImageWriter<'w>,
     draft: ImageBuffer,
 }
 
@@ -139,7 +139,7 @@ impl<'w> SeqlockPublisher<'w> {
     /// [`ProcessImageError::TooSmall`] for fewer words than [`words`](Self::words).
     pub fn begin(words: &'w [AtomicU64], layout: &Layout) -> Result<Self, ProcessImageError> {
         Ok(Self {
-            poster: ProcessImageWriter::begin(words, post_bytes(layout))?,
+            publisher: ProcessImageWriter::begin(words, image_bytes(layout))?,
             draft: ImageBuffer::of(layout),
         })
     }
@@ -147,27 +147,30 @@ impl<'w> SeqlockPublisher<'w> {
     /// The number of words of a process image for this layout.
     #[must_use]
     pub const fn words(layout: &Layout) -> usize {
-        words_for(post_bytes(layout))
+        words_for(image_bytes(layout))
     }
 }
 
 impl Observer for SeqlockPublisher<'_> {
     fn cycle(&mut self, report: &CycleReport<'_>) {
-        let Some(post) = self.draft.write(report) else {
+        let Some(image) = self.draft.write(report) else {
             return;
         };
-        let posted = self.poster.post(post);
-        debug_assert!(posted.is_ok(), "the heading and the image fill the memory");
+        let published = self.publisher.publish(image);
+        debug_assert!(
+            published.is_ok(),
+            "the header and the images fill the memory"
+        );
     }
 }
 
 impl Drop for SeqlockPublisher<'_> {
     fn drop(&mut self) {
-        self.poster.end();
+        self.publisher.end();
     }
 }
 
-/// Posts the same on a process image behind a lock, as Yoon's loop. On drop, it marks the last post as final.
+/// Publishes the same on a process image behind a lock, as Yoon's loop. On drop, it marks the last image as final.
 ///
 /// # Real-time safety
 /// It allocates nothing. It locks, and waits for at most one reader.
@@ -178,7 +181,7 @@ pub struct LockedPublisher<'b> {
 }
 
 impl<'b> LockedPublisher<'b> {
-    /// Posts on this process image, which should have been made for [`post_bytes`] bytes. Allocates.
+    /// Publishes on this process image, which should have been made for [`image_bytes`] bytes. Allocates.
     #[must_use]
     pub fn begin(image: &'b Locked, layout: &Layout) -> Self {
         image.end(false);
@@ -191,8 +194,8 @@ impl<'b> LockedPublisher<'b> {
 
 impl Observer for LockedPublisher<'_> {
     fn cycle(&mut self, report: &CycleReport<'_>) {
-        if let Some(post) = self.draft.write(report) {
-            self.image.post(post);
+        if let Some(image) = self.draft.write(report) {
+            self.image.publish(image);
         }
     }
 }

@@ -296,11 +296,11 @@ fn a_publisher_shows_what_the_controller_saw() {
     let reader = Reader::of(&words[..]).unwrap();
     let mut bytes = vec![0; reader.bytes()];
     assert_eq!(reader.read(&mut bytes).unwrap(), 9);
-    let post = CycleImage::of(&bytes).unwrap();
-    assert_eq!((post.heading.number, post.heading.whole), (9, true));
-    assert_eq!(post.inputs.len(), layout.inputs);
-    assert!(post.inputs.iter().any(|it| *it != 0));
-    assert_eq!(post.outputs, vec![9; layout.outputs]);
+    let image = CycleImage::of(&bytes).unwrap();
+    assert_eq!((image.header.number, image.header.whole), (9, true));
+    assert_eq!(image.inputs.len(), layout.inputs);
+    assert!(image.inputs.iter().any(|it| *it != 0));
+    assert_eq!(image.outputs, vec![9; layout.outputs]);
     for short in [0, IMAGE_HEAD - 1, bytes.len() - 1] {
         assert_eq!(CycleImage::of(&bytes[..short]), None);
     }
@@ -314,17 +314,17 @@ fn a_publisher_shows_what_the_controller_saw() {
 fn a_process_image_behind_a_lock_shows_the_same() {
     let mut bench = Bench::new(59);
     let layout = bench.cycle.layout().clone();
-    let image = Locked::new(post_bytes(&layout)).unwrap();
+    let image = Locked::new(image_bytes(&layout)).unwrap();
     let mut publisher = LockedPublisher::begin(&image, &layout);
     bench
         .bus()
         .run(&cycles(9), &mut VirtualTime, &mut (), &mut publisher);
     let mut bytes = vec![0; image.bytes()];
     assert_eq!(image.read(&mut bytes), 9);
-    let post = CycleImage::of(&bytes).unwrap();
-    assert_eq!((post.heading.number, post.heading.whole), (9, true));
-    assert!(post.inputs.iter().any(|it| *it != 0));
-    assert_eq!((post.inputs.len(), image.waits()), (layout.inputs, 0));
+    let last = CycleImage::of(&bytes).unwrap();
+    assert_eq!((last.header.number, last.header.whole), (9, true));
+    assert!(last.inputs.iter().any(|it| *it != 0));
+    assert_eq!((last.inputs.len(), image.waits()), (layout.inputs, 0));
     assert!(!image.has_ended());
     drop(publisher);
     assert!(image.has_ended());

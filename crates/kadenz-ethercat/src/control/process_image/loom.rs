@@ -20,18 +20,18 @@ fn a_reader_sees_a_post_whole_or_none() {
             let reader = Reader::of(&reading[..]).unwrap();
             let mut got = [0; BYTES];
             // One try: loom would explore endless ones.
-            let posts = reader.posts();
-            if posts > 0 && reader.copy(posts - 1, &mut got) {
-                assert_eq!(got, [posts as u8; BYTES]);
+            let images = reader.images();
+            if images > 0 && reader.copy(images - 1, &mut got) {
+                assert_eq!(got, [images as u8; BYTES]);
             }
         });
-        let mut poster = ProcessImageWriter {
+        let mut publisher = ProcessImageWriter {
             words: &words,
             bytes: BYTES,
-            posts: 0,
+            images: 0,
         };
-        poster.post(&[1; BYTES]).unwrap();
-        poster.post(&[2; BYTES]).unwrap();
+        publisher.publish(&[1; BYTES]).unwrap();
+        publisher.publish(&[2; BYTES]).unwrap();
         reader.join().unwrap();
     });
 }
@@ -40,12 +40,12 @@ fn a_reader_sees_a_post_whole_or_none() {
 fn a_copy_that_is_written_again_meanwhile_is_refused() {
     model(|| {
         let words = image();
-        let mut poster = ProcessImageWriter::begin(&words, BYTES).unwrap();
+        let mut publisher = ProcessImageWriter::begin(&words, BYTES).unwrap();
         for number in 1..=4 {
-            poster.post(&[number; BYTES]).unwrap();
+            publisher.publish(&[number; BYTES]).unwrap();
         }
         let reading = Arc::clone(&words);
-        // The reader looks for the first post, whose copy the fifth overwrites.
+        // The reader looks for the first image, whose copy the fifth overwrites.
         let reader = thread::spawn(move || {
             let reader = Reader::of(&reading[..]).unwrap();
             let mut got = [0; BYTES];
@@ -53,7 +53,7 @@ fn a_copy_that_is_written_again_meanwhile_is_refused() {
                 assert_eq!(got, [1; BYTES]);
             }
         });
-        poster.post(&[5; BYTES]).unwrap();
+        publisher.publish(&[5; BYTES]).unwrap();
         reader.join().unwrap();
     });
 }

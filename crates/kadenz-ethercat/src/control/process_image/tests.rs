@@ -16,7 +16,7 @@ fn the_last_post_is_read_whole() {
         let mut got = vec![0; bytes];
         assert_eq!(reader.read(&mut got), Err(ProcessImageError::Empty));
         for number in 1..20_u8 {
-            writer.post(&vec![number; bytes]).unwrap();
+            writer.publish(&vec![number; bytes]).unwrap();
             assert_eq!(reader.read(&mut got), Ok(u64::from(number)));
             assert_eq!(got, vec![number; bytes]);
         }
@@ -28,7 +28,7 @@ fn a_process_image_whose_writer_has_ended_says_so_and_shows_the_last_post() {
     let words = words(8);
     let mut writer = ProcessImageWriter::begin(&words, 8).unwrap();
     let before = Reader::of(&words[..]).unwrap();
-    writer.post(&[7; 8]).unwrap();
+    writer.publish(&[7; 8]).unwrap();
     assert!(!before.has_ended());
     writer.end();
     // Also for a reader that comes later.
@@ -74,10 +74,10 @@ fn memory_of_another_length_is_refused() {
     let words = words(16);
     let mut writer = ProcessImageWriter::begin(&words, 16).unwrap();
     assert_eq!(
-        writer.post(&[0; 15]),
+        writer.publish(&[0; 15]),
         Err(ProcessImageError::Length(16, 15))
     );
-    writer.post(&[0; 16]).unwrap();
+    writer.publish(&[0; 16]).unwrap();
     assert_eq!(
         Reader::of(&words[..]).unwrap().read(&mut [0; 17]),
         Err(ProcessImageError::Length(16, 17))
@@ -89,7 +89,7 @@ fn a_reader_that_is_overtaken_for_ever_says_so() {
     let words = words(8);
     ProcessImageWriter::begin(&words, 8)
         .unwrap()
-        .post(&[1; 8])
+        .publish(&[1; 8])
         .unwrap();
     // As if the writer stood in the middle of this copy again and again.
     words[HEAD].store(3, Ordering::Relaxed);
@@ -105,7 +105,7 @@ fn no_reader_ever_sees_half_a_post() {
     let words: Arc<Vec<AtomicU64>> = Arc::new(words(bytes));
     let done = Arc::new(AtomicBool::new(false));
     let mut writer = ProcessImageWriter::begin(&words, bytes).unwrap();
-    writer.post(&vec![0; bytes]).unwrap();
+    writer.publish(&vec![0; bytes]).unwrap();
     std::thread::scope(|scope| {
         let readers: Vec<_> = (0..3)
             .map(|_| {
@@ -114,13 +114,13 @@ fn no_reader_ever_sees_half_a_post() {
                     let reader = Reader::of(&words[..]).unwrap();
                     let (mut got, mut last, mut read) = (vec![0; bytes], 0, 0_u64);
                     while !done.load(Ordering::Relaxed) || read == 0 {
-                        if let Ok(post) = reader.read(&mut got) {
+                        if let Ok(image) = reader.read(&mut got) {
                             assert!(
                                 got.iter().all(|it| *it == got[0]),
-                                "half of one post, half of another"
+                                "half of one image, half of another"
                             );
-                            assert!(post >= last, "posts go on, never back");
-                            last = post;
+                            assert!(image >= last, "images go on, never back");
+                            last = image;
                             read += 1;
                         }
                     }
@@ -128,7 +128,7 @@ fn no_reader_ever_sees_half_a_post() {
             })
             .collect();
         for number in 0..20_000_u32 {
-            writer.post(&vec![number as u8; bytes]).unwrap();
+            writer.publish(&vec![number as u8; bytes]).unwrap();
         }
         done.store(true, Ordering::Relaxed);
         readers.into_iter().for_each(|it| it.join().unwrap());
@@ -143,7 +143,7 @@ fn another_mapping_of_the_same_memory_reads_it_too() {
     let mut writer = ProcessImageWriter::begin(owner.words(), 12).unwrap();
     let viewer = kadenz_rt::shared::Viewer::open(&name).unwrap();
     let reader = Reader::of(&viewer).unwrap();
-    writer.post(b"twelve bytes").unwrap();
+    writer.publish(b"twelve bytes").unwrap();
     let mut got = [0; 12];
     assert_eq!((reader.read(&mut got), &got), (Ok(1), b"twelve bytes"));
 }

@@ -20,7 +20,7 @@ pub(super) enum SlotState {
     /// The loop's: to be sent.
     Asked,
     /// The loop's: on the wire.
-    SentFrame,
+    Sent,
     /// The caller's: the answer is there.
     Answered,
     /// The caller's: there will be no answer.
@@ -143,12 +143,10 @@ mod loom {
         if slot.is(SlotState::Asked) {
             let mut request = slot.turn(SlotState::Asked).expect("no other side locks it");
             *request += 1;
-            request.to(SlotState::SentFrame);
+            request.to(SlotState::Sent);
         }
-        if slot.is(SlotState::SentFrame) {
-            let mut request = slot
-                .turn(SlotState::SentFrame)
-                .expect("no other side locks it");
+        if slot.is(SlotState::Sent) {
+            let mut request = slot.turn(SlotState::Sent).expect("no other side locks it");
             *request += 10;
             request.to(SlotState::Answered);
         }

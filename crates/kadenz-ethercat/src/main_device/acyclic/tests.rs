@@ -96,7 +96,7 @@ fn a_search_for_a_free_slot_touches_none_in_the_loop_s_turn() {
     assert_eq!(request(), None);
     let mut answer = FrameBuffer::default();
     assert_eq!(queue.take(0, &mut answer), None);
-    held.iter().for_each(|it| it.to(SlotState::SentFrame));
+    held.iter().for_each(|it| it.to(SlotState::Sent));
     assert_eq!((request(), queue.take(0, &mut answer)), (None, None));
 }
 

@@ -129,7 +129,7 @@ fn the_group_does_not_wait_for_an_axis_that_comes_back_without_power() {
     assert!(runners.iter().all(|it| !it.is_out()));
     // Its watchdog switches its power off meanwhile.
     let (long, runners) = played_once(1_000);
-    assert!(runners[7].is_out() && runners[7].is_received());
+    assert!(runners[7].is_out() && runners[7].received_target());
     // For ten cycles all axes wait.
     let longer = long.cycles - short.cycles;
     assert!((5..100).contains(&longer), "{longer}");
@@ -156,7 +156,7 @@ fn the_end_does_not_wait_for_an_axis_that_is_gone_for_good() {
     assert_eq!(ended.by, EndedBy::Controller, "{:?}", group.stage());
     let tracking = group.runners()[0].tracking();
     assert!(tracking.cycles > 4_000, "it plays to its end: {tracking:?}");
-    assert!(!group.runners()[7].is_received());
+    assert!(!group.runners()[7].received_target());
 }
 
 #[test]
@@ -174,7 +174,7 @@ fn a_device_that_takes_no_part_shows_from_the_second_cycle_on() {
     };
     let mut heard = Vec::new();
     bench.play_by(20, &mut group, &mut time, |_, group| {
-        let all = group.runners().iter().map(AxisRunner::is_received);
+        let all = group.runners().iter().map(AxisRunner::received_target);
         heard.push(all.collect::<Vec<_>>());
     });
     // Before a cycle the test sees the result of the cycle before, from the frame before that.

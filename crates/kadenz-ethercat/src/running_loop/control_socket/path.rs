@@ -90,7 +90,7 @@ pub(super) fn find(name: &str) -> Result<PathBuf, SocketPathError> {
     Ok(socket)
 }
 
-/// The name of the shared memory in which this user's loop of that name posts its process data. The name contains the
+/// The name of the shared memory in which this user's loop of that name publishes its process data. The name contains the
 /// user, since all users share one folder.
 ///
 /// # Errors

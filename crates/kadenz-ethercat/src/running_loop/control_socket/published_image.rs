@@ -1,4 +1,4 @@
-//! The process image that the loop posts, and outputs that clients set.
+//! The process image that the loop publishes, and outputs that clients set.
 
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use crate::wire::coe::Address;
 /// The longest time until the loop takes a request: it takes one a cycle, and a cycle lasts at most a second.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(3);
 
-/// The place at which a loop posts what it read and wrote.
+/// The place at which a loop publishes what it read and wrote.
 #[derive(Debug, Clone, Copy)]
 pub enum ProcessImage<'c> {
     /// Memory that other processes map by its name; see [`SeqlockPublisher`](crate::control::cyclic::SeqlockPublisher).
@@ -37,20 +37,20 @@ impl ProcessImage<'_> {
         }
     }
 
-    /// Returns the last post: its number, its bytes, and whether it is the final one.
+    /// Returns the last image: its number, its bytes, and whether it is the final one.
     fn read(&self, bytes: usize) -> Result<(u64, Vec<u8>, bool), ProcessImageError> {
-        let mut post = vec![0; bytes];
-        // Whether the loop has ended is read first, so that no post is missed.
+        let mut copy = vec![0; bytes];
+        // Whether the loop has ended is read first, so that no image is missed.
         let (ended, number) = match self {
             Self::Shared { words, .. } => {
                 let reader = Reader::of(*words)?;
-                (reader.has_ended(), reader.read(&mut post)?)
+                (reader.has_ended(), reader.read(&mut copy)?)
             }
-            Self::Locked(image) => (image.has_ended(), image.read(&mut post)),
+            Self::Locked(image) => (image.has_ended(), image.read(&mut copy)),
         };
         match number {
             0 => Err(ProcessImageError::Empty),
-            number => Ok((number, post, ended)),
+            number => Ok((number, copy, ended)),
         }
     }
 }
@@ -58,11 +58,11 @@ impl ProcessImage<'_> {
 /// A loop's process image with its layout.
 #[derive(Debug, Clone, Copy)]
 pub struct PublishedImage<'c> {
-    /// The place at which the loop posts.
+    /// The place at which the loop publishes.
     pub image: ProcessImage<'c>,
-    /// The layout of a post.
+    /// The layout of an image.
     pub catalogue: &'c Catalogue,
-    /// Time between two posts.
+    /// Time between two images.
     pub interval: Duration,
 }
 
@@ -75,7 +75,7 @@ impl PublishedImage<'_> {
         }
     }
 
-    pub(super) fn post(&self) -> Result<Answer, String> {
+    pub(super) fn last(&self) -> Result<Answer, String> {
         let read = self.image.read(self.catalogue.bytes);
         let (number, bytes, ended) = read.map_err(|it| it.to_string())?;
         Ok(Answer::ProcessImage {
@@ -86,9 +86,9 @@ impl PublishedImage<'_> {
     }
 }
 
-/// Returns the process image of the loop, or an error where it posts none.
+/// Returns the process image of the loop, or an error where it publishes none.
 pub(super) fn of<'c>(context: &ServerContext<'c>) -> Result<PublishedImage<'c>, String> {
-    let missing = || "this loop posts no process data".to_owned();
+    let missing = || "this loop publishes no process data".to_owned();
     context.shown.ok_or_else(missing)
 }
 

@@ -22,7 +22,7 @@ pub enum Question {
     StatsText {},
     /// What the loop notes of each cycle.
     Health {},
-    /// The layout of the process data, and the memory in which the loop posts it.
+    /// The layout of the process data, and the memory in which the loop publishes it.
     Layout {},
     /// What the loop read and wrote last, for clients that cannot map that memory.
     #[serde(rename = "post")]
@@ -151,11 +151,11 @@ pub enum Question {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct ProcessImageLayout {
-    /// The shared memory in which the loop posts it; `None` where the image is behind a lock, or there is none.
+    /// The shared memory in which the loop publishes it; `None` where the image is behind a lock, or there is none.
     pub memory: Option<String>,
-    /// Time between two posts.
+    /// Time between two images.
     pub interval_ns: u64,
-    /// The place of every entry in a post.
+    /// The place of every entry in an image.
     #[serde(flatten)]
     pub catalogue: Catalogue,
 }
@@ -173,7 +173,7 @@ pub enum Answer {
         pid: u32,
         /// Kadenz's version.
         version: String,
-        /// The shared memory in which the loop posts process data; see [`ProcessImageLayout`].
+        /// The shared memory in which the loop publishes process data; see [`ProcessImageLayout`].
         #[serde(default)]
         memory: Option<String>,
     },

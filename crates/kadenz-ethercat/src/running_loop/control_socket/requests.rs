@@ -22,7 +22,7 @@ macro_rules! request {
     };
 }
 
-/// The latest post of the process image.
+/// The latest process image.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LastImage {
     /// Its bytes: heading, inputs, outputs.
@@ -68,7 +68,7 @@ impl ControlClient {
         request!(self, Question::Health {}, Answer::Health(it) => it)
     }
 
-    /// The place of each entry of the process data, and the memory in which the loop posts it.
+    /// The place of each entry of the process data, and the memory in which the loop publishes it.
     ///
     /// # Errors
     /// [`ClientError`].

@@ -74,7 +74,7 @@ pub struct ServerContext<'c> {
     pub timing: Option<&'c Timing>,
     /// The queue that carries questions to devices.
     pub queue: &'c AcyclicQueue,
-    /// The loop's process image, where the loop posts one.
+    /// The loop's process image, where the loop publishes one.
     pub shown: Option<PublishedImage<'c>>,
     /// The queue that carries outputs to the loop, where clients may set them.
     pub output_requests: Option<&'c OutputRequests>,
@@ -332,7 +332,7 @@ impl ControlServer {
         Ok(match question {
             Question::Hello {} => self.hello(memory(context)),
             Question::Layout {} => Answer::Layout(published_image::of(context)?.layout()),
-            Question::ProcessImage {} => published_image::of(context)?.post()?,
+            Question::ProcessImage {} => published_image::of(context)?.last()?,
             Question::Output {
                 device,
                 index,
@@ -376,7 +376,7 @@ pub(super) fn pause(accepted: usize, pending: &Pending) {
     }
 }
 
-/// The name of the memory in which the loop posts.
+/// The name of the memory in which the loop publishes.
 fn memory(context: &ServerContext<'_>) -> Option<String> {
     context.shown.and_then(|it| it.image.memory())
 }

@@ -29,7 +29,7 @@ fn at_a_control_socket(work: impl FnOnce(&Path, &Notices)) {
     at_a_control_socket_with(None, None, None, work);
 }
 
-/// Runs `work` at a control socket that shows what a loop posts, passes outputs on to it, and stops
+/// Runs `work` at a control socket that shows what a loop publishes, passes outputs on to it, and stops
 /// its axes.
 fn at_a_control_socket_with(
     shown: Option<PublishedImage<'_>>,

@@ -256,7 +256,7 @@ impl FaultPlan {
     }
 
     /// Takes a fault of the segment whose time has come: the earliest.
-    pub(super) fn apply_due_faults(&mut self, now: Time) -> Option<WireFault> {
+    pub(super) fn take_due_fault(&mut self, now: Time) -> Option<WireFault> {
         let due = self.due();
         if due > now {
             return None;
@@ -407,9 +407,9 @@ mod tests {
         plan.add(When::At(Time(5)), Fault::Wire(cut)).unwrap();
         plan.add(When::At(Time(1)), LOSE).unwrap();
         assert_eq!(plan.due(), Time(5), "a frame's fault waits for a frame");
-        assert_eq!(plan.apply_due_faults(Time(4)), None);
-        assert_eq!(plan.apply_due_faults(Time(5)), Some(cut));
-        assert_eq!(plan.apply_due_faults(Time(5)), None);
+        assert_eq!(plan.take_due_fault(Time(4)), None);
+        assert_eq!(plan.take_due_fault(Time(5)), Some(cut));
+        assert_eq!(plan.take_due_fault(Time(5)), None);
     }
 
     #[test]

@@ -39,7 +39,7 @@ impl Segment {
         if self.plan.is_empty() {
             return;
         }
-        while let Some(fault) = self.plan.apply_due_faults(self.now) {
+        while let Some(fault) = self.plan.take_due_fault(self.now) {
             self.apply(fault);
         }
     }
@@ -85,11 +85,11 @@ impl Segment {
                 self.end_later(ns, WireFault::PowerOn(device));
             }
             WireFault::Leave(device, state, code) => {
-                self.apply_frame_fault(device, |it| it.leave(state, code));
+                self.change_controller(device, |it| it.leave(state, code));
             }
-            WireFault::Fail(device, code) => self.apply_frame_fault(device, |it| it.fail(code)),
-            WireFault::Drift(device, ppm) => self.apply_frame_fault(device, |it| it.set_drift(ppm)),
-            WireFault::Spoil(device, at, byte) => self.apply_frame_fault(device, |it| {
+            WireFault::Fail(device, code) => self.change_controller(device, |it| it.fail(code)),
+            WireFault::Drift(device, ppm) => self.change_controller(device, |it| it.set_drift(ppm)),
+            WireFault::Spoil(device, at, byte) => self.change_controller(device, |it| {
                 if let Some(spoiled) = it.sii_mut().get_mut(at as usize) {
                     *spoiled = byte;
                 }
@@ -128,17 +128,17 @@ impl Segment {
         }
     }
 
-    fn apply_frame_fault(
+    fn change_controller(
         &mut self,
         device: DeviceId,
-        apply_frame_fault: impl FnOnce(&mut crate::sim::SubDeviceController),
+        change: impl FnOnce(&mut crate::sim::SubDeviceController),
     ) {
         let now = self.now;
         if let Some(node) = self.cabling.nodes.get_mut(usize::from(device.0))
             && node.powered
         {
             node.controller.advance(now);
-            apply_frame_fault(&mut node.controller);
+            change(&mut node.controller);
         }
     }
 

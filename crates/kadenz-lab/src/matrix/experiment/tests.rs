@@ -173,6 +173,32 @@ fn a_matrix_that_was_interrupted_goes_on_where_it_ended() {
     assert!(nothing.visits.is_empty());
 }
 
+/// An earlier version kept the rounds of the series in the parameter `rounds_done`, not with the series.
+#[test]
+fn a_matrix_of_an_earlier_version_goes_on_where_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    let out = folder.path().join("matrix");
+    let (first, _) = interrupted(&plan(&out, 3), false, 5);
+    let path = out.join("run.json");
+    let mut json: Value = serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
+    let mut rounds = serde_json::Map::new();
+    for series in json["series"].as_array_mut().unwrap() {
+        let name = series["name"].as_str().unwrap_or_default();
+        let lateness = (!name.ends_with("-jitter")).then(|| name.to_owned());
+        let files = series["files"].as_object_mut().unwrap();
+        let parts = files.remove("hlog_parts").unwrap();
+        rounds.extend(lateness.map(|name| (name, parts)));
+    }
+    json["parameters"]["rounds_done"] = rounds.into();
+    std::fs::write(&path, json.to_string()).unwrap();
+
+    let mut rest = Played::default();
+    let run = measure(&plan(&out, 3), true, &mut rest, &Stop::default()).unwrap();
+    assert!(recorded(&run).values().all(|&count| count == 6), "{run:?}");
+    assert_eq!(rest.visits[0], first.visits[5]);
+    assert_eq!(rest.visits.len(), 12 - 5);
+}
+
 #[test]
 fn what_was_measured_before_a_failure_is_kept() {
     let folder = tempfile::tempdir().unwrap();

@@ -4,7 +4,7 @@ use kadenz_record::run::folder::SeriesRecorder;
 use kadenz_record::samples::{self, Sample, SampleConsumer, SampleProducer};
 use kadenz_rt::beat::Beat;
 use kadenz_rt::clock::MonotonicTime;
-use kadenz_rt::net::port::{Departures, OpenPortError, Outbox, OutboxFull, UdpPort};
+use kadenz_rt::net::port::{OpenPortError, Outbox, OutboxFull, SendCounts, UdpPort};
 use kadenz_udp::wire::{self, EncodeError, Probe, RunId, Sequence, Stamp, Token};
 
 use super::{Destination, ProbePlan};
@@ -35,7 +35,7 @@ pub(super) struct Departed {
     pub(super) at: MonotonicTime,
     intended_ns: i64,
     sent_ns: i64,
-    departures: Departures,
+    departures: SendCounts,
 }
 
 /// Which thread receives the answers.

@@ -194,7 +194,7 @@ mod tests {
 
     use super::super::http::call;
     use super::*;
-    use kadenz_rt::net::watch::Woke;
+    use kadenz_rt::net::watch::WakeCause;
 
     use crate::provider::Wait;
     use crate::provider::stream::socket::SocketAddress;
@@ -302,7 +302,7 @@ mod tests {
         while quiet < 5 {
             callers.watch(&mut watch);
             let soon = clock::now() + std::time::Duration::from_millis(50);
-            let is_quiet = watch.wait(Wait::Until(soon)).unwrap() == Woke::Nothing;
+            let is_quiet = watch.wait(Wait::Until(soon)).unwrap() == WakeCause::Nothing;
             let is_written = slow.iter().all(|it| it.is_finished());
             quiet = if is_quiet && is_written { quiet + 1 } else { 0 };
             callers.process(&watch, |_| XmlRpcValue::Int(0));
@@ -329,7 +329,7 @@ mod tests {
             watch
                 .wait(Wait::Until(callers.deadline().unwrap()))
                 .unwrap(),
-            Woke::Nothing
+            WakeCause::Nothing
         );
         callers.process(&watch, |_| XmlRpcValue::Int(0));
         assert_eq!(

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use kadenz_rt::clock::{self, MonotonicTime};
-use kadenz_rt::net::watch::{Interest, Waker, Watch, Woke};
+use kadenz_rt::net::watch::{Interest, WakeCause, Waker, Watch};
 
 use super::acceptor::Acceptor;
 use super::connection_slots::{Budget, ConnectionSlots, HANDSHAKE_TIMEOUT, PeerState};
@@ -186,10 +186,10 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             }
             self.connect_again();
             match self.wait(wait) {
-                Woke::Woken | Woke::Interrupted => return Ok(Received::Woken),
-                Woke::Ready => self.read_ready()?,
+                WakeCause::Woken | WakeCause::Interrupted => return Ok(Received::Woken),
+                WakeCause::Ready => self.read_ready()?,
                 // Perhaps because a peer's time is over.
-                Woke::Nothing => self.change_peers()?,
+                WakeCause::Nothing => self.change_peers()?,
             }
             let count = self.deliver(take)?;
             if count > 0 {
@@ -283,7 +283,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
         }
     }
 
-    fn wait(&mut self, wait: Wait) -> Woke {
+    fn wait(&mut self, wait: Wait) -> WakeCause {
         self.watch.clear();
         for connection in &self.connections {
             let interest = match connection.outgoing.is_empty() {
@@ -308,7 +308,7 @@ impl<T: PeerProtocol> PeerReceiver<T> {
             (wait, _) => wait,
         };
         // Without memory the kernel cannot wait; the result is as of a signal.
-        self.watch.wait(until).unwrap_or(Woke::Interrupted)
+        self.watch.wait(until).unwrap_or(WakeCause::Interrupted)
     }
 
     /// Reads from the peers that have sent something, and accepts new ones.

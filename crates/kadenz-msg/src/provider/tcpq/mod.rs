@@ -167,11 +167,11 @@ pub struct ServerOptions {
     /// least twice `longest` and 1 MiB.
     pub memory: usize,
     /// How long a client may take to complete the handshake before it is disconnected; LCM's do so at once.
-    pub greeting: Duration,
+    pub handshake_timeout: Duration,
     /// A client that has sent and taken nothing for so long is idle: another may get its slot. One that has
     /// taken nothing of its waiting messages for so long, or is so far behind 64 KiB a second with a message
     /// that it sends, has stalled: another may get its memory.
-    pub idle: Duration,
+    pub idle_timeout: Duration,
 }
 
 impl ServerOptions {
@@ -193,8 +193,8 @@ impl Default for ServerOptions {
             longest: 64 << 20,
             clients: 16_384,
             memory: 256 << 20,
-            greeting: HANDSHAKE_TIMEOUT,
-            idle: IDLE_TIMEOUT,
+            handshake_timeout: HANDSHAKE_TIMEOUT,
+            idle_timeout: IDLE_TIMEOUT,
         }
     }
 }

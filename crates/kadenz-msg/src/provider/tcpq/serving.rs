@@ -100,7 +100,7 @@ impl Serving {
             listener,
             poller,
             clients: HashMap::new(),
-            slots: ConnectionSlots::new(options.clients, options.greeting),
+            slots: ConnectionSlots::new(options.clients, options.handshake_timeout),
             turns: RunQueue::default(),
             routes: ClientRoutes::new(),
             room: Vec::new(),
@@ -306,7 +306,7 @@ impl Serving {
             self.give_room_back();
             return true;
         }
-        let (now, idle) = (clock::now(), self.options.idle);
+        let (now, idle) = (clock::now(), self.options.idle_timeout);
         let stalled = |it: &TcpqClient| it.is_stalled(idle, now);
         self.disconnect_greediest(MAX_IDLE_MEMORY, stalled)
             || self.disconnect_greediest(held, |_| true)
@@ -357,7 +357,7 @@ impl Serving {
         let Self { slots, clients, .. } = self;
         let last = |id: ConnectionId| clients.get(&id).map_or(now, |it| it.progress.last());
         let longest_idle = slots.longest_idle(last);
-        let idle = longest_idle.filter(|(_, last)| now > *last + self.options.idle);
+        let idle = longest_idle.filter(|(_, last)| now > *last + self.options.idle_timeout);
         slots.least_needed(now, idle.map(|(id, _)| id))
     }
 

@@ -9,7 +9,7 @@ use crate::os::linux::udp::messages::Messages;
 pub struct Inbox {
     pub(super) slot_bytes: usize,
     pub(super) payload: Box<[u8]>,
-    pub(super) about: Box<[About]>,
+    pub(super) about: Box<[DatagramFacts]>,
     pub(super) filled: usize,
     /// The structures for receiving many datagrams with one call.
     #[cfg(target_os = "linux")]
@@ -21,14 +21,14 @@ pub struct Inbox {
 
 /// The known facts of the datagram in a slot.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct About {
+pub(super) struct DatagramFacts {
     pub(super) whole_length: usize,
     pub(super) from: SocketAddr,
     pub(super) stamps: Stamps,
     pub(super) dropped_before: Option<u64>,
 }
 
-impl Default for About {
+impl Default for DatagramFacts {
     fn default() -> Self {
         Self {
             whole_length: 0,
@@ -74,7 +74,7 @@ impl Inbox {
         Self {
             slot_bytes,
             payload: touched(slots * slot_bytes),
-            about: vec![About::default(); slots].into(),
+            about: vec![DatagramFacts::default(); slots].into(),
             filled: 0,
             #[cfg(target_os = "linux")]
             system: Messages::for_receiving(slots),

@@ -47,7 +47,7 @@ use std::time::Duration;
 pub use error::{NetworkError, OpenPortError, ReceiveError, SendError};
 pub use inbox::{Datagram, Inbox};
 pub use options::{Fragmentation, GrantedPort, MembershipState, Multicast, PortOptions, Stamping};
-pub use outbox::{Departures, Outbox, OutboxFull};
+pub use outbox::{Outbox, OutboxFull, SendCounts};
 
 use crate::clock::{MonotonicTime, PhcTime, WallTime};
 #[cfg(target_os = "linux")]
@@ -223,7 +223,7 @@ impl UdpPort {
     /// # Real-time safety
     /// Real-time safe. One system call, and one or two more for each datagram that is refused; one a
     /// datagram where transmit stamps are wanted and Linux is older than 6.13.
-    pub fn send_batch(&mut self, outbox: &mut Outbox) -> Departures {
+    pub fn send_batch(&mut self, outbox: &mut Outbox) -> SendCounts {
         self.system.send_batch(outbox);
         outbox.departures()
     }

@@ -9,13 +9,13 @@ use crate::os::linux::udp::messages::Messages;
 /// a beat need only patch the bytes that changed.
 ///
 /// ```
-/// use kadenz_rt::net::port::{Departures, Outbox, PortOptions, UdpPort};
+/// use kadenz_rt::net::port::{SendCounts, Outbox, PortOptions, UdpPort};
 ///
 /// let mut port = UdpPort::open(&PortOptions::default())?;
 /// let mut outbox = Outbox::new(40, 200);
 /// outbox.push(b"first", port.local_address())?;
 /// outbox.push(b"again", port.local_address())?;
-/// assert_eq!(port.send_batch(&mut outbox), Departures { sent: 2, refused: 0 });
+/// assert_eq!(port.send_batch(&mut outbox), SendCounts { sent: 2, refused: 0 });
 ///
 /// outbox.bytes_mut(0).unwrap()[4] = b'!';
 /// port.send_batch(&mut outbox);
@@ -26,7 +26,7 @@ use crate::os::linux::udp::messages::Messages;
 pub struct Outbox {
     pub(super) slot_bytes: usize,
     pub(super) payload: Box<[u8]>,
-    pub(super) parcels: Box<[Parcel]>,
+    pub(super) parcels: Box<[OutgoingDatagram]>,
     pub(super) filled: usize,
     /// The structures for sending many datagrams with one call, which only Linux has.
     #[cfg(target_os = "linux")]
@@ -35,7 +35,7 @@ pub struct Outbox {
 
 /// A datagram that is to leave.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Parcel {
+pub(super) struct OutgoingDatagram {
     pub(super) length: usize,
     pub(super) to: SocketAddr,
     pub(super) outcome: Option<Result<TransmitKey, SendError>>,
@@ -54,7 +54,7 @@ pub enum OutboxFull {
 
 /// How many datagrams of an outbox left, and how many did not.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Departures {
+pub struct SendCounts {
     /// The kernel accepted them.
     pub sent: usize,
     /// [`Outbox::outcome`] says why.
@@ -68,7 +68,7 @@ impl Outbox {
     pub fn new(slots: usize, slot_bytes: usize) -> Self {
         let slots = slots.clamp(1, MAX_SLOTS);
         let slot_bytes = slot_bytes.clamp(1, MAX_DATAGRAM);
-        let empty = Parcel {
+        let empty = OutgoingDatagram {
             length: 0,
             to: SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
             outcome: None,
@@ -123,7 +123,7 @@ impl Outbox {
         }
         let from = self.filled * self.slot_bytes;
         self.payload[from..from + bytes.len()].copy_from_slice(bytes);
-        *parcel = Parcel {
+        *parcel = OutgoingDatagram {
             length: bytes.len(),
             to,
             outcome: None,
@@ -155,14 +155,14 @@ impl Outbox {
         self.parcels[..self.filled].get(at)?.outcome
     }
 
-    pub(super) fn departures(&self) -> Departures {
+    pub(super) fn departures(&self) -> SendCounts {
         let parcels = self.parcels[..self.filled].iter();
-        parcels.fold(Departures::default(), |sum, parcel| match parcel.outcome {
-            Some(Ok(_)) => Departures {
+        parcels.fold(SendCounts::default(), |sum, parcel| match parcel.outcome {
+            Some(Ok(_)) => SendCounts {
                 sent: sum.sent + 1,
                 ..sum
             },
-            Some(Err(_)) => Departures {
+            Some(Err(_)) => SendCounts {
                 refused: sum.refused + 1,
                 ..sum
             },

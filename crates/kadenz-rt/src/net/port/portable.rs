@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-use super::inbox::{About, MAX_DATAGRAM};
+use super::inbox::{DatagramFacts, MAX_DATAGRAM};
 use super::{
     Fragmentation, GrantedPort, Inbox, MembershipState, Multicast, NetworkError, OpenPortError,
     Outbox, PortOptions, PortWaker, ReceiveError, Reception, SendError, Stamping, Stamps,
@@ -165,7 +165,7 @@ impl Port {
         let kept = length.min(inbox.slot_bytes);
         let slot = at * inbox.slot_bytes;
         inbox.payload[slot..slot + kept].copy_from_slice(&whole[..kept]);
-        inbox.about[at] = About {
+        inbox.about[at] = DatagramFacts {
             whole_length: length,
             from,
             stamps: Stamps::default(),

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::{Interest, Wait, Woke};
+use super::{Interest, Wait, WakeCause};
 use crate::clock;
 use crate::os::linux::epoll::Polled;
 use crate::os::linux::udp::socket::Event;
@@ -76,7 +76,7 @@ impl SystemWatch {
         self.sockets - 1
     }
 
-    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
+    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<WakeCause> {
         let span_ns = match wait {
             Wait::Poll => Some(0),
             Wait::Forever => None,
@@ -91,7 +91,7 @@ impl SystemWatch {
                 let error = io::Error::from_raw_os_error(errno);
                 let signal = error.kind() == io::ErrorKind::Interrupted;
                 return if signal {
-                    Ok(Woke::Interrupted)
+                    Ok(WakeCause::Interrupted)
                 } else {
                     Err(error)
                 };
@@ -99,11 +99,11 @@ impl SystemWatch {
         };
         let others = ready - usize::from(self.polled.reads(0));
         Ok(if wait != Wait::Poll && self.waker.take() {
-            Woke::Woken
+            WakeCause::Woken
         } else if others > 0 {
-            Woke::Ready
+            WakeCause::Ready
         } else {
-            Woke::Nothing
+            WakeCause::Nothing
         })
     }
 

@@ -3,13 +3,13 @@
 //! ```
 //! use std::net::{TcpListener, TcpStream};
 //! use kadenz_rt::net::port::Wait;
-//! use kadenz_rt::net::watch::{Interest, Watch, Woke};
+//! use kadenz_rt::net::watch::{Interest, Watch, WakeCause};
 //!
 //! let listener = TcpListener::bind("127.0.0.1:0")?;
 //! let mut watch = Watch::new()?;
 //! let place = watch.add(&listener, Interest::Read);
 //! let _peer = TcpStream::connect(listener.local_addr()?)?;
-//! assert_eq!(watch.wait(Wait::Forever)?, Woke::Ready);
+//! assert_eq!(watch.wait(Wait::Forever)?, WakeCause::Ready);
 //! assert!(watch.readable(place));
 //! # Ok::<(), std::io::Error>(())
 //! ```
@@ -39,7 +39,7 @@ pub enum Interest {
 
 /// What ended a wait.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Woke {
+pub enum WakeCause {
     /// At least one socket is ready.
     Ready,
     /// No socket was ready until the deadline.
@@ -92,7 +92,7 @@ impl Watch {
     ///
     /// # Real-time safety
     /// Real-time safe: one system call, no allocation, no lock.
-    pub fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
+    pub fn wait(&mut self, wait: Wait) -> io::Result<WakeCause> {
         self.0.wait(wait)
     }
 

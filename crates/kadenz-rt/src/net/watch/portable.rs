@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
 
-use super::{Interest, Wait, Woke};
+use super::{Interest, Wait, WakeCause};
 use crate::clock;
 
 /// The longest wait.
@@ -58,23 +58,23 @@ impl SystemWatch {
         self.sockets - 1
     }
 
-    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<Woke> {
+    pub(super) fn wait(&mut self, wait: Wait) -> io::Result<WakeCause> {
         let left = match wait {
             Wait::Poll => Duration::ZERO,
             Wait::Forever => POLL_INTERVAL,
             Wait::Until(end) => end.remaining(clock::now()),
         };
         if wait != Wait::Poll && self.waker.take() {
-            return Ok(Woke::Woken);
+            return Ok(WakeCause::Woken);
         }
         thread::sleep(left.min(POLL_INTERVAL));
         Ok(
             if self.sockets > 0 && (left > Duration::ZERO || wait == Wait::Poll) {
-                Woke::Ready
+                WakeCause::Ready
             } else if wait == Wait::Forever || left > POLL_INTERVAL {
-                Woke::Interrupted
+                WakeCause::Interrupted
             } else {
-                Woke::Nothing
+                WakeCause::Nothing
             },
         )
     }

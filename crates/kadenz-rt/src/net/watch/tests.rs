@@ -18,7 +18,7 @@ fn the_readable_socket_is_reported() {
     let mut watch = Watch::new().unwrap();
     let places = [&mute, &far].map(|socket| watch.add(socket, Interest::Read));
     near.write_all(b"!").unwrap();
-    assert_eq!(watch.wait(Wait::Forever).unwrap(), Woke::Ready);
+    assert_eq!(watch.wait(Wait::Forever).unwrap(), WakeCause::Ready);
     assert!(watch.readable(places[1]));
     if cfg!(target_os = "linux") {
         assert!(!watch.readable(places[0]) && !watch.writable(places[1]));
@@ -30,7 +30,7 @@ fn a_socket_with_room_can_be_written() {
     let (near, _far) = pair();
     let mut watch = Watch::new().unwrap();
     let place = watch.add(&near, Interest::ReadAndWrite);
-    assert_eq!(watch.wait(Wait::Forever).unwrap(), Woke::Ready);
+    assert_eq!(watch.wait(Wait::Forever).unwrap(), WakeCause::Ready);
     assert!(watch.writable(place));
 }
 
@@ -40,18 +40,18 @@ fn a_waker_ends_this_wait_or_the_next_and_only_one() {
     let waker = watch.waker();
     waker.wake();
     waker.wake();
-    assert_eq!(watch.wait(Wait::Forever).unwrap(), Woke::Woken);
-    assert_eq!(watch.wait(Wait::Poll).unwrap(), Woke::Nothing);
+    assert_eq!(watch.wait(Wait::Forever).unwrap(), WakeCause::Woken);
+    assert_eq!(watch.wait(Wait::Poll).unwrap(), WakeCause::Nothing);
     let thread = thread::spawn(move || {
         thread::sleep(Duration::from_millis(20));
         waker.wake();
     });
     let end = crate::clock::now() + Duration::from_secs(10);
     let mut woke = watch.wait(Wait::Until(end)).unwrap();
-    while woke == Woke::Interrupted {
+    while woke == WakeCause::Interrupted {
         woke = watch.wait(Wait::Until(end)).unwrap();
     }
-    assert_eq!(woke, Woke::Woken);
+    assert_eq!(woke, WakeCause::Woken);
     thread.join().unwrap();
 }
 
@@ -62,5 +62,5 @@ fn sockets_that_are_forgotten_end_no_wait() {
     watch.add(&far, Interest::Read);
     watch.clear();
     near.write_all(b"!").unwrap();
-    assert_eq!(watch.wait(Wait::Poll).unwrap(), Woke::Nothing);
+    assert_eq!(watch.wait(Wait::Poll).unwrap(), WakeCause::Nothing);
 }

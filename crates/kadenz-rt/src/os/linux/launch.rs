@@ -19,7 +19,7 @@ use super::signals::{Mask, set_mask};
 
 /// The settings that the process applies to itself. A setting of `None` stays as it is.
 #[derive(Debug, Default)]
-pub(crate) struct Orders {
+pub(crate) struct ChildSettings {
     /// A cgroup's list of processes or tasks to write itself into.
     pub(crate) enter: Option<CString>,
     pub(crate) cpus: Option<CpuMask>,
@@ -86,7 +86,7 @@ impl LaunchReport {
             .then(|| unsafe { bytes.as_ptr().cast::<Self>().read_unaligned() })
     }
 
-    fn anything_refused(&self, orders: &Orders) -> bool {
+    fn anything_refused(&self, orders: &ChildSettings) -> bool {
         let steps = [
             self.enter,
             self.affinity,
@@ -107,7 +107,7 @@ impl LaunchReport {
 
 /// Makes the process of `command` carry out `orders` and write its [`LaunchReport`] to `report`, a pipe that must
 /// stay open until the command was started. The command may be started once.
-pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
+pub(crate) fn prepare(command: &mut Command, orders: ChildSettings, report: RawFd) {
     let steps = move || {
         let found = carry_out(&orders);
         // SAFETY: the report is live and its size is given. It fits into the pipe at once, so the
@@ -123,7 +123,7 @@ pub(crate) fn prepare(command: &mut Command, orders: Orders, report: RawFd) {
     unsafe { command.pre_exec(steps) };
 }
 
-fn carry_out(orders: &Orders) -> LaunchReport {
+fn carry_out(orders: &ChildSettings) -> LaunchReport {
     let enter = StepErrno::of(orders.enter.as_deref().map(enter));
     // After the cgroup, which may allow other CPUs; before the policy, as a SCHED_DEADLINE thread
     // may not change it any more.

@@ -52,7 +52,7 @@ fn numbered(number: u32) -> Vec<u8> {
 
 /// An interface that has an alias.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Aliased {
+pub(crate) struct AliasedInterface {
     /// The kernel's number of it, which is unique in this network namespace.
     pub(crate) number: u32,
     pub(crate) name: String,
@@ -60,7 +60,7 @@ pub(crate) struct Aliased {
 }
 
 /// The interfaces of the calling thread's network namespace that have an alias.
-pub(crate) fn aliases() -> io::Result<Vec<Aliased>> {
+pub(crate) fn aliases() -> io::Result<Vec<AliasedInterface>> {
     let socket = open()?;
     send(&socket, libc::RTM_GETLINK, libc::NLM_F_DUMP, &INTERFACE)?;
     let mut found = Vec::new();
@@ -74,7 +74,7 @@ pub(crate) fn aliases() -> io::Result<Vec<Aliased>> {
 }
 
 /// Collects the links of one piece of a list, and returns whether more pieces follow.
-fn take_links(mut bytes: &[u8], found: &mut Vec<Aliased>) -> io::Result<bool> {
+fn take_links(mut bytes: &[u8], found: &mut Vec<AliasedInterface>) -> io::Result<bool> {
     let head = size_of::<libc::nlmsghdr>();
     while let Some((length, kind)) = head_of(bytes) {
         let Some(message) = bytes.get(head..length) else {
@@ -108,7 +108,7 @@ fn error_of(message: &[u8]) -> io::Result<io::Error> {
 }
 
 /// A link that has both name and alias among its attributes.
-fn aliased(message: &[u8]) -> Option<Aliased> {
+fn aliased(message: &[u8]) -> Option<AliasedInterface> {
     let (number, _) = message.get(NUMBER.start..)?.split_first_chunk()?;
     let number = u32::from_ne_bytes(*number);
     let (mut name, mut alias) = (None, None);
@@ -131,7 +131,7 @@ fn aliased(message: &[u8]) -> Option<Aliased> {
         }
         bytes = bytes.get(length.next_multiple_of(4)..).unwrap_or_default();
     }
-    Some(Aliased {
+    Some(AliasedInterface {
         number,
         name: name?,
         alias: alias?,
@@ -360,7 +360,7 @@ mod tests {
             "the list has ended"
         );
         let wanted = [(2, "a", "mine"), (300, "b", "x")];
-        let wanted = wanted.map(|(number, name, alias)| Aliased {
+        let wanted = wanted.map(|(number, name, alias)| AliasedInterface {
             number,
             name: name.to_owned(),
             alias: alias.to_owned(),

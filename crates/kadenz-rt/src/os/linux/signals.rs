@@ -104,14 +104,14 @@ pub(crate) fn ignore(signal: i32) -> std::io::Result<()> {
 
 /// A signal that arrived.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Arrived {
+pub(crate) struct ArrivedSignal {
     pub(crate) signal: i32,
     /// Sent by a process (`kill`), and not by the kernel, for example for a terminal.
     pub(crate) by_process: bool,
 }
 
 /// Takes the next of the blocked signals, waiting for it up to `longest`.
-pub(crate) fn next(of: &Mask, longest: Duration) -> Option<Arrived> {
+pub(crate) fn next(of: &Mask, longest: Duration) -> Option<ArrivedSignal> {
     let timeout = libc::timespec {
         tv_sec: libc::time_t::try_from(longest.as_secs()).unwrap_or(libc::time_t::MAX),
         tv_nsec: longest.subsec_nanos().into(),
@@ -123,7 +123,7 @@ pub(crate) fn next(of: &Mask, longest: Duration) -> Option<Arrived> {
         let signal = libc::sigtimedwait(&raw const of.0, about.as_mut_ptr(), &raw const timeout);
         (signal, about.assume_init())
     };
-    (signal > 0).then_some(Arrived {
+    (signal > 0).then_some(ArrivedSignal {
         signal,
         // Codes above zero are the kernel's (sigaction(2)).
         by_process: about.si_code <= 0,

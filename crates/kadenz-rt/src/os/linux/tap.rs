@@ -57,9 +57,9 @@ fn request(name: &str) -> io::Result<libc::ifreq> {
 }
 
 /// Changes the interfaces of the network namespace in which it was opened.
-pub(crate) struct Changer(OwnedFd);
+pub(crate) struct InterfaceEditor(OwnedFd);
 
-impl Changer {
+impl InterfaceEditor {
     pub(crate) fn open() -> io::Result<Self> {
         super::socket(libc::AF_INET, libc::SOCK_DGRAM, 0).map(Self)
     }

@@ -1,6 +1,6 @@
 //! `kadenz ethercat inputs`.
 
-mod posts;
+mod images;
 pub(super) mod shown;
 
 use std::str::FromStr;
@@ -18,15 +18,15 @@ use super::sdo::ObjectAddress;
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
-use posts::Posts;
+use images::Images;
 use shown::{ImageEntry, Printer};
 
 pub(super) use shown::type_of;
 
 /// Show the sensor values of a running loop.
 ///
-/// Reads the process image that the loop posts in shared memory every cycle: the loop gets no request and does not
-/// wait. All values of one line belong to one cycle. Where the loop posts behind a lock instead (`run --readers
+/// Reads the process image that the loop publishes in shared memory every cycle: the loop gets no request and does not
+/// wait. All values of one line belong to one cycle. Where the loop publishes behind a lock instead (`run --readers
 /// pi-mutex`), the command asks its control socket, which a thread outside the loop serves.
 ///
 /// A loop whose last cycle is old stands still, and its values are out of date: the command then fails with an error
@@ -126,14 +126,14 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         is_csv: options.csv,
         is_one: !options.watch,
     };
-    let mut posts = Posts::open(running, &layout, options.oldest.map(|it| it.0))?;
+    let mut images = Images::open(running, &layout, options.oldest.map(|it| it.0))?;
     printer.head();
     if !options.watch {
-        let last = posts.next()?;
+        let last = images.next()?;
         printer.print(&last.context("the loop has ended, and its last values are out of date")?)?;
         return Ok(Outcome::Kept);
     }
-    watch(options, &mut posts, &printer)
+    watch(options, &mut images, &printer)
 }
 
 /// The selected entries.
@@ -169,7 +169,7 @@ fn chosen(
     Ok(entries)
 }
 
-fn watch(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Result<Outcome> {
+fn watch(options: &Options, images: &mut Images, printer: &Printer) -> anyhow::Result<Outcome> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let begun = Instant::now();
     let end = options.duration.map(|span| begun + span.0);
@@ -178,7 +178,7 @@ fn watch(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Res
         .map_or(Duration::from_millis(100), |it| it.interval().as_duration());
     let mut next = begun;
     while !stop.requested() && end.is_none_or(|end| Instant::now() < end) {
-        let Some(seen) = posts.next()? else {
+        let Some(seen) = images.next()? else {
             output::note("the loop has ended");
             break;
         };
@@ -188,7 +188,7 @@ fn watch(options: &Options, posts: &mut Posts, printer: &Printer) -> anyhow::Res
         // A delayed reader continues from now: the cycles that it missed are gone.
         next = (next + pause).max(Instant::now());
         let until = end.map_or(next, |end| next.min(end));
-        while !stop.requested() && Instant::now() < until && !posts.has_ended() {
+        while !stop.requested() && Instant::now() < until && !images.has_ended() {
             let left = until.saturating_duration_since(Instant::now());
             std::thread::sleep(left.min(Duration::from_millis(50)));
         }

@@ -1,4 +1,4 @@
-//! Posts as tables, lines of values, and JSON.
+//! Images as tables, lines of values, and JSON.
 
 use kadenz::ethercat::control::catalogue::{Direction, Item};
 use kadenz::ethercat::running_loop::control_socket::ClientError;
@@ -10,7 +10,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::posts::ImageSnapshot;
+use super::images::ImageSnapshot;
 use crate::commands::ethercat::device::Device;
 use crate::commands::ethercat::running_loop::RunningLoop;
 use crate::output;
@@ -120,9 +120,9 @@ impl ImageEntry {
         quoted(&text)
     }
 
-    fn value(&self, post: &[u8]) -> InputEntry {
+    fn value(&self, image: &[u8]) -> InputEntry {
         let item = &self.item;
-        let bytes = self.r#type.widened(item.value(post), item.bits);
+        let bytes = self.r#type.widened(item.value(image), item.bits);
         InputEntry {
             device: self.device.clone(),
             direction: self.direction(),
@@ -138,7 +138,7 @@ impl ImageEntry {
     }
 }
 
-/// Prints posts.
+/// Prints images.
 pub(super) struct Printer {
     pub(super) name: String,
     pub(super) pid: u32,
@@ -158,17 +158,17 @@ impl Printer {
         }
     }
 
-    /// Prints one post; returns whether a reader still takes the output.
+    /// Prints one image; returns whether a reader still takes the output.
     pub(super) fn print(&self, seen: &ImageSnapshot<'_>) -> anyhow::Result<bool> {
         let entries = self.entries.iter().map(|it| it.value(seen.bytes));
         let report = InputReport {
             version: Version,
             name: self.name.clone(),
             pid: self.pid,
-            cycle: seen.heading.number,
-            received_ns: seen.heading.received_ns,
+            cycle: seen.header.number,
+            received_ns: seen.header.received_ns,
             age_ns: u64::try_from(seen.age.as_nanos()).unwrap_or(u64::MAX),
-            whole: seen.heading.whole,
+            whole: seen.header.whole,
             entries: entries.collect(),
         };
         if self.is_csv {

@@ -201,7 +201,7 @@ enum ModeOption {
     Synchronous,
 }
 
-/// How other programs read the posts of the loop.
+/// How other programs read the images of the loop.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum ReadersOption {
     /// From shared memory, checked by a sequence number: the loop waits for no reader (Linux)

@@ -19,7 +19,7 @@ pub(super) fn listen(at_end: Option<Stop>) -> Receiver<String> {
     let _ = terminal::read_without_stopping();
     let (sender, lines) = sync_channel(WAITING);
     std::thread::spawn(move || {
-        read_lines(BufReader::new(Patient(io::stdin().lock())), &sender);
+        read_lines(BufReader::new(SharedTerminal(io::stdin().lock())), &sender);
         if let Some(stop) = at_end {
             stop.request();
         }
@@ -54,9 +54,9 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
 }
 
 /// Reads a terminal that another program may use at present.
-struct Patient<R>(R);
+struct SharedTerminal<R>(R);
 
-impl<R: Read> Read for Patient<R> {
+impl<R: Read> Read for SharedTerminal<R> {
     fn read(&mut self, to: &mut [u8]) -> io::Result<usize> {
         loop {
             match self.0.read(to) {
@@ -122,7 +122,7 @@ mod tests {
                 }
             }
         }
-        let mut input = BufReader::new(Patient(Busy(0)));
+        let mut input = BufReader::new(SharedTerminal(Busy(0)));
         assert_eq!(next_line(&mut input).as_deref(), Some("lose"));
         assert_eq!(next_line(&mut input), None);
     }

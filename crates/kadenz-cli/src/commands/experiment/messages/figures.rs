@@ -24,13 +24,13 @@ pub(super) struct MessageRun {
 }
 
 /// The planned measurements.
-pub(super) struct Roster {
+pub(super) struct Contestants {
     pub(super) contestants: Vec<Contestant>,
     /// Baseline of the ratios.
     pub(super) floor: String,
     pub(super) loads: Vec<MessageLoad>,
     /// Contestants that cannot be measured.
-    pub(super) absent: Vec<Absent>,
+    pub(super) absent: Vec<MissingContestant>,
     pub(super) measured: Vec<MessageRun>,
 }
 
@@ -38,28 +38,28 @@ pub(super) struct Roster {
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub(crate) struct MessageFigures {
     /// A table for each load.
-    loads: Vec<OfLoad>,
+    loads: Vec<LoadFigures>,
     /// Contestants that could not be measured.
-    not_measured: Vec<Absent>,
+    not_measured: Vec<MissingContestant>,
 }
 
 /// A contestant that could not be measured.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-pub(crate) struct Absent {
+pub(crate) struct MissingContestant {
     pub(super) name: &'static str,
     /// Missing part, and how to get it.
     pub(super) why: String,
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct OfLoad {
+struct LoadFigures {
     #[serde(flatten)]
     load: MessageLoad,
     /// Baseline of the ratios.
     floor: String,
     rows: Vec<ContestantFigures>,
     /// Kadenz's providers beside the clients of other libraries with the same task.
-    beside: Vec<Beside>,
+    beside: Vec<ContestantPair>,
 }
 
 /// Figures of a contestant under a load: of several subscribers the slowest.
@@ -92,7 +92,7 @@ struct ContestantFigures {
 }
 
 #[derive(Clone, Debug, Serialize, JsonSchema)]
-struct Beside {
+struct ContestantPair {
     ours: &'static str,
     theirs: &'static str,
     #[serde(flatten)]
@@ -121,7 +121,7 @@ struct ContestantRun {
     refused: Option<String>,
 }
 
-impl Roster {
+impl Contestants {
     pub(super) fn figures(&self, runs: &[StepRun<'_>]) -> MessageFigures {
         let loads = self.loads.iter().enumerate();
         MessageFigures {
@@ -132,7 +132,7 @@ impl Roster {
         }
     }
 
-    fn of_load(&self, runs: &[StepRun<'_>], at: usize, load: &MessageLoad) -> Option<OfLoad> {
+    fn of_load(&self, runs: &[StepRun<'_>], at: usize, load: &MessageLoad) -> Option<LoadFigures> {
         let seen: Vec<Vec<ContestantRun>> = self
             .contestants
             .iter()
@@ -156,14 +156,14 @@ impl Roster {
                 .beside
                 .iter()
                 .filter_map(|name| Some((*name, self.place(name)?)));
-            let ratios = theirs.map(|(name, place)| Beside {
+            let ratios = theirs.map(|(name, place)| ContestantPair {
                 ours: contestant.name,
                 theirs: name,
                 ratios: Ratios::of(&seen[ours], &seen[place]),
             });
             ratios.collect::<Vec<_>>()
         };
-        (!rows.is_empty()).then(|| OfLoad {
+        (!rows.is_empty()).then(|| LoadFigures {
             load: load.clone(),
             floor: self.floor.clone(),
             rows,
@@ -308,7 +308,7 @@ impl MessageFigures {
                 document = document.table(it.beside());
             }
         }
-        for Absent { name, why } in &self.not_measured {
+        for MissingContestant { name, why } in &self.not_measured {
             document = document.sentence(format!("Not measured: {name}: {why}."));
         }
         document.sentence(
@@ -320,7 +320,7 @@ impl MessageFigures {
     }
 }
 
-impl OfLoad {
+impl LoadFigures {
     fn table(&self) -> Table {
         let [p50, p99] = ["p50", "p99"].map(|it| format!("{it} / {}", self.floor));
         let mut head = vec!["", "p50", "p90", "p99", "p99.9", "max", "p99 from the beat"];
@@ -345,7 +345,7 @@ impl OfLoad {
     }
 
     fn beside(&self) -> Table {
-        let cells = |it: &Beside| {
+        let cells = |it: &ContestantPair| {
             let mut cells = vec![format!("{} / {}", it.ours, it.theirs)];
             cells.extend(it.ratios.cells());
             cells

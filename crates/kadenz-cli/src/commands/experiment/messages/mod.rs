@@ -12,7 +12,7 @@ use serde::Serialize;
 
 use self::contestants::{Contestant, FLOOR};
 pub(crate) use self::figures::MessageFigures;
-use self::figures::{Absent, MessageRun, Roster};
+use self::figures::{Contestants, MessageRun, MissingContestant};
 use super::steps::Step;
 use super::{ExperimentPlan, ExperimentSummary, Output};
 use crate::options::{Size, Span, waiting};
@@ -152,7 +152,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
     options.check()?;
     let chosen = contestants::chosen(&options.only)?;
     let (present, absent) = waiting("building probes", || present(&chosen));
-    for Absent { name, why } in &absent {
+    for MissingContestant { name, why } in &absent {
         output::note(&format!("left out: {name}: {why}"));
     }
     anyhow::ensure!(
@@ -180,7 +180,7 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
             }
         }
     }
-    let roster = Roster {
+    let roster = Contestants {
         contestants: present,
         floor: options.floor.clone(),
         loads,
@@ -201,12 +201,12 @@ pub(super) fn plan(options: &Options) -> anyhow::Result<ExperimentPlan> {
 }
 
 /// Splits the contestants into those that can be measured here, and the others with the reason.
-fn present(chosen: &[Contestant]) -> (Vec<Contestant>, Vec<Absent>) {
+fn present(chosen: &[Contestant]) -> (Vec<Contestant>, Vec<MissingContestant>) {
     let (mut present, mut absent) = (Vec::new(), Vec::new());
     for contestant in chosen {
         match contestant.missing() {
             None => present.push(*contestant),
-            Some(why) => absent.push(Absent {
+            Some(why) => absent.push(MissingContestant {
                 name: contestant.name,
                 why,
             }),

@@ -6,7 +6,7 @@ mod tables;
 
 use clap::{Args, ValueEnum};
 
-use self::parts::Leg;
+use self::parts::NetworkMeasurement;
 use super::steps::Step;
 use super::{ExperimentPlan, Output, play};
 use crate::options::Span;
@@ -76,13 +76,17 @@ fn plan(options: &Options) -> ExperimentPlan {
     };
     let mut groups = Vec::new();
     for part in all.iter().filter(|part| wanted.contains(part)) {
-        let legs = parts::legs(*part);
-        let rounds = if legs.len() > 1 { options.rounds } else { 1 };
+        let measurements = parts::measurements(*part);
+        let rounds = if measurements.len() > 1 {
+            options.rounds
+        } else {
+            1
+        };
         let lasting = Span(options.duration.0 / rounds);
         for round in 1..=rounds {
-            let steps = legs
+            let steps = measurements
                 .iter()
-                .map(|leg| vec![step(*part, leg, round, lasting)]);
+                .map(|measurement| vec![step(*part, measurement, round, lasting)]);
             groups.extend(steps);
         }
     }
@@ -94,16 +98,16 @@ fn plan(options: &Options) -> ExperimentPlan {
 }
 
 /// One measurement in a testbed of its own.
-fn step(part: ExperimentPart, leg: &Leg, round: u32, lasting: Span) -> Step {
-    let name = parts::name(part, leg);
+fn step(part: ExperimentPart, measurement: &NetworkMeasurement, round: u32, lasting: Span) -> Step {
+    let name = parts::name(part, measurement);
     let folder = format!("{name}-{round}");
     let testbed = parts::testbed_folder(&folder);
-    let Leg {
+    let NetworkMeasurement {
         topology,
         command,
         options,
         ..
-    } = leg;
+    } = measurement;
     // A cut comes after five seconds and lasts two.
     let lasting = match part {
         ExperimentPart::Cut => Span(lasting.0.max(std::time::Duration::from_secs(10))),

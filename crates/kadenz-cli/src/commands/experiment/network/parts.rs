@@ -3,7 +3,7 @@
 use super::ExperimentPart;
 
 /// One measurement.
-pub(super) struct Leg {
+pub(super) struct NetworkMeasurement {
     /// Its name within the part, and in the names of its folders.
     pub(super) name: &'static str,
     /// The testbed of the measurement.
@@ -14,8 +14,12 @@ pub(super) struct Leg {
     pub(super) options: &'static str,
 }
 
-const fn leg(name: &'static str, topology: &'static str, command: &'static str) -> Leg {
-    Leg {
+const fn measurement(
+    name: &'static str,
+    topology: &'static str,
+    command: &'static str,
+) -> NetworkMeasurement {
+    NetworkMeasurement {
         name,
         topology,
         command,
@@ -23,7 +27,7 @@ const fn leg(name: &'static str, topology: &'static str, command: &'static str) 
     }
 }
 
-impl Leg {
+impl NetworkMeasurement {
     const fn with(self, options: &'static str) -> Self {
         Self { options, ..self }
     }
@@ -33,53 +37,54 @@ impl Leg {
 /// answer is long: a host that does not run for a second loses nothing.
 const POST: &str = "udp send --to {device} --rate 100Hz --size 200B --policy fifo:80 --timeout 5s";
 
-const BASELINE: &[Leg] = &[leg("one-switch", "baseline", POST)];
+const BASELINE: &[NetworkMeasurement] = &[measurement("one-switch", "baseline", POST)];
 
-const SWITCHES: &[Leg] = &[
-    leg("none", "baseline", POST),
-    leg("ksz8863", "extra-ksz8863", POST),
-    leg("gs105", "extra-gs105", POST),
-    leg("rb750", "extra-rb750", POST),
+const SWITCHES: &[NetworkMeasurement] = &[
+    measurement("none", "baseline", POST),
+    measurement("ksz8863", "extra-ksz8863", POST),
+    measurement("gs105", "extra-gs105", POST),
+    measurement("rb750", "extra-rb750", POST),
 ];
 
-const SPEEDS: &[Leg] = &[
-    leg("100M", "baseline", POST),
-    leg("1G", "baseline-gigabit", POST),
+const SPEEDS: &[NetworkMeasurement] = &[
+    measurement("100M", "baseline", POST),
+    measurement("1G", "baseline-gigabit", POST),
 ];
 
 /// The timeout of an answer is ten seconds: a host that stands still for one loses nothing.
 const BURST: &str = "udp burst --to {broadcast} --devices 40 --size 200B --policy fifo:80 --timeout 10s --no-samples";
 
-const DEVICES: &[Leg] = &[
-    leg("100Hz", "forty-devices", BURST).with("--rate 100Hz"),
-    leg("1kHz", "forty-devices", BURST).with("--rate 1kHz"),
+const DEVICES: &[NetworkMeasurement] = &[
+    measurement("100Hz", "forty-devices", BURST).with("--rate 100Hz"),
+    measurement("1kHz", "forty-devices", BURST).with("--rate 1kHz"),
 ];
 
 const SEND: &str = "udp send --to {device} --rate 1kHz --size 200B";
 
-const SENDERS: &[Leg] = &[
-    leg("ordinary", "baseline", SEND),
-    leg("fifo", "baseline", SEND).with("--policy fifo:80 --sleeper nanosleep"),
-    leg("fifo-block", "baseline", SEND)
+const SENDERS: &[NetworkMeasurement] = &[
+    measurement("ordinary", "baseline", SEND),
+    measurement("fifo", "baseline", SEND).with("--policy fifo:80 --sleeper nanosleep"),
+    measurement("fifo-block", "baseline", SEND)
         .with("--policy fifo:80 --sleeper nanosleep --receive block"),
-    leg("fifo-spin", "baseline", SEND).with("--policy fifo:80 --sleeper spin"),
-    leg("fifo-spin-closed", "baseline", SEND).with("--policy fifo:80 --sleeper spin --loop closed"),
-    leg("fifo-busy-poll-closed", "baseline", SEND)
+    measurement("fifo-spin", "baseline", SEND).with("--policy fifo:80 --sleeper spin"),
+    measurement("fifo-spin-closed", "baseline", SEND)
+        .with("--policy fifo:80 --sleeper spin --loop closed"),
+    measurement("fifo-busy-poll-closed", "baseline", SEND)
         .with("--policy fifo:80 --sleeper spin --loop closed --busy-poll"),
 ];
 
-const TRAFFIC: &[Leg] = &[
-    leg("without", "two-switches", POST),
-    leg("with", "cross-traffic", POST),
+const TRAFFIC: &[NetworkMeasurement] = &[
+    measurement("without", "two-switches", POST),
+    measurement("with", "cross-traffic", POST),
 ];
 
-const CUT: &[Leg] = &[
-    leg("one-way", "cut-cable", POST),
-    leg("two-ways", "redundant-path", POST),
+const CUT: &[NetworkMeasurement] = &[
+    measurement("one-way", "cut-cable", POST),
+    measurement("two-ways", "redundant-path", POST),
 ];
 
 /// The measurements of a part, which alternate.
-pub(super) fn legs(part: ExperimentPart) -> &'static [Leg] {
+pub(super) fn measurements(part: ExperimentPart) -> &'static [NetworkMeasurement] {
     match part {
         ExperimentPart::Baseline => BASELINE,
         ExperimentPart::Switches => SWITCHES,
@@ -97,6 +102,10 @@ pub(super) fn testbed_folder(folder: &str) -> String {
 }
 
 /// What all rounds of a measurement measure.
-pub(super) fn name(part: ExperimentPart, leg: &Leg) -> String {
-    format!("{}-{}", format!("{part:?}").to_lowercase(), leg.name)
+pub(super) fn name(part: ExperimentPart, measurement: &NetworkMeasurement) -> String {
+    format!(
+        "{}-{}",
+        format!("{part:?}").to_lowercase(),
+        measurement.name
+    )
 }

@@ -16,7 +16,7 @@ use kadenz::report::verdict::wire::RoundTrip;
 use super::super::StepRun;
 use super::super::table::{Row, table, value, whole};
 use super::ExperimentPart;
-use super::parts::{self, Leg};
+use super::parts::{self, NetworkMeasurement};
 use kadenz::report::document::Document;
 
 /// [Enner2016b], "Switching Cost": switch, connection, 90 % round trip, overhead that is not on the wire.
@@ -55,20 +55,20 @@ pub(super) fn tables(runs: &[StepRun<'_>]) -> Document {
 }
 
 /// All rounds of one measurement.
-struct LegRuns<'a> {
-    leg: &'static Leg,
+struct MeasurementRounds<'a> {
+    measurement: &'static NetworkMeasurement,
     runs: Vec<&'a Summary>,
 }
 
-impl<'a> LegRuns<'a> {
+impl<'a> MeasurementRounds<'a> {
     /// The finished measurements of a part.
     fn of(part: ExperimentPart, runs: &[StepRun<'a>]) -> Vec<Self> {
-        let legs = parts::legs(part).iter();
-        let measured = legs.map(|leg| {
-            let name = parts::name(part, leg);
+        let measurements = parts::measurements(part).iter();
+        let measured = measurements.map(|measurement| {
+            let name = parts::name(part, measurement);
             let runs = runs.iter().filter(|it| it.name == name);
             let runs = runs.map(|it| it.run).collect();
-            Self { leg, runs }
+            Self { measurement, runs }
         });
         measured.filter(|it| !it.runs.is_empty()).collect()
     }
@@ -183,7 +183,7 @@ fn section(title: &str, rows: impl IntoIterator<Item = Row>, words: String) -> D
 }
 
 fn baseline(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Baseline, runs);
+    let measured = MeasurementRounds::of(ExperimentPart::Baseline, runs);
     let one = measured.first()?;
     let (lateness, rtt) = (one.series("lateness"), one.series("rtt"));
     let round_trip = one.round_trip();
@@ -218,7 +218,7 @@ fn baseline(runs: &[StepRun<'_>]) -> Option<Document> {
 }
 
 /// Lateness of the testbed itself.
-fn wire_error(measured: &[LegRuns<'_>]) -> String {
+fn wire_error(measured: &[MeasurementRounds<'_>]) -> String {
     let runs = measured.iter().flat_map(|it| &it.runs);
     let testbeds = runs.filter_map(|run| {
         let folder = run.folder.file_name()?.to_str()?;
@@ -238,15 +238,15 @@ fn wire_error(measured: &[LegRuns<'_>]) -> String {
 }
 
 fn switches(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Switches, runs);
-    let first = measured.iter().find(|it| it.leg.name == "none")?;
+    let measured = MeasurementRounds::of(ExperimentPart::Switches, runs);
+    let first = measured.iter().find(|it| it.measurement.name == "none")?;
     let base = first.round_trip();
     let base_median = at(first.series("rtt").as_ref(), Percent::P50);
     let base_model = model_of("baseline");
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let median = at(rtt.as_ref(), Percent::P50);
-        let is_base = it.leg.name == "none";
+        let is_base = it.measurement.name == "none";
         let round_trip = match is_base {
             true => it.round_trip(),
             false => it.round_trip().beyond(base),
@@ -259,10 +259,10 @@ fn switches(runs: &[StepRun<'_>]) -> Option<Document> {
             Some(more) if !is_base && more >= 0.0 => format!("+{}", numbers::value(more)),
             other => self::value(other),
         };
-        let model = less(model_of(it.leg.topology), base_model);
+        let model = less(model_of(it.measurement.topology), base_model);
         let p90 = round_trip.measured_ns.map(|ns| ns as f64);
         let [switch, connection, post_p90, post_rest] =
-            SWITCHES[switch_row(it.leg.name)].map(str::to_owned);
+            SWITCHES[switch_row(it.measurement.name)].map(str::to_owned);
         let mut row = vec![
             ("switch", switch),
             ("connection", connection),
@@ -289,8 +289,8 @@ fn switch_row(name: &str) -> usize {
 }
 
 fn speeds(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Speeds, runs);
-    let of = |name: &str| measured.iter().find(|it| it.leg.name == name);
+    let measured = MeasurementRounds::of(ExperimentPart::Speeds, runs);
+    let of = |name: &str| measured.iter().find(|it| it.measurement.name == name);
     let (slow, fast) = (of("100M")?, of("1G")?);
     let (slow_rtt, fast_rtt) = (slow.series("rtt"), fast.series("rtt"));
     let here = |percent| {
@@ -308,9 +308,13 @@ fn speeds(runs: &[StepRun<'_>]) -> Option<Document> {
             ("by the model", value(model)),
         ]
     };
-    let measured_row = |name, leg: &LegRuns<'_>, rtt: &Option<SeriesSummary>| {
-        let mut row = row(name, &|p| at(rtt.as_ref(), p), model_of(leg.leg.topology));
-        row.extend(leg.counted());
+    let measured_row = |name, rounds: &MeasurementRounds<'_>, rtt: &Option<SeriesSummary>| {
+        let mut row = row(
+            name,
+            &|p| at(rtt.as_ref(), p),
+            model_of(rounds.measurement.topology),
+        );
+        row.extend(rounds.counted());
         row
     };
     let mut difference = row("difference", &here, model);
@@ -330,7 +334,7 @@ fn speeds(runs: &[StepRun<'_>]) -> Option<Document> {
 }
 
 fn devices(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Devices, runs);
+    let measured = MeasurementRounds::of(ExperimentPart::Devices, runs);
     measured.first()?;
     let model = modelled("forty-devices", Receivers::Broadcast);
     let ends = |times: &Vec<f64>| times.first().copied().zip(times.last().copied());
@@ -338,7 +342,7 @@ fn devices(runs: &[StepRun<'_>]) -> Option<Document> {
     let rows = measured.iter().map(|it| {
         let series = ["rtt", FIRST_REPLY, LAST_REPLY].map(|name| it.series(name));
         let [rtt, first, last] = series.each_ref().map(Option::as_ref);
-        let mut row = vec![("40 devices", it.leg.name.to_owned())];
+        let mut row = vec![("40 devices", it.measurement.name.to_owned())];
         row.extend(it.counted());
         row.extend([
             ("lost by this machine", numbers::thousands(it.lost_here())),
@@ -370,13 +374,13 @@ fn devices(runs: &[StepRun<'_>]) -> Option<Document> {
 }
 
 fn senders(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Senders, runs);
+    let measured = MeasurementRounds::of(ExperimentPart::Senders, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let series = ["lateness", "rtt", "response"].map(|name| it.series(name));
         let [lateness, rtt, response] = series.each_ref().map(Option::as_ref);
         let mut row = vec![
-            ("sender, 1 kHz", it.leg.name.to_owned()),
+            ("sender, 1 kHz", it.measurement.name.to_owned()),
             ("late p50", shown(lateness, Percent::P50)),
             ("late p99", shown(lateness, Percent::P99)),
             ("round trip p50", shown(rtt, Percent::P50)),
@@ -392,18 +396,18 @@ fn senders(runs: &[StepRun<'_>]) -> Option<Document> {
 }
 
 fn traffic(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Traffic, runs);
+    let measured = MeasurementRounds::of(ExperimentPart::Traffic, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let rtt = rtt.as_ref();
-        let model = modelled(it.leg.topology, Receivers::Each).unwrap_or_default();
+        let model = modelled(it.measurement.topology, Receivers::Each).unwrap_or_default();
         let of_model = |share: f64| {
             let place = (share * model.len() as f64) as usize;
             value(model.get(place.min(model.len().saturating_sub(1))).copied())
         };
         let mut row = vec![
-            ("29 Mbit/s of video", it.leg.name.to_owned()),
+            ("29 Mbit/s of video", it.measurement.name.to_owned()),
             ("p50", shown(rtt, Percent::P50)),
             ("p90", shown(rtt, Percent::P90)),
             ("p99", shown(rtt, Percent::P99)),
@@ -420,13 +424,13 @@ fn traffic(runs: &[StepRun<'_>]) -> Option<Document> {
 }
 
 fn cut(runs: &[StepRun<'_>]) -> Option<Document> {
-    let measured = LegRuns::of(ExperimentPart::Cut, runs);
+    let measured = MeasurementRounds::of(ExperimentPart::Cut, runs);
     measured.first()?;
     let rows = measured.iter().map(|it| {
         let rtt = it.series("rtt");
         let packets = it.packets();
         let out = Duration::from_millis(10 * packets.longest_loss);
-        let mut row = vec![("a cable pulled for 2 s", it.leg.name.to_owned())];
+        let mut row = vec![("a cable pulled for 2 s", it.measurement.name.to_owned())];
         row.extend(it.counted());
         row.extend([
             ("most in a row", numbers::thousands(packets.longest_loss)),

@@ -17,7 +17,7 @@ use kadenz::rt::clock::{self, MonotonicTime};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::bus::{BusOption, Came, Ears};
+use super::bus::{BusEvent, BusOption, BusReceiver};
 use super::stamp;
 use super::table::{self, HeardChannel};
 use super::types::{self, TypesOption};
@@ -76,7 +76,7 @@ const LONG: usize = 64 << 10;
 
 /// Statistics of a bus, a line a second, or one object with --once.
 #[derive(JsonSchema, Serialize)]
-pub(super) struct Spied {
+pub(super) struct BusStatistics {
     version: Version<1>,
     /// Time, since 1970.
     wall_ns: i64,
@@ -92,7 +92,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         (true, None) => Some(ONCE),
         (_, given) => given,
     };
-    let ears = Ears::open(&options.bus, &options.channels, duration)?;
+    let ears = BusReceiver::open(&options.bus, &options.channels, duration)?;
     let known = options.types.read_and_request(&ears.bus)?;
     let watcher = Watcher::new(WatchOptions {
         window: options.window.0,
@@ -110,7 +110,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     Ok(Outcome::Kept)
 }
 
-impl Answer for Spied {
+impl Answer for BusStatistics {
     fn document(&self) -> Document {
         let table = table::of_channels(&view::COLUMNS, &self.channels);
         let across_channels = self.across_channels.iter();
@@ -120,7 +120,7 @@ impl Answer for Spied {
 }
 
 struct Spy {
-    ears: Ears,
+    ears: BusReceiver,
     url: String,
     heard: Heard,
 }
@@ -178,9 +178,9 @@ impl Spy {
         let mut due = clock::now() + Duration::from_secs(1);
         loop {
             match self.ears.next(Some(due)) {
-                Came::Message(raw) => self.heard.add(&raw, None),
-                Came::Nothing => {}
-                Came::End => break,
+                BusEvent::Message(raw) => self.heard.add(&raw, None),
+                BusEvent::Nothing => {}
+                BusEvent::End => break,
             }
             let now = clock::now();
             if now < due {
@@ -200,7 +200,7 @@ impl Spy {
     /// Prints a table; returns whether a reader still takes the output.
     fn print(&self, now: MonotonicTime) -> anyhow::Result<bool> {
         let losses = self.ears.bus.losses();
-        let printed = output::next_answer(&Spied {
+        let printed = output::next_answer(&BusStatistics {
             version: Version,
             wall_ns: stamp::wall_ns(now),
             url: self.url.clone(),
@@ -231,12 +231,12 @@ impl Spy {
         loop {
             let before = frame.min(keys);
             match self.ears.next(Some(before)) {
-                Came::Message(raw) => {
+                BusEvent::Message(raw) => {
                     let fields = fields.as_mut().filter(|_| !view.is_paused());
                     self.heard.add(&raw, fields);
                 }
-                Came::Nothing => {}
-                Came::End => return Ok(()),
+                BusEvent::Nothing => {}
+                BusEvent::End => return Ok(()),
             }
             let now = clock::now();
             if now >= keys {

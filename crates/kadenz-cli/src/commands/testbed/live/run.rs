@@ -59,7 +59,7 @@ pub(in super::super) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let stop = interrupt::stop_on_interrupt()?;
     let testbed = super::build(&topology, &text, &out)?;
     super::note_troubles(&testbed, &mut 0);
-    let around = Around {
+    let around = ProgramEnvironment {
         topology: &topology,
         host,
         folder: std::path::absolute(&out)?,
@@ -92,14 +92,14 @@ fn host(options: &Options, topology: &Topology) -> anyhow::Result<usize> {
 }
 
 /// Surroundings of the program.
-struct Around<'a> {
+struct ProgramEnvironment<'a> {
     topology: &'a Topology,
     host: usize,
     /// The testbed's run folder, independent of the program's working folder.
     folder: PathBuf,
 }
 
-impl Around<'_> {
+impl ProgramEnvironment<'_> {
     /// Runs the program to its end on a thread in the host's network.
     fn start(&self, program: &[OsString], testbed: &Testbed) -> anyhow::Result<ExitStatus> {
         let run = || {

@@ -1,4 +1,4 @@
-//! What a loop posts and which outputs clients may set, as clients see it.
+//! What a loop publishes and which outputs clients may set, as clients see it.
 
 use super::*;
 
@@ -39,7 +39,7 @@ fn catalogue() -> Catalogue {
     }
 }
 
-/// The process image of a loop that posts to these words every 2 ms.
+/// The process image of a loop that publishes to these words every 2 ms.
 fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> PublishedImage<'a> {
     PublishedImage {
         image: ProcessImage::Shared {
@@ -55,7 +55,7 @@ fn in_memory<'a>(words: &'a [AtomicU64], catalogue: &'a Catalogue) -> PublishedI
 fn what_a_loop_posts_is_shown_with_what_lies_where() {
     let catalogue = catalogue();
     let words: Vec<_> = (0..words_for(14)).map(|_| AtomicU64::new(0)).collect();
-    let mut poster = ProcessImageWriter::begin(&words, 14).unwrap();
+    let mut publisher = ProcessImageWriter::begin(&words, 14).unwrap();
     let shown = in_memory(&words, &catalogue);
     at_a_control_socket_with(Some(shown), None, None, |path, _| {
         let mut client = ControlClient::at(path).unwrap();
@@ -63,17 +63,17 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
             .request(&Question::ProcessImage {})
             .unwrap_err()
             .to_string();
-        assert!(early.contains("nothing was posted yet"), "{early}");
-        poster.post(&[7; 14]).unwrap();
+        assert!(early.contains("nothing was published yet"), "{early}");
+        publisher.publish(&[7; 14]).unwrap();
         for ended in [false, true] {
-            let post = client.request(&Question::ProcessImage {}).unwrap();
+            let image = client.request(&Question::ProcessImage {}).unwrap();
             let last = Answer::ProcessImage {
                 number: 1,
                 bytes: vec![7; 14],
                 ended,
             };
-            assert_eq!(post, last);
-            poster.end();
+            assert_eq!(image, last);
+            publisher.end();
         }
         let Answer::Layout(layout) = client.request(&Question::Layout {}).unwrap() else {
             panic!("no layout")
@@ -86,7 +86,7 @@ fn what_a_loop_posts_is_shown_with_what_lies_where() {
         let mut client = ControlClient::at(path).unwrap();
         for question in [Question::ProcessImage {}, Question::Layout {}] {
             let refused = client.request(&question).unwrap_err().to_string();
-            assert!(refused.contains("posts no process data"), "{refused}");
+            assert!(refused.contains("publishes no process data"), "{refused}");
         }
     });
 }

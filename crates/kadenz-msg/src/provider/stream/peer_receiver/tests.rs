@@ -152,7 +152,7 @@ fn a_peer_for_whom_no_descriptor_is_left_does_not_end_the_wait() {
     receiver.listener.as_mut().unwrap().0.pause(clock::now());
     let mut peer = TcpStream::connect(&address).unwrap();
     peer.write_all(&[1, 7]).unwrap();
-    assert_eq!(receiver.wait(Wait::Poll), Woke::Nothing);
+    assert_eq!(receiver.wait(Wait::Poll), WakeCause::Nothing);
     let result = receiver.receive(Wait::Forever, &mut |_| More::GoOn);
     assert!(
         matches!(result, Err(ReceiveError::NoDescriptor)),

@@ -16,20 +16,20 @@ const MAX_CALLS: usize = 64;
 /// Errors kept until the caller takes them.
 const ERRORS_KEPT: usize = 64;
 
-/// Bounded: when the queue is full, the oldest message is dropped and counted.
+/// BoundedQueue: when the queue is full, the oldest message is dropped and counted.
 #[derive(Debug)]
 pub(super) struct ErrorQueue {
     messages: Messages,
-    stamps: Bounded<TransmitStamp>,
-    errors: Bounded<NetworkError>,
+    stamps: BoundedQueue<TransmitStamp>,
+    errors: BoundedQueue<NetworkError>,
 }
 
 impl ErrorQueue {
     pub(super) fn new(stamps_kept: usize) -> Self {
         Self {
             messages: Messages::for_receiving(A_CALL),
-            stamps: Bounded::new(stamps_kept),
-            errors: Bounded::new(ERRORS_KEPT),
+            stamps: BoundedQueue::new(stamps_kept),
+            errors: BoundedQueue::new(ERRORS_KEPT),
         }
     }
 
@@ -91,13 +91,13 @@ impl ErrorQueue {
 
 /// A queue that never grows.
 #[derive(Debug)]
-struct Bounded<T> {
+struct BoundedQueue<T> {
     entries: VecDeque<T>,
     limit: usize,
     lost: u64,
 }
 
-impl<T> Bounded<T> {
+impl<T> BoundedQueue<T> {
     fn new(limit: usize) -> Self {
         let limit = limit.max(1);
         Self {
@@ -167,7 +167,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_pushes_the_oldest_out_and_is_counted() {
-        let mut queue = Bounded::new(2);
+        let mut queue = BoundedQueue::new(2);
         for entry in 0..5 {
             queue.push(entry);
         }

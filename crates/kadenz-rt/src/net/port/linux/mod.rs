@@ -20,7 +20,7 @@ use super::{
     SendError, Stamps, TransmitKey, TransmitStamp,
 };
 use crate::clock::{PhcTime, WallTime};
-use crate::os::linux::udp::notes::Notes;
+use crate::os::linux::udp::notes::ControlMessages;
 use crate::os::linux::udp::socket;
 use crate::os::linux::udp::socket::Socket;
 use error_queue::ErrorQueue;
@@ -38,7 +38,7 @@ pub(super) struct Port {
     waker: SystemPortWaker,
     keys: Arc<Keys>,
     error_queue: ErrorQueue,
-    drops: Option<Drops>,
+    drops: Option<ExtendedCounter>,
     stamping: Arc<Enabled>,
     /// Datagrams sent, by any handle, since the error queue was last emptied.
     unread: Arc<AtomicUsize>,
@@ -146,7 +146,7 @@ impl Port {
 
     fn send_each(&mut self, outbox: &mut Outbox) {
         for at in 0..outbox.filled {
-            let super::outbox::Parcel { length, to, .. } = outbox.parcels[at];
+            let super::outbox::OutgoingDatagram { length, to, .. } = outbox.parcels[at];
             let bytes = &outbox.payload[at * outbox.slot_bytes..][..length];
             outbox.parcels[at].outcome = Some(self.send([bytes, &[]], Some(to)));
         }
@@ -214,12 +214,12 @@ impl Port {
 
 /// A 32-bit counter of the kernel, extended to 64 bits.
 #[derive(Debug, Clone, Copy, Default)]
-struct Drops {
+struct ExtendedCounter {
     last: u32,
     total: u64,
 }
 
-impl Drops {
+impl ExtendedCounter {
     /// Returns the whole count for a reading, which may be older than the newest.
     fn total(&mut self, seen: u32) -> u64 {
         let ahead = i64::from(seen.wrapping_sub(self.last).cast_signed());
@@ -232,7 +232,7 @@ impl Drops {
     }
 }
 
-fn stamps(notes: &Notes) -> Stamps {
+fn stamps(notes: &ControlMessages) -> Stamps {
     Stamps {
         software: notes.software_ns.map(WallTime::from_unix_ns),
         hardware: notes.hardware_ns.map(PhcTime::from_ns),

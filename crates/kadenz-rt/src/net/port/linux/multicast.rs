@@ -14,13 +14,13 @@ pub(super) struct Membership {
     is_v6: bool,
     /// The group whose route is looked up.
     group: IpAddr,
-    via: Option<Via>,
+    via: Option<MulticastInterface>,
     is_lost: bool,
 }
 
 /// The interface by which the port takes part.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Via {
+struct MulticastInterface {
     name: Name,
     number: i32,
     /// The source address that the routes choose; `None` where the user requested the interface.
@@ -106,7 +106,7 @@ impl Membership {
                 Err(errno) => return Err(errno),
             }
         }
-        self.via = Some(Via {
+        self.via = Some(MulticastInterface {
             name,
             number,
             source: None,
@@ -115,7 +115,7 @@ impl Membership {
     }
 }
 
-impl Via {
+impl MulticastInterface {
     fn holds(&self, socket: &Socket, wish: &Multicast, group: IpAddr) -> bool {
         os::number_of(socket, self.name) == Ok(self.number)
             && os::is_up(socket, self.name)
@@ -156,12 +156,12 @@ fn source_towards(group: IpAddr) -> Option<IpAddr> {
     Some(socket.local_address().ok()?.ip())
 }
 
-fn by_route(socket: &Socket, group: IpAddr) -> Option<Via> {
+fn by_route(socket: &Socket, group: IpAddr) -> Option<MulticastInterface> {
     let source = source_towards(group)?;
     let mut all = link::list().into_iter();
     let name = os::name(&all.find(|it| it.address == source)?.interface)?;
     let number = os::number_of(socket, name).ok()?;
-    Some(Via {
+    Some(MulticastInterface {
         name,
         number,
         source: Some(source),

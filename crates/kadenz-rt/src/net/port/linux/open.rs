@@ -9,7 +9,7 @@ use super::multicast::Membership;
 use super::receiving::WaitState;
 use super::rights::{self, SocketBuffer};
 use super::stamping::{self, Enabled};
-use super::{Drops, Port, SystemPortWaker};
+use super::{ExtendedCounter, Port, SystemPortWaker};
 use crate::net::port::{Fragmentation, GrantedPort, OpenPortError, PortOptions};
 use crate::os::linux::udp::socket::{Family, Socket};
 use crate::tuning::Measure;
@@ -82,7 +82,7 @@ fn place(socket: &Socket, options: &PortOptions) -> Result<(), OpenPortError> {
 fn around(
     socket: Socket,
     options: &PortOptions,
-    drops: Option<Drops>,
+    drops: Option<ExtendedCounter>,
     (stamping, membership): (Enabled, Option<Membership>),
 ) -> Result<Port, OpenPortError> {
     let waiting = WaitState::set_up(&socket, options.wakers_may_be_late);
@@ -184,7 +184,7 @@ fn fragmentation(socket: &Socket, v6: bool, wish: Fragmentation) -> Result<(), i
 }
 
 /// Makes the kernel report with each datagram how many were dropped before; `None` where it does not.
-fn count_drops(socket: &Socket) -> Option<Drops> {
+fn count_drops(socket: &Socket) -> Option<ExtendedCounter> {
     let result = socket.set(libc::SOL_SOCKET, libc::SO_RXQ_OVFL, 1);
-    result.is_ok().then(Drops::default)
+    result.is_ok().then(ExtendedCounter::default)
 }

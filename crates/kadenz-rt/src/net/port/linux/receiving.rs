@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering, fence};
 use std::time::Duration;
 
-use super::super::inbox::About;
+use super::super::inbox::DatagramFacts;
 use super::super::{Inbox, ReceiveError, Reception, Wait};
 use super::{Port, error_queue, stamps};
 use crate::clock::now;
@@ -196,7 +196,7 @@ impl Port {
     fn describe(&mut self, inbox: &mut Inbox, count: usize) {
         for (at, about) in inbox.about[..count].iter_mut().enumerate() {
             let notes = inbox.system.notes(at);
-            *about = About {
+            *about = DatagramFacts {
                 whole_length: inbox.system.length(at),
                 from: inbox.system.address(at).unwrap_or(about.from),
                 stamps: stamps(&notes),

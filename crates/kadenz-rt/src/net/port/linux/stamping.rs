@@ -134,7 +134,7 @@ fn turn_on(socket: &Socket, flags: u32) -> Result<(), Note> {
     }
     set(socket, flags).map_err(by_the_kernel)?;
     let receives = flags & libc::SOF_TIMESTAMPING_RX_SOFTWARE != 0;
-    if receives && wait_for_stamps(RECEIVE_SOFTWARE) == Settled::Never {
+    if receives && wait_for_stamps(RECEIVE_SOFTWARE) == StampingTest::Never {
         // No call need then wait for stamps that never come.
         let _ = set(socket, 0);
         return Err(Note::new(
@@ -216,7 +216,7 @@ const PAUSES: [(u32, Duration); 2] = [
 
 /// The result of the test on the loopback interface.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Settled {
+enum StampingTest {
     /// A datagram came with a stamp.
     Stamping,
     /// Many datagrams came, all without a stamp.
@@ -230,8 +230,8 @@ enum Settled {
 /// The kernel enables its stamps by rewriting its own code, which a thread of the kernel does later
 /// (`net_enable_timestamp`, net/core/dev.c): the first datagrams after the request may come without a stamp.
 /// Besides, a sandbox may accept the request and never stamp a datagram.
-fn wait_for_stamps(flags: u32) -> Settled {
-    try_to_wait(flags).unwrap_or(Settled::Unknown)
+fn wait_for_stamps(flags: u32) -> StampingTest {
+    try_to_wait(flags).unwrap_or(StampingTest::Unknown)
 }
 
 /// Whether datagrams may carry keys of their own. A kernel that does not know them refuses before it looks up the
@@ -248,14 +248,14 @@ fn takes_own_keys(flags: u32) -> bool {
     !matches!(tried, Err(libc::EINVAL))
 }
 
-fn try_to_wait(flags: u32) -> Result<Settled, i32> {
+fn try_to_wait(flags: u32) -> Result<StampingTest, i32> {
     let socket = Socket::open(Family::V4)?;
     let option = (libc::SOL_SOCKET, libc::SO_TIMESTAMPING);
     socket.set(option.0, option.1, flags.cast_signed())?;
     socket.bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
     let own = socket.local_address()?;
     let mut messages = Messages::for_receiving(1);
-    let mut settled = Settled::Unknown;
+    let mut settled = StampingTest::Unknown;
     let pauses = PAUSES
         .iter()
         .flat_map(|(times, pause)| (0..*times).map(|_| *pause));
@@ -269,9 +269,9 @@ fn try_to_wait(flags: u32) -> Result<Settled, i32> {
             8,
         ) {
             if messages.notes(0).software_ns.is_some() {
-                return Ok(Settled::Stamping);
+                return Ok(StampingTest::Stamping);
             }
-            settled = Settled::Never;
+            settled = StampingTest::Never;
         }
         std::thread::sleep(pause);
     }

@@ -11,14 +11,14 @@ use libc::sockaddr_storage;
 use libc::socklen_t;
 
 use super::super::errno;
-use super::notes::{self, KeyNote, Notes};
+use super::notes::{self, ControlMessages, TransmitKeyMessage};
 use super::socket::Socket;
 
 /// Room for the control messages that the kernel adds to a datagram: stamps (64 bytes), drops (24) and an error
 /// with its origin (64) on a 64-bit system.
 #[repr(C, align(8))]
 #[derive(Clone, Copy)]
-struct NoteRoom([u8; 256]);
+struct ControlBuffer([u8; 256]);
 
 /// The queue of a socket to read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -43,8 +43,8 @@ pub(crate) struct Messages {
     headers: Box<[mmsghdr]>,
     vectors: Box<[iovec]>,
     names: Box<[sockaddr_storage]>,
-    notes: Box<[NoteRoom]>,
-    keys: Box<[KeyNote]>,
+    notes: Box<[ControlBuffer]>,
+    keys: Box<[TransmitKeyMessage]>,
     /// Headers that the last call may have written to; all of them before the first call.
     used: usize,
 }
@@ -81,8 +81,8 @@ impl Messages {
             headers: vec![header; slots].into(),
             vectors: vec![vector; slots].into(),
             names: vec![empty(); slots].into(),
-            notes: vec![NoteRoom([0; 256]); note_rooms].into(),
-            keys: vec![KeyNote::of(0); keys].into(),
+            notes: vec![ControlBuffer([0; 256]); note_rooms].into(),
+            keys: vec![TransmitKeyMessage::of(0); keys].into(),
             used: slots,
         }
     }
@@ -152,7 +152,7 @@ impl Messages {
             }
             header.msg_namelen = size_of::<sockaddr_storage>() as libc::socklen_t;
             header.msg_iovlen = 1;
-            header.msg_controllen = size_of::<NoteRoom>() as _;
+            header.msg_controllen = size_of::<ControlBuffer>() as _;
             header.msg_flags = 0;
         }
     }
@@ -168,9 +168,9 @@ impl Messages {
     }
 
     /// The control messages of the datagram.
-    pub(crate) fn notes(&self, at: usize) -> Notes {
+    pub(crate) fn notes(&self, at: usize) -> ControlMessages {
         if self.notes.is_empty() {
-            return Notes::default();
+            return ControlMessages::default();
         }
         // SAFETY: the header is as the last call left it, or all zeroes before any; its control
         // buffer is one of the buffers for notes, which live as long as it does.
@@ -197,7 +197,7 @@ impl Messages {
             // SAFETY: each of the arrays has as many entries as there are headers, and at least `count`.
             unsafe {
                 if let Some(key) = key {
-                    *notes.add(at) = KeyNote::of(key);
+                    *notes.add(at) = TransmitKeyMessage::of(key);
                     (*notes.add(at)).attach(header);
                 }
                 header.msg_namelen = write(&to, &mut *names.add(at));

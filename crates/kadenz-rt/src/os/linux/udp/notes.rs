@@ -5,7 +5,7 @@ use libc::{cmsghdr, msghdr, sock_extended_err, timespec};
 
 /// The control messages of one datagram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(crate) struct Notes {
+pub(crate) struct ControlMessages {
     /// The kernel's stamp on `CLOCK_REALTIME`.
     pub(crate) software_ns: Option<i64>,
     /// The card's stamp on its own clock.
@@ -33,13 +33,13 @@ const OWN_KEY: libc::c_int = 81;
 /// A control message of the sender: the key for the datagram's transmit stamp.
 #[repr(C, align(8))]
 #[derive(Debug, Clone, Copy)]
-pub(super) struct KeyNote {
+pub(super) struct TransmitKeyMessage {
     header: cmsghdr,
     key: u32,
     rest: u32,
 }
 
-impl KeyNote {
+impl TransmitKeyMessage {
     pub(super) fn of(key: u32) -> Self {
         // SAFETY: the structure is made of numbers; some C libraries have unnamed ones in it.
         let mut header: cmsghdr = unsafe { std::mem::zeroed() };
@@ -65,8 +65,8 @@ impl KeyNote {
 ///
 /// # Safety
 /// `header` must be as a successful call left it, and its control buffer live.
-pub(super) unsafe fn read(header: &msghdr) -> Notes {
-    let mut notes = Notes::default();
+pub(super) unsafe fn read(header: &msghdr) -> ControlMessages {
+    let mut notes = ControlMessages::default();
     // SAFETY: the control buffer is live and its length is as the kernel set it.
     let mut next = unsafe { libc::CMSG_FIRSTHDR(header) };
     while !next.is_null() {
@@ -81,7 +81,7 @@ pub(super) unsafe fn read(header: &msghdr) -> Notes {
 
 /// # Safety
 /// `message` must lie in a live control buffer, followed by as much data as it says.
-unsafe fn note(notes: &mut Notes, message: &cmsghdr) {
+unsafe fn note(notes: &mut ControlMessages, message: &cmsghdr) {
     // SAFETY: the data lie behind the message, which the caller answers for; each is read only as
     // far as the message is long.
     unsafe {

@@ -11,7 +11,7 @@ use rustix::event::{EventfdFlags, eventfd};
 use super::super::clock::timespec_of_ns;
 use super::super::{errno, number};
 use super::messages;
-use super::notes::KeyNote;
+use super::notes::TransmitKeyMessage;
 
 /// A UDP socket whose calls wait only on request.
 #[derive(Debug)]
@@ -151,7 +151,7 @@ impl Socket {
             message.msg_namelen = messages::write(&to, &mut room);
             message.msg_name = (&raw mut room).cast();
         }
-        let mut note = key.map(KeyNote::of);
+        let mut note = key.map(TransmitKeyMessage::of);
         if let Some(note) = &mut note {
             note.attach(&mut message);
         }

@@ -5,7 +5,7 @@ mod refusals;
 
 use std::thread;
 
-use super::super::{Applied, CpuSet, Measure, Policy, Tuning, apply};
+use super::super::{AppliedTuning, CpuSet, Measure, Policy, Tuning, apply};
 use crate::os::linux::sched;
 use crate::testing::skip;
 
@@ -28,7 +28,7 @@ fn policy(policy: Policy) -> Tuning {
     }
 }
 
-fn measure<'a>(applied: &'a Applied, name: &str) -> &'a Measure {
+fn measure<'a>(applied: &'a AppliedTuning, name: &str) -> &'a Measure {
     applied
         .measures
         .iter()

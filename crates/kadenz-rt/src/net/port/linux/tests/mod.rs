@@ -10,7 +10,7 @@ use super::super::tests::{closed_port, long, pair};
 use std::net::SocketAddr;
 
 use super::super::*;
-use super::Drops;
+use super::ExtendedCounter;
 use crate::clock::{WallBridge, WallTime, now};
 
 /// Waits until `look` returns a value, for at most a minute.
@@ -451,7 +451,7 @@ fn a_card_that_cannot_stamp_leaves_the_kernel_to_do_it() {
 
 #[test]
 fn drops_are_followed_beyond_32_bits_and_backwards() {
-    let mut drops = Drops::default();
+    let mut drops = ExtendedCounter::default();
     assert_eq!(drops.total(3), 3);
     assert_eq!(drops.total(u32::MAX / 2), u64::from(u32::MAX / 2));
     assert_eq!(drops.total(u32::MAX - 1), u64::from(u32::MAX - 1));

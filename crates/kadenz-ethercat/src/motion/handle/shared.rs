@@ -1,4 +1,4 @@
-//! The loop's status report: bytes in a process image, which the loop posts without waiting for a reader.
+//! The loop's status report: bytes in a process image, which the loop publishes without waiting for a reader.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -57,15 +57,15 @@ pub(in crate::motion) struct Report {
 /// The loop's side. Neither allocates, locks nor waits.
 #[derive(Debug)]
 pub(in crate::motion) struct HandleWriter<'s> {
-    poster: ProcessImageWriter<'s>,
+    publisher: ProcessImageWriter<'s>,
     shared: &'s HandleShared,
     bytes: Vec<u8>,
 }
 
 impl<'s> HandleWriter<'s> {
-    pub(super) fn new(poster: ProcessImageWriter<'s>, shared: &'s HandleShared) -> Self {
+    pub(super) fn new(publisher: ProcessImageWriter<'s>, shared: &'s HandleShared) -> Self {
         Self {
-            poster,
+            publisher,
             shared,
             bytes: vec![0; shared.bytes()],
         }
@@ -81,7 +81,7 @@ impl<'s> HandleWriter<'s> {
             }
         }
         // The bytes are as many as the process image was made for.
-        let _ = self.poster.post(&self.bytes);
+        let _ = self.publisher.publish(&self.bytes);
     }
 }
 
@@ -191,12 +191,12 @@ impl HandleShared {
         &self.words
     }
 
-    /// Whether the loop has posted anything.
+    /// Whether the loop has published anything.
     pub(super) fn has_begun(&self) -> bool {
-        Reader::of(&*self.words).is_ok_and(|it| it.posts() > 0)
+        Reader::of(&*self.words).is_ok_and(|it| it.images() > 0)
     }
 
-    /// Bytes of a post.
+    /// Bytes of an image.
     pub(super) fn bytes(&self) -> usize {
         HEAD + AXIS * self.entries.len()
     }
@@ -233,7 +233,7 @@ impl HandleShared {
         known(code).filter(|_| of == halves(stop)[0])
     }
 
-    /// Decodes the last post; `by` returns the name of a requester's number.
+    /// Decodes the last image; `by` returns the name of a requester's number.
     pub(super) fn status(&self, by: impl Fn(u32) -> Option<String>) -> Option<Status> {
         let mut bytes = vec![0; self.bytes()];
         self.read(&mut bytes)?;
@@ -345,9 +345,9 @@ mod tests {
     #[test]
     fn a_post_that_no_reader_could_read_differs_from_none() {
         let shared = HandleShared::of(&[]);
-        let mut poster = ProcessImageWriter::begin(shared.words(), shared.bytes()).unwrap();
+        let mut publisher = ProcessImageWriter::begin(shared.words(), shared.bytes()).unwrap();
         assert!(!shared.has_begun() && shared.status(|_| None).is_none());
-        poster.post(&[0; HEAD]).unwrap();
+        publisher.publish(&[0; HEAD]).unwrap();
         assert!(shared.has_begun() && shared.status(|_| None).is_some());
         // As if the writer overtook every copy.
         for word in shared.words().iter().skip(4) {

@@ -1,4 +1,4 @@
-//! Sources of the posts of a running loop.
+//! Sources of the images of a running loop.
 
 use std::time::{Duration, Instant};
 
@@ -19,17 +19,17 @@ const POLL_INTERVAL: Duration = Duration::from_millis(1);
 const OLD: Duration = Duration::from_secs(1);
 const OLD_CYCLES: u64 = 10;
 
-/// Source of a loop's posts.
-enum PostSource {
+/// Source of a loop's images.
+enum ImageSource {
     /// The loop's shared memory; the second viewer shows whether its owner lives.
     Mapped(Reader<Box<Viewer>>, Viewer),
     /// Its control socket.
     Asked(Box<RunningLoop>),
 }
 
-/// Posts of a running loop.
-pub(super) struct Posts {
-    source: PostSource,
+/// Images of a running loop.
+pub(super) struct Images {
+    source: ImageSource,
     name: String,
     bytes: Vec<u8>,
     oldest: Duration,
@@ -37,14 +37,14 @@ pub(super) struct Posts {
 
 /// Process image of one cycle.
 pub(super) struct ImageSnapshot<'p> {
-    pub(super) heading: ImageHeader,
+    pub(super) header: ImageHeader,
     pub(super) age: Duration,
     /// The whole image.
     pub(super) bytes: &'p [u8],
 }
 
-impl Posts {
-    /// Opens the posts of a loop, which stands still once its last cycle is older than `oldest`.
+impl Images {
+    /// Opens the images of a loop, which stands still once its last cycle is older than `oldest`.
     pub(super) fn open(
         running: RunningLoop,
         layout: &ProcessImageLayout,
@@ -53,9 +53,9 @@ impl Posts {
         let name = running.name.clone();
         let source = match &layout.memory {
             Some(memory) => mapped(memory)?,
-            None => PostSource::Asked(Box::new(running)),
+            None => ImageSource::Asked(Box::new(running)),
         };
-        if let PostSource::Mapped(reader, _) = &source {
+        if let ImageSource::Mapped(reader, _) = &source {
             anyhow::ensure!(
                 reader.bytes() == layout.catalogue.bytes,
                 other_layout(&name)
@@ -70,12 +70,12 @@ impl Posts {
         })
     }
 
-    /// Whether no further post will come: the loop reports its end, or its process is gone. A control socket reports
+    /// Whether no further image will come: the loop reports its end, or its process is gone. A control socket reports
     /// it with its answer.
     pub(super) fn has_ended(&self) -> bool {
         match &self.source {
-            PostSource::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
-            PostSource::Asked(_) => false,
+            ImageSource::Mapped(reader, viewer) => reader.has_ended() || !viewer.owner_lives(),
+            ImageSource::Asked(_) => false,
         }
     }
 
@@ -88,60 +88,60 @@ impl Posts {
             }
             match self.read() {
                 Ok(()) => break,
-                Err(Unread::Ended) => return Ok(None),
-                Err(Unread::Failed(error)) => return Err(error),
-                Err(Unread::Yet(why)) if Instant::now() >= end => {
+                Err(NoImage::Ended) => return Ok(None),
+                Err(NoImage::Failed(error)) => return Err(error),
+                Err(NoImage::Yet(why)) if Instant::now() >= end => {
                     anyhow::bail!("the loop `{}` shows nothing: {why}", self.name)
                 }
-                Err(Unread::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
+                Err(NoImage::Yet(_)) => std::thread::sleep(POLL_INTERVAL),
             }
         }
-        let post = CycleImage::of(&self.bytes).context("the loop's post is invalid")?;
-        let heading = post.heading;
-        let age = clock::now().since(MonotonicTime::from_ns(heading.received_ns));
+        let image = CycleImage::of(&self.bytes).context("the loop's image is invalid")?;
+        let header = image.header;
+        let age = clock::now().since(MonotonicTime::from_ns(header.received_ns));
         let age = Duration::from_nanos(u64::try_from(age).unwrap_or(0));
         if age > self.oldest {
             // The loop may have ended since the last look.
-            anyhow::ensure!(self.has_ended(), self.stale(&heading, age));
+            anyhow::ensure!(self.has_ended(), self.stale(&header, age));
             return Ok(None);
         }
         Ok(Some(ImageSnapshot {
-            heading,
+            header,
             age,
             bytes: &self.bytes,
         }))
     }
 
-    fn read(&mut self) -> Result<(), Unread> {
+    fn read(&mut self) -> Result<(), NoImage> {
         match &mut self.source {
-            PostSource::Mapped(reader, _) => match reader.read(&mut self.bytes) {
+            ImageSource::Mapped(reader, _) => match reader.read(&mut self.bytes) {
                 Ok(_) => Ok(()),
                 Err(why @ (ProcessImageError::Empty | ProcessImageError::Overtaken)) => {
-                    Err(Unread::Yet(why.to_string()))
+                    Err(NoImage::Yet(why.to_string()))
                 }
-                Err(why) => Err(Unread::Failed(why.into())),
+                Err(why) => Err(NoImage::Failed(why.into())),
             },
-            PostSource::Asked(running) => match running.client.process_image() {
-                Ok(posted) if posted.ended => Err(Unread::Ended),
-                Ok(posted) if posted.bytes.len() == self.bytes.len() => {
-                    self.bytes = posted.bytes;
+            ImageSource::Asked(running) => match running.client.process_image() {
+                Ok(published) if published.ended => Err(NoImage::Ended),
+                Ok(published) if published.bytes.len() == self.bytes.len() => {
+                    self.bytes = published.bytes;
                     Ok(())
                 }
-                Ok(_) => Err(Unread::Failed(other_layout(&self.name))),
-                Err(ClientError::Refused(why)) => Err(Unread::Yet(why)),
+                Ok(_) => Err(NoImage::Failed(other_layout(&self.name))),
+                Err(ClientError::Refused(why)) => Err(NoImage::Yet(why)),
                 // The control socket ends with the loop.
-                Err(ClientError::Ended | ClientError::NoLoop(_)) => Err(Unread::Ended),
-                Err(error) => Err(Unread::Failed(error.into())),
+                Err(ClientError::Ended | ClientError::NoLoop(_)) => Err(NoImage::Ended),
+                Err(error) => Err(NoImage::Failed(error.into())),
             },
         }
     }
 
-    fn stale(&self, heading: &ImageHeader, age: Duration) -> String {
+    fn stale(&self, header: &ImageHeader, age: Duration) -> String {
         format!(
             "the loop `{}` stands still: its last cycle, number {}, is {} old; `kadenz ethercat stats {}` shows how \
              it runs",
             self.name,
-            heading.number,
+            header.number,
             numbers::span(age.as_nanos() as f64),
             self.name,
         )
@@ -154,9 +154,9 @@ fn other_layout(name: &str) -> anyhow::Error {
     )
 }
 
-/// Why a read gave no post.
-enum Unread {
-    /// No further post will come.
+/// Why a read gave no image.
+enum NoImage {
+    /// No further image will come.
     Ended,
     /// A later read may succeed.
     Yet(String),
@@ -164,11 +164,11 @@ enum Unread {
 }
 
 /// Maps a loop's memory. It holds no process image before the loop's first cycle.
-fn mapped(memory: &str) -> anyhow::Result<PostSource> {
+fn mapped(memory: &str) -> anyhow::Result<ImageSource> {
     let end = Instant::now() + ANSWER_TIMEOUT;
     loop {
         match Reader::of(Box::new(Viewer::open(memory)?)) {
-            Ok(reader) => return Ok(PostSource::Mapped(reader, Viewer::open(memory)?)),
+            Ok(reader) => return Ok(ImageSource::Mapped(reader, Viewer::open(memory)?)),
             Err(ProcessImageError::Foreign) if Instant::now() < end => {
                 std::thread::sleep(POLL_INTERVAL);
             }
