@@ -172,7 +172,7 @@ pub fn receive<'local>(
         let stamps = raw.stamps();
         let is_new = channel.replace(raw.channel) != Some(raw.channel);
         let facts = [
-            raw.delivery.sequence.map_or(-1, |it| it.number.into()),
+            raw.delivery.info.sequence.map_or(-1, |it| it.number.into()),
             stamps.kernel.map_or(-1, |it| whole(it.as_ns())),
             whole(stamps.taken.as_ns()),
             is_new.into(),

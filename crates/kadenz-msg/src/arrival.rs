@@ -10,12 +10,34 @@ pub struct Arrival<'a> {
     pub channel: &'a str,
     /// The encoded message.
     pub payload: Payload<'a>,
+    /// Its sender, number and times.
+    pub info: MessageInfo,
+}
+
+/// Facts about a message that its provider states beside channel and content.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct MessageInfo {
     /// The sender, as far as the provider distinguishes senders.
     pub sender: SenderId,
     /// Its number, where the provider counts.
     pub sequence: Option<Sequence>,
     /// The times at which it passed the kernel and this program.
     pub stamps: Stamps,
+}
+
+impl MessageInfo {
+    /// Of a message that this program has whole since now, without a stamp of the kernel.
+    ///
+    /// # Real-time safety
+    /// As [`Stamps::now`].
+    #[must_use]
+    pub fn now(sender: SenderId, sequence: Option<Sequence>) -> Self {
+        Self {
+            sender,
+            sequence,
+            stamps: Stamps::now(),
+        }
+    }
 }
 
 /// The place of a message's bytes.

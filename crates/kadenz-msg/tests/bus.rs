@@ -28,7 +28,10 @@ fn what_is_published_is_received_in_order_and_whole() {
         let incoming = subscription.recv(LONG).unwrap().unwrap();
         assert_eq!(incoming.message, pose(number));
         assert_eq!(incoming.delivery.channel.as_str(), "POSE");
-        assert_eq!(incoming.delivery.sequence.unwrap().number, number as u32);
+        assert_eq!(
+            incoming.delivery.info.sequence.unwrap().number,
+            number as u32
+        );
     }
     assert!(subscription.try_recv().unwrap().is_none());
     assert_eq!(subscription.counters().received, 20);

@@ -46,7 +46,7 @@ fn receive(inlet: &mut dyn Inlet, count: usize) -> Vec<(String, usize, Stamps)> 
             all.push((
                 arrival.channel.to_owned(),
                 arrival.payload.bytes().len(),
-                arrival.stamps,
+                arrival.info.stamps,
             ));
             More::GoOn
         });

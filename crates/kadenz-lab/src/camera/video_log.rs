@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use kadenz_camera::server::OpenSource;
 use kadenz_camera::source::{Coding, Content, Next, Source, SourceError, Unit};
-use kadenz_msg::arrival::{Arrival, Payload, SenderId, Stamps};
+use kadenz_msg::arrival::{Arrival, MessageInfo, Payload, Stamps};
 use kadenz_msg::channel::{Channel, ChannelError};
 use kadenz_msg::log::LogError;
 use kadenz_msg::log::foxglove::PictureCoding;
@@ -120,12 +120,13 @@ impl Source for Recording {
             recorder.take(&Arrival {
                 channel: channel.as_str(),
                 payload: Payload::Borrowed(message),
-                sender: SenderId::default(),
-                sequence: None,
-                stamps: Stamps {
-                    published: Some(taken),
-                    kernel: None,
-                    taken: unit.arrival,
+                info: MessageInfo {
+                    stamps: Stamps {
+                        published: Some(taken),
+                        kernel: None,
+                        taken: unit.arrival,
+                    },
+                    ..MessageInfo::default()
                 },
             });
         }

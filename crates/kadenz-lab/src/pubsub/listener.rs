@@ -159,7 +159,7 @@ impl BusListener {
         let Ok(Some(delivery)) = self.subscription.recv_into(&mut probe, GREETING_INTERVAL) else {
             return false;
         };
-        self.stamped = delivery.stamps.kernel.is_some();
+        self.stamped = delivery.info.stamps.kernel.is_some();
         probe.run == plan.publish.run
     }
 

@@ -93,7 +93,7 @@ impl Raw<'_> {
     /// Returns the times at which the message passed the kernel and this program.
     #[must_use]
     pub fn stamps(&self) -> Stamps {
-        self.delivery.stamps
+        self.delivery.info.stamps
     }
 
     /// Decodes the payload as a message of that type.

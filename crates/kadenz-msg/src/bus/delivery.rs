@@ -3,7 +3,7 @@
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::mailbox::Envelope;
-use crate::arrival::{SenderId, Sequence, Stamps};
+use crate::arrival::MessageInfo;
 use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::provider::ReceiveError;
@@ -13,12 +13,8 @@ use crate::provider::ReceiveError;
 pub struct Delivery {
     /// The channel it was published to.
     pub channel: Channel,
-    /// The sender, as far as the provider distinguishes senders.
-    pub sender: SenderId,
-    /// Its number, where the provider counts.
-    pub sequence: Option<Sequence>,
-    /// When the kernel had it and when the inlet held it whole.
-    pub stamps: Stamps,
+    /// Its sender and number, and when the kernel and the inlet had it.
+    pub info: MessageInfo,
     /// When the user's thread took it out of the queue; the time of the inlet if it never waited in one.
     pub dequeued: MonotonicTime,
     /// When it was decoded.
@@ -42,9 +38,7 @@ impl Delivery {
     pub(super) fn decoded_now(envelope: &Envelope, dequeued: MonotonicTime) -> Self {
         Self {
             channel: envelope.channel,
-            sender: envelope.sender,
-            sequence: envelope.sequence,
-            stamps: envelope.stamps,
+            info: envelope.info,
             dequeued,
             decoded: clock::now(),
         }
@@ -53,9 +47,9 @@ impl Delivery {
     /// Returns how long the message took from hop to hop.
     #[must_use]
     pub fn hops(&self) -> Hops {
-        let taken = self.stamps.taken;
+        let taken = self.info.stamps.taken;
         Hops {
-            kernel_to_inlet_ns: self.stamps.kernel.map(|kernel| taken.since(kernel)),
+            kernel_to_inlet_ns: self.info.stamps.kernel.map(|kernel| taken.since(kernel)),
             queue_ns: self.dequeued.since(taken),
             decode_ns: self.decoded.since(self.dequeued),
         }

@@ -268,8 +268,8 @@ impl<'a> Leadership<'a> {
         // A thread that receives for others alone has no time of its own to keep.
         let until = collector.and_then(|_| until(wait));
         inlet.receive(wait, &mut |arrival| {
-            if let (Some(meter), Some(sequence)) = (meter.as_mut(), arrival.sequence) {
-                meter.note(arrival.sender, sequence, arrival.channel);
+            if let (Some(meter), Some(sequence)) = (meter.as_mut(), arrival.info.sequence) {
+                meter.note(arrival.info.sender, sequence, arrival.channel);
             }
             if !routes.post(arrival, until, visitor.as_mut()) {
                 misnamed.add_one();

@@ -8,7 +8,7 @@ use super::leader_followers::LeaderFollowers;
 use super::routes::RouteId;
 use super::subscription::SubscriptionOptions;
 use super::subscription_core::SubscriptionCore;
-use crate::arrival::{Arrival, Payload, SenderId, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload};
 use crate::channel::Pattern;
 use crate::provider::{Inlet, More, ProviderError, ReceiveError, Received, Take, Wait, Wake};
 use crate::sync::{Arc, Lock, Thread, thread};
@@ -87,9 +87,7 @@ impl Inlet for End {
                     take(Arrival {
                         channel,
                         payload: Payload::Borrowed(&[]),
-                        sender: SenderId(0),
-                        sequence: None,
-                        stamps: Stamps::default(),
+                        info: MessageInfo::default(),
                     });
                     return Ok(Received::Messages(1));
                 }

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
 
-use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload};
 use crate::channel::Channel;
 use crate::sync::{AtomicU64, Lock, Ordering, Thread, thread};
 
@@ -37,18 +37,14 @@ pub(crate) struct QueuedMessage {
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Envelope {
     pub(crate) channel: Channel,
-    pub(crate) sender: SenderId,
-    pub(crate) sequence: Option<Sequence>,
-    pub(crate) stamps: Stamps,
+    pub(crate) info: MessageInfo,
 }
 
 impl Envelope {
     pub(crate) fn of(arrival: &Arrival<'_>, channel: Channel) -> Self {
         Self {
             channel,
-            sender: arrival.sender,
-            sequence: arrival.sequence,
-            stamps: arrival.stamps,
+            info: arrival.info,
         }
     }
 }

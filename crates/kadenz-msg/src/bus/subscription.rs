@@ -5,7 +5,7 @@ use kadenz_rt::clock::{self, MonotonicTime};
 use super::delivery::{Delivery, Incoming, RecvError};
 use super::mailbox::{Counters, Envelope, QueuedMessage, WhenFull};
 use super::subscription_core::{SubscriptionCore, Waited};
-use crate::arrival::{SenderId, Sequence, Stamps};
+use crate::arrival::{MessageInfo, Stamps};
 use crate::channel::Channel;
 use crate::codec::DecodeError;
 use crate::message::Message;
@@ -276,12 +276,8 @@ pub struct MessageView<'a> {
     pub channel: &'a str,
     /// The whole encoded message.
     pub payload: &'a [u8],
-    /// The sender, as far as the provider distinguishes senders.
-    pub sender: SenderId,
-    /// Its number, where the provider counts.
-    pub sequence: Option<Sequence>,
-    /// When the kernel had it and when the inlet held it whole.
-    pub stamps: Stamps,
+    /// Its sender, number and times.
+    pub info: MessageInfo,
 }
 
 impl<'a> MessageView<'a> {
@@ -289,9 +285,7 @@ impl<'a> MessageView<'a> {
         Self {
             channel: envelope.channel.as_str(),
             payload,
-            sender: envelope.sender,
-            sequence: envelope.sequence,
-            stamps: envelope.stamps,
+            info: envelope.info,
         }
     }
 }

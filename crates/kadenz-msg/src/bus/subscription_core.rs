@@ -112,7 +112,7 @@ impl SubscriptionCore {
         read: &mut ReadCallback<'_>,
     ) -> Result<bool, RecvError> {
         let in_place: &mut Visit<'_> =
-            &mut |envelope, payload| read(envelope, payload, envelope.stamps.taken);
+            &mut |envelope, payload| read(envelope, payload, envelope.info.stamps.taken);
         match self.next_in_place(timeout, in_place)? {
             Waited::Message => {
                 let QueuedMessage { envelope, payload } = &self.message;
@@ -136,7 +136,8 @@ impl SubscriptionCore {
             let (contract, last) = (self.contract, self.last_taken);
             let mut judgement = None;
             let judging: &mut Visit<'_> = &mut |envelope, payload| {
-                let judged = contract.judge(last, &envelope.stamps, envelope.stamps.taken);
+                let judged =
+                    contract.judge(last, &envelope.info.stamps, envelope.info.stamps.taken);
                 judgement = Some(judged);
                 if !judged.is_too_old {
                     visit(envelope, payload);
@@ -156,7 +157,7 @@ impl SubscriptionCore {
 
     /// Takes the collected message, if it keeps the contract.
     fn takes_incoming(&mut self) -> bool {
-        let stamps = &self.incoming.envelope.stamps;
+        let stamps = &self.incoming.envelope.info.stamps;
         let judgement = self.contract.judge(self.last_taken, stamps, clock::now());
         let keeps = self.keeps_contract(judgement);
         if keeps {

@@ -15,7 +15,7 @@ use super::{
     BackPressure, DeliveryOrder, Discovery, Guarantees, History, Inlet, InletCounters, Loss, More,
     Outlet, Provider, ProviderError, PublishError, ReceiveError, Received, Take, Wait, Wake,
 };
-use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
 use crate::channel::{Channel, Pattern};
 use crate::sync::{Lock, Thread, thread};
 
@@ -70,15 +70,14 @@ struct InletMessage {
 
 impl InletMessage {
     fn arrival(&mut self) -> Arrival<'_> {
+        let sequence = Sequence {
+            number: self.number,
+            scope: Scope::Sender,
+        };
         Arrival {
             channel: self.channel.as_str(),
             payload: Payload::Owned(&mut self.payload),
-            sender: self.sender,
-            sequence: Some(Sequence {
-                number: self.number,
-                scope: Scope::Sender,
-            }),
-            stamps: Stamps::now(),
+            info: MessageInfo::now(self.sender, Some(sequence)),
         }
     }
 }

@@ -114,8 +114,8 @@ impl From<&Raw<'_>> for ReceivedMessage {
             at: stamps.kernel.unwrap_or(stamps.taken),
             channel: raw.channel,
             bytes: raw.payload.len(),
-            sender: raw.delivery.sender,
-            sequence: raw.delivery.sequence,
+            sender: raw.delivery.info.sender,
+            sequence: raw.delivery.info.sequence,
             fingerprint: raw.fingerprint(),
         }
     }

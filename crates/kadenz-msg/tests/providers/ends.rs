@@ -77,8 +77,8 @@ pub(crate) fn look(inlet: &mut dyn Inlet, span: Duration) -> Vec<ReceivedMessage
     let outcome = inlet.receive(Wait::Until(end), &mut |arrival| {
         all.push(ReceivedMessage {
             channel: arrival.channel.to_owned(),
-            sender: arrival.sender,
-            sequence: arrival.sequence,
+            sender: arrival.info.sender,
+            sequence: arrival.info.sequence,
             payload: arrival.payload.bytes().to_vec(),
         });
         More::GoOn

@@ -12,7 +12,7 @@ pub(super) fn wall_ns(at: MonotonicTime) -> i64 {
 
 /// Time of reception: the kernel's stamp if there is one.
 pub(super) fn came(delivery: &Delivery) -> MonotonicTime {
-    let stamps = delivery.stamps;
+    let stamps = delivery.info.stamps;
     stamps.kernel.unwrap_or(stamps.taken)
 }
 

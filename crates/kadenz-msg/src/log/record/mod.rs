@@ -312,7 +312,11 @@ impl Recorder {
             self.shared.counts.unnamed.fetch_add(1, Ordering::Relaxed);
             return false;
         };
-        let stamp = arrival.stamps.kernel.unwrap_or(arrival.stamps.taken);
+        let stamp = arrival
+            .info
+            .stamps
+            .kernel
+            .unwrap_or(arrival.info.stamps.taken);
         let reading = Reading {
             before: clock::now(),
             wall: WallTime::now(),
@@ -321,8 +325,8 @@ impl Recorder {
         let age_ns = reading.before.since(stamp);
         let received = WallTime::from_unix_ns(self.log_time(reading).as_unix_ns() - age_ns);
         let more = Published {
-            time: arrival.stamps.published,
-            sequence: arrival.sequence.map(|it| it.number),
+            time: arrival.info.stamps.published,
+            sequence: arrival.info.sequence.map(|it| it.number),
         };
         self.record(&channel, arrival.payload.bytes(), received, Some(more))
     }

@@ -10,7 +10,7 @@ use rustdds::dds::ReadError;
 use rustdds::no_key::{DeserializedCacheChange, SimpleDataReader};
 
 use super::{Cdr, DdsBus, ReceivedSample, TopicFilter};
-use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::notifier::Notifier;
@@ -127,9 +127,7 @@ impl DdsInlet {
         Some(take(Arrival {
             channel: channel.as_str(),
             payload: Payload::Owned(&mut payload),
-            sender,
-            sequence: Some(sequence),
-            stamps: Stamps::now(),
+            info: MessageInfo::now(sender, Some(sequence)),
         }))
     }
 }

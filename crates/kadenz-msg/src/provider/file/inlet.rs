@@ -6,7 +6,7 @@ use std::time::Duration;
 use kadenz_rt::clock::{self, MonotonicTime};
 use kadenz_rt::sleep::Sleeper;
 
-use crate::arrival::{Arrival, Payload, SenderId, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, Stamps};
 use crate::channel::Pattern;
 use crate::log::LogError;
 use crate::log::play::Player;
@@ -79,12 +79,13 @@ impl FileInlet {
         }
         Some(take(Arrival {
             channel: &channel.name,
-            sender: SenderId::default(),
-            sequence: None,
-            stamps: Stamps {
-                published: Some(entry.publish_time),
-                kernel: None,
-                taken: now,
+            info: MessageInfo {
+                stamps: Stamps {
+                    published: Some(entry.publish_time),
+                    kernel: None,
+                    taken: now,
+                },
+                ..MessageInfo::default()
             },
             payload: Payload::Owned(&mut entry.payload),
         }))

@@ -30,7 +30,7 @@ fn received(path: &Path, parameters: &str, wanted: &str) -> Vec<(String, u8)> {
     let mut all = Vec::new();
     loop {
         let received = inlet.receive(Wait::Forever, &mut |arrival| {
-            assert!(arrival.stamps.published.is_some());
+            assert!(arrival.info.stamps.published.is_some());
             all.push((arrival.channel.to_owned(), arrival.payload.bytes()[0]));
             More::GoOn
         });

@@ -13,7 +13,7 @@ use iceoryx2::prelude::{CallbackProgression, EventId};
 use kadenz_rt::clock::{self, MonotonicTime};
 
 use super::{FileService, ShmBus, UserHeader, WAKE, WaitMode, bytes_of, read_header};
-use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
 use crate::channel::Pattern;
 use crate::loss::{LossMeter, SequenceStatus};
 use crate::provider::{
@@ -101,9 +101,7 @@ impl ShmInlet {
                 more = take(Arrival {
                     channel,
                     payload: Payload::Borrowed(sample.payload()),
-                    sender,
-                    sequence: Some(sequence),
-                    stamps: Stamps::now(),
+                    info: MessageInfo::now(sender, Some(sequence)),
                 });
             }
             // The message does not wait to be counted.

@@ -14,7 +14,7 @@ pub(super) mod socket;
 use std::fmt::Debug;
 use std::time::Duration;
 
-use crate::arrival::{Arrival, Payload, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, SenderId, Sequence};
 use crate::channel::Channel;
 use crate::provider::{Outlet, PublishError};
 use page_buffer::PageBuffer;
@@ -41,9 +41,7 @@ impl<'a> StreamMessage<'a> {
         Arrival {
             channel: self.channel,
             payload: Payload::Borrowed(self.payload),
-            sender: self.sender,
-            sequence: self.sequence,
-            stamps: Stamps::now(),
+            info: MessageInfo::now(self.sender, self.sequence),
         }
     }
 }

@@ -88,7 +88,7 @@ impl Expected {
     /// Returns how many messages before this one were dropped. A stream loses nothing and keeps the order, so
     /// that only a sender's full buffer makes a gap.
     pub(in crate::provider) fn gap(&mut self, arrival: &Arrival<'_>) -> u64 {
-        let (Some(sequence), Ok(channel)) = (arrival.sequence, Channel::new(arrival.channel))
+        let (Some(sequence), Ok(channel)) = (arrival.info.sequence, Channel::new(arrival.channel))
         else {
             return 0;
         };
@@ -96,7 +96,7 @@ impl Expected {
             self.0.clear();
         }
         let next = sequence.number.wrapping_add(1);
-        let before = self.0.insert((arrival.sender, channel), next);
+        let before = self.0.insert((arrival.info.sender, channel), next);
         let gap = before.map_or(0, |before| sequence.number.wrapping_sub(before));
         // A latched message arrives again with a new connection: nothing is missing if numbers go back.
         if gap.cast_signed() < 0 { 0 } else { gap.into() }

@@ -14,7 +14,7 @@ use kadenz_rt::net::port::{
 use kadenz_rt::tuning::Measure;
 
 use super::{Options, add};
-use crate::arrival::{Arrival, Payload, Scope, SenderId, Sequence, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload, Scope, SenderId, Sequence};
 use crate::channel::Pattern;
 use crate::loss::LossMeter;
 use crate::provider::{
@@ -285,9 +285,7 @@ impl MessageAssembler {
                 DatagramOutcome::Taken(take(Arrival {
                     channel,
                     payload: Payload::Borrowed(payload),
-                    sender,
-                    sequence: Some(sequence),
-                    stamps: stamps(kernel),
+                    info: info(sender, sequence, kernel),
                 }))
             }
             Ok(Packet::Fragment(fragment)) => self.take_fragment(sender, &fragment, kernel, take),
@@ -315,9 +313,7 @@ impl MessageAssembler {
         DatagramOutcome::Taken(take(Arrival {
             channel,
             payload: Payload::Owned(whole.payload),
-            sender,
-            sequence: Some(sequence),
-            stamps: stamps(whole.kernel),
+            info: info(sender, sequence, whole.kernel),
         }))
     }
 }
@@ -337,9 +333,10 @@ fn numbered(number: u32) -> Sequence {
     Sequence { number, scope }
 }
 
-fn stamps(kernel: Option<MonotonicTime>) -> Stamps {
-    let now = Stamps::now();
-    Stamps { kernel, ..now }
+fn info(sender: SenderId, sequence: Sequence, kernel: Option<MonotonicTime>) -> MessageInfo {
+    let mut info = MessageInfo::now(sender, Some(sequence));
+    info.stamps.kernel = kernel;
+    info
 }
 
 /// A sender is a socket: an address and a port.

@@ -8,7 +8,7 @@ use zenoh::pubsub::Subscriber;
 use zenoh::sample::Sample;
 
 use super::{ZenohBus, channel_of, key_of};
-use crate::arrival::{Arrival, Payload, SenderId, Stamps};
+use crate::arrival::{Arrival, MessageInfo, Payload};
 use crate::channel::Pattern;
 use crate::provider::notifier::Notifier;
 use crate::provider::stream::note::{Expected, read_note};
@@ -93,12 +93,11 @@ impl ZenohInlet {
         let payload = sample.payload().to_bytes();
         let note = sample.attachment().map(zenoh::bytes::ZBytes::to_bytes);
         let note = note.as_deref().and_then(read_note);
+        let (sender, sequence) = note.unzip();
         let arrival = Arrival {
             channel: &channel,
             payload: Payload::Borrowed(&payload),
-            sender: note.map_or(SenderId::default(), |note| note.0),
-            sequence: note.map(|note| note.1),
-            stamps: Stamps::now(),
+            info: MessageInfo::now(sender.unwrap_or_default(), sequence),
         };
         self.counters.overrun += self.expected.gap(&arrival);
         let is_wanted = self.wanted.iter().any(|wanted| wanted.matches(&channel));

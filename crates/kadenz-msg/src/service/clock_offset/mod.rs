@@ -104,7 +104,7 @@ fn options() -> ServiceOptions {
 /// The kernel's stamp is not used: translating it to the monotonic clock has an error of its own.
 fn stamps(asked: &RequestContext) -> ClockStamps {
     let received_wall_ns = WallTime::now().as_unix_ns();
-    let received = asked.delivery.stamps.taken;
+    let received = asked.delivery.info.stamps.taken;
     ClockStamps {
         received_monotonic_ns: signed(received.as_ns()),
         received_wall_ns,
@@ -152,7 +152,7 @@ impl ClockClient {
         let answer = self.client.ask(&query, timeout);
         let answer = answer.map_err(|error| ClockError::Call(Box::new(error)))?;
         let wall_returned = WallTime::now().as_unix_ns();
-        let returned = signed(answer.delivery.stamps.taken.as_ns());
+        let returned = signed(answer.delivery.info.stamps.taken.as_ns());
         let stamps = answer.reply;
         let monotonic = Exchange {
             sent_ns: sent,

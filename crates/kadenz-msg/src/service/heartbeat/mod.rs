@@ -96,7 +96,7 @@ impl Nodes {
             let next = self.watch.next_look().map_or(until, |it| it.min(until));
             match self.beats.recv_into(&mut self.beat, next.remaining(now)) {
                 Ok(Some(delivery)) => {
-                    self.receive(delivery.stamps.taken);
+                    self.receive(delivery.info.stamps.taken);
                     self.poll_if_starved(now, next);
                 }
                 Err(RecvError::Decode { .. }) => self.poll_if_starved(now, next),

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::server::{Counts, ReplyCache, RequestContext, RequestServer};
-use crate::arrival::Stamps;
+use crate::arrival::MessageInfo;
 use crate::bus::{Delivery, RecvError};
 use crate::channel::Channel;
 use crate::message::Message;
@@ -63,9 +63,7 @@ impl<Req: Message + Default, F> FuzzedServer<Req, F> {
 fn delivery() -> Delivery {
     Delivery {
         channel: Channel::default(),
-        sender: Default::default(),
-        sequence: None,
-        stamps: Stamps::default(),
+        info: MessageInfo::default(),
         dequeued: Default::default(),
         decoded: Default::default(),
     }

@@ -62,7 +62,7 @@ impl Fields {
         }
         self.last = Some(Last {
             came: stamp::came(&raw.delivery),
-            sender: raw.delivery.sender,
+            sender: raw.delivery.info.sender,
             bytes: raw.payload.len(),
             hex: shown::first_bytes(raw.payload),
             decoded,

@@ -276,7 +276,7 @@ impl Spy {
 
 #[cfg(test)]
 mod tests {
-    use kadenz::msg::arrival::{SenderId, Stamps};
+    use kadenz::msg::arrival::MessageInfo;
     use kadenz::msg::bus::Delivery;
     use kadenz::msg::channel::Channel;
 
@@ -290,9 +290,7 @@ mod tests {
             let mut heard = Heard::new(KnownTypes::default(), watcher);
             let delivery = Delivery {
                 channel,
-                sender: SenderId::default(),
-                sequence: None,
-                stamps: Stamps::default(),
+                info: MessageInfo::default(),
                 dequeued: now,
                 decoded: now,
             };
