@@ -91,7 +91,9 @@ fn main() -> ExitCode {
 
 fn run(cli: &Cli) -> ExitCode {
     output::start(cli.output);
-    match commands::run(&cli.command) {
+    let result = commands::run(&cli.command);
+    options::remove_empty_folders();
+    match result {
         Ok(outcome) => outcome.into(),
         Err(error) => {
             output::error(&error);

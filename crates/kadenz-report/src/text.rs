@@ -109,6 +109,23 @@ pub fn visible(text: &str) -> Cow<'_, str> {
     escaped(text, |it| is_hidden(it) && !matches!(it, '\n' | '\t'))
 }
 
+/// A word as a POSIX shell reads it back.
+///
+/// ```
+/// use kadenz_report::text::shell_quoted;
+///
+/// assert_eq!(shell_quoted("--rate"), "--rate");
+/// assert_eq!(shell_quoted("it's $HOME"), r"'it'\''s $HOME'");
+/// ```
+#[must_use]
+pub fn shell_quoted(word: &str) -> Cow<'_, str> {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => Cow::Borrowed(word),
+        false => Cow::Owned(format!("'{}'", word.replace('\'', r"'\''"))),
+    }
+}
+
 /// As [`visible`], for a name that is part of a line: its line breaks are escaped, too.
 #[must_use]
 pub fn one_line(text: &str) -> Cow<'_, str> {

@@ -180,15 +180,20 @@ const INDENT: u16 = 15;
 
 /// A finding with its cost, its evidence and its remedy.
 pub(super) fn lines(finding: &Finding) -> Vec<DocumentLine> {
-    let facts = [
-        ("       costs", Some(&finding.cost)),
-        ("       seen", Some(&finding.evidence)),
-        ("       remedy", finding.remedy.as_ref()),
-    ];
-    let facts = facts.into_iter();
-    let facts =
-        facts.filter_map(|(label, words)| Some(DocumentLine::labelled(label, INDENT, words?)));
-    [title(finding)].into_iter().chain(facts).collect()
+    let fact = |label, words: &String| DocumentLine::labelled(label, INDENT, words);
+    let remedy = finding.remedy.as_ref().map(|words| {
+        let line = fact("       remedy", words);
+        match words.contains("sudo ") {
+            true => line.whole(),
+            false => line,
+        }
+    });
+    let costs = fact("       costs", &finding.cost);
+    let seen = fact("       seen", &finding.evidence);
+    [title(finding), costs, seen]
+        .into_iter()
+        .chain(remedy)
+        .collect()
 }
 
 /// The title of a finding, with its severity in its colour.
@@ -207,9 +212,17 @@ pub(super) fn title(finding: &Finding) -> DocumentLine {
 fn totals(findings: &[Finding], all: bool) -> String {
     let count = |severity| findings.iter().filter(|f| f.severity == severity).count();
     format!(
-        "{} spoil real time, {} cost something, {} to note, {} fine{}",
+        "{} {}, {} {}, {} to note, {} fine{}",
         count(Severity::Spoils),
+        match count(Severity::Spoils) {
+            1 => "spoils real time",
+            _ => "spoil real time",
+        },
         count(Severity::Costs),
+        match count(Severity::Costs) {
+            1 => "costs something",
+            _ => "cost something",
+        },
         count(Severity::Note),
         count(Severity::Fine),
         if all { "" } else { " (--all shows everything)" },

@@ -16,7 +16,7 @@ Examples:
   kadenz export run --series lateness --format parquet     raw samples for pandas, polars, DuckDB
   kadenz export run --series lateness --format csv --out samples.csv
   kadenz export run --format csv --out samples                      a folder with a file for each series
-  kadenz export run --format gnuplot --out plot && gnuplot plot/*.gnuplot")]
+  kadenz export run --format gnuplot --out plot.gp && gnuplot plot.gp")]
 pub(crate) struct Options {
     /// Run folder
     #[arg(value_name = "RUN")]

@@ -4,12 +4,10 @@
 use std::borrow::Cow;
 use std::path::{Path, PathBuf};
 
-use anyhow::Context as _;
 use clap::Args;
 use kadenz::ethercat::AxesReport;
 use kadenz::ethercat::control::timing::Snapshot;
 use kadenz::lab::measuring::ExperimentError;
-use kadenz::record::run::model::EndedBy;
 use kadenz::report::answers::budget::Budget;
 use kadenz::report::answers::{Headline, HeadlineAnswer};
 use kadenz::report::document::{Answer, Document};
@@ -19,7 +17,7 @@ use kadenz::report::run_documents::{self, Aside};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
-use kadenz::report::text::Style;
+use kadenz::report::text::{Style, shell_quoted};
 use kadenz::report::verdict::packets;
 use kadenz::report::{answers, html};
 use schemars::JsonSchema;
@@ -136,7 +134,7 @@ impl RunsShown<'_> {
 
 impl Answer for MeasurementReport<'_> {
     fn document(&self) -> Document {
-        let folder = self.run.display();
+        let folder = shell_path(self.run);
         let page = match &self.report {
             Some(page) => format!("page: {}", page.display()),
             None => format!("page: kadenz report {folder}"),
@@ -188,17 +186,16 @@ impl JsonSchema for Measures {
 pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome> {
     let folders = std::iter::once(options.folder).chain(options.also.iter().map(PathBuf::as_path));
     let runs = read(folders)?;
-    let report = options.report.then(|| options.folder.join("report.html"));
-    if let Some(page) = &report {
-        html::write(&runs, page)
-            .with_context(|| format!("the run is in {}", options.folder.display()))?;
-    }
+    let page = options.report.then(|| options.folder.join("report.html"));
+    // The answer does not depend on the page: it is printed also where that cannot be written.
+    let unwritten = page.as_ref().and_then(|it| html::write(&runs, it).err());
+    let report = page.filter(|_| unwritten.is_none());
     let emptiness = |run: &Summary| emptiness(run).filter(|_| !options.may_be_empty);
     let silent = runs.iter();
     let silent = silent.filter_map(|it| silence(it).or_else(|| emptiness(it)));
     let silent: Vec<String> = silent.collect();
     let judged = judge(&runs);
-    let outcome = judged.or_incomplete(!silent.is_empty());
+    let outcome = judged.or_incomplete(!silent.is_empty() || unwritten.is_some());
     let details = options.measure.details;
     output::answer(&MeasurementReport {
         output: Output::new(&runs),
@@ -217,21 +214,24 @@ pub(crate) fn report_run(options: &OutcomeOptions<'_>) -> anyhow::Result<Outcome
         output::note(&whereabouts(options.folder, report.as_deref()));
     }
     silent.iter().for_each(|remedy| output::complain(remedy));
+    if let Some(error) = unwritten {
+        output::complain(&format!(
+            "{error}; the run is in {}",
+            options.folder.display()
+        ));
+    }
     Ok(outcome)
 }
 
-/// Explains, with the remedy, that nothing was measured: a run that was ended before its first sample keeps no deadline.
+/// Explains, with the remedy, that nothing was measured: a run without a sample keeps no deadline.
 fn emptiness(run: &Summary) -> Option<String> {
-    if run.run.ended_by != Some(EndedBy::Interrupted) {
-        return None;
-    }
     let judged = run.series.iter().filter(|it| it.verdict.is_some());
     let judged: Vec<&SeriesSummary> = judged.collect();
     let is_empty = match judged.is_empty() {
         true => run.series.iter().all(|it| it.count == 0),
         false => judged.iter().all(|it| it.count == 0),
     };
-    let remedy = "nothing was measured: the run was ended before its first sample; measure longer";
+    let remedy = "nothing was measured: the run ended before its first sample; measure longer";
     is_empty.then(|| remedy.to_owned())
 }
 
@@ -383,14 +383,20 @@ pub(crate) fn whereabouts(folder: &Path, report: Option<&Path>) -> String {
         None => format!(
             "run: {}   (kadenz report {} makes a page of it)",
             folder.display(),
-            folder.display()
+            shell_path(folder)
         ),
     }
 }
 
+/// A path as an argument that a user can type.
+fn shell_path(path: &Path) -> String {
+    let text = path.to_string_lossy();
+    let begins_as_option = if text.starts_with('-') { "./" } else { "" };
+    format!("{begins_as_option}{}", shell_quoted(&text))
+}
+
 #[cfg(test)]
 mod tests {
-    use kadenz::record::run::model::Run;
     use kadenz::report::verdict::Verdict;
 
     use super::*;
@@ -404,10 +410,6 @@ mod tests {
         };
         let run = |series| Summary {
             series,
-            run: Run {
-                ended_by: Some(EndedBy::Interrupted),
-                ..Run::default()
-            },
             ..Summary::default()
         };
         let is_empty = |series| emptiness(&run(series)).is_some();

@@ -203,6 +203,7 @@ impl SuiteOptions {
     fn plan(&self, experiment: &'static str, clock: ClockKind) -> anyhow::Result<SuitePlan> {
         let mut measuring = self.measure.measuring(&Defaults {
             clock,
+            every_sleeper: true,
             ..Defaults::of(experiment)
         })?;
         let sleepers = if self.measure.every_sleeper() {
@@ -228,9 +229,7 @@ impl SuiteOptions {
             return Ok(None);
         };
         anyhow::ensure!(
-            self.measure.sleeper()?.is_none()
-                && !self.measure.every_sleeper()
-                && !self.measure.has_shield(),
+            !self.measure.names_a_sleeper() && !self.measure.has_shield(),
             "`--sleeper` and `--shield` hold for timers of this program, not for those of `{with}`"
         );
         let named = probe::named(with);

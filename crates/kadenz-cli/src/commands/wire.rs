@@ -314,12 +314,7 @@ impl WireTimes {
                 numbers::thousands((1e9 / it.occupancy_ns) as u64),
             ]
         });
-        let head = [
-            "link",
-            "transmission time",
-            "store-and-forward delay",
-            "datagrams/s",
-        ];
+        let head = ["link", "busy", "hop", "datagrams/s"];
         Table::new(&head, 1, rows.collect())
     }
 }

@@ -1,7 +1,9 @@
 //! The options of every measuring command.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use clap::Args;
@@ -144,6 +146,8 @@ pub(crate) struct Defaults {
     pub(crate) deadline: Option<Duration>,
     /// The clock of the measurement.
     pub(crate) clock: ClockKind,
+    /// Whether the command measures every sleeper for `--sleeper all`.
+    pub(crate) every_sleeper: bool,
 }
 
 impl Defaults {
@@ -155,6 +159,7 @@ impl Defaults {
             samples: true,
             deadline: None,
             clock: ClockKind::Monotonic,
+            every_sleeper: false,
         }
     }
 }
@@ -167,7 +172,10 @@ pub(crate) fn beats(rate: Rate, count: Option<u64>, duration: Duration) -> anyho
     let interval = rate.interval().as_duration().as_nanos().max(1);
     let in_duration = u64::try_from(duration.as_nanos() / interval)?;
     let beats = count.unwrap_or(in_duration);
-    anyhow::ensure!(beats > 0, "the duration is shorter than one beat of {rate}");
+    anyhow::ensure!(
+        beats > 0,
+        "the duration is shorter than one beat of {rate}; measure longer, or with a higher --rate"
+    );
     Ok(beats)
 }
 
@@ -190,6 +198,13 @@ impl MeasureOptions {
     pub(crate) fn measuring(&self, defaults: &Defaults) -> anyhow::Result<Measuring> {
         let policy = self.policy.unwrap_or(defaults.policy);
         let deadline = self.deadline.map(|span| span.0).or(defaults.deadline);
+        let sleeper = match self.every_sleeper() {
+            true if defaults.every_sleeper => None,
+            true => anyhow::bail!(
+                "`--sleeper all` is for `kadenz timer`, which measures one sleeper after another; name one"
+            ),
+            false => self.sleeper()?,
+        };
         let mut measuring = Measuring {
             session: SessionPlan {
                 interval: self.interval.0,
@@ -200,7 +215,7 @@ impl MeasureOptions {
             },
             tuning: self.tuning(policy)?,
             shield: self.shield.as_ref().map(CpuList::set),
-            sleeper: self.sleeper()?.unwrap_or(SleeperKind::recommended()),
+            sleeper: sleeper.unwrap_or(SleeperKind::recommended()),
             sleeper_options: SleeperOptions {
                 spin_margin: self.spin_margin.0,
             },
@@ -265,11 +280,15 @@ impl MeasureOptions {
         self.shield.is_some()
     }
 
+    /// Whether the user named a sleeper, or all.
+    pub(crate) fn names_a_sleeper(&self) -> bool {
+        self.sleeper.is_some()
+    }
+
     /// The sleeper, if one was named.
-    pub(crate) fn sleeper(&self) -> anyhow::Result<Option<SleeperKind>> {
-        self.sleeper
-            .as_deref()
-            .filter(|name| *name != "all")
+    fn sleeper(&self) -> anyhow::Result<Option<SleeperKind>> {
+        let named = self.sleeper.as_deref();
+        named
             .map(|name| name.parse::<SleeperKind>().map_err(anyhow::Error::msg))
             .transpose()
     }
@@ -386,15 +405,34 @@ pub(crate) fn folder_or_now(named: Option<&Path>, experiment: &str) -> PathBuf {
     named.map_or_else(|| folder_of_now(experiment), Path::to_owned)
 }
 
-/// A folder that does not exist yet, with the experiment and the time in its name.
+/// The folders that [`folder_of_now`] made.
+static MADE: Mutex<Vec<PathBuf>> = Mutex::new(Vec::new());
+
+/// Makes a folder with the experiment and the time in its name. Where that is not permitted, the writer of the run
+/// says so.
 fn folder_of_now(experiment: &str) -> PathBuf {
     let now = jiff::Zoned::now().strftime("%Y-%m-%dT%H-%M-%S").to_string();
-    let first = PathBuf::from(format!("kadenz-{experiment}-{now}"));
-    // Two runs of the same second need different folders.
-    let taken = |path: &Path| path.exists();
-    (2..100)
-        .map(|n| PathBuf::from(format!("kadenz-{experiment}-{now}-{n}")))
-        .fold(first, |path, next| if taken(&path) { next } else { path })
+    let name = format!("kadenz-{experiment}-{now}");
+    // Runs that begin in the same second, perhaps of several processes, need different folders.
+    let further = (2..100).map(|n| PathBuf::from(format!("{name}-{n}")));
+    let mut names = std::iter::once(PathBuf::from(&name)).chain(further);
+    let is_free = |path: &PathBuf| match std::fs::create_dir(path) {
+        Err(error) => error.kind() != ErrorKind::AlreadyExists,
+        Ok(()) => {
+            let mut made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+            made.push(path.clone());
+            true
+        }
+    };
+    names.find(is_free).unwrap_or_else(|| PathBuf::from(name))
+}
+
+/// Removes the folders that were made for runs and that nothing was written into.
+pub(crate) fn remove_empty_folders() {
+    let made = MADE.lock().unwrap_or_else(PoisonError::into_inner);
+    made.iter().for_each(|it| {
+        let _ = std::fs::remove_dir(it);
+    });
 }
 
 /// The command line that repeats this run: as typed, with the plain name of the program.

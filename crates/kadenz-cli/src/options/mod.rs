@@ -12,7 +12,7 @@ pub(crate) use json::{check as check_json, chosen, without_json};
 pub(crate) use kadenz::rt::units::{ByteSize as Size, Span};
 pub(crate) use measure::{
     ClockOption, Defaults, MeasureOptions, POLICIES, StdinOption, beats, folder_or_now,
-    session_plan, timer_slack,
+    remove_empty_folders, session_plan, timer_slack,
 };
 pub(crate) use progress::{Progress, Steps, bar, waiting};
 pub(crate) use request::keep as keep_request;

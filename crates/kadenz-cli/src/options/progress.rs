@@ -44,7 +44,7 @@ impl Progress {
         let length = total.map(|total| u64::try_from(total.as_millis()).unwrap_or(u64::MAX));
         let terminal = output::is_read_now() && !output::is_quiet();
         let template = if total.is_some() {
-            "{spinner} {prefix} [{bar:30}] {percent}%, {eta} left  {wide_msg}"
+            "{spinner} {prefix} [{bar:10}] {percent}%, {eta} left  {wide_msg}"
         } else {
             "{spinner} {prefix} {elapsed}  {wide_msg}"
         };

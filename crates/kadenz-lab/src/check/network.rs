@@ -1,6 +1,6 @@
 //! The network layer of a check: round trips at the check's rate, with the check's tuning.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
@@ -76,6 +76,7 @@ impl NetworkEndpoints {
         let (device, echo) = match &plan.answering {
             Answering::Peer(device) => (device.clone(), None),
             Answering::Loopback => {
+                loopback_is_up().map_err(ExperimentError::Port)?;
                 let echo = EchoDevice::open(&EchoPlan::default())?;
                 let device = Device {
                     name: "loopback".to_owned(),
@@ -187,6 +188,19 @@ pub(super) fn too_short(interval: Interval) -> Warning {
     );
     let remedy = super::command_with_enough_time(interval, SHARE);
     Warning::new("no_network", text, Some(&remedy))
+}
+
+/// Whether a datagram can leave on the loopback interface: it is down in a network namespace that nobody set up.
+fn loopback_is_up() -> Result<(), OpenPortError> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, 0));
+    let sent = UdpSocket::bind(address).and_then(|socket| {
+        let own = socket.local_addr()?;
+        socket.send_to(&[0], own)
+    });
+    sent.map(drop).map_err(|error| OpenPortError::Address {
+        address,
+        errno: error.raw_os_error().unwrap_or_default(),
+    })
 }
 
 /// The warning that round trips over the loopback could not be measured.

@@ -3,6 +3,7 @@
 mod moved;
 mod run;
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
 use schemars::JsonSchema;
@@ -60,6 +61,8 @@ pub struct CampaignReport {
     combinations: Vec<CombinationFigures>,
     /// The effect of each option's values on the percentiles.
     moved: Vec<Moved>,
+    /// The measures that runs did not get, in words: these runs measured something else than their options say.
+    refused: Vec<String>,
 }
 
 impl CampaignReport {
@@ -70,6 +73,7 @@ impl CampaignReport {
             version: Version,
             combinations: moved::over_rounds(&facts.varied, runs),
             moved: moved::all(&facts.varied, runs),
+            refused: refused(&facts.varied, runs),
             done: runs.len(),
             facts,
         }
@@ -108,6 +112,25 @@ pub(crate) fn values(varied: &[Varied], combination: usize) -> Vec<String> {
         .collect()
 }
 
+/// Each measure that runs of a combination did not get, once, after the values of the combination.
+fn refused(varied: &[Varied], runs: &[CampaignRun]) -> Vec<String> {
+    let mut all: BTreeMap<(usize, &str), usize> = BTreeMap::new();
+    for run in runs {
+        let measures: BTreeSet<&String> = run.series.iter().flat_map(|it| &it.refused).collect();
+        for measure in measures {
+            *all.entry((run.combination, measure)).or_default() += 1;
+        }
+    }
+    let words = all.into_iter().map(|((combination, measure), count)| {
+        let values = values(varied, combination).join(", ");
+        format!(
+            "{values}: {measure} in {}",
+            numbers::counted(count as u64, "run")
+        )
+    });
+    words.collect()
+}
+
 /// The series of the runs, in the order of their first appearance.
 pub(crate) fn series_of(runs: &[CampaignRun]) -> Vec<&str> {
     let mut all: Vec<&str> = Vec::new();
@@ -126,7 +149,16 @@ impl Answer for CampaignReport {
             true => document,
             false => document
                 .heading("What each combination took")
-                .table(self.table_of_combinations()),
+                .table(self.table_of_combinations())
+                .sentence(
+                    "Percentiles are medians of the rounds; values, max and misses are those of all rounds.",
+                ),
+        };
+        let document = match self.refused.is_empty() {
+            true => document,
+            false => document
+                .sentence("Not granted, so that these rows measured something else than they say:")
+                .list(self.refused.clone()),
         };
         if self.moved.is_empty() {
             return document;
@@ -150,8 +182,12 @@ impl CampaignReport {
             failed => format!("; {failed} could not be measured"),
         };
         format!(
-            "{}: {} of {} runs are done ({combinations} combinations, {} rounds){failed}.",
-            facts.name, self.done, facts.planned, facts.rounds
+            "{}: {} of {} runs are done ({}, {}){failed}.",
+            facts.name,
+            self.done,
+            facts.planned,
+            numbers::counted(combinations as u64, "combination"),
+            numbers::counted(facts.rounds.into(), "round")
         )
     }
 

@@ -33,6 +33,8 @@ pub struct CampaignSeries {
     pub max_ns: Option<i64>,
     /// How many values were beyond the deadline, where there is one.
     pub misses: Option<u64>,
+    /// Each measure that was not granted, in words.
+    pub refused: Vec<String>,
     /// How many values are in each bin that has some, ascending; eight bins are as wide as a factor of two.
     pub(crate) bins: Vec<(u16, u64)>,
 }
@@ -89,9 +91,20 @@ impl CampaignSeries {
             p99_9_ns: series.percentile(Percent::P99_9),
             max_ns: series.max_ns,
             misses: series.verdict.map(|it| it.misses),
+            refused: refused(series),
             bins,
         }
     }
+}
+
+/// `policy: SCHED_FIFO 80 was requested, SCHED_OTHER is in force`, for each measure that was not granted.
+fn refused(series: &SeriesSummary) -> Vec<String> {
+    let measures = series.series.tuning.iter().filter(|it| !it.ok);
+    let words = measures.map(|it| {
+        let (name, asked) = (it.name.replace('_', " "), &it.requested);
+        format!("{name}: {asked} was requested, {} is in force", it.granted)
+    });
+    words.collect()
 }
 
 /// The bin of a value; early ones are in the first.

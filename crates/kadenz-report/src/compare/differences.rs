@@ -100,9 +100,13 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
     add("version of Kadenz", kadenz);
     let complete = if summary.run.complete { "yes" } else { "no" };
     add("complete", complete);
+    let tuning = |name: &str| {
+        let mut measures = summary.series.iter().flat_map(|it| &it.series.tuning);
+        measures.any(|it| it.name == name)
+    };
     for (name, value) in parameters
         .iter()
-        .filter(|(name, value)| is_setting(name, value))
+        .filter(|(name, value)| is_setting(name, value) && !tuning(name))
     {
         facts.insert((100, format!("parameter {name}")), value.to_string());
     }
@@ -112,7 +116,11 @@ fn facts(summary: &Summary, shared: &dyn Fn(&str) -> bool) -> BTreeMap<(usize, S
             facts.insert((101, format!("{}: {what}", series.name)), value);
         };
         for measure in &series.tuning {
-            add(&measure.name, measure.granted.clone());
+            let refused = (!measure.ok).then(|| format!(" ({} was refused)", measure.requested));
+            add(
+                &measure.name,
+                measure.granted.clone() + &refused.unwrap_or_default(),
+            );
         }
         if let Some(interval) = series.expected_interval_ns {
             add("expected interval", numbers::span(interval as f64));

@@ -151,8 +151,11 @@ pub(super) fn ratio(
     let errors = student::two_sided(confidence, degrees);
     let ((ours_low, ours_high), (theirs_low, theirs_high)) =
         (ours.bounds(errors), theirs.bounds(errors));
-    if ours_low <= 0.0 || theirs_low <= 0.0 {
+    if ours.value <= 0.0 || theirs.value <= 0.0 {
         return Err(NoInterval::NotPositive);
+    }
+    if ours_low <= 0.0 || theirs_low <= 0.0 {
+        return Err(NoInterval::FewBeyond);
     }
     let ratio = theirs.value / ours.value;
     let below = (theirs.value / theirs_low)

@@ -20,7 +20,7 @@ impl Comparison {
             return String::new();
         };
         let run = self.runs.len() - 1;
-        let mut sentences = Vec::new();
+        let (mut sentences, mut missed) = (Vec::new(), Vec::new());
         let mut reason = None;
         let mut has_interval = false;
         for series in &self.series {
@@ -36,20 +36,15 @@ impl Comparison {
             if !clauses.is_empty() {
                 sentences.push(format!("{named} is {}.", clauses.join(" and ")));
             }
-            sentences.extend(misses(&named, first, candidate, runs, series.baseline));
+            missed.extend(misses(&named, first, candidate, runs, series.baseline));
             for figure in &candidate.figures {
                 has_interval |= figure.interval.is_ok();
                 let none = figure.interval.err();
                 reason = reason.or(none.filter(|&none| none != NoInterval::Figure));
             }
         }
-        let more = sentences.len().saturating_sub(MAX_SENTENCES);
-        sentences.truncate(MAX_SENTENCES);
-        if more > 0 {
-            sentences.push(format!("{more} more such differences."));
-        }
-        match (sentences.is_empty(), has_interval, reason) {
-            (false, ..) => sentences.join(" "),
+        let decided = match (sentences.is_empty(), has_interval, reason) {
+            (false, ..) => String::new(),
             (true, true, _) => {
                 format!(
                     "No difference between {first} and {last} that the runs separate from chance."
@@ -62,8 +57,17 @@ impl Comparison {
             (true, false, Some(reason)) => {
                 format!("The runs are too short to compare {last} with {first}: {reason}.")
             }
+            (true, false, None) if !missed.is_empty() => String::new(),
             (true, false, None) => format!("{first} and {last} have no figures in common."),
+        };
+        sentences.append(&mut missed);
+        let more = sentences.len().saturating_sub(MAX_SENTENCES);
+        sentences.truncate(MAX_SENTENCES);
+        if more > 0 {
+            sentences.push(numbers::counted(more as u64, "more such difference") + ".");
         }
+        sentences.extend(Some(decided).filter(|it| !it.is_empty()));
+        sentences.join(" ")
     }
 }
 
@@ -143,7 +147,7 @@ fn misses(
         let [misses, count] = [misses, count].map(numbers::thousands);
         format!("{misses} of {count}")
     };
-    (before.misses + after.misses > 0).then(|| {
+    (before.misses > 0 || after.misses > 0).then(|| {
         format!(
             "{named} misses {} deadlines, {first} {}.",
             of(after.misses, after.count),

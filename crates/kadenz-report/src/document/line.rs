@@ -15,6 +15,8 @@ pub struct DocumentLine {
     strong: Option<(usize, Emphasis)>,
     /// Lines that a terminal shows at most.
     most: Option<usize>,
+    /// Whether the words are never broken into lines.
+    is_whole: bool,
 }
 
 impl From<String> for DocumentLine {
@@ -48,6 +50,15 @@ impl DocumentLine {
         }
     }
 
+    /// Keeps the words in one line, however long: a command that somebody copies.
+    #[must_use]
+    pub fn whole(self) -> Self {
+        Self {
+            is_whole: true,
+            ..self
+        }
+    }
+
     /// Limits the lines on a terminal.
     pub(crate) fn at_most(self, lines: usize) -> Self {
         Self {
@@ -70,7 +81,10 @@ impl DocumentLine {
     fn broken(&self, columns: u16) -> Vec<String> {
         let indent = usize::from(self.indent);
         let most = self.most.unwrap_or(usize::MAX);
-        let lines = clipped(&self.words, most, columns.saturating_sub(self.indent));
+        let lines = match self.is_whole {
+            true => self.words.lines().map(str::to_owned).collect(),
+            false => clipped(&self.words, most, columns.saturating_sub(self.indent)),
+        };
         let labels = [&*self.label].into_iter().chain(std::iter::repeat(""));
         let lines = labels.zip(lines);
         lines

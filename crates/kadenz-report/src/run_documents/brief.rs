@@ -4,7 +4,7 @@ use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::answers::answer;
 use crate::answers::budget::{Budget, Journey};
-use crate::document::{Document, DocumentLine, Table, TableCell};
+use crate::document::{Document, DocumentLine, Medium, Table, TableCell};
 use crate::matrix::Matrix;
 use crate::numbers;
 use crate::statistics::{Percent, Percentile};
@@ -87,7 +87,7 @@ fn height(lines: &[DocumentLine]) -> usize {
 }
 
 /// The warnings that values are missing, a line each; of too many the last line has the number.
-fn missing_values(runs: &[Summary]) -> Vec<DocumentLine> {
+pub(super) fn missing_values(runs: &[Summary]) -> Vec<DocumentLine> {
     let rank = |warning: &Warning| INCOMPLETE_DATA.iter().position(|it| *it == warning.id);
     let mut all: Vec<(usize, String)> = Vec::new();
     for run in runs {
@@ -215,6 +215,11 @@ fn chosen(runs: &[Summary]) -> Vec<(&Summary, &SeriesSummary)> {
     all
 }
 
+/// The least columns of a name, of a figure, and of the space between two columns.
+const MIN_NAME: usize = 22;
+const MIN_COLUMN: usize = 7;
+const BETWEEN: usize = 3;
+
 /// The table, with at most this many rows.
 fn table(runs: &[Summary], rows: usize) -> Option<Table> {
     let chosen = chosen(runs);
@@ -223,18 +228,43 @@ fn table(runs: &[Summary], rows: usize) -> Option<Table> {
         let folder = folder.map_or_else(String::new, |it| format!("{}: ", it.display()));
         row(&format!("{folder}{}", series.series.name), series)
     });
+    let mut rows: Vec<_> = rows.collect();
+    let room = room_of_names(&rows);
+    for name in rows.iter_mut().filter_map(|row| row.first_mut()) {
+        *name = TableCell::text(shortened(&name.shown(Medium::Terminal), room));
+    }
     let header = ["series", "samples", "50 %", "99.9 %", "max", "misses"];
     (!chosen.is_empty()).then(|| Table::of(header, rows).without_lines())
 }
 
+/// The columns that 80 leave to the names beside the widest cells of the other columns.
+fn room_of_names(rows: &[Vec<TableCell>]) -> usize {
+    let width = |place: usize| {
+        let cells = rows.iter().filter_map(|row| row.get(place));
+        let widths = cells.map(|it| it.shown(Medium::Terminal).chars().count());
+        widths.max().unwrap_or(0).max(MIN_COLUMN)
+    };
+    let others: usize = (1..6).map(|place| width(place) + BETWEEN).sum();
+    80_usize.saturating_sub(others + BETWEEN).max(MIN_NAME)
+}
+
+/// A name in at most this many characters: its beginning and its end, because names of one run differ in the end and
+/// those of several runs in the beginning.
+fn shortened(name: &str, room: usize) -> String {
+    let letters = name.chars().count();
+    if letters <= room {
+        return name.to_owned();
+    }
+    let end = name.chars().skip(letters - room / 2);
+    let begin = name.chars().take(room - room / 2 - 1);
+    begin.chain(['…']).chain(end).collect()
+}
+
 fn row(name: &str, series: &SeriesSummary) -> Vec<TableCell> {
-    const NAME: usize = 22;
     let percentile = |percent| {
         let found = series.percentiles.iter().find(|row| row.percent == percent);
         TableCell::text(found.map_or_else(String::new, Percentile::words))
     };
-    let letters = name.chars().count();
-    let name: String = name.chars().skip(letters.saturating_sub(NAME)).collect();
     let judged = series.verdict.filter(|it| it.count > 0);
     let misses = judged.map(|it| it.misses);
     vec![

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::brief::missing_values;
 use super::sheet::coarse_note;
 use crate::compare::{
     Candidate, Comparison, Difference, FigureComparison, Metric, SeriesComparison,
@@ -70,6 +71,7 @@ fn opening(comparison: &Comparison, runs: &[Summary], most: usize, characters: u
     let lines = lines.chain(more(all.len(), most)).map(DocumentLine::from);
     Document::new()
         .sentences(answer)
+        .lines(missing_values(runs))
         .lines(lines)
         .and(round_trips::of(&comparison.network, |run| {
             &comparison.runs[run]

@@ -37,6 +37,18 @@ pub(super) fn blocks(intervals: &[IntervalPoint]) -> Vec<Block> {
     intervals.iter().map(block).collect()
 }
 
+/// The mean time between two values, in nanoseconds, from the intervals that lie within the series: a loop that paces
+/// itself by the end of its work keeps a longer one than it was given. Absent where there are no such intervals.
+pub(super) fn kept_interval_ns(intervals: &[IntervalPoint]) -> Option<f64> {
+    let has_values = |it: &IntervalPoint| it.count > 0;
+    let first = intervals.iter().position(has_values)?;
+    let last = intervals.iter().rposition(has_values)?;
+    let within = intervals.get(first + 1..last)?;
+    let length_s: f64 = within.iter().map(|it| it.length_s).sum();
+    let count: u64 = within.iter().map(|it| it.count).sum();
+    (count > 0).then(|| 1e9 * length_s / count as f64)
+}
+
 /// End of the last interval, in nanoseconds since the run's start.
 pub(super) fn end_of(intervals: &[IntervalPoint]) -> u64 {
     let end_s = intervals

@@ -250,7 +250,15 @@ impl SummaryReader<'_> {
         self.check_counts(&series, &histogram);
         // The recorder counted all values, also those that can no longer be read; of a killed run it counted too few.
         let lost = histogram.count() < series.counts.recorded;
-        if restated.is_some() || histogram.count() > series.counts.recorded {
+        let counts = &series.counts;
+        let impossible = counts.misses > counts.recorded || counts.longest_miss_run > counts.misses;
+        if impossible {
+            let name = &series.name;
+            let text =
+                format!("series {name}: the count of its misses is impossible; counted again");
+            self.warn("counts_differ", text);
+        }
+        if restated.is_some() || histogram.count() > series.counts.recorded || impossible {
             recount_misses(&mut series, &histogram, samples.as_ref());
         }
         let run = self.reader.run();
@@ -433,9 +441,10 @@ impl SeriesSummary {
                 ..
             } = series.counts;
             // A run may take its series one after the other; the beat gives the duration of each.
-            let beat_ns = series
-                .expected_interval_ns
-                .map(|ns| ns.saturating_mul(count));
+            let beat_ns = series.expected_interval_ns.map(|ns| {
+                let kept = log::kept_interval_ns(&intervals).unwrap_or(ns as f64);
+                (kept * count as f64) as u64
+            });
             Verdict::of_blocks(
                 limit,
                 count,

@@ -121,7 +121,7 @@ fn of_this_machine(here: LostHere) -> Option<String> {
     let parts = [
         (here.socket, "at the socket, its receive buffer being full"),
         (here.interface, "at the interface"),
-        (here.unsent, "before it was sent"),
+        (here.unsent, "that it could not send"),
     ];
     let losses: Vec<String> = parts
         .iter()

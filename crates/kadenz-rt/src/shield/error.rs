@@ -109,7 +109,8 @@ impl RaiseShieldError {
                  command line"
                     .to_owned()
             }
-            Self::AllCpus { .. } | Self::Offline { .. } | Self::NoCpus => {
+            Self::AllCpus { .. } => "leave one out, for example `--shield 1`".to_owned(),
+            Self::Offline { .. } | Self::NoCpus => {
                 "choose among the CPUs in /sys/devices/system/cpu/online".to_owned()
             }
             Self::Journal(error) => return error.remedy(),

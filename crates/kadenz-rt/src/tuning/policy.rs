@@ -2,7 +2,7 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::units;
+use crate::units::{self, Span};
 
 /// How the kernel chooses when a thread runs. It is a property of one thread, not of a process.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -44,14 +44,15 @@ impl fmt::Display for Policy {
                 deadline,
                 period,
             } if deadline == period => {
-                write!(f, "SCHED_DEADLINE {runtime:?}/{period:?}")
+                write!(f, "SCHED_DEADLINE {}/{}", Span(*runtime), Span(*period))
             }
             Self::Deadline {
                 runtime,
                 deadline,
                 period,
             } => {
-                write!(f, "SCHED_DEADLINE {runtime:?}/{deadline:?}/{period:?}")
+                let [runtime, deadline, period] = [*runtime, *deadline, *period].map(Span);
+                write!(f, "SCHED_DEADLINE {runtime}/{deadline}/{period}")
             }
         }
     }
@@ -192,6 +193,6 @@ mod tests {
         assert_eq!(Policy::Fifo(80).to_string(), "SCHED_FIFO 80");
         assert_eq!(Policy::Other.to_string(), "SCHED_OTHER");
         let policy: Policy = "deadline:200us/1ms".parse().unwrap();
-        assert_eq!(policy.to_string(), "SCHED_DEADLINE 200µs/1ms");
+        assert_eq!(policy.to_string(), "SCHED_DEADLINE 200us/1ms");
     }
 }

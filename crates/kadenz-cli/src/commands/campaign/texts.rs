@@ -15,12 +15,13 @@ use crate::output;
 pub(super) fn beginning(plan: &Plan, left: usize) -> String {
     let all = plan.count();
     let what = match left == all {
-        true => format!("{all} runs"),
-        false => format!("{left} of {all} runs are left"),
+        true => numbers::counted(all as u64, "run"),
+        false => format!("{left} of {} left", numbers::counted(all as u64, "run")),
     };
     let combinations = numbers::counted(plan.combinations() as u64, "combination");
     let rounds = numbers::counted(plan.rounds.into(), "round");
     let time = match plan.measuring_time() {
+        _ if left == 0 => return format!("{}: all {all} runs are done", plan.name),
         Some(time) => {
             let share = left as f64 / all.max(1) as f64;
             let span = numbers::span(time.as_nanos() as f64 * share);

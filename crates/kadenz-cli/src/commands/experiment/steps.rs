@@ -5,6 +5,9 @@ use std::process::Stdio;
 
 use anyhow::Context as _;
 use kadenz::lab::stop::Stop;
+use kadenz::record::run::folder::RunReader;
+
+use kadenz::report::text::shell_quoted;
 
 use crate::commands::child::{self, Notes, Running};
 use crate::output;
@@ -70,7 +73,8 @@ impl Step {
         let words = self.arguments.iter();
         let mut arguments: Vec<String> = words.map(|it| it.replace("{out}", &inside)).collect();
         arguments.extend(["--out".to_owned(), out]);
-        output::note(&format!("$ kadenz {}", arguments.join(" ")));
+        let words: Vec<_> = arguments.iter().map(|it| shell_quoted(it)).collect();
+        output::note(&format!("$ kadenz {}", words.join(" ")));
         // Two progress bars on one terminal would overwrite each other.
         let notes = if shows_notes {
             Notes::Shown
@@ -97,9 +101,13 @@ pub(super) fn run(group: &[Step], inside: &Path, stop: &Stop) -> anyhow::Result<
         let status = child
             .wait(stop)
             .with_context(|| format!("cannot wait for step {}", step.folder))?;
-        if !matches!(status.code(), Some(0 | 1)) {
+        // An answer that stays open, exit code 2, is a result, too, if the run is whole.
+        let is_whole = || RunReader::open(inside.join(&step.folder)).is_ok_and(|it| it.complete());
+        if !matches!(status.code(), Some(0 | 1)) && !is_whole() {
             let words = child.words();
-            let why = format!("`{words}` could not do its work ({status}); type it to see why");
+            let why = format!(
+                "`{words}` could not do its work ({status}); type it with another --out to see why"
+            );
             match step.may_fail {
                 true => output::note(&why),
                 false => failure = Some(anyhow::anyhow!(why)),

@@ -21,6 +21,7 @@ use kadenz::report::matrix::{self as report_matrix, Matrix, MatrixOutput, Recomm
 use kadenz::report::run_documents;
 use kadenz::report::statistics::Percent;
 use kadenz::report::summary::Summary;
+use kadenz::report::text::shell_quoted;
 use kadenz::rt::beat::{Overrun, Rate};
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -114,9 +115,10 @@ pub(crate) struct Options {
     )]
     spin_margin: Span,
 
-    /// Let stress-ng and hackbench make the load if they are installed
-    #[arg(long, value_name = "PROGRAM", value_parser = complete::<String>(ForeignProgram::ALL), help_heading = "Load")]
-    with: Option<String>,
+    /// Let this program make the load: stress-ng
+    #[arg(long, value_name = "PROGRAM", value_parser = complete::<ForeignProgram>([ForeignProgram::StressNg]),
+          help_heading = "Load")]
+    with: Option<ForeignProgram>,
 
     /// Folder of the disk load's file [default: the system's temporary folder]
     #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Load")]
@@ -129,7 +131,7 @@ pub(crate) struct Options {
     /// Continue an interrupted matrix, under its own options
     #[arg(long, value_name = "DIR", value_parser = folder(), help_heading = "Output",
           conflicts_with_all = ["rate", "deadline", "cells", "load", "confidence", "duration", "round", "pace",
-                                "bus", "priority", "shield", "spin_margin", "with", "load_dir", "out"])]
+                                "bus", "priority", "shield", "spin_margin", "with", "out"])]
     resume: Option<PathBuf>,
 
     #[command(flatten)]
@@ -152,7 +154,7 @@ struct EarlierOptions {
 
 pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
     let resumed = options.resume.as_deref();
-    let resumed = resumed.map(|it| of_earlier_attempt(it, options.ends));
+    let resumed = resumed.map(|it| of_earlier_attempt(it, options));
     let resumed = resumed.transpose()?;
     let options = resumed.as_ref().unwrap_or(options);
     let plan = plan::of(options)?;
@@ -238,21 +240,22 @@ fn judge(matrix: &Matrix, cells_left_out: bool) -> Outcome {
 }
 
 fn note_what_is_kept(plan: &MatrixPlan) {
-    let folder = plan.session.out.display();
+    let folder = plan.session.out.to_string_lossy();
+    let folder = shell_quoted(&folder);
     output::note(&format!(
         "ended before its last round; what was measured is kept\ngo on: kadenz tune --resume {folder}"
     ));
 }
 
 /// The options under which a matrix was begun, except for the condition of its end, which the caller that continues
-/// it states again.
-fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Options> {
+/// it states again, and the folder of the load, if it names another.
+fn of_earlier_attempt(folder: &Path, options: &Options) -> anyhow::Result<Options> {
     let reader = RunReader::open(folder)?;
     let run = reader.run();
     let again = EarlierOptions::try_parse_from(words(run)).ok();
     let (again, asked) = again.zip(run.tune.as_ref()).with_context(|| {
         format!(
-            "{} holds no matrix that could go on: `{}`",
+            "{} holds no run of `kadenz tune` that could go on, but one of `{}`",
             folder.display(),
             run.command.join(" ")
         )
@@ -261,7 +264,8 @@ fn of_earlier_attempt(folder: &Path, ends: StdinOption) -> anyhow::Result<Option
     Ok(Options {
         out: Some(folder.to_owned()),
         cells: asked.cells.clone(),
-        ends,
+        ends: options.ends,
+        load_dir: options.load_dir.clone().or(again.options.load_dir),
         ..again.options
     })
 }
@@ -310,10 +314,9 @@ mod tests {
                     .unwrap()
                     .start(std::time::Duration::from_secs(1)),
             );
-            let ends = StdinOption {
-                until_stdin_closes: today,
-            };
-            let options = of_earlier_attempt(&out, ends).unwrap();
+            let mut options = EarlierOptions::try_parse_from(["tune"]).unwrap().options;
+            options.ends.until_stdin_closes = today;
+            let options = of_earlier_attempt(&out, &options).unwrap();
             assert_eq!(options.ends.until_stdin_closes, today);
         }
     }

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use anyhow::Context as _;
+use kadenz::lab::load::ForeignProgram;
 use kadenz::lab::matrix::{MatrixPlan, Schedule};
 use kadenz::lab::session::SessionPlan;
 use kadenz::record::run::matrix::{Combination, Load, Measure};
@@ -38,6 +39,12 @@ pub(super) struct TunePlan {
 
 /// Makes the plan of these options on this machine.
 pub(super) fn of(options: &Options) -> anyhow::Result<TunePlan> {
+    options.with.map_or(Ok(()), ForeignProgram::find)?;
+    if let Some(dir) = &options.load_dir {
+        let dir = dir.display();
+        let is_folder = options.load_dir.as_ref().is_some_and(|it| it.is_dir());
+        anyhow::ensure!(is_folder, "{dir} is no folder; name one with --load-dir");
+    }
     if let Some(bus) = &options.bus {
         bus.check(options.rate.interval().as_duration())?;
     }
@@ -183,8 +190,8 @@ fn announce(schedule: &Schedule, options: &Options, per_cell: Duration, round: D
         (round + WARM_UP + BESIDE).saturating_mul(u32::try_from(visits).unwrap_or(u32::MAX));
     let span = |span: Duration| numbers::span(span.as_nanos() as f64);
     output::note(&format!(
-        "{} combinations, {} each ({} in turns of {}), at {}: about {}",
-        schedule.cells.len(),
+        "{}, {} each ({} in turns of {}), at {}: about {}",
+        numbers::counted(schedule.cells.len() as u64, "combination"),
         span(per_cell),
         loads.join(" and "),
         span(round),

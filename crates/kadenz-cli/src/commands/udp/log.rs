@@ -1,6 +1,6 @@
 //! `kadenz udp log`: the logging server.
 
-use std::num::NonZeroU32;
+use std::num::{NonZeroU32, NonZeroUsize};
 
 use clap::Args;
 use kadenz::lab::udp::LOG_PORT;
@@ -33,7 +33,7 @@ pub(crate) struct Options {
 
     /// End when this many controllers have reported their end [default: at Ctrl-C]
     #[arg(long, value_name = "N")]
-    controllers: Option<usize>,
+    controllers: Option<NonZeroUsize>,
 
     /// How long [default: until Ctrl-C]
     #[arg(long, value_name = "SPAN")]
@@ -85,7 +85,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         limit: NonZeroU32::new(per_second.round() as u32).map(PerSecond::new),
         most_streams: options.max_controllers.into(),
         most_devices: options.max_devices.into(),
-        until_ended: options.controllers,
+        until_ended: options.controllers.map(NonZeroUsize::get),
     };
     let stop = options.measure.stop()?;
     interrupt::stop_after(options.duration, &stop);

@@ -1,5 +1,7 @@
 //! Options of the socket and the clock on both sides, and the token that they share.
 
+use std::fs::File;
+use std::io::Read as _;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +14,9 @@ use kadenz::rt::net::port::{PortOptions, Stamping};
 use kadenz::udp::wire::Token;
 
 use crate::options::{Size, Span};
+
+/// The most bytes that are read of a token's file.
+const MAX_TOKEN_FILE: u64 = 4096;
 
 /// Options of the socket.
 #[derive(Clone, Debug, Args)]
@@ -105,8 +110,14 @@ impl TokenOption {
         let Some(file) = &self.token_file else {
             return Ok(None);
         };
-        let text = std::fs::read(file)
-            .with_context(|| format!("cannot read the token in {}", file.display()))?;
+        let cannot = || format!("cannot read the token in {}", file.display());
+        // The first line suffices; the file may be a device.
+        let mut text = Vec::new();
+        let opened = File::open(file).with_context(cannot)?;
+        opened
+            .take(MAX_TOKEN_FILE)
+            .read_to_end(&mut text)
+            .with_context(cannot)?;
         let line = text.split(|byte| *byte == b'\n').next().unwrap_or_default();
         let line = line.strip_suffix(b"\r").unwrap_or(line);
         let token = Token::new(line);

@@ -128,7 +128,11 @@ impl ForeignProgram {
         }
     }
 
-    fn find(self) -> Result<(), StartLoadError> {
+    /// Looks for it on PATH.
+    ///
+    /// # Errors
+    /// [`StartLoadError::NotInstalled`].
+    pub fn find(self) -> Result<(), StartLoadError> {
         let found = on_path(self.name());
         found.map(|_| ()).ok_or(StartLoadError::NotInstalled {
             program: self,

@@ -112,7 +112,10 @@ impl PacketCounts {
     }
 
     /// Counts the packets of a beat that the system refused.
-    pub(crate) fn refused(&mut self, packets: u32) {
+    pub(crate) fn refused(&mut self, sequence: u32, packets: u32) {
+        if self.warms_up(sequence) {
+            return;
+        }
         self.unsent += u64::from(packets);
     }
 

@@ -281,7 +281,7 @@ impl Receiver {
                     accepted,
                     refused,
                 } => {
-                    self.counts.refused(refused);
+                    self.counts.refused(sequence, refused);
                     if let Some(stack) = &mut self.stack {
                         stack.keyed(sequence, first_key, accepted, refused);
                     }

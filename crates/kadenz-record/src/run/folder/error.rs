@@ -174,7 +174,7 @@ impl FinishRunError {
 #[derive(Debug, Error)]
 pub enum OpenRunError {
     /// There is no `run.json`.
-    #[error("{} is not a run folder: it has no run.json", path.display())]
+    #[error("{} is not a run folder: it has no run.json; check the path", path.display())]
     NoRun {
         /// The folder without `run.json`.
         path: PathBuf,

@@ -22,7 +22,7 @@ pub(super) fn apply(rights: &Rights) -> (Measure, Option<LockedMemory>) {
         (Ok(_), Some(limit)) => Some(only_current(limit)),
         (Err(error), limit) => Some(refusal(error, limit)),
     };
-    let requested = "all current and future pages".to_owned();
+    let requested = "locked memory (all current and future pages)".to_owned();
     let granted = match (&outcome, &note) {
         (Ok(_), None) => format!("{requested} ({} kB locked)", memory::locked_kb()),
         (Ok(_), Some(_)) => format!("current pages only ({} kB locked)", memory::locked_kb()),

@@ -77,7 +77,7 @@ fn a_deadline_reservation_is_granted_or_explained() {
         let applied = apply(&policy(wanted));
         let measure = measure(&applied, "policy");
         if measure.ok {
-            assert_eq!(measure.granted, "SCHED_DEADLINE 100µs/10ms");
+            assert_eq!(measure.granted, "SCHED_DEADLINE 100us/10ms");
             assert_eq!(in_force().0, sched::SCHED_DEADLINE);
         } else {
             assert!(measure.reason.is_some() && measure.remedy.is_some());
