@@ -65,7 +65,9 @@
     const deadlines = Kadenz.deadlines(shown);
     const near = deadlines.filter((limit) => scale === "log" || limit <= 4 * largest);
     const far = deadlines.filter((limit) => !near.includes(limit)).map((limit) => Kadenz.duration(limit));
-    const note = figure.element.querySelector(".above");
+    const note = figure.element.querySelector(".above") ?? document.createElement("p");
+    note.className = "above hint";
+    figure.plot.after(note);
     note.textContent = far.length > 0 ? `Above this plot: the deadline of ${far.join(", ")}.` : "";
     return near;
   };

@@ -1,4 +1,4 @@
-//! The answer of a command: data for scripts, and a document of sentences and tables for people.
+//! The answer of a command: data for scripts, and a document of sentences, tables and charts for people.
 //!
 //! A command makes one value, its [`Answer`]. As JSON it is that value; for people it is its [`Document`],
 //! which a terminal and a Markdown file show in ways of their own.
@@ -32,6 +32,7 @@
 //! # Ok::<(), serde_json::Error>(())
 //! ```
 
+mod chart;
 mod line;
 mod table;
 mod terminal;
@@ -43,6 +44,7 @@ use serde::{Serialize, Serializer};
 
 use crate::text::{Text, visible};
 
+pub(crate) use chart::{Chart, ChartControl, Drawing, Key, SvgElement};
 pub use line::DocumentLine;
 pub use table::Table;
 pub(crate) use table::{Bar, CellMark, Column, LineDrawing, Row, Split, TableCell};
@@ -77,7 +79,7 @@ impl<const N: u32> JsonSchema for Version<N> {
     }
 }
 
-/// Sentences, tables and listings, in the order in which they are read.
+/// Sentences, tables, charts and listings, in the order in which they are read.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Document(Vec<Part>);
 
@@ -110,13 +112,19 @@ pub(crate) enum DocumentBlock {
     Lines(Vec<DocumentLine>),
     /// How to read a page's section.
     Hint(String),
-    /// Why something is missing.
-    Missing(String),
+    /// Names and a colon, or nothing, and why something is missing.
+    Missing(String, String),
     /// Names and their values.
     Pairs(Vec<(String, String)>),
     /// A sentence that ends with words which lead to an address, for a page.
     Link(String, &'static str, &'static str),
     Table(Table),
+    /// A chart of a page, whose words take its place in a Markdown file and on a terminal.
+    Chart(Chart),
+    /// A drawing, for a page.
+    Drawing(Drawing),
+    /// The number of a series, and a sentence on it, which a page shows while a chart shows the series.
+    OfSeries(usize, String),
     Listing(Text),
     /// The title of a part, which a terminal leaves out.
     Heading(String),
@@ -185,8 +193,44 @@ impl Document {
     }
 
     /// Adds why something is missing.
-    pub(crate) fn missing(self, text: impl Into<String>) -> Self {
-        self.push(DocumentBlock::Missing(text.into()))
+    pub(crate) fn missing(self, why: impl Into<String>) -> Self {
+        self.push(DocumentBlock::Missing(String::new(), why.into()))
+    }
+
+    /// Adds why something of these names is missing.
+    pub(crate) fn missing_of(self, names: &[String], why: &str) -> Self {
+        let names = format!("{}: ", names.join(", "));
+        self.push(DocumentBlock::Missing(names, why.to_owned()))
+    }
+
+    /// Adds a chart with its words and its controls.
+    pub(crate) fn chart(self, words: String, controls: Vec<ChartControl>) -> Self {
+        let id = None;
+        self.push(DocumentBlock::Chart(Chart {
+            words,
+            id,
+            controls,
+        }))
+    }
+
+    /// Adds a chart of this id with its words, in a section of several charts.
+    pub(crate) fn chart_of_id(self, id: String, words: String) -> Self {
+        let (id, controls) = (Some(id), Vec::new());
+        self.push(DocumentBlock::Chart(Chart {
+            words,
+            id,
+            controls,
+        }))
+    }
+
+    /// Adds a drawing for a page.
+    pub(crate) fn drawing(self, drawing: Drawing) -> Self {
+        self.push_on(Some(Medium::Page), DocumentBlock::Drawing(drawing))
+    }
+
+    /// Adds a sentence on the series of this number, which a page shows while a chart shows the series.
+    pub(crate) fn of_series(self, number: usize, text: String) -> Self {
+        self.push(DocumentBlock::OfSeries(number, text))
     }
 
     /// Adds names and their values for a page, unless there are none.
@@ -320,9 +364,12 @@ impl Document {
             }
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
-            | DocumentBlock::Missing(text) => escaped(text),
+            | DocumentBlock::OfSeries(_, text)
+            | DocumentBlock::Chart(Chart { words: text, .. }) => escaped(text),
+            DocumentBlock::Missing(names, why) => escaped(&[names.as_str(), why].concat()),
             // Blocks of a page alone.
             DocumentBlock::Hint(_)
+            | DocumentBlock::Drawing(_)
             | DocumentBlock::Link(..)
             | DocumentBlock::Pairs(_)
             | DocumentBlock::Folded(..) => String::new(),
@@ -343,115 +390,4 @@ impl From<String> for Document {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::text::{Emphasis, Style};
-
-    fn document() -> Document {
-        Document::new()
-            .sentence("two devices")
-            .sentence("of one segment")
-            .table(Table::new(
-                &["name", "bytes"],
-                1,
-                vec![
-                    vec!["left|knee".to_owned(), "12".to_owned()],
-                    vec!["<b>\u{1b}[2J\n".to_owned(), "3".to_owned()],
-                ],
-            ))
-            .listing("0000  01 02\n0010  03")
-    }
-
-    #[test]
-    fn a_terminal_gets_columns_and_nothing_that_steers_it() {
-        let shown = document().terminal(Style::plain());
-        assert_eq!(
-            shown,
-            [
-                "two devices",
-                "of one segment",
-                "",
-                " name               bytes",
-                " left|knee             12",
-                " <b>\\u{1b}[2J\\u{a}      3",
-                "",
-                "0000  01 02",
-                "0010  03",
-            ]
-            .join("\n")
-            .as_str()
-        );
-    }
-
-    #[test]
-    fn markdown_is_a_table_whose_cells_make_no_columns_and_no_html() {
-        assert_eq!(
-            document().markdown(),
-            "two devices\n\nof one segment\n\n\
-             | name | bytes |\n|------|------:|\n\
-             | left\\|knee | 12 |\n\
-             | &lt;b>\\u{1b}[2J\\u{a} | 3 |\n\n    0000  01 02\n    0010  03\n"
-        );
-    }
-
-    #[test]
-    fn a_page_has_the_same_and_escapes_it() {
-        assert_eq!(
-            document().html(),
-            "<p>two devices</p><p>of one segment</p>\
-             <div class=\"scroll\" role=\"region\" tabindex=\"0\"><table><thead><tr>\
-             <th scope=\"col\">name</th><th scope=\"col\">bytes</th></tr></thead><tbody>\
-             <tr><th scope=\"row\">left|knee</th><td>12</td></tr>\
-             <tr><th scope=\"row\">&lt;b&gt;\u{fffd}[2J\n</th><td>3</td></tr></tbody></table></div>\
-             <pre>0000  01 02\n0010  03</pre>"
-        );
-    }
-
-    #[test]
-    fn colours_of_a_listing_show_on_a_terminal_alone() {
-        let kept = Text::emphasised("kept", Emphasis::Good);
-        let document = Document::new().listing(Text::join([kept, "<i>\u{1b}[2J".into()], " "));
-        assert_eq!(
-            document.terminal(Style::plain()),
-            "\u{1b}[1;32mkept\u{1b}[0m <i>\\u{1b}[2J"
-        );
-        assert_eq!(document.markdown(), "    kept <i>\\u{1b}[2J\n");
-        assert_eq!(document.html(), "<pre>kept &lt;i&gt;\\u{1b}[2J</pre>");
-    }
-
-    #[test]
-    fn lines_and_notes_of_a_table_are_paragraphs_beyond_a_terminal() {
-        let mut table = Table::new(&["name"], 1, vec![vec!["knee".to_owned()]]);
-        table.notes.push("of <one> segment".to_owned());
-        let lines = [DocumentLine::labelled("costs", 9, "much <time>")];
-        let document = Document::new().lines(lines).table(table);
-        let markdown = document.markdown();
-        assert!(
-            markdown.starts_with("costs much &lt;time>\n\n| name |"),
-            "{markdown}"
-        );
-        assert!(
-            markdown.ends_with("| knee |\n\nof &lt;one> segment\n"),
-            "{markdown}"
-        );
-        let html = document.html();
-        assert!(html.starts_with("<p>costs much &lt;time&gt;</p>"), "{html}");
-        assert!(
-            html.ends_with("<p class=\"hint\">of &lt;one&gt; segment</p>"),
-            "{html}"
-        );
-    }
-
-    #[test]
-    fn a_document_of_fitted_ones_keeps_the_smallest_number_of_columns() {
-        let words = "twelve words that stand in a paragraph";
-        let document = Document::new().sentence(words).within(12).fitted();
-        let shown = document.terminal(Style::plain().of_width(80));
-        assert_eq!(shown, "twelve words\nthat stand\nin a\nparagraph");
-    }
-
-    #[test]
-    fn an_empty_document_shows_nothing() {
-        assert_eq!(Document::new().terminal(Style::plain()), "");
-    }
-}
+mod tests;

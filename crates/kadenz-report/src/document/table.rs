@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::Medium;
+use super::{Key, Medium};
 use crate::figures;
 use crate::numbers;
 use crate::text::one_line;
@@ -15,6 +15,8 @@ pub struct Table {
     pub(crate) class: Option<&'static str>,
     pub(crate) columns: Vec<Column>,
     pub(crate) rows: Vec<Row>,
+    /// What its colours mean, on a page.
+    pub(crate) key: Key,
     /// Lines directly below it.
     pub(crate) notes: Vec<String>,
     /// Without lines and with a bold head, where a terminal draws it with colours.

@@ -5,7 +5,7 @@ use std::ops::Range;
 use comfy_table::presets::{ASCII_MARKDOWN, NOTHING, UTF8_FULL_CONDENSED};
 use comfy_table::{CellAlignment, ContentArrangement};
 
-use super::{Document, DocumentBlock, Medium, Part, Split, Table, TableCell};
+use super::{Chart, Document, DocumentBlock, Medium, Part, Split, Table, TableCell};
 use crate::text::{Style, Text, one_line, wrap};
 
 impl Document {
@@ -46,7 +46,9 @@ impl Part {
             DocumentBlock::Listing(text) => text.clone(),
             DocumentBlock::Lead(text)
             | DocumentBlock::Sentence(text)
-            | DocumentBlock::Missing(text) => words(text),
+            | DocumentBlock::OfSeries(_, text)
+            | DocumentBlock::Chart(Chart { words: text, .. }) => words(text),
+            DocumentBlock::Missing(names, why) => words(&[names.as_str(), why].concat()),
             DocumentBlock::Lines(lines) => Text::join(
                 lines.iter().map(|it| it.drawn(fitted.unwrap_or(style))),
                 "\n",
@@ -59,6 +61,7 @@ impl Part {
                 all.join("\n").into()
             }
             DocumentBlock::Hint(_)
+            | DocumentBlock::Drawing(_)
             | DocumentBlock::Heading(_)
             | DocumentBlock::Link(..)
             | DocumentBlock::Pairs(_)

@@ -2,6 +2,7 @@
 
 use super::doubt::write_remedy;
 use super::markup::Markup;
+use super::plot;
 use super::table::mark;
 use crate::document::{
     Bar, CellMark, Document, DocumentBlock, LineDrawing, Medium, Row, Table, TableCell,
@@ -41,7 +42,20 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             DocumentBlock::Lead(text) => paragraph(out, "<p class=\"lead\">", text),
             DocumentBlock::Sentence(text) => paragraph(out, "<p>", text),
             DocumentBlock::Hint(text) => paragraph(out, "<p class=\"hint\">", text),
-            DocumentBlock::Missing(text) => paragraph(out, "<p class=\"missing\">", text),
+            DocumentBlock::Missing(names, why) => {
+                out.tag("<p class=\"missing\">");
+                if !names.is_empty() {
+                    out.element("b", names);
+                }
+                out.ticked(&printed(why)).tag("</p>");
+            }
+            DocumentBlock::Chart(it) => plot::chart(out, it),
+            DocumentBlock::Drawing(it) => plot::drawing(out, it),
+            DocumentBlock::OfSeries(number, text) => {
+                out.tag("<p class=\"difference\"")
+                    .attr("data-series", number);
+                out.tag(">").ticked(&printed(text)).tag("</p>");
+            }
             DocumentBlock::Link(text, address, words) => {
                 out.tag("<p class=\"hint\">").text(text).tag(" <a");
                 out.attr("href", address)
@@ -57,6 +71,10 @@ pub(super) fn write(out: &mut Markup, document: &Document) {
             }
             DocumentBlock::Table(it) => {
                 table(out, it);
+                if !it.key.is_empty() {
+                    out.tag("<p class=\"heat-key\">");
+                    plot::key(out, &it.key).tag("</p>");
+                }
                 it.notes
                     .iter()
                     .for_each(|it| paragraph(out, "<p class=\"hint\">", it));

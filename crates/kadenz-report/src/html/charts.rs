@@ -1,101 +1,60 @@
-//! The figures that scripts draw: percentiles, maxima over time, histogram, jitter.
+//! The charts of a page of runs: percentiles, maxima over time, histogram, jitter.
 
 use super::blocks;
 use super::data::PageData;
-use super::machine::grouped;
+use super::gaussian::gaussian;
 use super::markup::Markup;
-use super::page::{Page, SeriesOnPage};
+use super::page::{Page, SeriesOnPage, grouped};
 use super::table::table;
+use crate::document::ChartControl::{Legend, Scale, Spans, Zoom};
 use crate::document::Document;
 use crate::figures::{count, duration, lasting, span};
 use crate::sections::series::FigureGroup;
 use crate::statistics::{JitterFacts, Percent};
 
-const SCALE: &str = concat!(
-    "<div class=\"choice scale\" role=\"group\" aria-label=\"Scale\">",
-    "<button type=\"button\" value=\"linear\">linear</button>",
-    "<button type=\"button\" value=\"log\">logarithmic</button></div>",
-);
-
-const SPANS: &str = concat!(
-    "<div class=\"choice spans\" role=\"group\" aria-label=\"Zoom to the worst\"><span>Worst within</span>",
-    "<button type=\"button\" value=\"0\">all</button>",
-    "<button type=\"button\" value=\"3600000\">1 h</button>",
-    "<button type=\"button\" value=\"600000\">10 min</button>",
-    "<button type=\"button\" value=\"60000\">1 min</button>",
-    "<button type=\"button\" value=\"10000\">10 s</button></div>",
-);
-
-const HOW_TO_ZOOM: &str = concat!(
-    "<p class=\"hint keys\">Zoom these charts with the slider, with <kbd>Ctrl</kbd> and the wheel, or click a plot and ",
-    "use the wheel, <kbd>+</kbd> <kbd>−</kbd> <kbd>←</kbd> <kbd>→</kbd>, <kbd>0</kbd> for all.</p>",
-    "<p class=\"hint touch\">Zoom with the slider below the plot.</p>",
-);
-
-/// The four sections.
+/// The sections, unless no series has a value.
 pub(super) fn sections(out: &mut Markup, page: &Page<'_>, data: &PageData) {
     if page.series.iter().all(|series| series.summary.count == 0) {
         return;
     }
-    percentiles(out, page);
-    extremes(out, page, data);
-    histogram(out, page);
-    jitter(out, page);
+    let sections = [
+        ("percentiles", "Percentiles", percentiles(page)),
+        ("extremes", "Maxima over time", extremes(page, data)),
+        ("histogram", "Histogram", histogram(page)),
+        ("jitter", "Jitter against the ideal signal", jitter(page)),
+        ("gaussian", "Latency is not Gaussian", gaussian(page)),
+    ];
+    for (id, title, document) in sections.iter().filter(|it| !it.2.is_empty()) {
+        blocks::section(out, id, title, document);
+    }
 }
 
-/// Where a script shows which deadline lies above the plot.
-const ABOVE: &str = "<p class=\"above hint\"></p>";
-
-/// The plot itself, described in words for screen readers.
-pub(super) fn plot(out: &mut Markup, zooms: bool, words: &str) {
-    out.tag("<div class=\"plot\" role=\"img\"")
-        .attr("aria-label", words);
-    out.tag(if zooms {
-        " tabindex=\"0\"></div>"
-    } else {
-        "></div>"
-    });
-    out.tag("<noscript><p class=\"missing\">This chart needs JavaScript; the figures above do not.</p></noscript>");
-}
-
-fn percentiles(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"percentiles\"><h2>Percentiles</h2><p class=\"lead\">The value that a share of all ");
-    out.tag("samples stays below. Each step to the right is one more nine: ten times fewer samples lie ");
-    out.tag("beyond. A diamond marks the largest value of all.</p>");
-    out.tag("<div class=\"controls\"><div class=\"legend\"></div>")
-        .tag(SCALE)
-        .tag("</div>");
+fn percentiles(page: &Page<'_>) -> Document {
     let words = each(page, |s| {
         let at = |p| {
-            s.summary
-                .percentile(p)
-                .map(|ns| format!("{p} % below {}", span(ns)))
+            let ns = s.summary.percentile(p)?;
+            Some(format!("{p} % below {}", span(ns)))
         };
-        let carried = [Percent::P50, Percent::P99, Percent::P99_9]
-            .into_iter()
-            .filter_map(at);
+        let supported = [Percent::P50, Percent::P99, Percent::P99_9];
         let max = s.summary.max_ns.map(|ns| format!("largest {}", span(ns)));
-        carried.chain(max).collect::<Vec<_>>().join(", ")
+        let all = supported.into_iter().filter_map(at).chain(max);
+        all.collect::<Vec<_>>().join(", ")
     });
-    plot(out, false, &format!("Percentile plot. {words}"));
-    out.tag(ABOVE).tag("</section>");
+    let lead = "The value that a share of all samples stays below. Each step to the right is one more nine: ten times \
+                fewer samples lie beyond. A diamond marks the largest value of all.";
+    Document::new()
+        .lead(lead)
+        .chart(format!("Percentile plot. {words}"), vec![Legend, Scale])
 }
 
-fn extremes(out: &mut Markup, page: &Page<'_>, data: &PageData) {
-    out.tag("<section id=\"extremes\"><h2>Maxima over time</h2><p class=\"lead\">The largest value of each ");
-    out.tag("interval. A mean would smooth a stall away; a maximum cannot.</p>");
-    let Some(shown) = data
-        .series
-        .iter()
-        .find_map(|series| series.extremes.as_ref())
-    else {
-        out.tag("<p class=\"missing\">The run holds no intervals, only totals.</p></section>");
-        return;
+fn extremes(page: &Page<'_>, data: &PageData) -> Document {
+    let lead =
+        "The largest value of each interval. A mean would smooth a stall away; a maximum cannot.";
+    let document = Document::new().lead(lead);
+    let shown = data.series.iter().find_map(|it| it.extremes.as_ref());
+    let Some(shown) = shown else {
+        return document.missing("The run holds no intervals, only totals.");
     };
-    out.tag("<div class=\"controls\"><div class=\"legend\"></div>")
-        .tag(SPANS)
-        .tag(SCALE)
-        .tag("</div>");
     let words = each(page, |s| {
         match s.summary.intervals.iter().max_by_key(|i| i.max_ns) {
             Some(worst) => {
@@ -105,94 +64,78 @@ fn extremes(out: &mut Markup, page: &Page<'_>, data: &PageData) {
             None => String::from("no intervals"),
         }
     });
-    plot(
-        out,
-        true,
-        &format!("Largest value of each interval over the time of the run. {words}"),
+    let document = document.chart(
+        format!("Largest value of each interval over the time of the run. {words}"),
+        vec![Legend, Spans, Scale, Zoom],
     );
-    out.tag(ABOVE).tag(HOW_TO_ZOOM);
-    if shown.merged > 1 {
-        out.tag("<p class=\"hint\">To keep this page small, each point is the maximum of ");
-        out.text(shown.merged)
-            .tag(" neighbouring intervals, together ");
-        out.text(duration(shown.covers_s * 1e9))
-            .tag("; the run folder holds every one.</p>");
+    match shown.merged {
+        0..=1 => document,
+        merged => document.hint(format!(
+            "To keep this page small, each point is the maximum of {merged} neighbouring intervals, together {}; the \
+             run folder holds every one.",
+            duration(shown.covers_s * 1e9)
+        )),
     }
-    out.tag("</section>");
 }
 
-fn histogram(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"histogram\"><h2>Histogram</h2><p class=\"lead\">How often each value came. Counts are ");
-    out.tag("logarithmic, so that a single sample still shows beside a million");
-    if page.series.iter().any(SeriesOnPage::has_early) {
-        out.tag("; values left of zero were early");
-    }
-    out.tag(".</p><div class=\"controls\"><div class=\"legend\"></div>")
-        .tag(SCALE)
-        .tag("</div>");
+fn histogram(page: &Page<'_>) -> Document {
+    let early = match page.series.iter().any(SeriesOnPage::has_early) {
+        true => "; values left of zero were early",
+        false => "",
+    };
     let words = each(page, |s| {
         let ends = s.summary.min_ns.zip(s.summary.max_ns);
         ends.map_or(String::new(), |(min, max)| {
-            format!(
-                "{} samples from {} to {}",
-                count(s.summary.count),
-                span(min),
-                span(max)
-            )
+            let samples = count(s.summary.count);
+            format!("{samples} samples from {} to {}", span(min), span(max))
         })
     });
-    plot(
-        out,
-        true,
-        &format!("Histogram with logarithmic counts. {words}"),
-    );
-    out.tag("</section>");
+    let lead = "How often each value came. Counts are logarithmic, so that a single sample still shows beside a million";
+    let document = Document::new().lead(format!("{lead}{early}."));
+    document.chart(
+        format!("Histogram with logarithmic counts. {words}"),
+        vec![Legend, Scale, Zoom],
+    )
 }
 
-fn jitter(out: &mut Markup, page: &Page<'_>) {
-    out.tag("<section id=\"jitter\"><h2>Jitter against the ideal signal</h2><p class=\"lead\">The interval between ");
-    out.tag("two samples less the interval of the ideal signal: zero is the beat, above it an interval was ");
-    out.tag("too long, below it too short.</p>");
+fn jitter(page: &Page<'_>) -> Document {
+    let lead = "The interval between two samples less the interval of the ideal signal: zero is the beat, above it an \
+                interval was too long, below it too short.";
+    let mut document = Document::new().lead(lead);
     if page.series.iter().any(|series| series.jitter.is_ok()) {
-        out.tag("<div class=\"controls\"><div class=\"legend\"></div></div>");
         let words = each(page, |s| match facts(s) {
             Some(facts) => format!("between {} and {}", span(facts.min_ns), span(facts.max_ns)),
             None => String::from("not known"),
         });
-        plot(
-            out,
-            true,
-            &format!("Jitter over the time of the run. {words}"),
+        document = document.chart(
+            format!("Jitter over the time of the run. {words}"),
+            vec![Legend, Zoom],
         );
     }
-    jitter_table(out, page);
     let series = page.series.iter();
     let missing =
         series.filter_map(|it| Some((it.jitter.as_ref().err()?.as_str(), it.label.clone())));
-    for (reason, labels) in grouped(missing) {
-        out.tag("<p class=\"missing\"><b>")
-            .text(labels.join(", "))
-            .tag("</b>: ")
-            .ticked(reason)
-            .tag("</p>");
-    }
-    out.tag("</section>");
+    let document = document.folded("Jitter in figures".to_owned(), jitter_figures(page));
+    grouped(missing)
+        .into_iter()
+        .fold(document, |document, (why, labels)| {
+            document.missing_of(&labels, why)
+        })
 }
 
 fn facts<'a>(series: &SeriesOnPage<'a>) -> Option<&'a JitterFacts> {
     series.summary.samples.as_ref()?.jitter.as_ref()
 }
 
-fn jitter_table(out: &mut Markup, page: &Page<'_>) {
+fn jitter_figures(page: &Page<'_>) -> Document {
     let caption = "Jitter from interval to interval";
     let is_known = |it: &SeriesOnPage<'_>| facts(it).is_some();
     let table = table(page, caption, is_known, |it| {
         it.group == FigureGroup::Jitter
     });
-    if !table.rows.is_empty() {
-        let figures = Document::new().table(table);
-        let summary = "Jitter in figures".to_owned();
-        blocks::write(out, &Document::new().folded(summary, figures));
+    match table.rows.is_empty() {
+        true => Document::new(),
+        false => Document::new().table(table),
     }
 }
 

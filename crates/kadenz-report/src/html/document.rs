@@ -8,11 +8,11 @@ use sha2::{Digest as _, Sha256};
 use super::markup::Markup;
 use super::page::Page;
 use super::sections::{Link, SectionContents};
-use super::{charts, data, doubt, gaussian, machine, matrix, sections, table, verdict};
+use super::{charts, data, doubt, machine, matrix, sections, table, verdict};
 use crate::figures::lasting;
 use crate::matrix::Matrix;
 
-pub(super) const STYLE: &str = include_str!("../../assets/report.css");
+const STYLE: &str = include_str!("../../assets/report.css");
 const ICONS: &str = include_str!("../../assets/icons.svg");
 const ECHARTS: &str = include_str!("../../assets/vendor/echarts/echarts.min.js");
 const ECHARTS_NOTICE: &str = include_str!("../../assets/vendor/echarts/NOTICE");
@@ -38,13 +38,12 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../../assets/js/page.js"),
 ];
 
-pub(super) const CHARSET: &str = "<meta charset=\"utf-8\">";
 /// All scripts of the page, in the order in which they run.
 fn scripts() -> Vec<&'static str> {
     [ECHARTS].into_iter().chain(SCRIPTS).collect()
 }
 
-pub(super) const HEAD: &str = concat!(
+const META: &str = concat!(
     "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">",
     "<meta name=\"color-scheme\" content=\"light dark\">",
     "<meta name=\"generator\" content=\"Kadenz\">",
@@ -72,7 +71,6 @@ pub(super) fn render(page: &Page<'_>) -> String {
         table::section(out, page);
         out.tag("<div class=\"plots\">");
         charts::sections(out, page, &data);
-        gaussian::section(out, page);
         out.tag("</div>");
         machine::host(out, page);
         doubt::section(out, &doubts);
@@ -110,17 +108,8 @@ fn around(
     sections: impl FnOnce(&mut Markup),
 ) -> String {
     let mut out = Markup::default();
-    out.tag("<!doctype html>\n<html lang=\"en\"><head>")
-        .tag(CHARSET)
-        .tag("<meta http-equiv=\"Content-Security-Policy\"")
-        .attr("content", content_security_policy(&scripts(), STYLE))
-        .tag(">")
-        .tag(HEAD);
-    out.element("title", title(page));
-    out.tag("<style>")
-        .tag(STYLE)
-        .tag("</style></head>\n<body>")
-        .tag(ICONS);
+    head(&mut out, &title(page), &scripts());
+    out.tag("<body>").tag(ICONS);
     top_bar(&mut out, links);
     out.tag("\n<main id=\"content\">");
     header(&mut out, page);
@@ -135,6 +124,17 @@ fn around(
     }
     out.tag("</body></html>\n");
     out.finish()
+}
+
+/// The beginning of every page, with its style and the policy that allows it and these scripts.
+pub(super) fn head(out: &mut Markup, title: &str, scripts: &[&str]) {
+    out.tag("<!doctype html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">")
+        .tag("<meta http-equiv=\"Content-Security-Policy\"")
+        .attr("content", content_security_policy(scripts, STYLE))
+        .tag(">")
+        .tag(META);
+    out.element("title", title);
+    out.tag("<style>").tag(STYLE).tag("</style></head>\n");
 }
 
 fn title(page: &Page<'_>) -> String {
@@ -200,9 +200,8 @@ fn started(at: &str) -> String {
 }
 
 fn footer(out: &mut Markup) {
-    out.tag("<footer><p>Made by Kadenz ")
-        .text(env!("CARGO_PKG_VERSION"));
-    out.tag(". This file is complete in itself and loads nothing.</p>");
+    out.tag("<footer>");
+    made_by(out);
     out.tag("<details><summary>Charts by Apache ECharts 6.1.0, Apache-2.0: notice and licence</summary><pre>");
     out.text(ECHARTS_NOTICE)
         .tag("\n\n")
@@ -212,11 +211,18 @@ fn footer(out: &mut Markup) {
     out.tag("</pre></details></footer>\n");
 }
 
+/// The last words of every page.
+pub(super) fn made_by(out: &mut Markup) {
+    out.tag("<p>Made by Kadenz ")
+        .text(env!("CARGO_PKG_VERSION"));
+    out.tag(". This file is complete in itself and loads nothing.</p>");
+}
+
 /// The policy of a page with these scripts and this style, each given by its hash: markup injected by a name from a run
 /// neither runs nor styles, and nothing is loaded.
 ///
 /// Source: W3C, "Content Security Policy Level 3", 2.3.1 and 8.4.
-pub(super) fn content_security_policy(scripts: &[&str], style: &str) -> String {
+fn content_security_policy(scripts: &[&str], style: &str) -> String {
     let hashes: Vec<String> = scripts.iter().map(|it| hash(it)).collect();
     format!(
         "default-src 'none'; script-src {}; style-src {}; img-src data:; base-uri 'none'; form-action 'none'",

@@ -1,55 +1,39 @@
 //! The measured values against the Gaussian of their mean and deviation (Enner's figure 6).
 
-use super::charts::plot;
-use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
+use crate::document::{ChartControl, Document};
 use crate::figures::{count, duration, significant, span};
 
-/// The legend.
-const KEY: &str = concat!(
-    "<span class=\"key\"><i class=\"measured\"></i>measured</span>",
-    "<span class=\"key\"><i class=\"claimed\"></i>Gaussian of the same mean and deviation</span>",
-);
-
-/// The section; absent when no series has a spread.
-pub(super) fn section(out: &mut Markup, page: &Page<'_>) {
-    let spread: Vec<(usize, &SeriesOnPage<'_>, f64)> = page
-        .series
-        .iter()
-        .enumerate()
-        .filter_map(|(index, series)| Some((index, series, series.summary.max_in_stddevs?)))
-        .filter(|(_, series, _)| series.summary.count > 1)
+/// The chart and the difference of each series; nothing when no series has a spread.
+pub(super) fn gaussian(page: &Page<'_>) -> Document {
+    let series = page.series.iter().enumerate();
+    let spread: Vec<(usize, &SeriesOnPage<'_>, f64)> = series
+        .filter(|(_, it)| it.summary.count > 1)
+        .filter_map(|(number, it)| Some((number, it, it.summary.max_in_stddevs?)))
         .collect();
     if spread.is_empty() {
-        return;
+        return Document::new();
     }
-    out.tag("<section id=\"gaussian\"><h2>Latency is not Gaussian</h2><p class=\"lead\">The distribution that was ");
-    out.tag("measured, and in dashes the bell curve of the same mean and standard deviation: all that these ");
-    out.tag("two figures can tell.</p><div class=\"controls\">");
-    if spread.len() > 1 {
-        out.tag("<label class=\"pick\">Series <select>");
-        for (index, series, _) in &spread {
-            out.tag("<option")
-                .attr("value", index)
-                .tag(">")
-                .text(&series.label)
-                .tag("</option>");
-        }
-        out.tag("</select></label>");
-    }
-    out.tag(KEY).tag("</div>");
-    plot(
-        out,
-        true,
-        "Measured distribution against a Gaussian of the same mean and standard deviation; the sentences below describe the difference.",
-    );
-    for (index, series, times) in &spread {
-        out.tag("<p class=\"difference\"")
-            .attr("data-series", index)
-            .tag(">");
-        out.text(difference(series, *times)).tag("</p>");
-    }
-    out.tag("</section>");
+    let names = spread
+        .iter()
+        .map(|(number, it, _)| (*number, it.label.clone()));
+    let choice = (spread.len() > 1).then(|| ChartControl::Series(names.collect()));
+    let key = ChartControl::Key(vec![
+        ("measured", "measured"),
+        ("gaussian", "Gaussian of the same mean and deviation"),
+    ]);
+    let lead = "The distribution that was measured, and in dashes the bell curve of the same mean and standard \
+                deviation: all that these two figures can tell.";
+    let words = "Measured distribution against a Gaussian of the same mean and standard deviation; the sentences below \
+                 describe the difference.";
+    let controls = choice.into_iter().chain([key, ChartControl::Zoom]);
+    let document = Document::new()
+        .lead(lead)
+        .chart(words.to_owned(), controls.collect());
+    let differences = spread.iter();
+    differences.fold(document, |document, (number, series, times)| {
+        document.of_series(*number, difference(series, *times))
+    })
 }
 
 /// The difference in words.
@@ -59,7 +43,7 @@ fn difference(series: &SeriesOnPage<'_>, times: f64) -> String {
         summary.mean_ns.unwrap_or(0.0),
         summary.stddev_ns.unwrap_or(0.0),
     );
-    let claimed = mean + sd * expected_largest(summary.count);
+    let expected = mean + sd * expected_largest(summary.count);
     let max = summary.max_ns.unwrap_or(0);
     format!(
         "{}: a Gaussian with mean {} and deviation {} would have the largest of {} samples near {}. \
@@ -68,7 +52,7 @@ fn difference(series: &SeriesOnPage<'_>, times: f64) -> String {
         duration(mean),
         duration(sd),
         count(summary.count),
-        duration(claimed),
+        duration(expected),
         span(max),
         significant(times, 3),
     )

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::blocks;
 use super::doubt::{self, Doubt};
 use super::markup::Markup;
-use super::page::{Page, RunOnPage};
+use super::page::{Page, RunOnPage, grouped};
 use crate::document::{Document, Row, Table, TableCell};
 use crate::figures::{duration, printed, significant};
 
@@ -100,21 +100,6 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
         }
     };
     blocks::section(out, "tuning", "Tuning", &document);
-}
-
-/// Equal things, each once with the names of all.
-pub(super) fn grouped<'t, T: PartialEq + ?Sized>(
-    all: impl IntoIterator<Item = (&'t T, String)>,
-) -> Vec<(&'t T, Vec<String>)> {
-    let mut groups: Vec<(&T, Vec<String>)> = Vec::new();
-    for (one, name) in all {
-        match groups.iter_mut().find(|(known, _)| *known == one) {
-            Some((_, names)) if names.contains(&name) => {}
-            Some((_, names)) => names.push(name),
-            None => groups.push((one, vec![name])),
-        }
-    }
-    groups
 }
 
 /// The measures of each group, below its names.

@@ -16,6 +16,7 @@ mod markup;
 mod matrix;
 mod modes;
 mod page;
+mod plot;
 mod sections;
 mod signal;
 mod table;

@@ -238,6 +238,21 @@ fn labels(summaries: &[Summary]) -> Vec<String> {
     labels
 }
 
+/// Equal things, each once with the names of all.
+pub(super) fn grouped<'t, T: PartialEq + ?Sized>(
+    all: impl IntoIterator<Item = (&'t T, String)>,
+) -> Vec<(&'t T, Vec<String>)> {
+    let mut groups: Vec<(&T, Vec<String>)> = Vec::new();
+    for (one, name) in all {
+        match groups.iter_mut().find(|(known, _)| *known == one) {
+            Some((_, names)) if names.contains(&name) => {}
+            Some((_, names)) => names.push(name),
+            None => groups.push((one, vec![name])),
+        }
+    }
+    groups
+}
+
 /// The measured quantity of a kind of series, for a reader who meets the word for the first time.
 pub(super) fn kind_in_words(kind: Kind) -> &'static str {
     match kind {

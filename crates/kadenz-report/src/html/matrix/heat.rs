@@ -3,41 +3,38 @@
 
 use crate::document::{CellMark, Document, Table, TableCell};
 use crate::figures::{count, plural, span};
-use crate::html::blocks::write;
-use crate::html::markup::Markup;
 use crate::matrix::document::{cells, chosen};
 use crate::matrix::{Cell, Combination, Load, Matrix};
 use crate::statistics::Percent;
 use crate::verdict::Standing;
 
-/// How near p99.9 comes to the deadline, and the words of the legend.
-const STEPS: [(f64, &str); 5] = [
-    (0.1, "below 10\u{a0}% of the deadline"),
-    (0.5, "below half"),
-    (1.0, "below the deadline"),
-    (10.0, "above the deadline"),
-    (f64::INFINITY, "more than 10 times the deadline"),
+/// How near p99.9 comes to the deadline: its limit, its colour, and its words.
+const STEPS: [(f64, &str, &str); 5] = [
+    (0.1, "heat-0", "p99.9 is below 10\u{a0}% of the deadline"),
+    (0.5, "heat-1", "below half"),
+    (1.0, "heat-2", "below the deadline"),
+    (10.0, "heat-3", "above the deadline"),
+    (f64::INFINITY, "heat-4", "more than 10 times the deadline"),
 ];
 
 const LEAD: &str = "Lateness that 99.9\u{a0}% of the wake-ups stay below; in small print the largest of all and the \
      misses. P: real-time priority, M: locked memory, C: a shielded CPU, S: a spinning sleep, I: idle states held off \
      by PM QoS (`/dev/cpu_dma_latency`).";
 
-/// The section.
-pub(super) fn section(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<section id=\"cells\"><h2>Every combination under every load</h2>");
+/// The table, its key, and all figures.
+pub(super) fn document(matrix: &Matrix) -> Document {
     let document = Document::new().lead(LEAD);
     if matrix.cells.is_empty() {
-        write(
-            out,
-            &document.missing("No cell of this matrix was measured."),
-        );
-    } else {
-        write(out, &document.table(table(matrix)));
-        legend(out, matrix);
-        more(out, matrix);
+        return document.missing("No cell of this matrix was measured.");
     }
-    out.tag("</section>");
+    let mut table = table(matrix);
+    if matrix.deadline_ns.is_some() {
+        table.key = STEPS.map(|(_, class, words)| (class, words)).into();
+        let signs = "✓ no miss in enough samples, ✗ at least one miss, – too few samples.";
+        table.notes.push(signs.to_owned());
+    }
+    let summary = "All figures of every cell".to_owned();
+    document.table(table).folded(summary, all_figures(matrix))
 }
 
 fn table(matrix: &Matrix) -> Table {
@@ -98,7 +95,7 @@ fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
     let p99_9 = cell.percentile(Percent::P99_9);
     // The colour would praise a combination that was not in force.
     let heat = step(p99_9, matrix.deadline_ns).filter(|_| cell.granted());
-    let heat = heat.map_or_else(|| "none".to_owned(), |step| step.to_string());
+    let heat = heat.unwrap_or("heat-none");
     let (sign, class) = sign(cell);
     let few = p99_9
         .is_none()
@@ -114,7 +111,7 @@ fn figure(matrix: &Matrix, cell: &Cell) -> TableCell {
     let ungranted = if cell.granted() { "" } else { " ungranted" };
     TableCell::span(p99_9)
         .marked(CellMark::Sign(sign))
-        .of_class(format!("heat-{heat} {class}{ungranted}"))
+        .of_class(format!("{heat} {class}{ungranted}"))
         .noted(few)
         .noted(cell.max_ns.map(|max| format!("largest {}", span(max))))
         .noted(misses)
@@ -130,32 +127,19 @@ fn sign(cell: &Cell) -> (&'static str, &'static str) {
     }
 }
 
-fn step(p99_9: Option<i64>, deadline_ns: Option<u64>) -> Option<usize> {
+/// The colour.
+fn step(p99_9: Option<i64>, deadline_ns: Option<u64>) -> Option<&'static str> {
     let part = p99_9? as f64 / deadline_ns? as f64;
-    STEPS.iter().position(|(limit, _)| part < *limit)
-}
-
-fn legend(out: &mut Markup, matrix: &Matrix) {
-    if matrix.deadline_ns.is_none() {
-        return;
-    }
-    out.tag("<p class=\"heat-key\"><span>p99.9 is</span>");
-    for (place, (_, words)) in STEPS.iter().enumerate() {
-        out.tag("<span><i")
-            .attr("class", format!("heat-{place}"))
-            .tag("></i>")
-            .text(words)
-            .tag("</span>");
-    }
-    out.tag("</p><p class=\"hint\">✓ no miss in enough samples, ✗ at least one miss, – too few samples.</p>");
+    let step = STEPS.iter().find(|(limit, ..)| part < *limit);
+    step.map(|(_, class, _)| *class)
 }
 
 /// All percentiles, for readers who want more than the colour.
-fn more(out: &mut Markup, matrix: &Matrix) {
+fn all_figures(matrix: &Matrix) -> Document {
     let tables = loads(matrix).into_iter().map(|load| cells(matrix, load));
     let tables = tables.fold(Document::new(), Document::table);
-    let hint = "Excess: the 99.9th percentile of the control period less the requested period, and how it stands \
-                to that of no tuning.";
-    let summary = "All figures of every cell".to_owned();
-    write(out, &Document::new().folded(summary, tables.hint(hint)));
+    tables.hint(
+        "Excess: the 99.9th percentile of the control period less the requested period, and how it stands to that of \
+         no tuning.",
+    )
 }

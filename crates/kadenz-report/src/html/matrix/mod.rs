@@ -7,16 +7,15 @@ use std::slice;
 
 use serde::Serialize;
 
-use super::blocks::{section, write};
-use super::charts::plot;
+use super::blocks::section;
 use super::data::{Buckets, RunData, buckets};
 use super::doubt::{self, Doubt};
-use super::machine::{self, grouped, measures_table};
+use super::machine::{self, measures_table};
 use super::markup::Markup;
-use super::page::Page;
+use super::page::{Page, grouped};
 use super::sections::{self, Link, SectionContents};
 use super::verdict::h1;
-use crate::document::Document;
+use crate::document::{ChartControl, Document};
 use crate::figures::{duration, printed};
 use crate::matrix::{
     Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
@@ -58,10 +57,18 @@ pub(super) fn sections(
 ) {
     let doubts = doubt::all(page);
     answer(out, matrix, &doubts);
-    heat::section(out, matrix);
-    bought(out, matrix);
-    periods(out, matrix);
-    tables(out, matrix);
+    for (id, title, document) in [
+        (
+            "cells",
+            "Every combination under every load",
+            heat::document(matrix),
+        ),
+        ("bought", "Effect of each measure", bought(matrix)),
+        ("periods", "Control periods, cell by cell", periods(matrix)),
+        ("paper", "Tables of [Yoon2009]", tables(matrix)),
+    ] {
+        section(out, id, title, &document);
+    }
     sections::all(out, page, recurring);
     doubt::section(out, &doubts);
     refused(out, matrix);
@@ -127,73 +134,59 @@ fn how(out: &mut Markup, permanent: &Permanent) {
 }
 
 /// The effect of each measure, as points with intervals and as sentences; and the ranking.
-fn bought(out: &mut Markup, matrix: &Matrix) {
-    out.tag("<section id=\"bought\"><h2>Effect of each measure</h2><p class=\"lead\">How many times lower ");
-    out.tag("p99.9 of the lateness is with the measure than without it: the geometric mean over all pairs of ");
-    out.tag("cells that differ in it alone. A bar is the interval that holds it at 95&#160;% confidence; one ");
-    out.tag("that reaches across 1 shows no difference.</p>");
+fn bought(matrix: &Matrix) -> Document {
+    let lead = "How many times lower p99.9 of the lateness is with the measure than without it: the geometric mean \
+                over all pairs of cells that differ in it alone. A bar is the interval that holds it at 95\u{a0}% \
+                confidence; one that reaches across 1 shows no difference.";
+    let mut document = Document::new().lead(lead);
     let words = document::bought(matrix);
+    let has_ratio = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
     if words.is_empty() {
-        out.tag("<p class=\"missing\">No two cells were measured that differ in one measure alone and were granted what they requested.</p>");
-    } else {
-        let has_ratio = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
-        if matrix.contributions.iter().any(has_ratio) {
-            out.tag("<div class=\"controls\"><p class=\"key-loads\">");
-            for load in loads(matrix) {
-                out.tag("<span class=\"key\"><b").attr("class", load.name());
-                out.tag("></b>").text(load.words()).tag("</span>");
-            }
-            out.tag("</p></div>");
-            plot(
-                out,
-                false,
-                &format!("Effect of each measure. {}.", words.join(". ")),
-            );
-        }
-        write(out, &Document::new().list(words));
+        document = document.missing(
+            "No two cells were measured that differ in one measure alone and were granted what they requested.",
+        );
+    } else if matrix.contributions.iter().any(has_ratio) {
+        let loads = loads(matrix).into_iter();
+        let key = loads.map(|load| (load.name(), load.words())).collect();
+        let effects = format!("Effect of each measure. {}.", words.join(". "));
+        document = document.chart(effects, vec![ChartControl::Key(key)]);
     }
-    write(out, &document::ranking(matrix));
-    out.tag("</section>");
+    document.list(words).and(document::ranking(matrix))
 }
 
 /// The distribution of the control period of each cell, side by side on the same axes: the lower
 /// halves of Yoon's figures 7 and 8.
-fn periods(out: &mut Markup, matrix: &Matrix) {
+fn periods(matrix: &Matrix) -> Document {
     let interval = matrix.interval_ns.map_or_else(
         || "the requested period".to_owned(),
         |ns| duration(ns as f64),
     );
-    out.tag("<section id=\"periods\"><h2>Control periods, cell by cell</h2><p class=\"lead\">How often each ");
-    out.tag("control period came, as the time it was longer (right) or shorter (left) than ");
-    out.text(interval)
-        .tag(". All panels have the same axes, both logarithmic, so that a narrow tower is a ");
-    out.tag("steady beat and every sample of a tail still shows.</p>");
-    let mut any = false;
-    for load in loads(matrix) {
-        let words = period_words(matrix, load);
-        if words.is_empty() {
-            continue;
-        }
-        any = true;
-        out.tag("<div")
-            .attr("id", format!("periods-{}", load.name()));
-        out.tag(" class=\"panels\"><h3>")
-            .tag(title(load))
-            .tag("</h3>");
-        plot(
-            out,
-            false,
-            &format!(
-                "Distributions of the control period {}. {words}",
-                load.words()
-            ),
+    let lead = format!(
+        "How often each control period came, as the time it was longer (right) or shorter (left) than {interval}. All \
+         panels have the same axes, both logarithmic, so that a narrow tower is a steady beat and every sample of a \
+         tail still shows."
+    );
+    let panels = loads(matrix)
+        .into_iter()
+        .map(|load| (load, period_words(matrix, load)));
+    let panels = panels.filter(|(_, words)| !words.is_empty());
+    let panels = panels.fold(Document::new(), |document, (load, words)| {
+        let id = format!("periods-{}", load.name());
+        let words = format!(
+            "Distributions of the control period {}. {words}",
+            load.words()
         );
-        out.tag("</div>");
+        document.heading(title(load)).chart_of_id(id, words)
+    });
+    Document::new().lead(lead).and(or_no_periods(panels))
+}
+
+/// A document, or that there are no control periods for it.
+fn or_no_periods(document: Document) -> Document {
+    match document.is_empty() {
+        true => document.missing("No control periods were recorded."),
+        false => document,
     }
-    if !any {
-        write(out, &Document::new().missing(NO_PERIODS));
-    }
-    out.tag("</section>");
 }
 
 /// The panels in words, for screen readers.
@@ -214,28 +207,21 @@ fn period_words(matrix: &Matrix, load: Load) -> String {
     sentences.join(" ")
 }
 
-const NO_PERIODS: &str = "No control periods were recorded.";
-
 const PAPER: &str = "Control periods in microseconds: the shortest, then largest, mean and standard deviation of the \
      lowest 99\u{a0}%, 99.9\u{a0}% and so on, which leave the peaks out. Rows that the sample cannot carry are missing. \
      Below each stands the table of H. Yoon, J. Song and J. Lee, “Real-Time Performance Analysis in Linux-Based \
      Robotic Systems” (Linux Symposium 2009): Linux 2.6.26.8-rt16 on 4 CPUs at 2.4 GHz, 1 ms, 10 minutes a cell.";
 
 /// The control periods in the rows and columns of Yoon's figures, and Yoon's own.
-fn tables(out: &mut Markup, matrix: &Matrix) {
+fn tables(matrix: &Matrix) -> Document {
     let found = loads(matrix)
         .into_iter()
         .map(|load| (load, document::control_periods(matrix, load)));
-    let found = found
-        .filter(|(_, it)| !it.is_empty())
-        .fold(Document::new(), |all, (load, it)| {
-            all.heading(title(load)).and(it)
-        });
-    let document = Document::new().lead(PAPER).and(match found.is_empty() {
-        true => Document::new().missing(NO_PERIODS),
-        false => found,
+    let found = found.filter(|(_, it)| !it.is_empty());
+    let found = found.fold(Document::new(), |all, (load, it)| {
+        all.heading(title(load)).and(it)
     });
-    section(out, "paper", "Tables of [Yoon2009]", &document);
+    Document::new().lead(PAPER).and(or_no_periods(found))
 }
 
 /// The measures that the cells requested and did not get, each once; absent where everything was granted.
