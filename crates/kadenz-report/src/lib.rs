@@ -10,6 +10,7 @@ mod figures;
 pub mod html;
 pub mod import;
 pub mod json;
+mod machine;
 pub mod matrix;
 pub mod modes;
 mod new_file;

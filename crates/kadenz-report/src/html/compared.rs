@@ -24,12 +24,12 @@ pub(super) fn headline(out: &mut Markup, page: &Page<'_>) -> String {
         .flat_map(|it| &it.figures);
     let marked = figures.filter(|it| it.significant == Some(true));
     let slower: Vec<bool> = marked.filter_map(|it| Some(it.ratio? > 1.0)).collect();
-    let (class, icon) = match (slower.contains(&true), slower.contains(&false)) {
-        (true, _) => ("mixed", "#i-mixed"),
-        (false, true) => ("kept", "#i-kept"),
-        (false, false) => ("unknown", "#i-unknown"),
+    let class = match (slower.contains(&true), slower.contains(&false)) {
+        (true, _) => "mixed",
+        (false, true) => "kept",
+        (false, false) => "unknown",
     };
-    h1(out, class, icon, &printed(first.trim_end_matches('.')));
+    h1(out, class, &printed(first.trim_end_matches('.')));
     rest.to_owned()
 }
 

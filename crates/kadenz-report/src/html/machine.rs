@@ -1,6 +1,6 @@
 //! The machine: host facts, the requested and the granted tuning, and how to repeat the run.
 
-use kadenz_record::run::model::{Host, Run, TuningMeasure};
+use kadenz_record::run::model::TuningMeasure;
 use serde_json::Value;
 
 use super::blocks;
@@ -8,76 +8,31 @@ use super::doubt::{self, Doubt};
 use super::markup::Markup;
 use super::page::{Page, RunOnPage, grouped};
 use crate::document::{Document, Row, Table, TableCell};
-use crate::figures::{duration, printed, significant};
-
-type Fact = (&'static str, fn(&Run) -> Option<String>);
-
-/// The facts in the order of their weight; an unknown one is a dash.
-const FACTS: [Fact; 13] = [
-    ("Processor", |run| run.host.cpu.clone()),
-    ("CPUs online", |run| {
-        (run.host.cpus > 0).then(|| run.host.cpus.to_string())
-    }),
-    ("Memory", |run| run.host.memory_bytes.map(memory)),
-    ("System", |run| system(&run.host)),
-    ("Kernel", |run| run.host.kernel.clone()),
-    ("Preemption", |run| run.host.preemption.clone()),
-    ("Clock source", |run| run.host.clock_source.clone()),
-    ("Frequency governor", |run| run.host.governor.clone()),
-    ("Virtualisation", |run| run.host.virtualisation.clone()),
-    ("Control group", |run| run.host.cgroup.clone()),
-    ("Clock read", |run| {
-        Some(run.clock.name.clone()).filter(|name| !name.is_empty())
-    }),
-    ("Cost of reading it", |run| cost(run.clock.read_cost_ns)),
-    ("Cost of recording a value", |run| {
-        run.clock.record_cost_ns.and_then(cost)
-    }),
-];
-
-fn memory(bytes: u64) -> String {
-    format!("{} GiB", significant(bytes as f64 / f64::from(1 << 30), 3))
-}
-
-fn system(host: &Host) -> Option<String> {
-    host.os_release
-        .clone()
-        .or_else(|| Some(host.os.clone()).filter(|os| !os.is_empty()))
-}
-
-fn cost(ns: f64) -> Option<String> {
-    (ns > 0.0).then(|| duration(ns))
-}
-
-fn known(fact: fn(&Run) -> Option<String>, run: &Run) -> String {
-    fact(run).unwrap_or_else(|| String::from("— not known"))
-}
+use crate::figures::printed;
+use crate::machine::facts;
 
 /// The facts of each run's machine.
 pub(super) fn host(out: &mut Markup, page: &Page<'_>) {
-    let facts = |run: &RunOnPage<'_>| {
-        FACTS.map(|(name, fact)| (name.to_owned(), known(fact, &run.summary.run)))
-    };
     let document = match page.runs.as_slice() {
-        [only] => Document::new().pairs(facts(only)),
+        [only] => Document::new().pairs(facts(&only.summary.run)),
         _ => Document::new().table(compared(page)),
     };
     blocks::section(out, "host", "The machine", &document);
 }
 
 fn compared(page: &Page<'_>) -> Table {
-    let head = ["Fact"]
-        .into_iter()
-        .chain(page.runs.iter().map(|it| it.label.as_str()));
-    let rows = FACTS.into_iter().map(|(name, fact)| {
-        let values = page.runs.iter().map(|it| known(fact, &it.summary.run));
-        [name.to_owned()]
-            .into_iter()
-            .chain(values)
-            .map(TableCell::text)
-            .collect()
-    });
-    Table::of(head.map(str::to_owned), rows).on_page("prose", "Where it was measured")
+    let mut head = vec!["Fact".to_owned()];
+    let mut rows: Vec<Vec<TableCell>> = Vec::new();
+    for run in &page.runs {
+        head.push(run.label.clone());
+        for (place, (name, value)) in facts(&run.summary.run).into_iter().enumerate() {
+            if rows.len() == place {
+                rows.push(vec![TableCell::text(name)]);
+            }
+            rows[place].push(TableCell::text(value));
+        }
+    }
+    Table::of(head, rows).on_page("prose", "Where it was measured")
 }
 
 /// Requested and granted tuning, folded away; series with the same tuning share a part of the table.

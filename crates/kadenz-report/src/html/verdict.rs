@@ -11,20 +11,13 @@ use crate::summary::Summary;
 use crate::verdict::bounded;
 use crate::verdict::{Standing, Verdict};
 
-/// The icon, class and words of a standing.
-struct Look {
-    class: &'static str,
-    icon: &'static str,
-    word: &'static str,
-}
-
-fn look(standing: Standing) -> Look {
-    let (class, icon, word) = match standing {
-        Standing::Kept => ("kept", "#i-kept", "Kept"),
-        Standing::Missed => ("missed", "#i-missed", "Missed"),
-        Standing::TooFew => ("unknown", "#i-unknown", "Too few samples"),
-    };
-    Look { class, icon, word }
+/// The class of a standing, which names its icon, and its words.
+fn look(standing: Standing) -> (&'static str, &'static str) {
+    match standing {
+        Standing::Kept => ("kept", "Kept"),
+        Standing::Missed => ("missed", "Missed"),
+        Standing::TooFew => ("unknown", "Too few samples"),
+    }
 }
 
 /// The maximum number of verdicts in one sentence; more are better read from their cards.
@@ -65,20 +58,20 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
 fn headline(out: &mut Markup, page: &Page<'_>) -> String {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
-    let look = look(match headline.answer {
+    let (class, _) = look(match headline.answer {
         HeadlineAnswer::Yes => Standing::Kept,
         HeadlineAnswer::No => Standing::Missed,
         HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => Standing::TooFew,
     });
-    h1(out, look.class, look.icon, &printed(&headline.words));
+    h1(out, class, &printed(&headline.words));
     String::new()
 }
 
-/// The largest words of the page.
-pub(super) fn h1(out: &mut Markup, class: &str, icon: &str, words: &str) {
+/// The largest words of the page, with the icon of their class.
+pub(super) fn h1(out: &mut Markup, class: &str, words: &str) {
     out.tag("<h1").attr("class", class);
     out.tag("><svg aria-hidden=\"true\"><use")
-        .attr("href", icon);
+        .attr("href", format!("#i-{class}"));
     out.tag("/></svg><span>").text(words).tag("</span></h1>");
 }
 
@@ -97,15 +90,15 @@ fn answers(out: &mut Markup, page: &Page<'_>) {
 }
 
 fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
-    let look = look(verdict.standing);
+    let (class, word) = look(verdict.standing);
     out.tag("<article")
-        .attr("class", format!("card {}", look.class))
+        .attr("class", format!("card {class}"))
         .tag("><h2>");
     out.text(&series.label)
         .tag("</h2><p class=\"word\"><svg aria-hidden=\"true\"><use");
-    out.attr("href", look.icon)
+    out.attr("href", format!("#i-{class}"))
         .tag("/></svg>")
-        .text(look.word)
+        .text(word)
         .tag("</p>");
     out.tag("<p class=\"figure\"><b>")
         .text(count(verdict.misses))

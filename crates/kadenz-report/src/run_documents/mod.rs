@@ -4,10 +4,11 @@ mod brief;
 mod comparison;
 mod sheet;
 
-use kadenz_record::run::model::{Host, Run, TuningMeasure, Warning};
+use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::answers::answer;
 use crate::document::{Document, DocumentLine, Table, TableCell};
+use crate::machine;
 use crate::matrix::{self, Matrix};
 use crate::modes::describe_series;
 use crate::numbers;
@@ -93,39 +94,13 @@ fn heading(summary: &Summary) -> Vec<DocumentLine> {
     }
     first += &format!(" ({})", summary.shown().display());
     let mut lines = vec![first.into()];
-    let machine = machine(&run.host, run);
-    if !machine.is_empty() {
-        lines.push(machine.join(", ").into());
-    }
+    let machine = machine::line(run);
+    lines.extend((!machine.is_empty()).then(|| machine.into()));
     lines
 }
 
 fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
-}
-
-fn machine(host: &Host, run: &Run) -> Vec<String> {
-    let labelled =
-        |words: &str, value: &Option<String>| value.as_ref().map(|value| format!("{words}{value}"));
-    let clock = (!run.clock.name.is_empty()).then(|| {
-        let cost = numbers::span(run.clock.read_cost_ns);
-        format!("clock {} ({cost} a reading)", run.clock.name)
-    });
-    [
-        labelled("", &host.cpu),
-        labelled("", &host.os_release),
-        labelled("kernel ", &host.kernel),
-        labelled("", &host.preemption),
-        labelled("governor ", &host.governor),
-        host.virtualisation
-            .as_ref()
-            .filter(|v| *v != "none")
-            .map(|v| format!("virtualised: {v}")),
-        clock,
-    ]
-    .into_iter()
-    .flatten()
-    .collect()
 }
 
 /// The measures that were requested of the machine and not granted, each once for all series.

@@ -79,9 +79,14 @@ pub(super) fn sections(
 /// The answer first and in large words, with the commands and files that establish it.
 fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
     let recommendation = &matrix.recommendation;
-    let (class, icon) = look(recommendation.standing);
+    let class = match recommendation.standing {
+        RecommendationStanding::Keeps => "kept",
+        RecommendationStanding::SoFar { .. } => "mixed",
+        RecommendationStanding::NoneKeeps => "missed",
+        RecommendationStanding::Unknown => "unknown",
+    };
     out.tag("<section id=\"verdict\">");
-    h1(out, class, icon, &headline(recommendation));
+    h1(out, class, &headline(recommendation));
     doubt::beside_the_verdict(out, doubts);
     for sentence in &recommendation.sentences {
         out.tag("<p class=\"answer\">")
@@ -92,15 +97,6 @@ fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
         how(out, permanent);
     }
     out.tag("</section>");
-}
-
-fn look(standing: RecommendationStanding) -> (&'static str, &'static str) {
-    match standing {
-        RecommendationStanding::Keeps => ("kept", "#i-kept"),
-        RecommendationStanding::SoFar { .. } => ("mixed", "#i-mixed"),
-        RecommendationStanding::NoneKeeps => ("missed", "#i-missed"),
-        RecommendationStanding::Unknown => ("unknown", "#i-unknown"),
-    }
 }
 
 fn headline(recommendation: &Recommendation) -> String {
