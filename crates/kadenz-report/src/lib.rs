@@ -7,6 +7,7 @@ pub mod compare;
 pub mod document;
 pub mod export;
 mod figures;
+mod findings;
 pub mod html;
 pub mod import;
 pub mod json;

@@ -1,6 +1,6 @@
 //! Documents on a page.
 
-use super::doubt::write_remedy;
+use super::findings::write_remedy;
 use super::markup::Markup;
 use super::plot;
 use super::table::mark;

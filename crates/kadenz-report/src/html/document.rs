@@ -8,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 use super::markup::Markup;
 use super::page::Page;
 use super::sections::{Link, SectionContents};
-use super::{charts, data, doubt, machine, matrix, sections, table, verdict};
+use super::{charts, data, findings, machine, matrix, sections, table, verdict};
 use crate::figures::lasting;
 use crate::matrix::Matrix;
 
@@ -62,19 +62,19 @@ const LINKS: [Link; 5] = [
 pub(super) fn render(page: &Page<'_>) -> String {
     let data = data::of(page);
     let json = serde_json::to_string(&data).unwrap_or_default();
-    let doubts = doubt::all(page);
+    let findings = findings::all(page);
     let contents = sections::of(page, sections::ALL);
     let links = navigation([("verdict", "Verdict")], &contents, LINKS);
     around(page, &links, &json, |out| {
-        verdict::section(out, page, &doubts);
+        verdict::section(out, page, &findings);
         sections::all(out, page, &contents);
         table::section(out, page);
         out.tag("<div class=\"plots\">");
         charts::sections(out, page, &data);
         out.tag("</div>");
         machine::host(out, page);
-        doubt::section(out, &doubts);
-        machine::tuning(out, page, &doubts);
+        findings::section(out, &findings);
+        machine::tuning(out, page, &findings);
         machine::repeat(out, page);
     })
 }

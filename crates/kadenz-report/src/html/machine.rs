@@ -4,11 +4,12 @@ use kadenz_record::run::model::TuningMeasure;
 use serde_json::Value;
 
 use super::blocks;
-use super::doubt::{self, Doubt};
+use super::findings;
 use super::markup::Markup;
 use super::page::{Page, RunOnPage, grouped};
 use crate::document::{Document, Row, Table, TableCell};
 use crate::figures::printed;
+use crate::findings::Finding;
 use crate::machine::facts;
 
 /// The facts of each run's machine.
@@ -36,7 +37,7 @@ fn compared(page: &Page<'_>) -> Table {
 }
 
 /// Requested and granted tuning, folded away; series with the same tuning share a part of the table.
-pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
+pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
     let series = page.series.iter();
     let tunings = series.map(|it| (it.summary.series.tuning.as_slice(), it.label.clone()));
     let tunings = grouped(tunings.filter(|(measures, _)| !measures.is_empty()));
@@ -46,7 +47,7 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
         number => format!("{number} refused"),
     };
     let caption = "Requested and granted settings";
-    let table = measures_table(caption, &tunings, doubts);
+    let table = measures_table(caption, &tunings, findings);
     let document = match tunings.is_empty() {
         true => Document::new()
             .missing("No tuning was requested: the threads ran as the system runs any other."),
@@ -61,22 +62,22 @@ pub(super) fn tuning(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
 pub(super) fn measures_table(
     caption: &'static str,
     groups: &[(&[TuningMeasure], Vec<String>)],
-    doubts: &[Doubt],
+    findings: &[Finding],
 ) -> Table {
     let head = ["Measure", "Asked", "Granted", "Result"];
     let mut table = Table::of(head, []).on_page("prose", caption);
     for (measures, names) in groups {
         table.push(Row::title(names.join(", ")));
-        measures.iter().for_each(|it| table.push(row(it, doubts)));
+        measures.iter().for_each(|it| table.push(row(it, findings)));
     }
     table
 }
 
-/// A measure, with a link to its doubt; reason and remedy of one that is no doubt stand below it.
-fn row(measure: &TuningMeasure, doubts: &[Doubt]) -> Vec<TableCell> {
+/// A measure, with a link to its finding; reason and remedy of one that is no finding stand below it.
+fn row(measure: &TuningMeasure, findings: &[Finding]) -> Vec<TableCell> {
     let words = if measure.ok { "granted" } else { "refused" };
     let mut result = TableCell::standing(words, measure.ok);
-    match doubt::number(doubts, measure) {
+    match findings::number(findings, measure) {
         Some(number) => result.link = Some((format!("#doubt-{number}"), "why")),
         None => {
             result.notes.extend(measure.reason.as_deref().map(printed));

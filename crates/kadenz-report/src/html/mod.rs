@@ -9,7 +9,7 @@ mod charts;
 mod compared;
 mod data;
 mod document;
-mod doubt;
+mod findings;
 mod gaussian;
 mod machine;
 mod markup;

@@ -1,11 +1,12 @@
 //! The verdict, first and in large words: the result for each deadline, and its basis.
 
 use super::compared;
-use super::doubt::{self, Doubt};
+use super::findings;
 use super::markup::Markup;
 use super::page::{Page, SeriesOnPage};
 use crate::answers::{Headline, HeadlineAnswer, answer};
 use crate::figures::{bound, count, duration, plural, printed, rate, significant, span};
+use crate::findings::Finding;
 use crate::numbers;
 use crate::summary::Summary;
 use crate::verdict::bounded;
@@ -23,14 +24,14 @@ fn look(standing: Standing) -> (&'static str, &'static str) {
 /// The maximum number of verdicts in one sentence; more are better read from their cards.
 const MAX_PER_SENTENCE: usize = 4;
 
-/// The section: the answer in a line, the doubts, then the basis.
-pub(super) fn section(out: &mut Markup, page: &Page<'_>, doubts: &[Doubt]) {
+/// The section: the answer in a line, the findings, then the basis.
+pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
     out.tag("<section id=\"verdict\">");
     let more = match page.compares() {
         true => compared::headline(out, page),
         false => headline(out, page),
     };
-    doubt::beside_the_verdict(out, doubts);
+    findings::beside_the_verdict(out, findings);
     if !more.is_empty() {
         out.tag("<p class=\"answer\">")
             .ticked(&printed(&more))

@@ -4,10 +4,11 @@ mod brief;
 mod comparison;
 mod sheet;
 
-use kadenz_record::run::model::{TuningMeasure, Warning};
+use std::iter::once;
 
 use crate::answers::answer;
 use crate::document::{Document, DocumentLine, Table, TableCell};
+use crate::findings::findings;
 use crate::machine;
 use crate::matrix::{self, Matrix};
 use crate::modes::describe_series;
@@ -57,11 +58,9 @@ fn summary_with(summary: &Summary, matrix: Option<&Matrix>) -> Document {
             false => document.and(sheet(&summary.by_themselves().collect::<Vec<_>>())),
         };
     }
-    let warnings = summary.warnings.iter().flat_map(warning);
     document
         .and(modes(summary))
-        .lines(refused(summary))
-        .lines(warnings)
+        .lines(warnings(summary))
         .fitted()
 }
 
@@ -103,45 +102,19 @@ fn or_unknown(text: &str) -> &str {
     if text.is_empty() { "unknown" } else { text }
 }
 
-/// The measures that were requested of the machine and not granted, each once for all series.
-fn refused(summary: &Summary) -> Vec<DocumentLine> {
-    let mut seen: Vec<&TuningMeasure> = Vec::new();
-    for measure in summary
-        .series
-        .iter()
-        .flat_map(|series| &series.series.tuning)
-    {
-        if !measure.ok && !seen.contains(&measure) {
-            seen.push(measure);
-        }
-    }
-    let lines = |measure: &TuningMeasure| {
-        let TuningMeasure {
-            name,
-            requested,
-            granted,
-            ..
-        } = measure;
-        let reason = measure
-            .reason
-            .as_ref()
-            .map_or_else(String::new, |r| format!(" ({r})"));
-        let first = format!("not granted: {name} {requested}, in force is {granted}{reason}");
-        with_remedy(first, measure.remedy.as_deref())
-    };
-    seen.into_iter().flat_map(lines).collect()
-}
-
-fn warning(warning: &Warning) -> impl Iterator<Item = DocumentLine> {
-    with_remedy(
-        format!("warning: {}", warning.text),
-        warning.remedy.as_deref(),
-    )
-}
-
-fn with_remedy(first: String, remedy: Option<&str>) -> impl Iterator<Item = DocumentLine> + use<> {
-    let remedy = remedy.map(|it| DocumentLine::labelled("", 2, format!("remedy: {it}")));
-    std::iter::once(DocumentLine::from(first)).chain(remedy)
+/// What spoils or limits the result, with remedies.
+fn warnings(summary: &Summary) -> impl Iterator<Item = DocumentLine> {
+    let measures = summary.series.iter().flat_map(|it| {
+        let measures = it.series.tuning.iter();
+        measures.map(|measure| (measure, it.series.name.as_str()))
+    });
+    let warnings = summary.warnings.iter().map(|it| (it, None));
+    let all = findings(&measures.collect::<Vec<_>>(), warnings);
+    all.into_iter().flat_map(|it| {
+        let remedy = it.remedy.map(|it| format!("remedy: {it}"));
+        let remedy = remedy.map(|it| DocumentLine::labelled("", 2, it));
+        once(format!("warning: {}", it.text).into()).chain(remedy)
+    })
 }
 
 /// The modes of the series that are shown by themselves, as on a page, where they were searched.

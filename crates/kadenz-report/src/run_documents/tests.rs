@@ -3,7 +3,7 @@
 //! Longer than 500 lines: most of them are expected tables.
 
 use kadenz_record::run::labels::{DEVICE, VALUE, labels};
-use kadenz_record::run::model::{Kind, Series};
+use kadenz_record::run::model::{Kind, Series, TuningMeasure, Warning};
 use kadenz_record::run::network::{Broadcasts, Flow, Network, Places};
 
 use super::*;
@@ -146,7 +146,8 @@ fn warnings_and_refusals_stand_with_their_remedy() {
         Some("measure on the metal"),
     ));
     let text = plain(&summary(&run));
-    let refused = "not granted: policy SCHED_FIFO 80, in force is SCHED_OTHER (no right)\n  remedy: ulimit -r 99";
+    let refused = "warning: policy: SCHED_FIFO 80 was requested and not granted (SCHED_OTHER is in force): no right\n  \
+                   remedy: ulimit -r 99";
     assert_eq!(text.matches(refused).count(), 1, "{text}");
     assert!(text.ends_with("warning: This is a virtual machine.\n  remedy: measure on the metal"));
 }

@@ -9,7 +9,7 @@ use serde::Serialize;
 
 use super::blocks::section;
 use super::data::{Buckets, RunData, buckets};
-use super::doubt::{self, Doubt};
+use super::findings;
 use super::machine::{self, measures_table};
 use super::markup::Markup;
 use super::page::{Page, grouped};
@@ -17,6 +17,7 @@ use super::sections::{self, Link, SectionContents};
 use super::verdict::h1;
 use crate::document::{ChartControl, Document};
 use crate::figures::{duration, printed};
+use crate::findings::Finding;
 use crate::matrix::{
     Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
     RecommendationStanding, document,
@@ -55,8 +56,8 @@ pub(super) fn sections(
     matrix: &Matrix,
     recurring: &[SectionContents<'_>],
 ) {
-    let doubts = doubt::all(page);
-    answer(out, matrix, &doubts);
+    let findings = findings::all(page);
+    answer(out, matrix, &findings);
     for (id, title, document) in [
         (
             "cells",
@@ -70,14 +71,14 @@ pub(super) fn sections(
         section(out, id, title, &document);
     }
     sections::all(out, page, recurring);
-    doubt::section(out, &doubts);
+    findings::section(out, &findings);
     refused(out, matrix);
     machine::host(out, page);
     machine::repeat(out, page);
 }
 
 /// The answer first and in large words, with the commands and files that establish it.
-fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
+fn answer(out: &mut Markup, matrix: &Matrix, findings: &[Finding]) {
     let recommendation = &matrix.recommendation;
     let class = match recommendation.standing {
         RecommendationStanding::Keeps => "kept",
@@ -87,7 +88,7 @@ fn answer(out: &mut Markup, matrix: &Matrix, doubts: &[Doubt]) {
     };
     out.tag("<section id=\"verdict\">");
     h1(out, class, &headline(recommendation));
-    doubt::beside_the_verdict(out, doubts);
+    findings::beside_the_verdict(out, findings);
     for sentence in &recommendation.sentences {
         out.tag("<p class=\"answer\">")
             .ticked(&printed(sentence))

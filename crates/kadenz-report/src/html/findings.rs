@@ -1,138 +1,57 @@
-//! Findings that spoil or limit a result, each stated once for all series that it concerns, and their remedies:
-//! commands in the typeface of commands, steps in words.
+//! Findings on a page, and their remedies: commands in the typeface of commands, steps in words.
 
-use kadenz_record::run::model::{TuningMeasure, Warning};
+use kadenz_record::run::model::TuningMeasure;
 
 use super::markup::Markup;
 use super::page::Page;
 use crate::figures::{capitalised, printed};
+use crate::findings::{Finding, findings};
 
-/// Warnings of minor costs or absences, which do not make the result doubtful.
-const MINOR: [&str; 4] = ["doctor_costs", "c_states", "no_network", "no_messages"];
-
-/// A reason to doubt a result.
-#[derive(Debug)]
-pub(super) struct Doubt {
-    title: String,
-    text: String,
-    remedy: Option<String>,
-    /// Whether it stands beside the verdict.
-    grave: bool,
-    /// The series, or the runs of a comparison, that it concerns; empty for the only run.
-    concerned: Vec<String>,
+/// All findings of the page. A [`Finding`]'s place is its number on the page.
+pub(super) fn all(page: &Page<'_>) -> Vec<Finding> {
+    let series = page.series.iter();
+    let measures = series.flat_map(|it| {
+        let measures = it.summary.series.tuning.iter();
+        measures.map(|measure| (measure, it.label.as_str()))
+    });
+    let warnings = page.runs.iter().flat_map(|run| {
+        let concerned = page.compares().then_some(run.label.as_str());
+        run.summary.warnings.iter().map(move |it| (it, concerned))
+    });
+    findings(&measures.collect::<Vec<_>>(), warnings)
 }
 
-/// All doubts of the page, the grave ones first. A [`Doubt`]'s place is its number on the page.
-pub(super) fn all(page: &Page<'_>) -> Vec<Doubt> {
-    let mut found: Vec<Doubt> = Vec::new();
-    for series in &page.series {
-        for measure in &series.summary.series.tuning {
-            if let Some(doubt) = of_measure(measure) {
-                add(&mut found, doubt, Some(&series.label));
-            }
-        }
-    }
-    for run in &page.runs {
-        let concerned = page.compares().then_some(&run.label);
-        for warning in &run.summary.warnings {
-            if !is_in_tuning(warning, page) {
-                add(&mut found, of_warning(warning), concerned);
-            }
-        }
-    }
-    found.sort_by_key(|doubt| !doubt.grave);
-    found
+/// The number of a measure's finding; absent where it has none.
+pub(super) fn number(findings: &[Finding], measure: &TuningMeasure) -> Option<usize> {
+    let own = Finding::of_measure(measure)?;
+    findings.iter().position(|it| it.is_same(&own))
 }
 
-fn add(found: &mut Vec<Doubt>, doubt: Doubt, concerned: Option<&String>) {
-    let same = |it: &Doubt| it.text == doubt.text && it.remedy == doubt.remedy;
-    let at = found.iter().position(same).unwrap_or(found.len());
-    if at == found.len() {
-        found.push(doubt);
-    }
-    let known = &mut found[at].concerned;
-    known.extend(concerned.filter(|it| !known.contains(it)).cloned());
-}
-
-/// The doubt of a measure that was refused, or granted with a reason to read.
-fn of_measure(measure: &TuningMeasure) -> Option<Doubt> {
-    let name = measure.name.replace('_', " ");
-    let (title, text) = match (&measure.reason, measure.ok) {
-        (None, true) => return None,
-        (Some(reason), true) => {
-            let reason = reason.trim_start_matches("granted, but ");
-            (first_clause(reason), reason.to_owned())
-        }
-        (reason, false) => {
-            let (asked, granted) = (&measure.requested, &measure.granted);
-            let title = format!("{name}: {asked} was requested and not granted");
-            let why = reason
-                .as_ref()
-                .map_or_else(String::new, |it| format!(": {it}"));
-            let text = format!("{title} ({granted} is in force){why}");
-            (title, text)
-        }
-    };
-    Some(Doubt {
-        title: capitalised(&title),
-        text: capitalised(&text),
-        remedy: measure.remedy.clone(),
-        grave: true,
-        concerned: Vec::new(),
-    })
-}
-
-fn of_warning(warning: &Warning) -> Doubt {
-    Doubt {
-        title: capitalised(first_clause(&warning.text).trim_end_matches(['.', ' '])),
-        text: capitalised(&warning.text),
-        remedy: warning.remedy.clone(),
-        grave: !MINOR.contains(&warning.id.as_str()),
-        concerned: Vec::new(),
-    }
-}
-
-/// Whether a refusal that became a warning is in the tuning of a series, too.
-fn is_in_tuning(warning: &Warning, page: &Page<'_>) -> bool {
-    let Some(name) = &warning.tuning else {
-        return false;
-    };
-    let mut measures = page.series.iter().flat_map(|it| &it.summary.series.tuning);
-    measures.any(|it| it.name == *name && !it.ok)
-}
-
-/// The number of a measure's doubt; absent where it has none.
-pub(super) fn number(doubts: &[Doubt], measure: &TuningMeasure) -> Option<usize> {
-    let own = of_measure(measure)?;
-    let same = |it: &Doubt| it.text == own.text && it.remedy == own.remedy;
-    doubts.iter().position(same)
-}
-
-/// The doubts beside the verdict: the grave ones by their titles, and how many more there are.
-pub(super) fn beside_the_verdict(out: &mut Markup, doubts: &[Doubt]) {
-    let grave = doubts.iter().filter(|it| it.grave).count();
-    if doubts.is_empty() {
+/// The findings beside the verdict: the serious ones by their titles, and how many more there are.
+pub(super) fn beside_the_verdict(out: &mut Markup, findings: &[Finding]) {
+    let serious = findings.iter().filter(|it| it.is_serious).count();
+    if findings.is_empty() {
         return;
     }
     out.tag(
         "<div class=\"doubts\"><p><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><b>",
     );
-    out.tag(match grave {
+    out.tag(match serious {
         0 => "Read this result with",
         _ => "This makes the result doubtful",
     });
     out.tag("</b></p><ul>");
-    for (number, doubt) in doubts.iter().enumerate().take(grave) {
+    for (number, finding) in findings.iter().enumerate().take(serious) {
         out.tag("<li><a")
             .attr("href", format!("#doubt-{number}"))
             .tag(">");
-        out.text(printed(&doubt.title)).tag("</a></li>");
+        out.text(printed(&finding.title)).tag("</a></li>");
     }
-    let rest = doubts.len() - grave;
+    let rest = findings.len() - serious;
     if rest > 0 {
         out.tag("<li><a href=\"#warnings\">").text(rest);
         out.tag(if rest == 1 { " note" } else { " notes" });
-        out.tag(if grave == 0 { "" } else { " more" })
+        out.tag(if serious == 0 { "" } else { " more" })
             .tag("</a></li>");
     }
     out.tag("</ul></div>");
@@ -148,32 +67,24 @@ fn named(concerned: &[String]) -> String {
     }
 }
 
-/// A sentence up to its explanation.
-fn first_clause(text: &str) -> String {
-    let ends = [": ", "; ", " (", ". "]
-        .iter()
-        .filter_map(|it| text.find(it));
-    text[..ends.min().unwrap_or(text.len())].to_owned()
-}
-
-/// The section with all doubts in full.
-pub(super) fn section(out: &mut Markup, doubts: &[Doubt]) {
+/// The section with all findings in full.
+pub(super) fn section(out: &mut Markup, findings: &[Finding]) {
     out.tag("<section id=\"warnings\"><h2>What spoils or limits this result</h2>");
-    if doubts.is_empty() {
+    if findings.is_empty() {
         out.tag("<p class=\"fine\"><svg aria-hidden=\"true\"><use href=\"#i-kept\"/></svg>The instrument found nothing to warn of.</p></section>");
         return;
     }
     out.tag("<ul class=\"warnings\">");
-    for (number, doubt) in doubts.iter().enumerate() {
+    for (number, finding) in findings.iter().enumerate() {
         out.tag("<li").attr("id", format!("doubt-{number}"));
         out.tag("><svg aria-hidden=\"true\"><use href=\"#i-warning\"/></svg><div><p>");
-        out.text(printed(&doubt.text)).tag("</p>");
-        if let Some(remedy) = &doubt.remedy {
+        out.text(printed(&capitalised(&finding.text))).tag("</p>");
+        if let Some(remedy) = &finding.remedy {
             write_remedy(out, remedy);
         }
-        if !doubt.concerned.is_empty() {
+        if !finding.concerned.is_empty() {
             out.tag("<p class=\"concerned\">Concerns ")
-                .text(named(&doubt.concerned))
+                .text(named(&finding.concerned))
                 .tag("</p>");
         }
         out.tag("</div></li>");
@@ -233,7 +144,7 @@ fn is_command(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use kadenz_record::run::model::Kind;
+    use kadenz_record::run::model::{Kind, Warning};
 
     use super::*;
     use crate::testing::{named, run_of, series_of};
@@ -253,11 +164,11 @@ mod tests {
         let series = (0..15).map(|it| throttled(&format!("s{it}")));
         let runs = [run_of("run", series.collect())];
         let page = Page::of(&runs);
-        let doubts = all(&page);
-        assert_eq!(doubts.len(), 1);
-        assert_eq!(doubts[0].concerned.len(), 15);
+        let findings = all(&page);
+        assert_eq!(findings.len(), 1);
+        assert_eq!(findings[0].concerned.len(), 15);
         assert_eq!(
-            number(&doubts, &runs[0].series[7].series.tuning[0]),
+            number(&findings, &runs[0].series[7].series.tuning[0]),
             Some(0)
         );
     }
@@ -276,8 +187,8 @@ mod tests {
             })
             .into();
         let runs = [run];
-        let doubts = all(&Page::of(&runs));
-        let texts: Vec<&str> = doubts.iter().map(|it| it.title.as_str()).collect();
+        let findings = all(&Page::of(&runs));
+        let texts: Vec<&str> = findings.iter().map(|it| it.title.as_str()).collect();
         assert_eq!(texts.len(), 3, "{texts:?}");
         assert_eq!(texts[1..], ["Virtualisation", "Doctor_costs"]);
     }
@@ -285,7 +196,7 @@ mod tests {
     #[test]
     fn a_title_says_what_is_wrong_without_its_reasons() {
         let warning = |text: &str| {
-            of_warning(&Warning {
+            Finding::of_warning(&Warning {
                 text: text.into(),
                 ..Warning::default()
             })
@@ -301,7 +212,7 @@ mod tests {
             ..TuningMeasure::default()
         };
         assert_eq!(
-            of_measure(&refused).map(|it| it.title).as_deref(),
+            Finding::of_measure(&refused).map(|it| it.title).as_deref(),
             Some("Cpu dma latency: 0 us was requested and not granted")
         );
     }
