@@ -102,7 +102,7 @@ pub struct FigureComparison {
         regex(pattern = r"^(p[0-9]+(\.[0-9]+)?|min|mean|stddev|max|misses|miss-rate)$")
     )]
     pub metric: Metric,
-    /// The baseline's, in nanoseconds, as a number or as a share.
+    /// The baseline's: times in nanoseconds, `misses` as a number, `miss-rate` as a share.
     pub baseline: f64,
     /// The candidate's.
     pub candidate: f64,
@@ -213,7 +213,7 @@ impl Comparison {
             .map(|place| Matched::new(runs, others, place, &metrics))
             .collect();
         let figures = matched.iter().map(Matched::carried).sum::<usize>().max(1);
-        let doubt = ConfidenceLevels {
+        let levels = ConfidenceLevels {
             interval: options.confidence,
             all: 1.0 - (1.0 - options.confidence) / figures as f64,
         };
@@ -225,7 +225,7 @@ impl Comparison {
         }
         let compared = matched
             .iter()
-            .map(|matched| matched.compare(&metrics, doubt));
+            .map(|matched| matched.compare(&metrics, levels));
         comparison.series = compared.collect();
         comparison.note_alone(runs);
         comparison
@@ -375,7 +375,7 @@ impl<'a> Matched<'a> {
         self.theirs.iter().map(both).sum()
     }
 
-    fn compare(&self, metrics: &[Metric], doubt: ConfidenceLevels) -> SeriesComparison {
+    fn compare(&self, metrics: &[Metric], levels: ConfidenceLevels) -> SeriesComparison {
         let candidate = |theirs: &Side<'_>| {
             let estimates = self.ours.estimates.iter().zip(&theirs.estimates);
             let compared = metrics.iter().zip(estimates);
@@ -384,7 +384,7 @@ impl<'a> Matched<'a> {
                 series: theirs.place,
                 figures: compared
                     .filter_map(|(&metric, estimates)| {
-                        self.figure(theirs, metric, estimates, doubt)
+                        self.figure(theirs, metric, estimates, levels)
                     })
                     .collect(),
             }
@@ -405,7 +405,7 @@ impl<'a> Matched<'a> {
             &Result<Estimate<'_>, NoInterval>,
             &Result<Estimate<'_>, NoInterval>,
         ),
-        doubt: ConfidenceLevels,
+        levels: ConfidenceLevels,
     ) -> Option<FigureComparison> {
         let baseline = metric.of(self.ours.series).ok()?;
         let candidate = metric.of(theirs.series).ok()?;
@@ -413,12 +413,12 @@ impl<'a> Matched<'a> {
             (Ok(before), Ok(after)) => interval::ratio(before, after, confidence),
             (Err(reason), _) | (_, Err(reason)) => Err(*reason),
         };
-        let interval = within(doubt.interval).and_then(|(low, high)| {
+        let interval = within(levels.interval).and_then(|(low, high)| {
             let finite = high.is_finite().then_some((low, high));
             finite.ok_or(NoInterval::FewBeyond)
         });
         let apart = |(low, high): (f64, f64)| low > 1.0 || high < 1.0;
-        let significant = within(doubt.all).is_ok_and(apart);
+        let significant = within(levels.all).is_ok_and(apart);
         Some(FigureComparison {
             metric,
             baseline,
