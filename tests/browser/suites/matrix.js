@@ -69,7 +69,7 @@ export const tests = {
   "the measures and the panels are drawn, on axes that all panels share": async ({ open }) => {
     const page = await open("matrix");
     for (const series of [0, 1]) {
-      assert.ok((await painted(page, "bought", series)).pixels > 200, `measures, series ${series}`);
+      assert.ok((await painted(page, "effects", series)).pixels > 200, `measures, series ${series}`);
     }
     for (const [id, series] of [["periods-unloaded", 0], ["periods-heavy", 1]]) {
       const { pixels, thirds } = await painted(page, id, series);
@@ -89,11 +89,11 @@ export const tests = {
 
   "tooltips of both charts show what lies under the pointer": async ({ open }) => {
     const page = await open("matrix");
-    const plot = page.locator("#bought .plot");
+    const plot = page.locator("#effects .plot");
     await plot.scrollIntoViewIfNeeded();
     const at = await page.evaluate(() => {
-      const { chart } = Kadenz.figures.find(({ element }) => element.id === "bought");
-      return chart.convertToPixel({ seriesIndex: 0 }, [Math.log10(1 / Kadenz.data.bought[0].ratio), 0]);
+      const { chart } = Kadenz.figures.find(({ element }) => element.id === "effects");
+      return chart.convertToPixel({ seriesIndex: 0 }, [Math.log10(1 / Kadenz.data.effects[0].ratio), 0]);
     });
     const box = await plot.boundingBox();
     await page.mouse.move(box.x + at[0] + 60, box.y + at[1] + 30);

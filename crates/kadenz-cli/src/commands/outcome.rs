@@ -13,7 +13,7 @@ use kadenz::report::answers::{Headline, HeadlineAnswer};
 use kadenz::report::document::{Answer, Document};
 use kadenz::report::json::Output;
 use kadenz::report::matrix::{self, Matrix};
-use kadenz::report::run_documents::{self, Aside};
+use kadenz::report::run_documents::{self, BriefAdditions};
 #[cfg(all(test, target_os = "linux"))]
 use kadenz::report::schema::SchemaFile;
 use kadenz::report::summary::{SeriesSummary, Summary, SummaryOptions};
@@ -121,13 +121,13 @@ struct RunsShown<'a> {
 }
 
 impl RunsShown<'_> {
-    fn document(&self, aside: &Aside<'_>) -> Document {
+    fn document(&self, additions: &BriefAdditions<'_>) -> Document {
         if output::is_quiet() {
             run_documents::headline(self.runs).into()
         } else if self.details {
             run_documents::summaries(self.runs)
         } else {
-            run_documents::brief(self.runs, aside)
+            run_documents::brief(self.runs, additions)
         }
     }
 }
@@ -140,7 +140,7 @@ impl Answer for MeasurementReport<'_> {
             None => format!("page: kadenz report {folder}"),
         };
         let sentence = self.cheapest.map(|it| it.sentence.clone());
-        let document = self.shown.document(&Aside {
+        let document = self.shown.document(&BriefAdditions {
             kept: self.shown.kept,
             sentences: sentence.as_slice(),
             remedy: self.cheapest.and_then(Cheapest::command),
@@ -320,9 +320,9 @@ impl<'a> RunsAnswer<'a> {
 
 impl Answer for RunsAnswer<'_> {
     fn document(&self) -> Document {
-        self.shown.document(&Aside {
+        self.shown.document(&BriefAdditions {
             kept: self.shown.kept,
-            ..Aside::default()
+            ..BriefAdditions::default()
         })
     }
 }

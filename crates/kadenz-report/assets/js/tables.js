@@ -15,16 +15,16 @@
     }
   }
 
-  const LOOKS = [[], ["tight"], ["stacked"]];
+  const LAYOUTS = [[], ["tight"], ["stacked"]];
 
-  /** The first look with which a table has room: as it is, in smaller letters, as a list. */
+  /** The first layout with which a table has room: as it is, in smaller letters, as a list. */
   const fit = () => {
     for (const table of tables) {
       const place = table.parentElement;
       if (place.clientWidth === 0) continue; // Folded away; it is looked at when it is opened.
-      for (const look of LOOKS) {
+      for (const layout of LAYOUTS) {
         table.classList.remove("tight", "stacked");
-        table.classList.add(...look);
+        table.classList.add(...layout);
         if (table.offsetWidth <= place.clientWidth + 1) break;
       }
     }

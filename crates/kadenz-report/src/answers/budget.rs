@@ -59,7 +59,7 @@ const WHOLE_FRAME: (&str, &str) = ("frame", AGE);
 pub struct Budget {
     /// What travels, and between which programs.
     #[serde(skip)]
-    pub journey: Journey,
+    pub kind: BudgetKind,
     /// The deadline in nanoseconds.
     pub limit_ns: u64,
     /// Where the packets went: `over the loopback`, `to 10.0.0.5`; empty where that is unknown.
@@ -75,9 +75,9 @@ pub struct Budget {
     pub layers: Vec<Layer>,
 }
 
-/// The journey of a budget.
+/// What a budget is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Journey {
+pub enum BudgetKind {
     /// A packet to a device and its answer.
     #[default]
     RoundTrip,
@@ -87,8 +87,8 @@ pub enum Journey {
     Frame,
 }
 
-impl Journey {
-    fn one(self) -> &'static str {
+impl BudgetKind {
+    pub(crate) fn one(self) -> &'static str {
         match self {
             Self::RoundTrip => "a round trip",
             Self::Message => "a message",
@@ -168,7 +168,7 @@ impl Budget {
             return None;
         }
         Some(Self {
-            journey: Journey::RoundTrip,
+            kind: BudgetKind::RoundTrip,
             limit_ns,
             path: network.map_or_else(String::new, path),
             packets: response.count + unanswered,
@@ -190,7 +190,7 @@ impl Budget {
             return None;
         }
         Some(Self {
-            journey: Journey::Message,
+            kind: BudgetKind::Message,
             limit_ns,
             path: counted.map_or_else(String::new, |it| format!("over {}", it.url)),
             packets: one_way.count + lost,
@@ -211,7 +211,7 @@ impl Budget {
         let counted = summary.run.camera.as_ref();
         let missed = counted.map_or(0, |it| it.missed + it.skipped);
         Some(Self {
-            journey: Journey::Frame,
+            kind: BudgetKind::Frame,
             limit_ns: age.series.deadline_ns?,
             path: counted.map_or_else(String::new, |it| format!("from {}", it.url)),
             packets: age.count + missed,
@@ -340,14 +340,14 @@ fn path(network: &Network) -> String {
 /// The budget in words.
 ///
 /// ```
-/// use kadenz_report::answers::budget::{Budget, Journey, Layer};
+/// use kadenz_report::answers::budget::{Budget, BudgetKind, Layer};
 ///
 /// let layer = |name, series, p50_ns, p99_9_ns| Layer {
 ///     name, series, p50_ns: Some(p50_ns), p99_9_ns: Some(p99_9_ns), max_ns: Some(p99_9_ns),
 ///     wire_ns: None,
 /// };
 /// let budget = Budget {
-///     journey: Journey::RoundTrip,
+///     kind: BudgetKind::RoundTrip,
 ///     limit_ns: 400_000,
 ///     path: "over the loopback".into(),
 ///     packets: 12_000,
@@ -371,42 +371,37 @@ impl fmt::Display for Budget {
             "" => String::new(),
             path => format!(" {path}"),
         };
-        let journey = self.journey;
+        let kind = self.kind;
         let Some(ns) = self.whole.p99_9_ns else {
             return match self.left_max_ns() {
                 Some(left) => write!(
                     f,
                     "Of the {limit}, the longest of {packets} {}{path} took \
                      {longest}{medians}; {}. What holds for 99.9 % takes more of them to say.",
-                    journey.many(),
+                    kind.many(),
                     left_words(left)
                 ),
                 None => write!(
                     f,
                     "Of {packets} {}{path} {} {}{medians}, so there is no time in \
                      which 99.9 % {}, and nothing to hold against the {limit}.",
-                    journey.things(),
+                    kind.things(),
                     thousands(self.unanswered),
-                    journey.missing(),
-                    journey.done(),
+                    kind.missing(),
+                    kind.done(),
                 ),
             };
         };
         write!(
             f,
             "Of the {limit}, {}{path} takes {} in 99.9 %{medians}; {}.",
-            journey.one(),
+            kind.one(),
             span(ns as f64),
             left_words(self.left_after(ns))
         )?;
         match self.unanswered {
             0 => write!(f, " The longest of {packets} took {longest}."),
-            lost => write!(
-                f,
-                " {} of {packets} {}.",
-                thousands(lost),
-                journey.missing()
-            ),
+            lost => write!(f, " {} of {packets} {}.", thousands(lost), kind.missing()),
         }
     }
 }

@@ -65,7 +65,7 @@ pub fn answer(summary: &Summary) -> Option<String> {
         };
         let (same, others): (Vec<_>, Vec<_>) = judged.into_iter().partition(asked);
         sentences.push(sentence(&same));
-        sentences.extend(doubt(&summary.run.experiment, &same));
+        sentences.extend(longer_than_period(&summary.run.experiment, &same));
         judged = others;
     }
     (!sentences.is_empty()).then(|| sentences.join(" "))
@@ -106,7 +106,7 @@ fn sentence(judged: &[(&SeriesSummary, &Verdict)]) -> String {
 }
 
 /// What a kept deadline does not show where it is longer than the period. A one-shot timer has no period.
-fn doubt(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<String> {
+fn longer_than_period(experiment: &str, judged: &[(&SeriesSummary, &Verdict)]) -> Option<String> {
     let (series, verdict) = judged.first()?;
     let period_ns = series.series.expected_interval_ns?;
     let of_a_beat = series.series.kind == Kind::Lateness && experiment != "timer-oneshot";

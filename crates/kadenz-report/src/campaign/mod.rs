@@ -1,6 +1,6 @@
 //! Many runs of one command with varying options: the figures of each combination, and the effect of each option.
 
-mod moved;
+mod effects;
 mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -13,7 +13,7 @@ use crate::document::{Answer, Document, Table, Version};
 use crate::numbers;
 use crate::statistics::RatioInterval;
 
-pub use moved::{CombinationFigures, Moved};
+pub use effects::{CombinationFigures, OptionEffect};
 pub(crate) use run::bin_edge_ns;
 pub use run::{CampaignRun, CampaignSeries};
 
@@ -60,7 +60,7 @@ pub struct CampaignReport {
     /// The figures of each combination, by series.
     combinations: Vec<CombinationFigures>,
     /// The effect of each option's values on the percentiles.
-    moved: Vec<Moved>,
+    moved: Vec<OptionEffect>,
     /// The measures that runs did not get, in words: these runs measured something else than their options say.
     refused: Vec<String>,
 }
@@ -71,8 +71,8 @@ impl CampaignReport {
     pub fn of(facts: CampaignFacts, runs: &[CampaignRun]) -> Self {
         Self {
             version: Version,
-            combinations: moved::over_rounds(&facts.varied, runs),
-            moved: moved::all(&facts.varied, runs),
+            combinations: effects::over_rounds(&facts.varied, runs),
+            moved: effects::all(&facts.varied, runs),
             refused: refused(&facts.varied, runs),
             done: runs.len(),
             facts,
@@ -165,7 +165,7 @@ impl Answer for CampaignReport {
         }
         document
             .heading("What moved what")
-            .table(table_of_moved(&self.moved))
+            .table(table_of_effects(&self.moved))
             .sentence(
                 "Ratios of a value to the first one: below 1 is shorter. Each is the geometric mean of pairs of runs of \
                  one round that differ in this option alone, with its 95 % interval.",
@@ -220,9 +220,9 @@ fn cells(it: &CombinationFigures) -> [String; 8] {
     ]
 }
 
-fn table_of_moved(all: &[Moved]) -> Table {
+fn table_of_effects(all: &[OptionEffect]) -> Table {
     let ratio = |it: Option<RatioInterval>| it.map_or_else(|| "-".to_owned(), |it| it.to_string());
-    let row = |it: &Moved| {
+    let row = |it: &OptionEffect| {
         vec![
             it.option.clone(),
             it.value.clone(),

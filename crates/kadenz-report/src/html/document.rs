@@ -31,7 +31,7 @@ const SCRIPTS: [&str; 15] = [
     include_str!("../../assets/js/histogram.js"),
     include_str!("../../assets/js/jitter.js"),
     include_str!("../../assets/js/gaussian.js"),
-    include_str!("../../assets/js/bought.js"),
+    include_str!("../../assets/js/effects.js"),
     include_str!("../../assets/js/panels.js"),
     include_str!("../../assets/js/tables.js"),
     include_str!("../../assets/js/deadline.js"),

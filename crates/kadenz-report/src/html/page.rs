@@ -11,7 +11,7 @@ use kadenz_record::run::network;
 
 use super::markup::plain;
 use super::signal::{self, Signal};
-use super::tried::{self, Tried};
+use super::tried::{self, TriedTunings};
 use crate::summary::{SeriesSummary, Summary};
 
 /// The runs of one page and their series, in the order in which they are shown.
@@ -34,7 +34,7 @@ pub(super) struct RunOnPage<'a> {
     pub(super) label: String,
     pub(super) summary: &'a Summary,
     /// The tunings that a check tried.
-    pub(super) tried: Option<Tried>,
+    pub(super) tried: Option<TriedTunings>,
 }
 
 /// A series and its name on the page.
@@ -56,42 +56,27 @@ pub(super) struct SeriesOnPage<'a> {
 impl<'a> Page<'a> {
     /// The page of these runs. Reads their samples files for the jitter over time, nothing else.
     pub(super) fn of(summaries: &'a [Summary]) -> Self {
-        let labels = labels(summaries);
-        let several = summaries.len() > 1;
-        let mut series = Vec::new();
-        for (run, summary) in summaries.iter().enumerate() {
-            for one in summary.by_themselves() {
-                let label = match several {
-                    true => format!("{} · {}", labels[run], plain(&one.series.name)),
-                    false => plain(&one.series.name),
-                };
-                let jitter = signal::of_series(&summary.folder, one);
-                series.push(SeriesOnPage {
-                    label,
-                    run,
-                    summary: one,
-                    group: SeriesGroup::of(&summary.run, &one.series),
+        let mut page = Self::without_signals(summaries);
+        let compares = page.compares();
+        for (index, run) in page.runs.iter_mut().enumerate() {
+            run.tried = tried::read(run.summary);
+            for summary in run.summary.by_themselves() {
+                let name = plain(&summary.series.name);
+                page.series.push(SeriesOnPage {
+                    label: match compares {
+                        true => format!("{} · {name}", run.label),
+                        false => name,
+                    },
+                    run: index,
+                    summary,
+                    group: SeriesGroup::of(&run.summary.run, &summary.series),
                     drawn: false,
-                    jitter,
+                    jitter: signal::of_series(&run.summary.folder, summary),
                 });
             }
         }
-        draw_some(&mut series);
-        let runs = labels
-            .into_iter()
-            .zip(summaries)
-            .map(|(label, summary)| RunOnPage {
-                label,
-                summary,
-                tried: tried::read(summary),
-            })
-            .collect();
-        Self {
-            summaries,
-            runs,
-            series,
-            beside: None,
-        }
+        draw_some(&mut page.series);
+        page
     }
 
     /// As [`Page::of`] for a page that shows none of its series by itself: nothing is read.

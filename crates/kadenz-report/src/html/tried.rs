@@ -13,13 +13,13 @@ use crate::verdict::Standing;
 
 /// The tunings that a check tried after its measurement.
 #[derive(Debug)]
-pub(super) struct Tried {
+pub(super) struct TriedTunings {
     matrix: Matrix,
     cheapest: Cheapest,
 }
 
 /// Reads the run of tunings in the folder of a check; absent where no readable one exists.
-pub(super) fn read(check: &Summary) -> Option<Tried> {
+pub(super) fn read(check: &Summary) -> Option<TriedTunings> {
     let folder = check.folder.join(TUNING);
     if check.run.experiment != EXPERIMENT || !folder.join("run.json").exists() {
         return None;
@@ -27,7 +27,7 @@ pub(super) fn read(check: &Summary) -> Option<Tried> {
     let tried = Summary::of_run(&folder).ok()?;
     let matrix = Matrix::of(&tried).filter(|it| !it.cells.is_empty())?;
     let cheapest = Cheapest::of(check, &tried, &matrix)?;
-    Some(Tried { matrix, cheapest })
+    Some(TriedTunings { matrix, cheapest })
 }
 
 /// The cheapest tuning and the table of all; nothing where the run tried none.
@@ -35,7 +35,7 @@ pub(super) fn of(page: &Page<'_>, run: &RunOnPage<'_>) -> Vec<Document> {
     run.tried.iter().map(|it| document(page, run, it)).collect()
 }
 
-fn document(page: &Page<'_>, run: &RunOnPage<'_>, tried: &Tried) -> Document {
+fn document(page: &Page<'_>, run: &RunOnPage<'_>, tried: &TriedTunings) -> Document {
     let cheapest = &tried.cheapest;
     let command = cheapest
         .command

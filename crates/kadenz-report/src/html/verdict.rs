@@ -13,7 +13,7 @@ use crate::verdict::bounded;
 use crate::verdict::{Standing, Verdict};
 
 /// The class of a standing, which names its icon, and its words.
-fn look(standing: Standing) -> (&'static str, &'static str) {
+fn class_and_word(standing: Standing) -> (&'static str, &'static str) {
     match standing {
         Standing::Kept => ("kept", "Kept"),
         Standing::Missed => ("missed", "Missed"),
@@ -59,7 +59,7 @@ pub(super) fn section(out: &mut Markup, page: &Page<'_>, findings: &[Finding]) {
 fn headline(out: &mut Markup, page: &Page<'_>) -> String {
     let none = Summary::default();
     let headline = Headline::of(page.summaries.first().unwrap_or(&none));
-    let (class, _) = look(match headline.answer {
+    let (class, _) = class_and_word(match headline.answer {
         HeadlineAnswer::Yes => Standing::Kept,
         HeadlineAnswer::No => Standing::Missed,
         HeadlineAnswer::TooFew | HeadlineAnswer::NotAsked => Standing::TooFew,
@@ -91,7 +91,7 @@ fn answers(out: &mut Markup, page: &Page<'_>) {
 }
 
 fn card(out: &mut Markup, series: &SeriesOnPage<'_>, verdict: &Verdict) {
-    let (class, word) = look(verdict.standing);
+    let (class, word) = class_and_word(verdict.standing);
     out.tag("<article")
         .attr("class", format!("card {class}"))
         .tag("><h2>");

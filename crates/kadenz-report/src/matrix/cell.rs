@@ -2,8 +2,8 @@
 
 use kadenz_record::run::model::TuningMeasure;
 
-use super::doubt::Ratio;
 use super::period::Periods;
+use super::ratio::Ratio;
 use crate::statistics::{Percent, Percentile};
 use crate::summary::Summary;
 use crate::verdict::Verdict;

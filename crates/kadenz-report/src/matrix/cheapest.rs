@@ -3,7 +3,7 @@
 
 use kadenz_record::run::check::{ORDINARY, REALTIME};
 
-use super::{Bought, Combination, Load, Matrix, Measure, RecommendationStanding, words};
+use super::{Combination, EffectFigure, Load, Matrix, Measure, RecommendationStanding, words};
 use crate::summary::{SeriesSummary, Summary};
 use crate::verdict;
 
@@ -142,12 +142,13 @@ fn asked_for(check: &Summary) -> String {
 /// Benefit and cost of holding idle states off, from the pairs of cells that differ in it alone, or why it could not be
 /// measured.
 fn words_of_idle(matrix: &Matrix, run: &Summary) -> Option<String> {
-    let mut bought = matrix.contributions.iter();
-    let bought = bought
-        .find(|it| it.measure == Measure::Idle && it.figure == Bought::P99 && it.ratio.is_some());
-    if let Some(bought) = bought {
-        let words = words::bought(bought);
-        let longer = match bought.ratio.and_then(|it| it.interval) {
+    let mut all = matrix.contributions.iter();
+    let effect = all.find(|it| {
+        it.measure == Measure::Idle && it.figure == EffectFigure::P99 && it.ratio.is_some()
+    });
+    if let Some(effect) = effect {
+        let words = words::effect(effect);
+        let longer = match effect.ratio.and_then(|it| it.interval) {
             Some(_) => "",
             None => "; `kadenz tune --load none --cells PM,PMI` measures it for longer",
         };

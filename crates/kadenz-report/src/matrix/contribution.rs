@@ -1,14 +1,14 @@
 //! The effect of each measure: ratios over all pairs of cells that differ in it alone.
 
 use super::cell::Cell;
-use super::doubt::{BootstrapFigure, Figures, Ratio, ratio};
+use super::ratio::{BootstrapFigure, Figures, Ratio, ratio};
 use kadenz_record::run::matrix::{Combination, Load, Measure};
 use schemars::JsonSchema;
 use serde::Serialize;
 
 /// A figure of the lateness that a measure may change.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, JsonSchema)]
-pub enum Bought {
+pub enum EffectFigure {
     /// The 99th percentile.
     #[serde(rename = "p99")]
     P99,
@@ -20,7 +20,7 @@ pub enum Bought {
     Max,
 }
 
-impl Bought {
+impl EffectFigure {
     /// All figures, the 99th percentile first.
     pub const ALL: [Self; 3] = [Self::P99, Self::P99_9, Self::Max];
 
@@ -43,7 +43,7 @@ pub struct Contribution {
     /// The load under which the cells were compared.
     pub load: Load,
     /// The figure of the lateness that is compared.
-    pub figure: Bought,
+    pub figure: EffectFigure,
     /// The geometric mean of the ratio of the figure with the measure to the figure without it: below 1 it helped.
     /// Absent where no pair of cells supports the figure.
     #[serde(rename = "effect")]
@@ -61,11 +61,11 @@ pub(super) struct Drawn<'a> {
 }
 
 impl Drawn<'_> {
-    fn figure(&self, bought: Bought) -> Option<BootstrapFigure> {
-        match bought {
-            Bought::P99 => self.figures.p99.clone(),
-            Bought::P99_9 => self.figures.p99_9.clone(),
-            Bought::Max => self.cell.max_ns.map(|max| BootstrapFigure {
+    fn figure(&self, figure: EffectFigure) -> Option<BootstrapFigure> {
+        match figure {
+            EffectFigure::P99 => self.figures.p99.clone(),
+            EffectFigure::P99_9 => self.figures.p99_9.clone(),
+            EffectFigure::Max => self.cell.max_ns.map(|max| BootstrapFigure {
                 value_ns: max as f64,
                 draws: Vec::new(),
             }),
@@ -82,7 +82,7 @@ pub(super) fn contributions(load: Load, cells: &[Drawn<'_>], floor_ns: f64) -> V
         if pairs.is_empty() {
             continue;
         }
-        for figure in Bought::ALL {
+        for figure in EffectFigure::ALL {
             all.push(contribution(measure, load, figure, &pairs, floor_ns));
         }
     }
@@ -109,7 +109,7 @@ fn pairs<'a>(measure: Measure, load: Load, cells: &'a [Drawn<'a>]) -> Vec<Pair<'
 fn contribution(
     measure: Measure,
     load: Load,
-    figure: Bought,
+    figure: EffectFigure,
     pairs: &[Pair<'_>],
     floor_ns: f64,
 ) -> Contribution {

@@ -2,7 +2,7 @@
 //! to use the recommendation.
 
 use super::cell::Cell;
-use super::contribution::Bought;
+use super::contribution::EffectFigure;
 use super::layout::{self, Layout, microseconds};
 use super::{Combination, Load, Matrix, RecommendationStanding, paper, words};
 use crate::document::{Column, Document, Medium, Table, TableCell};
@@ -28,9 +28,9 @@ pub fn document(matrix: &Matrix) -> Document {
         let title = format!("Lateness {}", load.words());
         document = document.heading(title).table(cells(matrix, load));
     }
-    let bought = bought(matrix);
-    if !bought.is_empty() {
-        document = document.heading("Effect of each measure").list(bought);
+    let effects = effects(matrix);
+    if !effects.is_empty() {
+        document = document.heading("Effect of each measure").list(effects);
     }
     document.and(ranking(matrix)).and(how(matrix))
 }
@@ -123,12 +123,12 @@ fn row(matrix: &Matrix, cell: &Cell) -> Vec<TableCell> {
 
 fn against_none(cell: &Cell) -> Option<String> {
     let ratio = cell.against_none?;
-    let doubt = ratio.interval.map_or_else(String::new, |(low, high)| {
+    let interval = ratio.interval.map_or_else(String::new, |(low, high)| {
         let [low, high] = [low, high].map(|it| significant(it, 3));
         format!(" (95\u{a0}%: {low} to {high})")
     });
     let ratio = significant(ratio.ratio, 3);
-    Some(format!("{ratio}\u{a0}× {}{doubt}", Combination::NONE))
+    Some(format!("{ratio}\u{a0}× {}{interval}", Combination::NONE))
 }
 
 /// A remark on a row besides its figures.
@@ -154,9 +154,9 @@ pub(crate) fn chosen(standing: RecommendationStanding) -> &'static str {
 }
 
 /// The effect of each measure, a sentence each.
-pub(crate) fn bought(matrix: &Matrix) -> Vec<String> {
+pub(crate) fn effects(matrix: &Matrix) -> Vec<String> {
     let all = matrix.contributions.iter();
-    let of_p99_9 = all.filter(|contribution| contribution.figure == Bought::P99_9);
+    let of_p99_9 = all.filter(|contribution| contribution.figure == EffectFigure::P99_9);
     of_p99_9.map(words::contribution).collect()
 }
 

@@ -6,8 +6,8 @@ use serde::Serialize;
 
 use super::cell::Cell;
 use super::contribution::Contribution;
-use super::doubt::{CONFIDENCE, Ratio};
 use super::ranking::{PaperPair, Ranked, Ranking};
+use super::ratio::{CONFIDENCE, Ratio};
 use super::recommend::{Recommendation, RecommendationStanding};
 use super::{Combination, Load, Matrix, Measure, Periods, words};
 use crate::document::Version;

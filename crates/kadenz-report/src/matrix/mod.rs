@@ -13,13 +13,13 @@ mod cell;
 mod cheapest;
 mod contribution;
 pub(crate) mod document;
-mod doubt;
 mod json;
 pub(crate) mod layout;
 pub mod paper;
 mod period;
 mod permanent;
 mod ranking;
+mod ratio;
 mod recommend;
 mod words;
 
@@ -28,22 +28,22 @@ use kadenz_record::run::tune::Tune;
 
 pub use cell::Cell;
 pub use cheapest::{Cheapest, DeadlinesKept, NOTHING_NEEDED};
-pub use contribution::{Bought, Contribution};
+pub use contribution::{Contribution, EffectFigure};
 pub use document::{beside_the_paper, document};
-pub use doubt::Ratio;
 pub use json::{MatrixOutput, json};
 pub use kadenz_record::run::matrix::{Combination, Load, Measure, NoCombination};
 pub use kadenz_record::run::tune::EXPERIMENT;
 pub use period::{PeriodRow, Periods};
 pub use permanent::Permanent;
 pub use ranking::{PaperPair, Ranked, Ranking, Reproduced};
+pub use ratio::Ratio;
 pub use recommend::{Recommendation, RecommendationStanding};
 
 use crate::statistics::Percent;
 use crate::summary::{SeriesSummary, Summary};
 use contribution::Drawn;
-use doubt::{Figures, figures};
 use permanent::Means;
+use ratio::{Figures, figures};
 use recommend::Question;
 
 /// The results of a matrix.
@@ -233,7 +233,7 @@ fn set_against_none(cells: &mut [Cell], places: &[usize], figures: &[Figures], f
         let Some(none) = none else { continue };
         for cell in cells.iter_mut().filter(|cell| cell.load == load) {
             let own = figure(cell).filter(|_| cell.combination != Combination::NONE);
-            cell.against_none = own.and_then(|own| doubt::ratio(&[(none, own)], floor_ns));
+            cell.against_none = own.and_then(|own| ratio::ratio(&[(none, own)], floor_ns));
         }
     }
 }

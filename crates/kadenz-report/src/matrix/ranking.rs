@@ -1,7 +1,7 @@
 //! The ranking of the combinations, and whether it is Yoon's order.
 
 use super::contribution::Drawn;
-use super::doubt::{Ratio, ratio};
+use super::ratio::{Ratio, ratio};
 use crate::statistics::Percent;
 use kadenz_record::run::matrix::{Combination, Load};
 use schemars::JsonSchema;

@@ -4,8 +4,8 @@ use kadenz_record::run::model::TuningMeasure;
 
 use super::cell::Cell;
 use super::contribution::Contribution;
-use super::doubt::Ratio;
 use super::ranking::{PaperPair, Ranking, Reproduced};
+use super::ratio::Ratio;
 use super::recommend::{CombinationCandidate, Keeping, Question, RecommendationStanding};
 use crate::compare::times;
 use crate::figures::capitalised;
@@ -296,12 +296,12 @@ pub(super) fn contribution(contribution: &Contribution) -> String {
     format!(
         "{}: {}",
         contribution.measure.letter(),
-        bought(contribution)
+        effect(contribution)
     )
 }
 
 /// The same without the name of the measure: "p99.9 lateness 41 times lower under heavy load (95 %: 35 to 48)".
-pub(super) fn bought(contribution: &Contribution) -> String {
+pub(super) fn effect(contribution: &Contribution) -> String {
     let figure = contribution.figure.name();
     let start = format!("{figure} lateness");
     let load = contribution.load.words();
@@ -313,7 +313,7 @@ pub(super) fn bought(contribution: &Contribution) -> String {
             "no difference in {figure} lateness that this sample can show {load}{}",
             interval(ratio)
         ),
-        _ => format!("{start} {} {load}{}", change(ratio), doubt(ratio)),
+        _ => format!("{start} {} {load}{}", change(ratio), confidence(ratio)),
     }
 }
 
@@ -327,7 +327,7 @@ fn change(ratio: &Ratio) -> String {
 }
 
 /// " (95 %: 35 to 48)", in the direction of [`change`]; without an interval a note of that.
-fn doubt(ratio: &Ratio) -> String {
+fn confidence(ratio: &Ratio) -> String {
     let resolution = if ratio.at_resolution {
         "; as far as the clock can tell"
     } else {
@@ -412,7 +412,7 @@ pub(super) fn paper_pair(pair: &PaperPair) -> String {
     format!(
         "{claim}: {outcome}, {}{}",
         change(&pair.ratio),
-        doubt(&pair.ratio)
+        confidence(&pair.ratio)
     )
 }
 

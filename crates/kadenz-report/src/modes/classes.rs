@@ -26,10 +26,10 @@ pub(super) struct Class {
     pub(super) level_ns: f64,
 }
 
-/// The classes of a ladder.
-pub(super) fn classes(ladder: &[EventCollection], record: Record) -> Vec<Class> {
+/// The classes of all collections.
+pub(super) fn classes(collections: &[EventCollection], record: Record) -> Vec<Class> {
     let mut all = Vec::new();
-    for step in ladder {
+    for step in collections {
         let class = |events: Vec<Event>| Class {
             events,
             resolution_s: record.interval_s,

@@ -1,4 +1,4 @@
-//! Runs of samples above the level, kept by a ladder of heights.
+//! Runs of samples above the level, kept by collectors of their heights.
 //!
 //! The height of a mode above the noise is unknown in advance. So every octave of heights has a collector of its own: a
 //! low one is soon full of noise and then holds only the head of the record, a high one holds few events of the whole
@@ -44,7 +44,7 @@ pub(super) struct EventCollection {
 
 /// Collectors an octave apart.
 #[derive(Debug)]
-pub(super) struct Ladder {
+pub(super) struct Collectors {
     interval_ns: i64,
     steps: Vec<Collector>,
     /// Collectors below are full.
@@ -73,7 +73,7 @@ struct Run {
     fit_to_peak: Fit,
 }
 
-impl Ladder {
+impl Collectors {
     pub(super) fn new(interval_ns: i64) -> Self {
         let collector = |power: u32| Collector {
             level_ns: 1 << power,
@@ -288,19 +288,19 @@ mod tests {
     use super::*;
 
     fn collected(values: &[i64]) -> Vec<EventCollection> {
-        let mut ladder = Ladder::new(1_000_000);
+        let mut collectors = Collectors::new(1_000_000);
         let point = |(index, &value_ns): (usize, &i64)| Point {
             at_ns: index as i64 * 1_000_000,
             value_ns,
         };
         let points: Vec<Point> = values.iter().enumerate().map(point).collect();
         for block in points.chunks(BLOCK) {
-            ladder.take(&Levelled {
+            collectors.take(&Levelled {
                 points: block.to_vec(),
                 level: 0,
             });
         }
-        ladder.finish()
+        collectors.finish()
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::baseline::{Baseline, Levelled, seconds};
-use super::events::Ladder;
+use super::events::Collectors;
 use super::search::{Record, search};
 use super::{FoundModes, Point};
 
@@ -49,7 +49,7 @@ pub struct Finder {
 struct Stage {
     interval_ns: i64,
     baseline: Baseline,
-    ladder: Ladder,
+    collectors: Collectors,
 }
 
 impl Finder {
@@ -115,16 +115,16 @@ impl Finder {
         let Stage {
             interval_ns,
             baseline,
-            mut ladder,
+            mut collectors,
         } = stage;
-        let blocks = baseline.finish(&mut |block: &Levelled| ladder.take(block));
+        let blocks = baseline.finish(&mut |block: &Levelled| collectors.take(block));
         let interval_s = seconds(interval_ns);
         let record = Record {
-            watched_s: ladder.watched_s(),
+            watched_s: collectors.watched_s(),
             interval_s,
             level_ns: blocks.level(),
         };
-        let all = search(&ladder.finish(), blocks.into_all(), record);
+        let all = search(&collectors.finish(), blocks.into_all(), record);
         (found.modes, found.starts_s) = all.into_iter().unzip();
         found
     }
@@ -134,7 +134,7 @@ impl Finder {
         let mut stage = Stage {
             interval_ns,
             baseline: Baseline::new(interval_ns),
-            ladder: Ladder::new(interval_ns),
+            collectors: Collectors::new(interval_ns),
         };
         std::mem::take(&mut self.head)
             .into_iter()
@@ -145,8 +145,9 @@ impl Finder {
 
 impl Stage {
     fn take(&mut self, point: Point) {
-        let ladder = &mut self.ladder;
-        self.baseline.take(point, &mut |block| ladder.take(block));
+        let collectors = &mut self.collectors;
+        self.baseline
+            .take(point, &mut |block| collectors.take(block));
     }
 }
 

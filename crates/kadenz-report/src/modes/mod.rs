@@ -4,8 +4,8 @@
 //! seconds every five minutes, a ramp once an hour. [`Finder`] takes the samples as they stream by,
 //! in bounded memory, puts them in order of time, and [`Finder::finish`] searches what it kept:
 //!
-//! 1. `baseline`: the median of every 64 samples; samples above the median of nine such blocks form a run, kept by a
-//!    ladder of levels (`events`), an octave each.
+//! 1. `baseline`: the median of every 64 samples; samples above the median of nine such blocks form a run, kept by
+//!    collectors (`events`) of levels an octave apart.
 //! 2. `phases`: stretches of block medians above a running median, at scales a factor of four apart.
 //! 3. `classes`: sets of events that may be one mode, by level and by height.
 //! 4. `lags`: the periods that the events of a class suggest.

@@ -25,11 +25,11 @@ pub(super) struct Record {
 
 /// The modes of a record, the strongest first, each with the starts of its occurrences.
 pub(super) fn search(
-    ladder: &[EventCollection],
+    collections: &[EventCollection],
     blocks: Vec<BlockStatistics>,
     record: Record,
 ) -> Vec<(Mode, Vec<f64>)> {
-    let mut search = Search::new(ladder, blocks, record);
+    let mut search = Search::new(collections, blocks, record);
     let mut modes = Vec::new();
     while modes.len() < MAX_MODES {
         let Some(best) = search.best() else {
@@ -53,8 +53,8 @@ struct Search {
 }
 
 impl Search {
-    fn new(ladder: &[EventCollection], blocks: Vec<BlockStatistics>, record: Record) -> Self {
-        let mut classes = classes(ladder, record);
+    fn new(collections: &[EventCollection], blocks: Vec<BlockStatistics>, record: Record) -> Self {
+        let mut classes = classes(collections, record);
         classes.extend(of_phases(&blocks, record));
         let mut search = Self {
             record,

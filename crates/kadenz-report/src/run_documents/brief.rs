@@ -3,7 +3,7 @@
 use kadenz_record::run::model::{TuningMeasure, Warning};
 
 use crate::answers::answer;
-use crate::answers::budget::{Budget, Journey};
+use crate::answers::budget::Budget;
 use crate::document::{Document, DocumentLine, Medium, Table, TableCell};
 use crate::matrix::Matrix;
 use crate::numbers;
@@ -43,7 +43,7 @@ const NO_DEADLINE: &str =
 
 /// A command's own additions to its runs.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Aside<'a> {
+pub struct BriefAdditions<'a> {
     /// Whether the command considers the deadlines kept, which need not be all of them.
     pub kept: bool,
     /// Sentences that belong to the verdict.
@@ -59,26 +59,26 @@ pub struct Aside<'a> {
 /// `places` are many; on a narrower one its sentences take more lines. [`super::summaries`] has everything.
 ///
 /// ```
-/// use kadenz_report::run_documents::{Aside, brief};
+/// use kadenz_report::run_documents::{BriefAdditions, brief};
 /// use kadenz_report::summary::Summary;
 ///
-/// let document = brief(&[Summary::default()], &Aside::default());
+/// let document = brief(&[Summary::default()], &BriefAdditions::default());
 /// assert!(document.markdown().starts_with("No deadline was stated"));
 /// ```
 #[must_use]
-pub fn brief(runs: &[Summary], aside: &Aside<'_>) -> Document {
-    let mut verdict = verdict(runs, aside);
+pub fn brief(runs: &[Summary], additions: &BriefAdditions<'_>) -> Document {
+    let mut verdict = verdict(runs, additions);
     verdict.extend(missing_values(runs));
     // Blank lines between the parts, and the header of the table.
-    let taken = height(&verdict) + aside.places.len() + 4;
+    let taken = height(&verdict) + additions.places.len() + 4;
     let left = LINES.saturating_sub(taken);
-    let remedies = remedies(runs, aside.remedy, left.saturating_sub(MIN_ROWS));
+    let remedies = remedies(runs, additions.remedy, left.saturating_sub(MIN_ROWS));
     let mut document = Document::new().lines(verdict);
     if let Some(table) = table(runs, left.saturating_sub(height(&remedies))) {
         document = document.table(table);
     }
     let document = document.lines(remedies).within(COLUMNS);
-    document.sentences(aside.places.iter().cloned())
+    document.sentences(additions.places.iter().cloned())
 }
 
 /// Lines of the smallest screen that these take.
@@ -123,13 +123,13 @@ pub fn headline(runs: &[Summary]) -> String {
 }
 
 /// The verdicts of all runs, the first sentence in bold and in its colour.
-fn verdict(runs: &[Summary], aside: &Aside<'_>) -> Vec<DocumentLine> {
+fn verdict(runs: &[Summary], additions: &BriefAdditions<'_>) -> Vec<DocumentLine> {
     let each = (VERDICT / runs.len().max(1)).max(1);
     let mut lines = Vec::new();
     for (index, run) in runs.iter().take(VERDICT).enumerate() {
         let mut sentences = sentences(run);
         if index == 0 {
-            sentences.extend_from_slice(aside.sentences);
+            sentences.extend_from_slice(additions.sentences);
             sentences.extend(Budget::all(run).iter().filter_map(left));
         }
         if runs.len() > 1 {
@@ -138,7 +138,7 @@ fn verdict(runs: &[Summary], aside: &Aside<'_>) -> Vec<DocumentLine> {
         }
         let emphasis = match sentences[0].contains(NO_DEADLINE) {
             true => Emphasis::Bold,
-            false if aside.kept => Emphasis::Good,
+            false if additions.kept => Emphasis::Good,
             false => Emphasis::Bad,
         };
         let strong = first_sentence(&sentences[0]).chars().count();
@@ -166,11 +166,7 @@ fn sentences(run: &Summary) -> Vec<String> {
 /// The rest of a deadline, in the words of [`Budget`] without its layers.
 fn left(budget: &Budget) -> Option<String> {
     let (takes, left) = (budget.whole.p99_9_ns?, budget.left_p99_9_ns()?);
-    let one = match budget.journey {
-        Journey::RoundTrip => "a round trip",
-        Journey::Message => "a message",
-        Journey::Frame => "a frame",
-    };
+    let one = budget.kind.one();
     let span = |ns: i64| numbers::span(ns.unsigned_abs() as f64);
     let left = match left {
         0.. => format!("{} are left", span(left)),

@@ -17,7 +17,7 @@ use crate::sections::series::{Figure, SeriesFigure, by_series};
 use crate::sections::{self, packets};
 use crate::summary::{SeriesSummary, Summary};
 
-pub use brief::{Aside, brief, first_sentence, headline};
+pub use brief::{BriefAdditions, brief, first_sentence, headline};
 pub use comparison::{comparison, comparison_answer};
 use sheet::sheet;
 

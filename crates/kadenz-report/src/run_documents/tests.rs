@@ -160,7 +160,7 @@ fn the_brief_answer_keeps_the_remedy_of_a_refusal_that_is_no_tuning() {
         "a device has no series of its own: too many",
         Some("look at the series of all devices"),
     ));
-    let text = plain(&brief(&[run], &Aside::default())).to_string();
+    let text = plain(&brief(&[run], &BriefAdditions::default())).to_string();
     assert!(
         text.contains("- a device has no series of its own: look at"),
         "{text}"
@@ -399,7 +399,7 @@ fn a_percentile_of_a_coarse_log_is_marked() {
         series: vec![series.clone()],
         ..Default::default()
     };
-    let text = plain(&brief(&[run], &Aside::default()));
+    let text = plain(&brief(&[run], &BriefAdditions::default()));
     assert!(text.contains("<= 1"), "on the first screen too: {text}");
     let text = plain(&sheet(&[series]).fitted());
     assert!(text.contains("<= 1"), "{text}");
@@ -440,13 +440,13 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
     let sentences = ["The cheapest tuning that keeps it here is none. ".repeat(9)];
     for runs in [vec![fleet(2)], vec![crowded()], vec![crowded(); 12], blog()] {
         for (rich, width) in [(false, 100), (false, 80), (true, 80), (true, 200)] {
-            let aside = Aside {
+            let additions = BriefAdditions {
                 kept: true,
                 sentences: &sentences,
                 remedy: Some("kadenz run --priority 80 --lock --cpu-dma-latency 0us -- PROGRAM"),
                 places: &places,
             };
-            let text = brief(&runs, &aside).terminal(Style { width, rich });
+            let text = brief(&runs, &additions).terminal(Style { width, rich });
             assert!(
                 text.lines().count() <= 25,
                 "{}: {text}",
@@ -465,7 +465,7 @@ fn the_brief_answer_fits_on_a_screen_whatever_there_is_to_say() {
             assert_eq!(text.contains("\u{1b}[1;32m"), rich && judged, "{text}");
         }
     }
-    let text = plain(&brief(&[crowded()], &Aside::default()));
+    let text = plain(&brief(&[crowded()], &BriefAdditions::default()));
     assert!(
         text.contains("Fix first (18 more with --details):\n- SCHED_FIFO 80 was not granted: "),
         "{text}"
@@ -483,7 +483,7 @@ fn the_brief_answer_says_below_the_verdict_that_values_are_missing() {
         warning("counts_differ", "506 values were recorded"),
         warning("log_damaged", "1 line is left out"),
     ];
-    let text = plain(&brief(&[run.clone()], &Aside::default())).to_string();
+    let text = plain(&brief(&[run.clone()], &BriefAdditions::default())).to_string();
     let parts = [
         "nothing could be read.",
         "\nwarning: 1 line is left out\nwarning: 506 values were recorded\n\n",
@@ -503,11 +503,11 @@ fn the_brief_answer_says_below_the_verdict_that_values_are_missing() {
     run.series.extend(crowded().series);
     run.warnings.extend(crowded().warnings);
     let places = ["page: run/report.html", "more: kadenz show run --details"].map(str::to_owned);
-    let aside = Aside {
+    let additions = BriefAdditions {
         places: &places,
-        ..Aside::default()
+        ..BriefAdditions::default()
     };
-    let text = plain(&brief(&[run], &aside)).to_string();
+    let text = plain(&brief(&[run], &additions)).to_string();
     assert!(text.lines().count() <= 25, "{text}");
     assert!(
         text.contains("\nwarning: 9 more of missing values; see --details\n"),
@@ -528,7 +528,7 @@ fn as_markdown_a_run_has_tables_and_all_its_words() {
         details.contains("  \nremedy: measure on the metal 0"),
         "{details}"
     );
-    let brief = brief(&[run], &Aside::default()).markdown();
+    let brief = brief(&[run], &BriefAdditions::default()).markdown();
     let head = "| series | samples | 50 % | 99.9 % | max | misses |\n|--------|--------:|";
     assert!(brief.contains(head), "{brief}");
     assert!(

@@ -199,7 +199,7 @@ fn link(testbed: &Testbed, group: &LinkGroup<'_>) -> Vec<TableCell> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::answers::budget::Journey;
+    use crate::answers::budget::BudgetKind;
     use crate::answers::testbed::tests::in_a_testbed;
 
     fn layer(p50_ns: i64, p99_9_ns: Option<i64>) -> Layer {
@@ -215,7 +215,7 @@ mod tests {
 
     fn budget() -> Budget {
         Budget {
-            journey: Journey::RoundTrip,
+            kind: BudgetKind::RoundTrip,
             limit_ns: 400_000,
             path: String::new(),
             packets: 5000,

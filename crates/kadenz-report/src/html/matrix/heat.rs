@@ -22,7 +22,7 @@ const LEAD: &str = "Lateness that 99.9\u{a0}% of the wake-ups stay below; in sma
      by PM QoS (`/dev/cpu_dma_latency`).";
 
 /// The table, its key, and all figures.
-pub(super) fn document(matrix: &Matrix) -> Document {
+pub(super) fn heat(matrix: &Matrix) -> Document {
     let document = Document::new().lead(LEAD);
     if matrix.cells.is_empty() {
         return document.missing("No cell of this matrix was measured.");

@@ -19,17 +19,17 @@ use crate::document::{ChartControl, Document};
 use crate::figures::{duration, printed};
 use crate::findings::Finding;
 use crate::matrix::{
-    Bought, Combination, Contribution, Load, Matrix, Permanent, Recommendation,
+    Combination, Contribution, EffectFigure, Load, Matrix, Permanent, Recommendation,
     RecommendationStanding, document,
 };
 use crate::summary::Summary;
-use heat::{loads, title};
+use heat::{heat, loads, title};
 
 /// The navigation of the page of a matrix.
 pub(super) const LINKS: [Link; 5] = [
     ("verdict", "Answer"),
     ("cells", "Cells"),
-    ("bought", "Measures"),
+    ("effects", "Measures"),
     ("periods", "Periods"),
     ("paper", "[Yoon2009]"),
 ];
@@ -59,12 +59,8 @@ pub(super) fn sections(
     let findings = findings::all(page);
     answer(out, matrix, &findings);
     for (id, title, document) in [
-        (
-            "cells",
-            "Every combination under every load",
-            heat::document(matrix),
-        ),
-        ("bought", "Effect of each measure", bought(matrix)),
+        ("cells", "Every combination under every load", heat(matrix)),
+        ("effects", "Effect of each measure", effects(matrix)),
         ("periods", "Control periods, cell by cell", periods(matrix)),
         ("paper", "Tables of [Yoon2009]", tables(matrix)),
     ] {
@@ -131,13 +127,13 @@ fn how(out: &mut Markup, permanent: &Permanent) {
 }
 
 /// The effect of each measure, as points with intervals and as sentences; and the ranking.
-fn bought(matrix: &Matrix) -> Document {
+fn effects(matrix: &Matrix) -> Document {
     let lead = "How many times lower p99.9 of the lateness is with the measure than without it: the geometric mean \
                 over all pairs of cells that differ in it alone. A bar is the interval that holds it at 95\u{a0}% \
                 confidence; one that reaches across 1 shows no difference.";
     let mut document = Document::new().lead(lead);
-    let words = document::bought(matrix);
-    let has_ratio = |it: &Contribution| it.figure == Bought::P99_9 && it.ratio.is_some();
+    let words = document::effects(matrix);
+    let has_ratio = |it: &Contribution| it.figure == EffectFigure::P99_9 && it.ratio.is_some();
     if words.is_empty() {
         document = document.missing(
             "No two cells were measured that differ in one measure alone and were granted what they requested.",
@@ -244,7 +240,7 @@ pub(super) struct MatrixPageData {
     /// The control periods of each cell less the interval; the fields are named as on other pages, so that the charts'
     /// common code works for them.
     series: Vec<PanelData>,
-    bought: Vec<BoughtData>,
+    effects: Vec<EffectData>,
 }
 
 #[derive(Debug, Serialize)]
@@ -260,7 +256,7 @@ struct PanelData {
 }
 
 #[derive(Debug, Serialize)]
-struct BoughtData {
+struct EffectData {
     measure: String,
     load: &'static str,
     ratio: f64,
@@ -284,13 +280,13 @@ pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> MatrixPageData {
             buckets: buckets(&jitter.distribution, MAX_BUCKETS),
         })
     });
-    let bought = matrix
+    let effects = matrix
         .contributions
         .iter()
-        .filter(|contribution| contribution.figure == Bought::P99_9)
+        .filter(|contribution| contribution.figure == EffectFigure::P99_9)
         .filter_map(|contribution| {
             let ratio = contribution.ratio?;
-            Some(BoughtData {
+            Some(EffectData {
                 measure: contribution.measure.letter().to_string(),
                 load: contribution.load.name(),
                 ratio: ratio.ratio,
@@ -301,6 +297,6 @@ pub(super) fn data(page: &Page<'_>, matrix: &Matrix) -> MatrixPageData {
     MatrixPageData {
         runs: runs.collect(),
         series: panels.collect(),
-        bought: bought.collect(),
+        effects: effects.collect(),
     }
 }

@@ -161,9 +161,10 @@ fn idle_states_held_off_are_recommended_before_a_cpu_is_given_away() {
     assert_eq!(matrix.recommendation.combination, "PMI".parse().ok());
     let text = said(&matrix);
     assert!(text.contains("I costs power"), "{text}");
-    let bought = matrix.contributions.iter();
-    let bought = bought.filter(|it| it.measure == Measure::Idle && it.figure == Bought::P99_9);
-    let pairs: Vec<String> = bought.map(|it| format!("{:?}", it.pairs.len())).collect();
+    let effects = matrix.contributions.iter();
+    let effects =
+        effects.filter(|it| it.measure == Measure::Idle && it.figure == EffectFigure::P99_9);
+    let pairs: Vec<String> = effects.map(|it| format!("{:?}", it.pairs.len())).collect();
     assert_eq!(pairs, ["1", "1"], "PM against PMI under each load");
     for text in [
         shown(&matrix).to_string(),

@@ -56,7 +56,7 @@ fn measured(seed: u64) -> Matrix {
     })
 }
 
-fn bought(matrix: &Matrix, measure: Measure, figure: Bought) -> Ratio {
+fn effect(matrix: &Matrix, measure: Measure, figure: EffectFigure) -> Ratio {
     let mut all = matrix.contributions.iter();
     let found = all.find(|c| c.measure == measure && c.figure == figure);
     found.unwrap().ratio.unwrap()
@@ -69,7 +69,7 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
     for seed in 0..40 {
         let matrix = measured(seed);
         let holds = |measure, truth: f64| {
-            let ratio = bought(&matrix, measure, Bought::P99_9);
+            let ratio = effect(&matrix, measure, EffectFigure::P99_9);
             let (low, high) = ratio.interval.unwrap();
             // A margin of a thousandth, because figures have three digits.
             u32::from(low * 0.999 <= truth && truth <= high * 1.001)
@@ -82,28 +82,28 @@ fn intervals_hold_the_truth_about_as_often_as_they_say() {
 }
 
 #[test]
-fn what_was_bought_is_said_in_words() {
+fn effects_are_said_in_words() {
     let matrix = measured(1);
     let words = |measure, figure| {
         let mut all = matrix.contributions.iter();
         let one = all.find(|c| c.measure == measure && c.figure == figure);
         Matrix::words_of(one.unwrap())
     };
-    let priority = words(Measure::Priority, Bought::P99_9);
+    let priority = words(Measure::Priority, EffectFigure::P99_9);
     assert!(priority.starts_with("P: p99.9 lateness "), "{priority}");
     assert!(
         priority.contains(" times lower under heavy load (95 %: "),
         "{priority}"
     );
-    let memory = words(Measure::Memory, Bought::P99);
+    let memory = words(Measure::Memory, EffectFigure::P99);
     assert!(
         memory.starts_with(
             "M: no difference in p99 lateness that this sample can show under heavy load ("
         ),
         "{memory}"
     );
-    assert!(words(Measure::Priority, Bought::Max).ends_with("(no confidence can be given)"));
-    let ratio = bought(&matrix, Measure::Priority, Bought::P99_9);
+    assert!(words(Measure::Priority, EffectFigure::Max).ends_with("(no confidence can be given)"));
+    let ratio = effect(&matrix, Measure::Priority, EffectFigure::P99_9);
     assert!((ratio.ratio / (-TRUTH).exp()).ln().abs() < 0.3, "{ratio:?}");
     assert_eq!(ratio.significant(), Some(true));
 }

@@ -10,7 +10,7 @@ use crate::statistics::RatioInterval;
 
 /// The effect of one value of an option on a series, against the option's first value.
 #[derive(Clone, Debug, PartialEq, Serialize, JsonSchema)]
-pub struct Moved {
+pub struct OptionEffect {
     /// Name of the option that varies.
     pub option: String,
     /// The value of the option whose effect this is.
@@ -31,7 +31,7 @@ pub struct Moved {
 type Key = (u32, Vec<usize>);
 
 /// The effects of all options, in the order of the options and their values.
-pub(super) fn all(varied: &[Varied], runs: &[CampaignRun]) -> Vec<Moved> {
+pub(super) fn all(varied: &[Varied], runs: &[CampaignRun]) -> Vec<OptionEffect> {
     let mut all = Vec::new();
     for series in series_of(runs) {
         let mut figures: BTreeMap<Key, &CampaignSeries> = BTreeMap::new();
@@ -42,20 +42,20 @@ pub(super) fn all(varied: &[Varied], runs: &[CampaignRun]) -> Vec<Moved> {
         }
         for (at, option) in varied.iter().enumerate() {
             for place in 1..option.values.len() {
-                all.extend(moved(option, at, place, series, &figures));
+                all.extend(effect(option, at, place, series, &figures));
             }
         }
     }
     all
 }
 
-fn moved(
+fn effect(
     option: &Varied,
     at: usize,
     place: usize,
     series: &str,
     figures: &BTreeMap<Key, &CampaignSeries>,
-) -> Option<Moved> {
+) -> Option<OptionEffect> {
     let pairs = figures
         .iter()
         .filter(|((_, places), _)| places[at] == place);
@@ -69,7 +69,7 @@ fn moved(
     if pairs.is_empty() {
         return None;
     }
-    Some(Moved {
+    Some(OptionEffect {
         option: option.option.clone(),
         value: option.values[place].clone(),
         against: option.values[0].clone(),

@@ -3,9 +3,9 @@
 (() => {
   const COLOURS = { unloaded: 0, heavy: 1 };
 
-  Kadenz.figure("bought", (figure) => {
+  Kadenz.figure("effects", (figure) => {
     // The axis shows how many times lower a figure is, so that a helpful measure stands to the right.
-    const rows = Kadenz.data.bought.map(({ measure, load, ratio, low, high }) => ({
+    const rows = Kadenz.data.effects.map(({ measure, load, ratio, low, high }) => ({
       measure,
       load,
       times: 1 / ratio,
