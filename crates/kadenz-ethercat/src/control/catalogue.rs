@@ -8,8 +8,11 @@ use serde::{Deserialize, Serialize};
 
 use super::cyclic::{IMAGE_HEAD, image_bytes};
 use crate::main_device::layout::Layout;
-use crate::main_device::mapping::{MappedManager, Placed, placed};
-use crate::wire::coe::Address;
+use crate::main_device::mapping::{
+    MappedEntry, MappedManager, PlacedEntry, ProcessDataMap, placed,
+};
+use crate::value::bits_at;
+use crate::wire::coe::{Address, DataType};
 pub use crate::wire::sii::Direction;
 
 /// Digital outputs of a CiA 402 drive: the one entry of a moved drive that its axis leaves alone, except for its
@@ -75,26 +78,58 @@ impl Catalogue {
     #[must_use]
     pub fn of(layout: &Layout, devices: &[(String, Vec<MappedManager>)], axes: &[usize]) -> Self {
         let inputs_at = IMAGE_HEAD;
-        let outputs_at = inputs_at + layout.inputs;
-        let mut entries = Vec::new();
-        for (device, ((name, managers), share)) in devices.iter().zip(&layout.shares).enumerate() {
-            let moved = axes.contains(&device);
-            let items = placed(managers, share).into_iter().filter_map(|it| {
-                let start = match it.direction {
-                    Direction::Inputs => inputs_at,
-                    Direction::Outputs => outputs_at,
-                };
-                Item::of(&it, device, name, start * 8, moved)
-            });
-            entries.extend(items);
-        }
-        Self {
+        let mut catalogue = Self {
             bytes: image_bytes(layout),
             inputs_at,
             inputs: layout.inputs,
-            outputs_at,
+            outputs_at: inputs_at + layout.inputs,
             outputs: layout.outputs,
-            entries,
+            entries: Vec::new(),
+        };
+        for (device, ((name, managers), share)) in devices.iter().zip(&layout.shares).enumerate() {
+            let moved = axes.contains(&device);
+            let placed = placed(device, managers, share).into_iter();
+            let items = placed.filter_map(|it| {
+                let start = catalogue.start(it.direction) * 8;
+                Item::of(it, name, start, moved)
+            });
+            let items: Vec<_> = items.collect();
+            catalogue.entries.extend(items);
+        }
+        catalogue
+    }
+
+    /// The entries with their places in the images of all outputs and all inputs, as those of an opened segment.
+    /// Allocates.
+    #[must_use]
+    pub fn process_data(&self) -> ProcessDataMap {
+        let entries = self.entries.iter().map(|it| PlacedEntry {
+            device: it.device,
+            manager: it.manager,
+            direction: it.direction,
+            pdo: it.pdo,
+            entry: MappedEntry {
+                address: Some(Address::new(it.index, it.sub)),
+                bits: it.bits,
+                data_type: Some(DataType(it.data_type)),
+                name: it.name.clone(),
+            },
+            bit: it.bit.saturating_sub(8 * self.start(it.direction)),
+            logical_bit: it.logical_bit,
+        });
+        ProcessDataMap {
+            outputs: self.outputs,
+            inputs: self.inputs,
+            frames: None,
+            entries: entries.collect(),
+        }
+    }
+
+    /// The byte of an image at which the image of a direction begins.
+    const fn start(&self, direction: Direction) -> usize {
+        match direction {
+            Direction::Inputs => self.inputs_at,
+            Direction::Outputs => self.outputs_at,
         }
     }
 
@@ -128,17 +163,17 @@ impl Catalogue {
 
 impl Item {
     /// Returns `None` for padding bits.
-    fn of(it: &Placed<'_>, device: usize, name: &str, start: usize, moved: bool) -> Option<Self> {
+    fn of(it: PlacedEntry, name: &str, start: usize, moved: bool) -> Option<Self> {
         let address = it.entry.address?;
         Some(Self {
-            device,
+            device: it.device,
             device_name: name.to_owned(),
             direction: it.direction,
             manager: it.manager,
             pdo: it.pdo,
             index: address.index,
             sub: address.sub,
-            name: it.entry.name.clone(),
+            name: it.entry.name,
             data_type: it.entry.data_type.map_or(0, |it| it.0),
             bits: it.entry.bits,
             bit: start + it.bit,
@@ -151,16 +186,7 @@ impl Item {
     /// image are 0. Allocates.
     #[must_use]
     pub fn value(&self, image: &[u8]) -> Vec<u8> {
-        let bits = usize::from(self.bits);
-        let mut value = vec![0; bits.div_ceil(8)];
-        for bit in 0..bits {
-            let from = self.bit.saturating_add(bit);
-            let set = image
-                .get(from / 8)
-                .is_some_and(|it| it >> (from % 8) & 1 != 0);
-            value[bit / 8] |= u8::from(set) << (bit % 8);
-        }
-        value
+        bits_at(image, self.bit, self.bits.into())
     }
 }
 

@@ -277,7 +277,7 @@ fn causes<'e>(error: &'e (dyn Error + 'static)) -> impl Iterator<Item = &'e (dyn
     })
 }
 
-fn because(device: &SubDevice) -> impl FnOnce(ConfigureError) -> BringUpError {
+pub(super) fn because(device: &SubDevice) -> impl FnOnce(ConfigureError) -> BringUpError {
     let (position, name) = (device.position.0, device.called());
     move |source| BringUpError::Configure {
         position,

@@ -10,6 +10,7 @@ use super::layout::Share;
 use super::mailbox::Mail;
 use super::sdo::SdoError;
 use super::{assignment, dictionary};
+use crate::value::{EntryType, bits_at};
 use crate::wire::coe::{Address, DataType};
 use crate::wire::sii::{Direction, Image};
 
@@ -167,9 +168,11 @@ fn named(
     }
 }
 
-/// An entry with its place.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placed<'m> {
+/// An entry with its place in the process data of a segment.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct PlacedEntry {
+    /// The index of its device, in the order of the layout.
+    pub device: usize,
     /// The SyncManager that carries it.
     pub manager: u8,
     /// Whether the MainDevice reads or writes it.
@@ -177,17 +180,51 @@ pub struct Placed<'m> {
     /// The PDO that it is in.
     pub pdo: u16,
     /// The mapped entry: its address, type and name.
-    pub entry: &'m MappedEntry,
+    pub entry: MappedEntry,
     /// Its first bit in the image of its direction.
     pub bit: usize,
     /// Its first bit in the logical memory.
     pub logical_bit: u64,
 }
 
+impl PlacedEntry {
+    /// Its type; `None` where the device reports none that Kadenz knows.
+    #[must_use]
+    pub fn entry_type(&self) -> Option<EntryType> {
+        self.entry.data_type.and_then(EntryType::of)
+    }
+
+    /// Its bits in the images of all inputs and all outputs, shifted to begin with a byte; bits beyond the image are 0.
+    /// Allocates.
+    #[must_use]
+    pub fn value(&self, (inputs, outputs): (&[u8], &[u8])) -> Vec<u8> {
+        let image = match self.direction {
+            Direction::Outputs => outputs,
+            Direction::Inputs => inputs,
+        };
+        bits_at(image, self.bit, self.entry.bits.into())
+    }
+}
+
+/// The process data of a segment, entry by entry: of one that a tool has
+/// [opened](super::segment::OpenSegment::process_data), or of a running loop's
+/// [catalogue](crate::control::catalogue::Catalogue::process_data).
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ProcessDataMap {
+    /// Bytes of all outputs.
+    pub outputs: usize,
+    /// Bytes of all inputs.
+    pub inputs: usize,
+    /// Frames of process data in a cycle; `None` of a running loop, which does not report it.
+    pub frames: Option<usize>,
+    /// The entries, device by device.
+    pub entries: Vec<PlacedEntry>,
+}
+
 /// The entries of a device, one bit behind the other; each SyncManager begins with a byte of its own.
 /// Allocates.
 #[must_use]
-pub fn placed<'m>(managers: &'m [MappedManager], share: &Share) -> Vec<Placed<'m>> {
+pub fn placed(device: usize, managers: &[MappedManager], share: &Share) -> Vec<PlacedEntry> {
     let mut placed = Vec::new();
     let mut outputs = (share.outputs.start, u64::from(share.logical_outputs.0));
     let mut inputs = (share.inputs.start, u64::from(share.logical_inputs.0));
@@ -199,11 +236,12 @@ pub fn placed<'m>(managers: &'m [MappedManager], share: &Share) -> Vec<Placed<'m
         let mut bit = 0;
         for pdo in &manager.pdos {
             for entry in &pdo.entries {
-                placed.push(Placed {
+                placed.push(PlacedEntry {
+                    device,
                     manager: manager.number,
                     direction: manager.direction,
                     pdo: pdo.index,
-                    entry,
+                    entry: entry.clone(),
                     bit: start.0 * 8 + bit,
                     logical_bit: start.1 * 8 + bit as u64,
                 });
@@ -294,7 +332,7 @@ mod tests {
             logical_outputs: Logical(100),
             logical_inputs: Logical(200),
         };
-        let all = placed(&managers, &share);
+        let all = placed(0, &managers, &share);
         let places: Vec<_> = all.iter().map(|it| (it.bit, it.logical_bit)).collect();
         assert_eq!(places, [(32, 800), (80, 1600), (81, 1601), (88, 1608)]);
     }

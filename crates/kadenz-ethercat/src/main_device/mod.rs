@@ -20,6 +20,7 @@ pub mod mapping;
 pub mod objects;
 pub(crate) mod place;
 pub mod sdo;
+pub mod segment;
 pub mod sii;
 pub mod states;
 pub mod survey;

@@ -378,7 +378,7 @@ pub fn hex(bytes: &[u8]) -> String {
 pub fn bits_at(image: &[u8], start: usize, bits: usize) -> Vec<u8> {
     let mut value = vec![0; bits.div_ceil(8)];
     for bit in 0..bits {
-        let from = start + bit;
+        let from = start.saturating_add(bit);
         let set = image
             .get(from / 8)
             .is_some_and(|it| it >> (from % 8) & 1 != 0);

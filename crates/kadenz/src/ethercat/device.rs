@@ -1,5 +1,5 @@
 use kadenz_ethercat::main_device::layout::Layout;
-use kadenz_ethercat::main_device::mapping::{Placed, placed};
+use kadenz_ethercat::main_device::mapping::{PlacedEntry, placed};
 use kadenz_ethercat::wire::coe::Address;
 use kadenz_ethercat::wire::sii::Direction;
 
@@ -64,7 +64,8 @@ impl Device<'_> {
         asked: Option<ValueType>,
     ) -> Result<(ObjectLocation, ValueType), LookUpError> {
         let (_, managers) = &self.mapped[self.position];
-        let mut all = placed(managers, &self.layout.shares[self.position]);
+        let share = &self.layout.shares[self.position];
+        let mut all = placed(self.position, managers, share);
         all.retain(|it| it.direction == direction && it.entry.address.is_some());
         let word = match direction {
             Direction::Inputs => "inputs",
@@ -110,8 +111,8 @@ impl Device<'_> {
 }
 
 /// An entry for people, as `0x6064:00 Position actual value (INTEGER32, 32 bits)`.
-fn described(it: &Placed<'_>) -> String {
-    let entry = it.entry;
+fn described(it: &PlacedEntry) -> String {
+    let entry = &it.entry;
     let address = entry.address.map(|it| it.to_string()).unwrap_or_default();
     let data_type = match entry.data_type.and_then(super::object::type_name) {
         Some(name) => format!("{name}, "),

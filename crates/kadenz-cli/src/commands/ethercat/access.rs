@@ -28,13 +28,13 @@ impl DeviceAccess {
             #[cfg(not(target_os = "linux"))]
             anyhow::bail!("--loop {} needs Linux", name.as_deref().unwrap_or_default());
         }
-        Ok(Self::Segment(Box::new(Segment::open(&place.segment)?)))
+        Ok(Self::Segment(Box::new(place.segment.open()?)))
     }
 
     /// Name of the interface, or `sim:59`, `loop:robot`.
     pub(super) fn name(&self) -> String {
         match self {
-            Self::Segment(segment) => segment.name.clone(),
+            Self::Segment(segment) => segment.name().to_owned(),
             #[cfg(target_os = "linux")]
             Self::Loop(running) => running.segment(),
         }
@@ -66,7 +66,7 @@ impl DeviceAccess {
     /// began, and no state.
     pub(super) fn survey(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
         match self {
-            Self::Segment(segment) => segment.survey(),
+            Self::Segment(segment) => Ok(segment.survey()?),
             #[cfg(target_os = "linux")]
             Self::Loop(running) => running.survey(),
         }
@@ -171,7 +171,7 @@ impl DeviceAccess {
     /// Refuses an interface on which another MainDevice exchanges frames. A loop sends its own frames.
     pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
         match self {
-            Self::Segment(segment) => segment.ensure_alone(),
+            Self::Segment(segment) => Ok(segment.ensure_alone()?),
             #[cfg(target_os = "linux")]
             Self::Loop(_) => Ok(()),
         }

@@ -99,7 +99,7 @@ fn measured(segment: &mut Segment, options: &Options) -> anyhow::Result<ClockRep
     let all = devices.iter().zip(found.devices);
     Ok(ClockReport {
         version: Version,
-        segment: segment.name.clone(),
+        segment: segment.name().to_owned(),
         reference: found.reference.map(|it| devices[it].position.0),
         silent: None,
         alignment: found.alignment,

@@ -108,10 +108,15 @@ impl Device {
         }
     }
 
-    /// `device 8 (left knee)`, for errors and notes.
+    /// `device 8 (left knee)`.
     pub(super) fn label(&self) -> String {
-        format!("device {} ({})", self.position, self.called())
+        label(self.position, self.called())
     }
+}
+
+/// The label of a device, for errors and notes.
+pub(super) fn label(position: u16, called: &str) -> String {
+    format!("device {position} ({called})")
 }
 
 /// The same as [`Device::label`].

@@ -10,7 +10,6 @@ mod esi;
 #[cfg(target_os = "linux")]
 mod inputs;
 mod latency;
-mod operate;
 #[cfg(target_os = "linux")]
 mod output;
 mod pdo;

@@ -1,18 +1,11 @@
 //! `kadenz ethercat pdo`.
 
-use anyhow::Context as _;
 use clap::Args;
-use kadenz::ethercat::main_device::exchange::Registers;
 use kadenz::ethercat::main_device::from_esi::Matched;
-#[cfg(target_os = "linux")]
-use kadenz::ethercat::main_device::mapping::MappedEntry;
-use kadenz::ethercat::main_device::mapping::{self, MappedManager, Placed, placed};
+use kadenz::ethercat::main_device::mapping::{PlacedEntry, ProcessDataMap};
 use kadenz::ethercat::main_device::survey::SurveyedDevice;
-use kadenz::ethercat::value::{EntryType, bits_at};
+use kadenz::ethercat::value::EntryType;
 use kadenz::ethercat::wire::State;
-use kadenz::ethercat::wire::coe::Address;
-#[cfg(target_os = "linux")]
-use kadenz::ethercat::wire::coe::DataType;
 use kadenz::ethercat::wire::sii::Direction;
 use kadenz::report::document::{Answer, Document, Table, Version};
 use schemars::JsonSchema;
@@ -20,12 +13,11 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::access::DeviceAccess;
-use super::device::{Device, DeviceSelector, label_of};
+use super::device::{Device, DeviceSelector};
 use super::esi::DevicesOptions;
-use super::operate;
 #[cfg(target_os = "linux")]
 use super::running_loop::RunningLoop;
-use super::segment::Segment;
+use super::segment::{Segment, labelled};
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
@@ -104,6 +96,8 @@ struct PdoEntry {
     bit: usize,
     #[serde(skip)]
     value_type: EntryType,
+    #[serde(skip)]
+    placed: PlacedEntry,
 }
 
 #[derive(JsonSchema, Serialize)]
@@ -127,34 +121,17 @@ fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome
     let descriptions = options.devices.esi.read()?;
     let mut met = segment.survey()?;
     let chosen = options.device.among(&met)?;
-    if options.watch.is_some() || !descriptions.is_empty() || met.iter().any(is_asleep) {
+    let is_in_init = |it: &SurveyedDevice| it.status.state() == Some(State::Init);
+    if options.watch.is_some() || !descriptions.is_empty() || met.iter().any(is_in_init) {
         segment.ensure_alone()?;
     }
     met = segment.adopt()?;
     let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
     let matched = options.devices.esi.matched(&descriptions, &devices)?;
-    let mapped = segment.ask(|registers| -> anyhow::Result<Vec<Vec<MappedManager>>> {
-        let all = met
-            .iter_mut()
-            .map(|it| mapped_managers(registers, it, &matched));
-        all.collect()
-    })?;
-    let all: Vec<usize> = (0..met.len()).collect();
-    let layout = operate::layout(&met, &all)?;
-    let entries = chosen.iter().flat_map(|place| {
-        let device = Device::from(&met[*place]);
-        let placed = placed(&mapped[*place], &layout.shares[*place]).into_iter();
-        placed.map(move |it| PdoEntry::of(device.clone(), &it))
-    });
-    let mut report = ProcessData {
-        version: Version,
-        segment: segment.name.clone(),
-        outputs: layout.outputs,
-        inputs: layout.inputs,
-        entries: entries.collect(),
-        cycles: Vec::new(),
-        frames: Some(layout.frames.len()),
-    };
+    let data = segment.process_data(&mut met, &matched);
+    let devices: Vec<Device> = met.iter().map(Device::from).collect();
+    let data = data.map_err(labelled)?;
+    let mut report = ProcessData::of(segment.name().to_owned(), data, &devices, &chosen);
     let Some(cycles) = options.watch else {
         return output::answer(&report);
     };
@@ -168,67 +145,33 @@ fn on_segment(options: &Options, mut segment: Segment) -> anyhow::Result<Outcome
 fn in_loop(options: &Options, running: &mut RunningLoop) -> anyhow::Result<ProcessData> {
     let devices = running.devices()?;
     let chosen = options.device.among(devices.iter().cloned())?;
-    let catalogue = running.client.layout()?.catalogue;
-    let items = catalogue.entries.iter();
-    let items = items.filter(|it| chosen.contains(&it.device));
-    let entries = items.map(|it| {
-        let start = match it.direction {
-            Direction::Outputs => catalogue.outputs_at,
-            Direction::Inputs => catalogue.inputs_at,
-        };
-        let placed = Placed {
-            manager: it.manager,
-            direction: it.direction,
-            pdo: it.pdo,
-            entry: &MappedEntry {
-                address: Some(Address::new(it.index, it.sub)),
-                bits: it.bits,
-                data_type: Some(DataType(it.data_type)),
-                name: it.name.clone(),
-            },
-            bit: it.bit.saturating_sub(start * 8),
-            logical_bit: it.logical_bit,
-        };
-        PdoEntry::of(devices[it.device].clone(), &placed)
-    });
-    Ok(ProcessData {
-        version: Version,
-        segment: running.segment(),
-        outputs: catalogue.outputs,
-        inputs: catalogue.inputs,
-        entries: entries.collect(),
-        cycles: Vec::new(),
-        frames: None,
-    })
+    let data = running.client.layout()?.catalogue.process_data();
+    Ok(ProcessData::of(running.segment(), data, &devices, &chosen))
 }
 
-fn is_asleep(met: &SurveyedDevice) -> bool {
-    met.status.state() == Some(State::Init)
-}
-
-/// Reads the mapped entries of a device. A device with an ESI file is configured by it in PREOP first.
-fn mapped_managers(
-    registers: &mut Registers<'_>,
-    met: &mut SurveyedDevice,
-    matched: &Matched,
-) -> anyhow::Result<Vec<MappedManager>> {
-    let is_described = matched.of(&met.device).is_some();
-    if is_asleep(met) || is_described {
-        operate::to_pre_op(registers, met, matched)?;
+impl ProcessData {
+    /// The entries of the chosen devices.
+    fn of(segment: String, data: ProcessDataMap, devices: &[Device], chosen: &[usize]) -> Self {
+        let entries = data.entries.into_iter();
+        let entries = entries.filter(|it| chosen.contains(&it.device));
+        Self {
+            version: Version,
+            segment,
+            outputs: data.outputs,
+            inputs: data.inputs,
+            entries: entries
+                .map(|it| PdoEntry::of(devices[it.device].clone(), it))
+                .collect(),
+            cycles: Vec::new(),
+            frames: data.frames,
+        }
     }
-    let mut managers = operate::learn(registers, &mut met.device, matched)
-        .and_then(|()| mapping::read(registers, &mut met.device))
-        .with_context(|| label_of(&met.device))?;
-    if let Some(described) = matched.of(&met.device) {
-        described.name_entries(&mut managers);
-    }
-    Ok(managers)
 }
 
 impl PdoEntry {
-    fn of(device: Device, placed: &Placed<'_>) -> Self {
-        let entry = placed.entry;
-        let r#type = entry.data_type.and_then(EntryType::of);
+    fn of(device: Device, placed: PlacedEntry) -> Self {
+        let address = placed.entry.address;
+        let r#type = placed.entry_type();
         Self {
             device,
             sync_manager: placed.manager,
@@ -237,31 +180,22 @@ impl PdoEntry {
                 Direction::Inputs => "in",
             },
             pdo: placed.pdo,
-            index: entry.address.map(|it| it.index),
-            sub: entry.address.map(|it| it.sub),
-            name: entry.name.clone(),
+            index: address.map(|it| it.index),
+            sub: address.map(|it| it.sub),
+            name: placed.entry.name.clone(),
             r#type: r#type.map(|it| it.to_string()),
-            bits: entry.bits,
+            bits: placed.entry.bits,
             logical: (placed.logical_bit / 8) as u32,
             logical_bit: (placed.logical_bit % 8) as u8,
             byte: placed.bit / 8,
             bit: placed.bit % 8,
             value_type: r#type.unwrap_or(EntryType::Bytes),
+            placed,
         }
     }
 
-    /// The entry's value in the images of a cycle.
-    fn value(&self, (inputs, outputs): (&[u8], &[u8])) -> Vec<u8> {
-        let image = match self.direction {
-            "out" => outputs,
-            _ => inputs,
-        };
-        bits_at(image, self.byte * 8 + self.bit, self.bits.into())
-    }
-
     fn row(&self, name: &str) -> Vec<String> {
-        let address = self.index.zip(self.sub);
-        let address = address.map(|(index, sub)| Address::new(index, sub));
+        let address = self.placed.entry.address;
         vec![
             self.device.position.to_string(),
             name.to_owned(),
@@ -322,20 +256,21 @@ fn watch(
 ) -> anyhow::Result<()> {
     let stop = interrupt::quietly_stop_on_interrupt()?;
     let all: Vec<usize> = (0..met.len()).collect();
-    let mut cycle = segment.ask(|registers| operate::to_safe_op(registers, met, &all, matched))?;
-    let devices: Vec<_> = met.iter().map(|it| &it.device).collect();
-    operate::to_op(segment, &mut cycle, &devices)?;
+    let cycle = segment.to_safe_op(met, &all, matched);
+    let mut cycle = cycle.map_err(labelled)?;
+    let brought = segment.to_op(&mut cycle, met, &all);
+    brought.map_err(labelled)?;
     for number in 1..=cycles {
         if stop.requested() {
             break;
         }
-        let outcome = operate::cycle_once(segment, &mut cycle);
+        let outcome = segment.exchange(&mut cycle);
         let (inputs, outputs) = cycle.images();
         let images = (inputs, &*outputs);
         let entries = &report.entries;
         let values = entries
             .iter()
-            .map(|it| it.value_type.json(&it.value(images)));
+            .map(|it| it.value_type.json(&it.placed.value(images)));
         let values = CycleValues {
             number,
             working_counter: outcome.working_counter,
@@ -356,7 +291,7 @@ impl CycleValues {
                 it.device.position.to_string(),
                 it.direction.to_owned(),
                 it.name.clone(),
-                it.value_type.shown(&it.value(images)),
+                it.value_type.shown(&it.placed.value(images)),
             ]
         });
         let head = ["pos", "direction", "name", "value"];

@@ -4,14 +4,13 @@ use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use clap::Args;
-use kadenz::ethercat::main_device::bring_up;
-use kadenz::ethercat::main_device::exchange::{BlockingExchange, Registers, RetryPolicy};
-use kadenz::ethercat::main_device::link::Link;
-use kadenz::ethercat::main_device::survey::{self, SurveyedDevice};
+use kadenz::ethercat::main_device::bring_up::BringUpError;
+use kadenz::ethercat::main_device::segment::OpenSegment;
 use kadenz::ethercat::port::Port;
-use kadenz::ethercat::sim::WirePort;
 use kadenz::ethercat::sim::file::{MAX_DEVICES, SegmentPlan};
 use kadenz::ethercat::sim::humanoid::humanoid;
+
+use super::device::label;
 
 /// Where the segment is.
 #[derive(Clone, Debug, Args)]
@@ -108,83 +107,45 @@ pub(super) enum SegmentLocation<'o> {
 }
 
 /// A segment that this process has opened.
-pub(super) struct Segment {
-    /// The link that carries frames.
-    pub(super) link: Link<Box<dyn Port>>,
-    /// Name for people: that of the interface, or `sim:59`.
-    pub(super) name: String,
-}
+pub(super) type Segment = OpenSegment;
 
-impl Segment {
-    pub(super) fn open(options: &SegmentOptions) -> anyhow::Result<Self> {
-        let (port, name) = match options.place()? {
-            SegmentLocation::Interface(interface) => {
-                (interface_port(interface)?, interface.to_owned())
-            }
+impl SegmentOptions {
+    pub(super) fn open(&self) -> anyhow::Result<Segment> {
+        match self.place()? {
+            SegmentLocation::Interface(interface) => open_interface(interface),
             SegmentLocation::Virtual(sim) => {
-                let plan = sim.plan()?;
-                let segment = plan.build()?;
-                // In a ring frames return at the other end.
-                let port = match plan.ring {
-                    Some(_) => WirePort::ring(segment),
-                    None => WirePort::new(segment),
-                };
-                (Box::new(port) as Box<dyn Port>, sim.to_string())
+                let port: Box<dyn Port> = Box::new(sim.plan()?.port()?);
+                Ok(Segment::new(port, &sim.to_string()))
             }
-        };
-        Ok(Self {
-            link: Link::of_process(port),
-            name,
-        })
-    }
-
-    /// Accesses registers.
-    pub(super) fn ask<R>(&mut self, work: impl FnOnce(&mut Registers<'_>) -> R) -> R {
-        let mut exchange = BlockingExchange {
-            link: &mut self.link,
-            retry: RetryPolicy::BUSY_HOST,
-        };
-        work(&mut Registers::by(&mut exchange))
-    }
-
-    /// All devices; changes none.
-    pub(super) fn survey(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
-        Ok(self.ask(survey::survey)?)
-    }
-
-    /// All devices; assigns each a station address of its own.
-    pub(super) fn adopt(&mut self) -> anyhow::Result<Vec<SurveyedDevice>> {
-        self.ask(|registers| {
-            let mut met = survey::survey(registers)?;
-            survey::adopt(registers, &mut met)?;
-            Ok(met)
-        })
-    }
-
-    /// Refuses an interface on which another MainDevice exchanges frames: changed states would stop its running
-    /// robot, or worse.
-    pub(super) fn ensure_alone(&mut self) -> anyhow::Result<()> {
-        Ok(bring_up::ensure_alone(&mut self.link, &self.name)?)
+        }
     }
 }
 
 #[cfg(target_os = "linux")]
-fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
-    use kadenz::ethercat::port::{InterfacePort, WaitMode};
-    Ok(Box::new(InterfacePort::open(
-        interface,
-        WaitMode::Blocking,
-    )?))
+fn open_interface(interface: &str) -> anyhow::Result<Segment> {
+    Ok(Segment::open(interface)?)
+}
+
+#[cfg(not(target_os = "linux"))]
+fn open_interface(interface: &str) -> anyhow::Result<Segment> {
+    anyhow::bail!("frames on an interface such as `{interface}` need Linux; --sim works everywhere")
 }
 
 /// Refuses an interface that is missing or not permitted.
 pub(crate) fn check_interface(interface: &str) -> anyhow::Result<()> {
-    interface_port(interface).map(drop)
+    open_interface(interface).map(drop)
 }
 
-#[cfg(not(target_os = "linux"))]
-fn interface_port(interface: &str) -> anyhow::Result<Box<dyn Port>> {
-    anyhow::bail!("frames on an interface such as `{interface}` need Linux; --sim works everywhere")
+/// The error of a device, with its label.
+pub(super) fn labelled(error: BringUpError) -> anyhow::Error {
+    match error {
+        BringUpError::Configure {
+            position,
+            name,
+            source,
+        } => anyhow::Error::from(source).context(label(position, &name)),
+        error => error.into(),
+    }
 }
 
 #[cfg(test)]

@@ -13,11 +13,10 @@ use serde::Serialize;
 use super::access::DeviceAccess;
 use super::device::{Device, DeviceSelector};
 use super::esi::DevicesOptions;
-use super::operate;
 #[cfg(target_os = "linux")]
 use super::running_loop::RunningLoop;
 use super::scan::state_shown;
-use super::segment::Segment;
+use super::segment::{Segment, labelled};
 use crate::commands::interrupt;
 use crate::options::Span;
 use crate::output::{self, Outcome};
@@ -197,15 +196,16 @@ fn bring(
             }
             Ok(())
         }),
-        RequestedState::PreOp => segment.ask(|registers| {
+        RequestedState::PreOp => {
             for place in chosen {
-                operate::to_pre_op(registers, &mut met[*place], matched)?;
+                let brought = segment.to_pre_op(&mut met[*place], matched);
+                brought.map_err(labelled)?;
             }
             Ok(())
-        }),
+        }
         RequestedState::SafeOp => {
-            segment.ask(|registers| operate::to_safe_op(registers, met, chosen, matched))?;
-            Ok(())
+            let brought = segment.to_safe_op(met, chosen, matched);
+            brought.map(drop).map_err(labelled)
         }
         RequestedState::Op => keep_in_op(segment, met, chosen, (matched, duration)),
     }
@@ -217,10 +217,10 @@ fn keep_in_op(
     chosen: &[usize],
     (matched, duration): (&Matched, Option<Span>),
 ) -> anyhow::Result<()> {
-    let mut cycle =
-        segment.ask(|registers| operate::to_safe_op(registers, met, chosen, matched))?;
-    let devices: Vec<_> = chosen.iter().map(|place| &met[*place].device).collect();
-    operate::to_op(segment, &mut cycle, &devices)?;
+    let cycle = segment.to_safe_op(met, chosen, matched);
+    let mut cycle = cycle.map_err(labelled)?;
+    let brought = segment.to_op(&mut cycle, met, chosen);
+    brought.map_err(labelled)?;
     let Some(duration) = duration else {
         output::note(
             "in OP; no process data is exchanged from now on, so devices with outputs fall back \
@@ -230,9 +230,9 @@ fn keep_in_op(
     };
     let stop = interrupt::quietly_stop_on_interrupt()?;
     output::note(&format!("in OP for {duration}; Ctrl-C ends"));
-    let end = segment.link.now() + duration.0;
-    while segment.link.now() < end && !stop.requested() {
-        operate::cycle_once(segment, &mut cycle);
+    let end = segment.now() + duration.0;
+    while segment.now() < end && !stop.requested() {
+        segment.exchange(&mut cycle);
     }
     Ok(())
 }

@@ -3,7 +3,7 @@
 use super::SegmentPlan;
 use crate::port::Side;
 use crate::sim::fault;
-use crate::sim::{Cable, CableError, DeviceId, DeviceSettings, End, Segment};
+use crate::sim::{Cable, CableError, DeviceId, DeviceSettings, End, Segment, WirePort};
 use crate::wire::sii::SiiError;
 
 /// Why a plan cannot be built.
@@ -80,6 +80,19 @@ impl SegmentPlan {
             segment.faults().add_line(*planned)?;
         }
         Ok(segment)
+    }
+
+    /// Builds the segment behind a port, in virtual time. A ring is at both sides of the port. Allocates all that it
+    /// will need.
+    ///
+    /// # Errors
+    /// [`BuildError`], which cannot occur for a plan from a file.
+    pub fn port(&self) -> Result<WirePort, BuildError> {
+        let segment = self.build()?;
+        Ok(match self.ring {
+            Some(_) => WirePort::ring(segment),
+            None => WirePort::new(segment),
+        })
     }
 
     /// Lays the cable that closes a ring.

@@ -11,8 +11,7 @@ use kadenz::ethercat::wire::State;
 use crate::commands::ethercat::access::DeviceAccess;
 use crate::commands::ethercat::device::{Device, DeviceSelector, label_of};
 use crate::commands::ethercat::esi::DevicesOptions;
-use crate::commands::ethercat::operate;
-use crate::commands::ethercat::segment::Segment;
+use crate::commands::ethercat::segment::{Segment, labelled};
 use crate::output;
 
 /// The device that answered, and its segment.
@@ -69,11 +68,9 @@ fn by_mailbox<R>(
     let matched = options.esi.matched(&descriptions, &[&met.device])?;
     let label = label_of(&met.device);
     if is_in_init {
-        segment.ask(|registers| -> anyhow::Result<()> {
-            operate::to_pre_op(registers, met, &matched)?;
-            let set_up = matched.set_up(registers, &mut met.device);
-            set_up.with_context(|| label.clone())
-        })?;
+        segment.to_pre_op(met, &matched).map_err(labelled)?;
+        let set_up = segment.ask(|registers| matched.set_up(registers, &mut met.device));
+        set_up.with_context(|| label.clone())?;
         output::note(&format!("{label} was in INIT, and is in PREOP now"));
     }
     let answered = Device::from(&*met);
