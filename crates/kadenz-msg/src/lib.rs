@@ -19,6 +19,7 @@
 //! - [`multicast`]: the reasons for which multicast fails on a host, and their remedies.
 //! - [`service`]: requests, parameters, heartbeats, clock offsets and types on the wire.
 //! - [`log`]: event logs and MCAP, recording and playing.
+//! - [`playing`]: a log onto a bus.
 //! - [`recording`]: a bus into a log.
 //! - [`watch`]: rates, jitter, bandwidth and loss of the messages on a bus.
 //!
@@ -49,6 +50,7 @@ pub mod log;
 pub mod loss;
 pub mod message;
 pub mod multicast;
+pub mod playing;
 pub mod provider;
 pub mod recording;
 pub mod service;

@@ -4,10 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 use kadenz::lab::stop::Stop;
-use kadenz::msg::channel::Channel;
-use kadenz::msg::log::play::{PlayOptions, Played, Player, SleepClock, Timing as _, play};
-use kadenz::msg::log::{Entry, LCM_ENCODING, LoggedChannel};
-use kadenz::msg::provider::Outlet;
+use kadenz::msg::log::play::{PlayOptions, Player, SleepClock, Timing as _, play};
+use kadenz::msg::playing::{LogPublisher, PublishedMessages};
 use kadenz::record::histogram::SignedHistogram;
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
@@ -19,7 +17,6 @@ use super::copying;
 use super::cut::SelectionOptions;
 use crate::commands::interrupt;
 use crate::commands::msg::bus;
-use crate::commands::msg::type_announcer::TypeAnnouncer;
 use crate::options::Span;
 use crate::output::{self, Outcome};
 
@@ -127,7 +124,7 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         "--loss is a share between 0 and 1; one message in a hundred is 0.01"
     );
     let mut reader = options.limits.open(&options.log)?;
-    let play = PlayOptions {
+    let how = PlayOptions {
         speed: options.speed,
         looped: options.looped,
         jitter: options.jitter.0,
@@ -136,150 +133,80 @@ pub(crate) fn run(options: &Options) -> anyhow::Result<Outcome> {
         ..options.part.of(reader.as_mut())?
     };
     let outline = reader.outline();
-    let mut player = Player::new(reader, play)?;
+    let mut player = Player::new(reader, how)?;
     let url = options.bus.url();
     let provider = bus::open(&url)?;
     let outlet = provider.outlet()?;
     let stop = interrupt::stop_on_interrupt()?;
-    let announcer = (!options.no_announce_types).then(|| TypeAnnouncer::begin(&url, &provider));
-    let mut stage = Stage::before(outlet, announcer.flatten());
-    stage.is_timed = options.speed > 0.0;
-    for known in &outline.channels {
-        stage.announce_type(&known.channel);
-    }
+    let announcer = (!options.no_announce_types).then(|| bus::type_announcer(&url, &provider));
+    let mut publisher = LogPublisher::new(outlet, announcer.flatten(), bus::note_unannounced);
+    publisher.announce(&outline);
+    let mut lateness = SignedHistogram::new();
+    let mut has_any = false;
     if options.step {
-        stage.step(&mut player, &stop)?;
+        has_any = step(&mut player, &mut publisher, &stop)?;
     } else {
         output::note(&format!("playing onto {url}; Ctrl-C ends it"));
         let mut clock = SleepClock::open()?;
+        // As fast as possible no message is late.
+        let is_timed = options.speed > 0.0;
         let mut stopped = || stop.requested();
-        play_all(&mut player, &mut clock, &mut stopped, &mut stage)?;
+        play(&mut player, &mut clock, &mut stopped, &mut |played| {
+            if is_timed {
+                lateness.record(played.lateness_ns);
+            }
+            publisher.publish(played.entry);
+        })?;
     }
-    if let Some(announcer) = stage.announcer.take() {
-        announcer.end(&stop);
-    }
-    stage.print_result(player.lost())?;
+    let published = publisher.finish(&stop.flag());
+    PlayedLog::of(&published, player.lost(), &lateness).print(&published, has_any)?;
     let damage = player.damage();
     copying::note_damage(damage);
-    Ok(Outcome::missed_if(!damage.is_none()).or_incomplete(stage.refused > 0))
+    Ok(Outcome::missed_if(!damage.is_none()).or_incomplete(published.refused > 0))
 }
 
-fn play_all(
+/// Plays a message at each line of standard input; returns whether there was a message.
+fn step(
     player: &mut Player,
-    clock: &mut SleepClock,
-    stop: &mut dyn FnMut() -> bool,
-    stage: &mut Stage,
-) -> anyhow::Result<()> {
-    play(player, clock, stop, &mut |played| stage.publish(&played))?;
-    Ok(())
+    publisher: &mut LogPublisher<'_>,
+    stop: &Stop,
+) -> anyhow::Result<bool> {
+    let now = SleepClock::open()?.now();
+    let mut has_any = false;
+    while let Some(due) = player.next_due(now)? {
+        let Some(entry) = player.take() else {
+            break;
+        };
+        has_any = true;
+        let at = numbers::span(due.since(now) as f64);
+        output::note(&format!(
+            "{at}: {} ({}); Enter plays it, q ends",
+            entry.channel.name,
+            numbers::counted(entry.payload.len() as u64, "byte")
+        ));
+        let mut line = String::new();
+        let read = std::io::stdin().read_line(&mut line)?;
+        if read == 0 {
+            output::note("standard input ended; the rest is not played");
+        }
+        if read == 0 || line.trim() == "q" || stop.requested() {
+            break;
+        }
+        publisher.publish(entry);
+    }
+    Ok(has_any)
 }
 
-/// Publishes messages, and counts them.
-struct Stage {
-    outlet: Box<dyn Outlet>,
-    announcer: Option<TypeAnnouncer>,
-    /// Whether messages wait for their times; as fast as possible none is late.
-    is_timed: bool,
-    /// Whether the requested part of the log holds a message.
-    has_any: bool,
-    messages: u64,
-    refused: u64,
-    reason: Option<String>,
-    lateness: SignedHistogram,
-}
-
-impl Stage {
-    fn before(outlet: Box<dyn Outlet>, announcer: Option<TypeAnnouncer>) -> Self {
-        Self {
-            outlet,
-            announcer,
-            is_timed: true,
-            has_any: false,
-            messages: 0,
-            refused: 0,
-            reason: None,
-            lateness: SignedHistogram::new(),
-        }
-    }
-
-    fn publish(&mut self, played: &Played<'_>) {
-        if self.is_timed {
-            self.lateness.record(played.lateness_ns);
-        }
-        self.send(played.entry);
-    }
-
-    fn send(&mut self, entry: &Entry) {
-        let name = &entry.channel.name;
-        self.announce_type(&entry.channel);
-        let result = match Channel::new(name) {
-            Ok(channel) => self
-                .outlet
-                .publish(&channel, &entry.payload)
-                .map_err(|error| error.to_string()),
-            Err(error) => Err(error.to_string()),
-        };
-        match result {
-            Ok(()) => {
-                self.messages += 1;
-                if let Some(announcer) = &mut self.announcer {
-                    announcer.published();
-                }
-            }
-            Err(reason) => {
-                self.refused += 1;
-                self.reason.get_or_insert(reason);
-            }
-        }
-    }
-
-    /// Called before the first message of a type, so that a program that asks for it at once gets an answer.
-    fn announce_type(&mut self, channel: &LoggedChannel) {
-        let (Some(announcer), Some(schema)) = (&mut self.announcer, &channel.schema) else {
-            return;
-        };
-        if schema.encoding == LCM_ENCODING && announcer.is_new(&schema.name) {
-            announcer.add_text(&schema.data, &schema.name);
-        }
-    }
-
-    /// Plays a message at each line of standard input.
-    fn step(&mut self, player: &mut Player, stop: &Stop) -> anyhow::Result<()> {
-        let now = SleepClock::open()?.now();
-        while let Some(due) = player.next_due(now)? {
-            let Some(entry) = player.take() else {
-                break;
-            };
-            self.has_any = true;
-            let at = numbers::span(due.since(now) as f64);
-            output::note(&format!(
-                "{at}: {} ({}); Enter plays it, q ends",
-                entry.channel.name,
-                numbers::counted(entry.payload.len() as u64, "byte")
-            ));
-            let mut line = String::new();
-            let read = std::io::stdin().read_line(&mut line)?;
-            if read == 0 {
-                output::note("standard input ended; the rest is not played");
-            }
-            if read == 0 || line.trim() == "q" || stop.requested() {
-                break;
-            }
-            self.send(entry);
-        }
-        Ok(())
-    }
-
-    fn print_result(&self, left_out: u64) -> anyhow::Result<()> {
-        let late = &self.lateness;
+impl PlayedLog {
+    fn of(published: &PublishedMessages, left_out: u64, late: &SignedHistogram) -> Self {
         // A percentile needs samples beyond it: ten, or it is the maximum under another name.
         let at = |quantile: f64, least: u64| {
             (late.count() >= least).then(|| late.value_at_quantile(quantile))
         };
-        output::answer(&PlayedLog {
+        Self {
             version: Version,
-            messages: self.messages,
-            refused: self.refused,
+            messages: published.messages,
+            refused: published.refused,
             left_out,
             lateness_ns: PlayedLateness {
                 count: late.count(),
@@ -287,16 +214,20 @@ impl Stage {
                 p99: at(0.99, 1000),
                 max: (!late.is_empty()).then(|| late.max()),
             },
-        })?;
-        if !self.has_any && self.messages + self.refused + left_out == 0 {
+        }
+    }
+
+    fn print(&self, published: &PublishedMessages, has_any: bool) -> anyhow::Result<()> {
+        output::answer(self)?;
+        if !has_any && self.messages + self.refused + self.left_out == 0 {
             output::note(
                 "the log, or the requested part of it, holds no message; `kadenz log info` shows what there is",
             );
         }
-        if left_out > 0 {
-            output::note(&format!("{left_out} left out on purpose"));
+        if self.left_out > 0 {
+            output::note(&format!("{} left out on purpose", self.left_out));
         }
-        if let Some(reason) = &self.reason {
+        if let Some(reason) = &published.reason {
             output::note(&format!(
                 "{} refused, the first because: {reason}",
                 numbers::counted(self.refused, "message")

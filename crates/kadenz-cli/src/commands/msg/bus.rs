@@ -7,6 +7,7 @@ use clap::Args;
 use kadenz::lab::stop::Stop;
 use kadenz::msg::bus::{Bus, BusListener, ListenerEvent, Raw, RecvError, SubscribeError};
 use kadenz::msg::provider::{self, Provider};
+use kadenz::msg::service::types_on_wire::{NotAnnouncedError, TypeAnnouncer};
 use kadenz::report::numbers;
 use kadenz::rt::clock::MonotonicTime;
 
@@ -50,6 +51,22 @@ impl BusOptionOrUrl {
     pub(in crate::commands) fn url(&self) -> String {
         self.bare_url.clone().unwrap_or_else(|| self.bus.url())
     }
+}
+
+/// Announces types to other programs; `None` where no program could ask, or where that fails, which is noted.
+pub(in crate::commands) fn type_announcer(
+    url: &str,
+    provider: &Arc<dyn Provider>,
+) -> Option<TypeAnnouncer> {
+    let started = TypeAnnouncer::start(url, provider);
+    started.unwrap_or_else(|error| {
+        note_unannounced(&error);
+        None
+    })
+}
+
+pub(in crate::commands) fn note_unannounced(error: &NotAnnouncedError) {
+    output::note(&error.to_string());
 }
 
 /// Opens the provider of a URL; the error names the command that explains it.

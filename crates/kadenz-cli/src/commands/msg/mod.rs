@@ -22,7 +22,6 @@ mod spy;
 mod stamp;
 pub(super) mod table;
 mod r#type;
-pub(super) mod type_announcer;
 pub(super) mod types;
 
 #[cfg(all(test, target_os = "linux"))]

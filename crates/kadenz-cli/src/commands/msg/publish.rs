@@ -9,6 +9,7 @@ use clap::Args;
 use kadenz::lab::stop::Stop;
 use kadenz::msg::channel::Channel;
 use kadenz::msg::provider::{Discovery, Outlet, Provider};
+use kadenz::msg::service::types_on_wire::TypeAnnouncer;
 use kadenz::msg::types::Types;
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::beat::{Beat, Rate};
@@ -19,7 +20,6 @@ use serde::Serialize;
 
 use super::bus::{self, BusOption};
 use super::shown;
-use super::type_announcer::TypeAnnouncer;
 use super::types::TypesOption;
 use crate::commands::interrupt;
 use crate::options::Span;
@@ -120,7 +120,7 @@ pub(super) fn run(options: &Options) -> anyhow::Result<Outcome> {
         }
     }
     if let Some(announcer) = announcer {
-        announcer.end(&stop);
+        announcer.finish(&stop.flag());
     }
     output::answer_as_note(&published)?;
     Ok(Outcome::Kept.or_incomplete(published.refused > 0))
@@ -137,8 +137,10 @@ impl Options {
             .described
             .as_ref()
             .filter(|_| !self.no_announce_types)?;
-        let mut announcer = TypeAnnouncer::begin(url, provider)?;
-        announcer.add(types, name);
+        let mut announcer = bus::type_announcer(url, provider)?;
+        if let Err(error) = announcer.add(types, name) {
+            bus::note_unannounced(&error);
+        }
         Some(announcer)
     }
 

@@ -29,6 +29,7 @@
 //!
 //! [`TypeFinder::mismatch`] names field by field how a received type differs from the expected one.
 
+mod announcer;
 mod finder;
 #[cfg(any(test, fuzzing))]
 pub(super) mod fuzzing;
@@ -42,6 +43,7 @@ use std::sync::Arc;
 use crate::message::{Fingerprint, Message};
 use crate::types::Types;
 use crate::types::change::{TypeChange, changes_of};
+pub use announcer::{NotAnnouncedError, TypeAnnouncer};
 pub use finder::{FindError, FinderError, LookupResult, TypeFinder};
 pub use known::KnownTypes;
 pub use requester::{FoundType, WrongAnswer};
