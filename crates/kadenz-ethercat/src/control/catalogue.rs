@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn entries_fill_the_post_and_none_overlaps_another() {
+    fn entries_fill_the_image_and_none_overlaps_another() {
         let all = humanoids();
         assert_eq!(all.bytes, all.outputs_at + all.outputs);
         let mut taken = vec![false; all.bytes * 8];

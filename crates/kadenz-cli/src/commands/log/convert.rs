@@ -14,7 +14,7 @@ use super::LimitOptions;
 use super::copying;
 use super::cut::SelectionOptions;
 use super::output_file::LogOutputOptions;
-use super::tables::{self, Target};
+use super::tables::Target;
 use crate::commands::interrupt;
 use crate::output::{self, Outcome};
 
@@ -76,7 +76,7 @@ enum Encoding {
 impl Encoding {
     /// The requested table format, by the option or by the output's name.
     fn table(self, out: &std::path::Path) -> anyhow::Result<Option<TableFormat>> {
-        let named = tables::format_of(out).filter(|_| !out.is_dir());
+        let named = TableFormat::of(out).filter(|_| !out.is_dir());
         let asked = match self {
             Self::Same => return Ok(named),
             Self::Json => return Ok(None),
@@ -86,7 +86,7 @@ impl Encoding {
         anyhow::ensure!(
             named.is_none_or(|it| it == asked),
             "--to {} and --out {} ask for two formats; leave --to away, or name a folder",
-            tables::ending(asked),
+            asked.ending(),
             out.display()
         );
         Ok(Some(asked))
@@ -138,25 +138,19 @@ impl Whole<'_> {
     fn into_log(self, to_json: bool) -> anyhow::Result<Outcome> {
         let options = self.options;
         let (output, limits) = (&options.output, options.limits);
-        let mut skipped = 0;
-        let copied = if to_json {
-            let mut to_json = ToJson::new(self.dictionary, &self.part.channels);
-            let mut judge =
-                |entry: &mut Entry| copy::within(&self.part, entry, |it| to_json.convert(it));
-            let copied =
-                copying::into_log(self.reader, &[&options.log], output, limits, &mut judge);
-            skipped = to_json.skipped;
-            copied?
-        } else {
-            let mut dictionary = self.dictionary;
-            let mut judge = |entry: &mut Entry| {
-                copy::within(&self.part, entry, |entry| {
-                    dictionary.complete(entry);
-                    Decision::Keep
-                })
-            };
-            copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?
+        let mut dictionary = self.dictionary;
+        let mut to_json =
+            to_json.then(|| ToJson::new(std::mem::take(&mut dictionary), &self.part.channels));
+        let mut convert = |entry: &mut Entry| match &mut to_json {
+            Some(to_json) => to_json.convert(entry),
+            None => {
+                dictionary.complete(entry);
+                Decision::Keep
+            }
         };
+        let mut judge = |entry: &mut Entry| copy::within(&self.part, entry, &mut convert);
+        let copied = copying::into_log(self.reader, &[&options.log], output, limits, &mut judge)?;
+        let skipped = to_json.map_or(0, |it| it.skipped);
         if skipped > 0 {
             let skipped = numbers::counted(skipped, "message");
             output::note(&format!(

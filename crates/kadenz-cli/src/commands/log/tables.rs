@@ -1,6 +1,5 @@
 //! The tables of `kadenz log convert`.
 
-use std::collections::HashSet;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -8,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use anyhow::Context as _;
 use kadenz::msg::log::copy::Copied;
-use kadenz::msg::log::table::{FileGrouping, MakeTable, TableFormat, Tables};
+use kadenz::msg::log::table::{FileGrouping, MakeTable, TableFormat, TableNames, Tables};
 use kadenz::msg::log::{Dictionary, LogError};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::report::numbers;
@@ -26,22 +25,6 @@ pub(crate) struct Target<'a> {
     pub(crate) overwrite: bool,
     /// The input, which is never overwritten.
     pub(crate) input: &'a Path,
-}
-
-/// The format by an output's name.
-pub(crate) fn format_of(out: &Path) -> Option<TableFormat> {
-    match out.extension()?.to_str()? {
-        "csv" => Some(TableFormat::Csv),
-        "parquet" => Some(TableFormat::Parquet),
-        _ => None,
-    }
-}
-
-pub(crate) fn ending(format: TableFormat) -> &'static str {
-    match format {
-        TableFormat::Csv => "csv",
-        TableFormat::Parquet => "parquet",
-    }
 }
 
 /// Files that are written beside their places, and removed unless they are moved there.
@@ -104,7 +87,7 @@ impl Target<'_> {
         let named = self
             .out
             .extension()
-            .is_some_and(|it| it == ending(self.format));
+            .is_some_and(|it| it == self.format.ending());
         named && !self.out.is_dir()
     }
 
@@ -152,13 +135,11 @@ impl Target<'_> {
 
     fn file_a_channel(&self, pending: &Pending) -> MakeTable {
         let (pending, folder) = (pending.clone(), self.out.to_owned());
-        let ending = ending(self.format);
         let (overwrite, input) = (self.overwrite, self.input.to_owned());
         let format = self.format;
-        let mut taken = HashSet::new();
+        let mut names = TableNames::new(format);
         Box::new(move |channel, of_type| {
-            let name = file_name(channel, of_type, &mut taken);
-            let out = folder.join(format!("{name}.{ending}"));
+            let out = folder.join(names.file(channel, of_type));
             let target = Target {
                 format,
                 out: &folder,
@@ -210,30 +191,6 @@ fn pending_file(pending: &Pending, out: PathBuf) -> Result<Box<dyn Write + Send>
     }
 }
 
-/// A file name for a channel, without its ending: letters, digits, `-`, `_` and points not at its start, whatever the
-/// channel's name is; then the type and a number, if the name is used already.
-fn file_name(channel: &str, of_type: &str, taken: &mut HashSet<String>) -> String {
-    const MAX: usize = 100;
-    let plain = |name: &str| -> String {
-        let signs = name.chars().take(MAX).enumerate().map(|(at, sign)| {
-            let plain = sign.is_ascii_alphanumeric() || "-_".contains(sign);
-            if plain || (sign == '.' && at > 0) {
-                sign
-            } else {
-                '_'
-            }
-        });
-        signs.collect()
-    };
-    let first = plain(channel);
-    let typed = format!("{first}-{}", plain(of_type));
-    let numbered = (2_u32..).map(|number| format!("{typed}-{number}"));
-    let mut names = [first, typed.clone()].into_iter().chain(numbered);
-    // File systems that ignore case would use one file for two names.
-    let free = names.find(|name| taken.insert(name.to_ascii_lowercase()));
-    free.unwrap_or(typed)
-}
-
 /// Result of convert into CSV or Parquet: as copy, with the counts of the tables.
 #[derive(JsonSchema, Serialize)]
 pub(crate) struct WrittenTables {
@@ -271,22 +228,5 @@ impl Answer for WrittenTables {
             0 | 1 => rows,
             files => format!("{rows} in {}", numbers::counted(files as u64, "file")),
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn no_channel_s_name_leads_out_of_the_folder_or_hides_its_file() {
-        let mut taken = HashSet::new();
-        let mut named = |channel: &str| file_name(channel, "a.b_t", &mut taken);
-        assert_eq!(named("ARM_LEFT.pose-1"), "ARM_LEFT.pose-1");
-        assert_eq!(named("../../etc/x"), "_._.._etc_x");
-        assert_eq!(named("/abs\n\u{202e}"), "_abs__");
-        assert_eq!(named("arm_left.POSE-1"), "arm_left.POSE-1-a.b_t");
-        assert_eq!(named("ARM_LEFT.pose-1"), "ARM_LEFT.pose-1-a.b_t-2");
-        assert_eq!(named(&"x".repeat(999)).len(), 100);
     }
 }

@@ -7,6 +7,7 @@
 //! type that would have more than 1,024 columns has one for each member.
 
 mod columns;
+mod names;
 #[cfg(feature = "parquet")]
 mod parquet;
 
@@ -16,6 +17,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use columns::{Cell, Column, Columns, Lists};
+pub use names::TableNames;
 
 use super::dictionary::Decoded;
 use super::{Amount, Dictionary, Entry, LogError, LogWriter};
