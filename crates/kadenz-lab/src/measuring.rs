@@ -100,6 +100,19 @@ pub enum ExperimentError {
 }
 
 impl Measuring {
+    /// Measures with the recommended sleeper, without tuning and deadline.
+    #[must_use]
+    pub fn new(session: SessionPlan) -> Self {
+        Self {
+            session,
+            tuning: Tuning::default(),
+            shield: None,
+            sleeper: SleeperKind::recommended(),
+            sleeper_options: SleeperOptions::default(),
+            deadline: None,
+        }
+    }
+
     /// Starts the run's time, and raises the shield where one is requested.
     pub(crate) fn start(&self, run: RunWriter) -> Result<Ongoing, StartRunError> {
         session::start(run, self.session.interval, self.shield.as_ref())

@@ -40,6 +40,23 @@ pub struct SessionPlan {
 }
 
 impl SessionPlan {
+    /// The usual options of an experiment: a line of the interval log each second, raw samples, the monotonic clock,
+    /// and an examination by the doctor.
+    #[must_use]
+    pub fn new(experiment: &'static str, out: impl Into<PathBuf>) -> Self {
+        Self {
+            out: out.into(),
+            experiment,
+            command: Vec::new(),
+            request: BTreeMap::new(),
+            parameters: BTreeMap::new(),
+            interval: Duration::from_secs(1),
+            raw: true,
+            clock: ClockKind::Monotonic,
+            examine: true,
+        }
+    }
+
     /// Notes a parameter that is in force.
     pub fn set(&mut self, name: &str, value: impl Into<Value>) {
         self.parameters.insert(name.to_owned(), value.into());

@@ -1,6 +1,5 @@
 //! The options of every measuring command.
 
-use std::collections::BTreeMap;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, PoisonError};
@@ -388,15 +387,10 @@ fn spelled(policy: Policy) -> String {
 /// The plan of a run with the fields of every command; the measurement adds its own.
 pub(crate) fn session_plan(experiment: &'static str, out: Option<&Path>) -> SessionPlan {
     SessionPlan {
-        out: folder_or_now(out, experiment),
-        experiment,
         command: command_line(),
         request: request(),
-        parameters: BTreeMap::new(),
-        interval: Duration::from_secs(1),
         raw: false,
-        clock: ClockKind::Monotonic,
-        examine: true,
+        ..SessionPlan::new(experiment, folder_or_now(out, experiment))
     }
 }
 

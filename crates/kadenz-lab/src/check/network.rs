@@ -1,12 +1,12 @@
 //! The network layer of a check: round trips at the check's rate, with the check's tuning.
 
-use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, UdpSocket};
+use std::net::{Ipv4Addr, SocketAddr, UdpSocket};
 use std::time::Duration;
 
 use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Warning};
 use kadenz_rt::beat::Interval;
-use kadenz_rt::net::port::{OpenPortError, PortOptions, Stamping, UdpPort};
+use kadenz_rt::net::port::{OpenPortError, PortOptions, UdpPort};
 use kadenz_rt::tuning::{self, Tuning};
 
 use super::MIN_BEATS;
@@ -14,10 +14,9 @@ use crate::measuring::{ExperimentError, Measuring};
 use crate::measuring_threads::Watch;
 use crate::session::Ongoing;
 use crate::stop::{Stop, StoppableThread};
+use crate::udp::any_like;
 use crate::udp::echo::{EchoDevice, EchoPlan};
-use crate::udp::probe::{
-    self, Clocks, Destination, Device, Loop, ProbePlan, ProbeSetup, SocketReceiving,
-};
+use crate::udp::probe::{self, Device, Loop, ProbePlan, ProbeSetup, SocketReceiving};
 use crate::udp::wiring::Wiring;
 
 /// Reciprocal of the share of a check's time in which round trips are measured.
@@ -85,36 +84,25 @@ impl NetworkEndpoints {
                 (device, Some(echo))
             }
         };
-        let local = match device.address {
-            _ if echo.is_some() => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            SocketAddr::V4(_) => SocketAddr::from((Ipv4Addr::UNSPECIFIED, 0)),
-            SocketAddr::V6(_) => SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0)),
+        let local = match echo {
+            Some(_) => SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
+            None => any_like(device.address),
         };
+        let usual = ProbePlan::new(vec![device], interval);
         let plan = ProbePlan {
-            devices: vec![device],
-            destination: Destination::Each,
-            interval,
             count: Some(beats),
             warm_up: WARM_UP,
             payload_bytes: plan.payload_bytes,
             timeout: TIMEOUT,
             looping: Loop::Closed,
             receiving: SocketReceiving::Blocking,
-            rehearses: false,
-            device_stamps: false,
-            device_resolution: Duration::from_micros(1),
-            clocks: Clocks::Fitted,
-            token: None,
             port: PortOptions {
                 local,
                 receive_buffer: Some(RECEIVE_BUFFER),
-                receive_stamps: Stamping::Software,
-                transmit_stamps: Stamping::Software,
-                ..PortOptions::default()
+                ..usual.port
             },
             wiring: plan.wiring.clone(),
-            log: None,
-            max_loss: None,
+            ..usual
         };
         let port = probe::open(&plan)?;
         Ok(Self { plan, port, echo })

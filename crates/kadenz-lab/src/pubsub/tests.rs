@@ -1,6 +1,5 @@
 #![allow(clippy::unwrap_used, reason = "in a test a panic is the answer")]
 
-use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
@@ -11,7 +10,6 @@ use kadenz_record::run::model::{EndedBy, Run, TuningMeasure};
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::{self, ClockKind};
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::Tuning;
 
 use super::listener::BusListener;
 use super::series::Stages;
@@ -22,23 +20,14 @@ use crate::session::SessionPlan;
 use crate::stop::Stop;
 
 fn measuring(out: &Path) -> Measuring {
+    let session = SessionPlan {
+        interval: Duration::from_millis(50),
+        examine: false,
+        ..SessionPlan::new("msg-latency", out)
+    };
     Measuring {
-        session: SessionPlan {
-            out: out.to_owned(),
-            experiment: "msg-latency",
-            command: Vec::new(),
-            request: std::collections::BTreeMap::new(),
-            parameters: BTreeMap::new(),
-            interval: Duration::from_millis(50),
-            raw: true,
-            clock: ClockKind::Monotonic,
-            examine: false,
-        },
-        tuning: Tuning::default(),
-        shield: None,
-        sleeper: SleeperKind::recommended(),
-        sleeper_options: SleeperOptions::default(),
         deadline: Some(Duration::from_secs(60)),
+        ..Measuring::new(session)
     }
 }
 

@@ -23,7 +23,7 @@ pub mod log;
 pub mod probe;
 pub mod wiring;
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use kadenz_rt::clock::MonotonicTime;
@@ -33,6 +33,16 @@ use kadenz_rt::net::port::{Inbox, OpenPortError, PortOptions, UdpPort, Wait};
 pub const ECHO_PORT: u16 = 6176;
 /// The UDP port on which the logging server listens. Not assigned by IANA.
 pub const LOG_PORT: u16 = 6177;
+
+/// The unspecified address of the family of `of`, with a port that the system chooses: a socket there reaches `of`.
+#[must_use]
+pub fn any_like(of: SocketAddr) -> SocketAddr {
+    let ip: IpAddr = match of {
+        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
+        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
+    };
+    SocketAddr::new(ip, 0)
+}
 
 // A datagram over the loopback, before the measured packet.
 //

@@ -4,12 +4,12 @@ use std::net::SocketAddr;
 
 use kadenz::lab::check::{Answering, NetworkPlan};
 use kadenz::lab::stop::Stop;
-use kadenz::lab::udp::ECHO_PORT;
 use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover};
 use kadenz::lab::udp::probe::Device;
+use kadenz::lab::udp::{ECHO_PORT, any_like};
 use kadenz::rt::net::port::PortOptions;
 
-use crate::commands::udp::{DISCOVERY, any_like, resolve};
+use crate::commands::udp::{DISCOVERY, resolve};
 
 /// Parses a device's address as a user types it.
 pub(super) fn device(text: &str) -> anyhow::Result<Device> {

@@ -1,9 +1,9 @@
 //! `kadenz udp discover`: finds devices.
 
 use clap::Args;
-use kadenz::lab::udp::ECHO_PORT;
 use kadenz::lab::udp::discover::{DiscoverPlan, discover};
 use kadenz::lab::udp::probe::Device;
+use kadenz::lab::udp::{ECHO_PORT, any_like};
 use kadenz::report::document::{Answer, Document, Version};
 use kadenz::rt::net::interface;
 use kadenz::rt::net::port::PortOptions;
@@ -11,7 +11,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::address;
-use super::socket::{SocketOptions, TokenOption, any_like};
+use super::socket::{SocketOptions, TokenOption};
 use crate::commands::interrupt;
 use crate::options::{Span, waiting};
 use crate::output::{self, Outcome};

@@ -8,7 +8,7 @@ mod probe;
 mod socket;
 
 pub(super) use address::{PathOption, resolve};
-pub(super) use socket::{DISCOVERY, any_like};
+pub(super) use socket::DISCOVERY;
 
 #[cfg(all(test, target_os = "linux"))]
 use crate::commands::outcome::Measures;

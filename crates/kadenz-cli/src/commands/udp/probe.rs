@@ -11,13 +11,13 @@ use kadenz::lab::udp::discover::{DiscoverPlan, address_as_name, discover, name_a
 use kadenz::lab::udp::probe::{
     Clocks, Destination, Device, Loop, ProbePlan, SocketReceiving, probe,
 };
-use kadenz::lab::udp::{ECHO_PORT, LOG_PORT};
+use kadenz::lab::udp::{ECHO_PORT, LOG_PORT, any_like};
 use kadenz::record::run::network::MaxLoss;
 use kadenz::rt::beat::Rate;
 use kadenz::rt::net::port::PortOptions;
 
 use super::address::{self, PathOption};
-use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, any_like, wall_clock};
+use super::socket::{DISCOVERY, SocketOptions, Stamps, TokenOption, wall_clock};
 use crate::commands::outcome::{self, OutcomeOptions};
 use crate::options::{Defaults, MeasureOptions, Progress, Size, Span, beats};
 use crate::output::{self, Outcome};

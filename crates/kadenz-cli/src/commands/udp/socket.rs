@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Read as _;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -81,15 +81,6 @@ impl From<Stamps> for Stamping {
             Stamps::Hardware => Self::Hardware,
         }
     }
-}
-
-/// The unspecified address of the family of `of`, with a port that the system chooses.
-pub(in crate::commands) fn any_like(of: SocketAddr) -> SocketAddr {
-    let ip: IpAddr = match of {
-        SocketAddr::V4(_) => Ipv4Addr::UNSPECIFIED.into(),
-        SocketAddr::V6(_) => Ipv6Addr::UNSPECIFIED.into(),
-    };
-    SocketAddr::new(ip, 0)
 }
 
 /// How long discovery waits for devices.

@@ -27,7 +27,28 @@ use crate::session::{self, Ongoing};
 use crate::stop::Stop;
 use crate::testbed::wire::{EthernetFrame, Payload, Tag};
 
-/// Measures round trips to devices.
+/// Measures round trips to devices, and records them in a run.
+///
+/// ```no_run
+/// use kadenz_lab::measuring::Measuring;
+/// use kadenz_lab::measuring_threads::NoWatch;
+/// use kadenz_lab::session::SessionPlan;
+/// use kadenz_lab::stop::Stop;
+/// use kadenz_lab::udp::probe::{Device, ProbePlan, probe};
+/// use kadenz_rt::beat::Rate;
+///
+/// let arm = Device { name: "arm".to_owned(), address: "10.0.0.5:6176".parse()? };
+/// let plan = ProbePlan {
+///     count: Some(10_000),
+///     ..ProbePlan::new(vec![arm], "1kHz".parse::<Rate>()?.interval())
+/// };
+/// let measuring = Measuring::new(SessionPlan::new("udp-send", "arm-run"));
+/// let run = probe(&measuring, &plan, &Stop::default(), &mut NoWatch)?;
+/// for series in &run.series {
+///     println!("{}: {} values", series.name, series.counts.recorded);
+/// }
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 ///
 /// # Errors
 /// [`ExperimentError`]; missing rights are no error but a warning in the run. Where the

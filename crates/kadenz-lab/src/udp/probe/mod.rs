@@ -36,10 +36,11 @@ use std::time::Duration;
 
 use kadenz_record::run::network::MaxLoss;
 use kadenz_rt::beat::Interval;
-use kadenz_rt::net::port::PortOptions;
+use kadenz_rt::net::port::{PortOptions, Stamping};
 use kadenz_udp::wire::Token;
 
 use crate::measuring::lasting;
+use crate::udp::any_like;
 use crate::udp::wiring::Wiring;
 pub use experiment::probe;
 pub(crate) use experiment::{ProbeSetup, open};
@@ -148,6 +149,44 @@ pub struct ProbePlan {
 const MAX_SPIN: Duration = Duration::from_millis(1);
 
 impl ProbePlan {
+    /// A packet of 200 bytes, an actuator's feedback, to each device on every beat until a stop, with the usual options:
+    /// five beats before the first measured one, a timeout of 1 s, stamps of the kernel. The thread polls for the
+    /// answers of one device; those of several wake it.
+    #[must_use]
+    pub fn new(devices: Vec<Device>, interval: Interval) -> Self {
+        let usual = PortOptions::default();
+        Self {
+            receiving: match devices.len() {
+                1 => SocketReceiving::Spinning,
+                _ => SocketReceiving::Blocking,
+            },
+            port: PortOptions {
+                local: devices
+                    .first()
+                    .map_or(usual.local, |it| any_like(it.address)),
+                receive_stamps: Stamping::Software,
+                transmit_stamps: Stamping::Software,
+                ..usual
+            },
+            devices,
+            destination: Destination::Each,
+            interval,
+            count: None,
+            warm_up: 5,
+            payload_bytes: 200,
+            timeout: Duration::from_secs(1),
+            looping: Loop::Open,
+            rehearses: false,
+            device_stamps: false,
+            device_resolution: Duration::from_micros(1),
+            clocks: Clocks::Fitted,
+            token: None,
+            wiring: Wiring::default(),
+            log: None,
+            max_loss: None,
+        }
+    }
+
     /// How long to wait for an answer under a deadline: an answer that keeps it is not lost.
     #[must_use]
     pub fn timeout_with(&self, deadline: Option<Duration>) -> Duration {

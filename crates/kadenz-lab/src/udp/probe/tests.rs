@@ -7,9 +7,8 @@ use kadenz_record::run::folder::RunWriter;
 use kadenz_record::run::model::{EndedBy, Run};
 use kadenz_rt::beat::Interval;
 use kadenz_rt::clock::{self, ClockKind};
-use kadenz_rt::net::port::{PortOptions, Stamping, UdpPort};
+use kadenz_rt::net::port::UdpPort;
 use kadenz_rt::sleep::{self, SleeperKind, SleeperOptions};
-use kadenz_rt::tuning::Tuning;
 use kadenz_udp::wire::RunId;
 
 use super::experiment::{listens_until, one_after_the_other};
@@ -18,62 +17,45 @@ use super::packet_counts::PacketCounts;
 use super::receiver::{Receiver, slots_for};
 use super::recorders::Series;
 use super::sender::{Sender, departures};
-use super::{Destination, Device, Loop, ProbePlan, SocketReceiving};
+use super::{Device, Loop, ProbePlan, SocketReceiving, probe};
 use crate::measuring::Measuring;
-use crate::measuring_threads::LoopContext;
+use crate::measuring_threads::{LoopContext, NoWatch};
 use crate::session::SessionPlan;
 use crate::stop::Stop;
 use crate::udp::echo::{EchoDevice, EchoPlan};
-use crate::udp::wiring::Wiring;
 
 fn measuring(out: &Path) -> Measuring {
-    Measuring {
-        session: SessionPlan {
-            out: out.to_owned(),
-            experiment: "udp-send",
-            command: Vec::new(),
-            request: std::collections::BTreeMap::new(),
-            parameters: std::collections::BTreeMap::new(),
-            interval: Duration::from_millis(50),
-            raw: true,
-            clock: ClockKind::Monotonic,
-            examine: false,
-        },
-        tuning: Tuning::default(),
-        shield: None,
-        sleeper: SleeperKind::recommended(),
-        sleeper_options: SleeperOptions::default(),
-        deadline: None,
+    Measuring::new(SessionPlan {
+        interval: Duration::from_millis(50),
+        examine: false,
+        ..SessionPlan::new("udp-send", out)
+    })
+}
+
+fn interval() -> Interval {
+    Interval::try_from(Duration::from_millis(2)).unwrap()
+}
+
+/// The device, as a receiver of packets.
+fn receiver_of(device: &EchoDevice) -> Device {
+    Device {
+        name: "device".to_owned(),
+        address: device.port().local_address(),
     }
 }
 
 fn plan(device: &EchoDevice, looping: Loop, receiving: SocketReceiving) -> ProbePlan {
     ProbePlan {
-        devices: vec![Device {
-            name: "device".to_owned(),
-            address: device.port().local_address(),
-        }],
-        destination: Destination::Each,
-        interval: Interval::try_from(Duration::from_millis(2)).unwrap(),
         count: Some(50),
         warm_up: 2,
-        payload_bytes: 200,
         timeout: Duration::from_millis(500),
         looping,
         receiving,
         rehearses: receiving == SocketReceiving::Spinning,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
-        clocks: super::Clocks::Fitted,
         token: Some(kadenz_udp::wire::Token::new(b"arm of robot 3").unwrap()),
-        port: PortOptions {
-            receive_stamps: Stamping::Software,
-            transmit_stamps: Stamping::Software,
-            ..PortOptions::default()
-        },
-        wiring: Wiring::default(),
-        log: None,
-        max_loss: None,
+        ..ProbePlan::new(vec![receiver_of(device)], interval())
     }
 }
 
@@ -149,6 +131,26 @@ fn sending_receiving_and_echoing_allocate_nothing() {
         let (allocated, answered) = echoing.join().unwrap();
         assert_eq!((allocated, answered > 0), (0, true), "{receiving:?}");
     }
+}
+
+#[test]
+fn the_usual_plan_measures_a_device() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut device = EchoDevice::open(&EchoPlan::default()).unwrap();
+    let plan = ProbePlan {
+        count: Some(20),
+        ..ProbePlan::new(vec![receiver_of(&device)], interval())
+    };
+    let stop = Stop::default();
+    let run = std::thread::scope(|scope| {
+        scope.spawn(|| device.run(&stop));
+        let measuring = measuring(&folder.path().join("run"));
+        let run = probe(&measuring, &plan, &Stop::default(), &mut NoWatch);
+        stop.request();
+        run.unwrap()
+    });
+    let lateness = run.series.iter().find(|it| it.name == "lateness").unwrap();
+    assert_eq!(lateness.counts.recorded + lateness.counts.early, 20);
 }
 
 #[test]

@@ -8,9 +8,8 @@ use kadenz_udp::wire::Probe;
 use proptest::prelude::*;
 
 use super::super::density::{Densities, Density};
-use super::super::{Destination, Loop, SocketReceiving};
+use super::super::{Destination, SocketReceiving};
 use super::*;
-use crate::udp::wiring::Wiring;
 
 const RUN: RunId = RunId(0xCAFE);
 
@@ -22,25 +21,14 @@ fn device(number: u8) -> Device {
 }
 
 fn plan(devices: u8, warm_up: u32) -> ProbePlan {
+    let interval = Interval::try_from(Duration::from_millis(10)).unwrap();
     ProbePlan {
-        devices: (1..=devices).map(device).collect(),
-        destination: Destination::Each,
-        interval: Interval::try_from(Duration::from_millis(10)).unwrap(),
-        count: None,
         warm_up,
-        payload_bytes: 200,
         timeout: Duration::from_millis(100),
-        looping: Loop::Open,
         receiving: SocketReceiving::Blocking,
-        rehearses: false,
         device_stamps: true,
         device_resolution: Duration::from_nanos(1),
-        clocks: super::super::Clocks::Fitted,
-        token: None,
-        port: kadenz_rt::net::port::PortOptions::default(),
-        wiring: Wiring::default(),
-        log: None,
-        max_loss: None,
+        ..ProbePlan::new((1..=devices).map(device).collect(), interval)
     }
 }
 
