@@ -204,6 +204,7 @@ fn a_folder_that_other_commands_are_given_has_a_name_in_utf_8() {
         &["campaign", "--out"],
         &["campaign", "--resume"],
         &["experiment", "hiccups", "--out"],
+        &["experiment", "ros", "--import"],
     ] {
         let output = kadenz(command).arg(folder).output().unwrap();
         assert_eq!(output.status.code(), Some(2), "{command:?}");

@@ -17,7 +17,7 @@ use self::findings::Findings;
 use super::steps::Step;
 use super::table::{Row, named, published, table, value, whole};
 use super::{ExperimentPlan, Output, StepRun, timers};
-use crate::options::waiting;
+use crate::options::{folder, waiting};
 
 /// Measure whether ROS keeps deadlines with its timers and its publish-subscribe, as [Sticha2014]
 ///
@@ -38,7 +38,7 @@ pub(crate) struct Options {
     count: u64,
 
     /// A folder with log files of the suites of [Sticha2014], to import and show beside the results
-    #[arg(long, value_name = "DIR")]
+    #[arg(long, value_name = "DIR", value_parser = folder())]
     import: Option<PathBuf>,
 
     #[command(flatten)]
@@ -187,12 +187,18 @@ fn imports(folder: &Path) -> anyhow::Result<Vec<Vec<Step>>> {
         folder.display()
     );
     let step = |(at, file): (usize, &PathBuf)| {
-        let name = file.file_stem().unwrap_or_default().to_string_lossy();
+        let path = file.to_str().with_context(|| {
+            format!(
+                "{}: the command that imports it needs a name in UTF-8; rename the file",
+                file.display()
+            )
+        })?;
+        let name = file.file_stem().unwrap_or_default().display();
         let run = format!("{IMPORTED}{}-{name}", at + 1);
-        let step = Step::new(run, "import --format bmwcarit").and_word(file.to_string_lossy());
-        vec![step.may_fail()]
+        let step = Step::new(run, "import --format bmwcarit").and_word(path);
+        Ok(vec![step.may_fail()])
     };
-    Ok(files.iter().enumerate().map(step).collect())
+    files.iter().enumerate().map(step).collect()
 }
 
 fn build() -> Result<(), BuildError> {
@@ -324,6 +330,19 @@ mod tests {
         let folders: Vec<&str> = steps.iter().map(|it| it[0].folder()).collect();
         assert_eq!(folders, ["imported-1-a", "imported-2-b"]);
         assert!(imports(&folder.path().join("absent")).is_err());
+    }
+
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn a_file_without_a_name_in_utf_8_is_refused() {
+        use std::os::unix::ffi::OsStrExt as _;
+
+        let folder = tempfile::tempdir().unwrap();
+        let name = std::ffi::OsStr::from_bytes(b"r\xffn.log");
+        std::fs::write(folder.path().join(name), "").unwrap();
+        let refused = imports(folder.path()).err().map(|it| it.to_string());
+        let refused = refused.unwrap_or_default();
+        assert!(refused.contains("UTF-8; rename the file"), "{refused}");
     }
 
     #[test]
